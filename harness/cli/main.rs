@@ -1,0 +1,3 @@
+//! The `clitape` command: the only place that reads arguments, the environment and the terminal.
+
+fn main() {}

@@ -1,0 +1,259 @@
+//! Reads `scenario.toml`: the prompt, the CLI versions, the channels, what is swept.
+//!
+//! A key nobody knows is an error that points at its line: a misspelt key must not be a check that
+//! is never made.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// Why a scenario can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file system said no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A file of the scenario can't be understood.
+    #[error("{path}:{line}: {what}")]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// A value makes no sense.
+    #[error("{path}: {what}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what to write instead.
+        what: String,
+    },
+    /// No such scenario.
+    #[error("there is no scenario `{name}` in {root}; {hint}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// A scenario folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scenario {
+    /// Its name, which is the folder's.
+    pub name: String,
+    /// The folder.
+    pub dir: PathBuf,
+    /// One line for people.
+    pub title: String,
+    /// One sentence: what it shows.
+    pub about: String,
+    /// Issues it guards, such as `openclaw#80046`.
+    pub tracks: Vec<String>,
+    /// What to record.
+    pub record: Record,
+    /// How the gateway runs it.
+    pub run: Run,
+    /// Where a person sees it.
+    pub channels: Vec<Channel>,
+    /// What is swept.
+    pub sweep: Sweep,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    title: String,
+    about: String,
+    #[serde(default)]
+    tracks: Vec<String>,
+    record: Record,
+    #[serde(default)]
+    run: Run,
+    #[serde(default, rename = "channel")]
+    channels: Vec<Channel>,
+    #[serde(default)]
+    sweep: Sweep,
+}
+
+/// `[record]`: what to run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The prompt; absent when `stdin` brings it.
+    #[serde(default)]
+    pub prompt: Option<String>,
+    /// Further arguments of the CLI, after those that every recording has.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// CLI versions to record with; the first is the one whose goldens the others are held to.
+    pub versions: Vec<String>,
+    /// Seconds after which a CLI that has not ended is stopped.
+    #[serde(default = "Record::default_timeout")]
+    pub timeout_s: u64,
+    /// Lines written to the CLI's stdin; none means `/dev/null`.
+    #[serde(default)]
+    pub stdin: Vec<StdinLine>,
+}
+
+impl Record {
+    fn default_timeout() -> u64 {
+        120
+    }
+}
+
+/// `[[record.stdin]]`: one line for the CLI's stdin.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StdinLine {
+    /// The line, without its LF.
+    pub line: String,
+    /// It is written once this many `result` records were seen.
+    #[serde(default)]
+    pub after_results: u64,
+}
+
+/// `[run]`: how the gateway runs the scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// A silent run (a heartbeat): nothing of it reaches a channel.
+    pub silent: bool,
+    /// Milliseconds between two lines in the replay that goldens are made of.
+    pub pace_ms: u64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            silent: false,
+            pace_ms: 200,
+        }
+    }
+}
+
+/// `[[channel]]`: where a person sees the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// Which channel.
+    pub kind: ChannelKind,
+    /// What it shows while the run goes on.
+    pub mode: Mode,
+}
+
+/// The channels there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelKind {
+    /// A Telegram chat.
+    Telegram,
+}
+
+/// What a channel shows while the run goes on (V1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The answer as it grows, with tool lines.
+    Partial,
+    /// Tool lines only.
+    Progress,
+}
+
+impl Mode {
+    /// The word in `scenario.toml` and in the names of goldens.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Partial => "partial",
+            Self::Progress => "progress",
+        }
+    }
+}
+
+/// `[sweep]`: the random replays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sweep {
+    /// How many seeded plans are replayed.
+    pub plans: u64,
+}
+
+impl Default for Sweep {
+    fn default() -> Self {
+        Self { plans: 64 }
+    }
+}
+
+impl Scenario {
+    /// Reads the scenario in `dir`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] that points at the line of a key or value that can't be used.
+    pub fn load(dir: &Path) -> Result<Self, ScenarioError> {
+        let path = dir.join("scenario.toml");
+        let file: File = read_toml(&path)?;
+        let name = dir
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let scenario = Self {
+            name,
+            dir: dir.to_owned(),
+            title: file.title,
+            about: file.about,
+            tracks: file.tracks,
+            record: file.record,
+            run: file.run,
+            channels: file.channels,
+            sweep: file.sweep,
+        };
+        match scenario.complaint() {
+            None => Ok(scenario),
+            Some(what) => Err(ScenarioError::Invalid { path, what }),
+        }
+    }
+
+    fn complaint(&self) -> Option<String> {
+        let record = &self.record;
+        if record.versions.is_empty() {
+            return Some(
+                "`record.versions` is empty; name a CLI version, such as \"2.1.329\"".into(),
+            );
+        }
+        if record.prompt.is_none() && record.stdin.is_empty() {
+            return Some("`record` has neither `prompt` nor `stdin`; write what to ask".into());
+        }
+        if self.run.pace_ms == 0 {
+            return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
+        }
+        None
+    }
+}
+
+/// Reads a TOML file, with the line of whatever is wrong in it.
+///
+/// # Errors
+///
+/// [`ScenarioError::Io`] or [`ScenarioError::Parse`].
+pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
+    let text = fs::read_to_string(path)?;
+    toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        ScenarioError::Parse {
+            path: path.to_owned(),
+            line: text[..offset].matches('\n').count() + 1,
+            what: error.message().trim().replace('\n', ", "),
+        }
+    })
+}

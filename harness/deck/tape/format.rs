@@ -1,0 +1,216 @@
+//! The cassette's format: what `cassette.toml` and `timeline.jsonl` say, and a take in memory.
+//!
+//! A cassette is `cassettes/<scenario>/<cli version>/` with `cassette.toml`, `stdout.jsonl`,
+//! `timeline.jsonl` and, where there were any, `stderr.txt`, `stdin.jsonl` and
+//! `transcript.jsonl`. Only TOML and JSON: nothing in a cassette is ever executed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+/// The format this version writes; a cassette of a later one is refused.
+pub const FORMAT: u32 = 1;
+
+/// The text of `cassette.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The scenario it was recorded for.
+    pub scenario: String,
+    /// How the bytes came to be.
+    pub origin: Origin,
+    /// The CLI that printed them.
+    pub cli: Cli,
+    /// How the CLI ended; absent when an imported capture does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
+    /// Sizes.
+    pub counts: Counts,
+    /// Replacements made before the files were written, by rule id.
+    #[serde(default)]
+    pub canonical: BTreeMap<String, u64>,
+    /// SHA-256 of every file beside this one, and of stdout before replacements (`raw-stdout`).
+    #[serde(default)]
+    pub sha256: BTreeMap<String, String>,
+}
+
+/// How the bytes of a cassette came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// By `clitape record`, from the real CLI.
+    Recorded,
+    /// By `clitape import`, from a capture made elsewhere.
+    Imported,
+    /// Put together from parts of recordings.
+    Composed,
+    /// Recorded, then changed by hand.
+    Edited,
+}
+
+/// The CLI of a cassette.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cli {
+    /// Its version, as it prints it.
+    pub version: String,
+    /// The command line, machine details replaced; empty when not known.
+    #[serde(default)]
+    pub argv: Vec<String>,
+    /// Operating system and architecture, such as `linux-x86_64`; empty when not known.
+    #[serde(default)]
+    pub platform: String,
+    /// Day of the recording, `YYYY-MM-DD`.
+    pub date: String,
+}
+
+/// How the CLI ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+/// Sizes of a cassette's parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Counts {
+    /// Bytes of stdout.
+    pub bytes: u64,
+    /// Lines of stdout, an unterminated last one included.
+    pub lines: u64,
+    /// Reads that brought them.
+    pub reads: u64,
+}
+
+/// One entry of `timeline.jsonl`: something that happened `after_ms` after the entry before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tick {
+    /// Milliseconds since the entry before.
+    pub after_ms: u64,
+    /// What happened.
+    pub kind: TickKind,
+}
+
+/// What happened at a [`Tick`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TickKind {
+    /// `"o"`: a read brought this many bytes of stdout.
+    Out(u64),
+    /// `"e"`: a read brought this many bytes of stderr.
+    Err(u64),
+    /// `"i"`: this line of `stdin.jsonl` (from 1) was written.
+    In(u64),
+    /// `"m"`: a marker.
+    Marker(String),
+    /// `"x"`: the CLI ended.
+    Exit(Exit),
+}
+
+/// Writes a timeline as JSON lines `[interval ms, code, n]`.
+pub fn render_timeline(ticks: &[Tick]) -> String {
+    let mut text = String::new();
+    for tick in ticks {
+        let ms = tick.after_ms;
+        let _ = match &tick.kind {
+            TickKind::Out(n) => writeln!(text, "[{ms},\"o\",{n}]"),
+            TickKind::Err(n) => writeln!(text, "[{ms},\"e\",{n}]"),
+            TickKind::In(n) => writeln!(text, "[{ms},\"i\",{n}]"),
+            TickKind::Marker(name) => {
+                writeln!(
+                    text,
+                    "[{ms},\"m\",{}]",
+                    serde_json::Value::from(name.as_str())
+                )
+            }
+            TickKind::Exit(Exit::Code(n)) => writeln!(text, "[{ms},\"x\",{n}]"),
+            TickKind::Exit(Exit::Signal(n)) => writeln!(text, "[{ms},\"x\",\"SIG{n}\"]"),
+        };
+    }
+    text
+}
+
+/// Reads what [`render_timeline`] wrote; on failure the number of the bad line and what is wrong.
+pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
+    text.lines()
+        .enumerate()
+        .map(|(i, line)| parse_tick(line).map_err(|what| (i + 1, what)))
+        .collect()
+}
+
+fn parse_tick(line: &str) -> Result<Tick, String> {
+    let (after_ms, code, value): (u64, String, serde_json::Value) =
+        serde_json::from_str(line).map_err(|e| e.to_string())?;
+    let number = || {
+        value
+            .as_u64()
+            .ok_or_else(|| format!("`{value}` is not a count"))
+    };
+    let kind = match code.as_str() {
+        "o" => TickKind::Out(number()?),
+        "e" => TickKind::Err(number()?),
+        "i" => TickKind::In(number()?),
+        "m" => TickKind::Marker(value.as_str().unwrap_or_default().to_owned()),
+        "x" => TickKind::Exit(parse_exit(&value)?),
+        other => return Err(format!("`{other}` is not one of o, e, i, m, x")),
+    };
+    Ok(Tick { after_ms, kind })
+}
+
+fn parse_exit(value: &serde_json::Value) -> Result<Exit, String> {
+    if let Some(code) = value.as_i64() {
+        return i32::try_from(code)
+            .map(Exit::Code)
+            .map_err(|e| e.to_string());
+    }
+    value
+        .as_str()
+        .and_then(|s| s.strip_prefix("SIG"))
+        .and_then(|n| n.parse().ok())
+        .map(Exit::Signal)
+        .ok_or_else(|| format!("`{value}` is neither an exit code nor SIGn"))
+}
+
+/// A recording or an import in memory, canonical, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Take {
+    /// What `cassette.toml` will say; `counts` and `sha256` are filled in on writing.
+    pub manifest: Manifest,
+    /// The bytes of `stdout.jsonl`.
+    pub stdout: Vec<u8>,
+    /// The entries of `timeline.jsonl`, sizes in canonical bytes.
+    pub timeline: Vec<Tick>,
+    /// The bytes of `stderr.txt`; no file when empty.
+    pub stderr: Vec<u8>,
+    /// The bytes of `stdin.jsonl`; no file when empty.
+    pub stdin: Vec<u8>,
+    /// The bytes of `transcript.jsonl`; no file when empty.
+    pub transcript: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeline_survives_a_round_trip() {
+        let text = "[0,\"o\",12]\n[40,\"e\",3]\n[1,\"i\",1]\n[0,\"m\",\"a \\\"mark\\\"\"]\n\
+                    [9,\"x\",143]\n[0,\"x\",\"SIG9\"]\n";
+        assert_eq!(render_timeline(&parse_timeline(text).unwrap()), text);
+    }
+
+    #[test]
+    fn a_bad_timeline_names_its_line() {
+        let (line, what) = parse_timeline("[0,\"o\",1]\n[0,\"z\",1]\n").unwrap_err();
+        assert_eq!(
+            (line, what.as_str()),
+            (2, "`z` is not one of o, e, i, m, x")
+        );
+    }
+}
