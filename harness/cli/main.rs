@@ -1,3 +1,76 @@
 //! The `clitape` command: the only place that reads arguments, the environment and the terminal.
 
-fn main() {}
+mod exit;
+mod import;
+mod new;
+mod record;
+mod replay;
+mod review;
+mod test;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use clitape_deck::scenario::House;
+
+/// Records real runs of the `claude` command, replays them in pieces at random through a parser
+/// and a chat bridge, and holds what a person would have seen against goldens.
+#[derive(Parser)]
+#[command(version, propagate_version = true, after_help = exit::HELP)]
+struct Args {
+    /// Folder that holds scenarios/ and cassettes/ [default: the nearest one at or above this one]
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Record(record::Args),
+    New(new::Args),
+    Import(import::Args),
+    Replay(replay::Args),
+    Test(test::Args),
+    Review(review::Args),
+}
+
+fn main() -> ExitCode {
+    exit::as_documented(|| {
+        let args = Args::parse();
+        match args.command {
+            Command::Record(record) => record::run(&house(args.root)?, &record),
+            Command::New(new) => new::run(&house_or_here(args.root)?, &new),
+            Command::Import(import) => import::run(&house_or_here(args.root)?, &import),
+            Command::Replay(replay) => replay::run(&house_or_here(args.root)?, &replay),
+            Command::Test(test) => test::run(&house(args.root)?, &test),
+            Command::Review(review) => review::run(&house(args.root)?, &review),
+        }
+    })
+}
+
+/// The house that `--root` names, or the nearest one.
+fn house(root: Option<PathBuf>) -> anyhow::Result<House> {
+    if let Some(root) = root {
+        return Ok(House::at(&root));
+    }
+    let here = std::env::current_dir().context("can't tell the current folder")?;
+    House::above(&here).with_context(|| {
+        format!(
+            "there is no scenarios/ folder in {} or above; go to the project, name it with \
+             --root DIR, or start one with `clitape new NAME`",
+            here.display()
+        )
+    })
+}
+
+/// Like [`house`], but a new one may begin in the current folder.
+fn house_or_here(root: Option<PathBuf>) -> anyhow::Result<House> {
+    let here = std::env::current_dir().context("can't tell the current folder")?;
+    match root {
+        Some(root) => Ok(House::at(&root)),
+        None => Ok(House::above(&here).unwrap_or_else(|| House::at(&here))),
+    }
+}

@@ -1,4 +1,8 @@
 //! The harness itself, in the order data takes: scenario, record, tape, replay, verdict, report.
 
+pub mod record;
+pub mod replay;
+pub mod report;
 pub mod scenario;
 pub mod tape;
+pub mod verdict;

@@ -22,7 +22,7 @@ pub enum Event<'a> {
     },
     /// More of the answer (T1).
     Text {
-        /// Message the text belongs to.
+        /// Message the text belongs to; empty when the stream names none.
         message_id: &'a str,
         /// The new piece, with the blank line that parts it from what came before, if any.
         delta: &'a str,
@@ -83,7 +83,8 @@ pub enum Event<'a> {
     Notice {
         /// `type` of the record.
         kind: &'a str,
-        /// `subtype` of the record.
+        /// `subtype` of the record, or of the request in it; `api_error` for the message the CLI
+        /// makes up when the API fails (`kind` is then `assistant`, T6).
         subtype: Option<&'a str>,
         /// The fields worth showing.
         detail: &'a Map<String, Value>,
@@ -213,7 +214,8 @@ impl DiagnosticCode {
 pub struct Outcome {
     /// Ok, failed, or cut off.
     pub status: Status,
-    /// The final text (T2); what was streamed, when the run was cut off (T5).
+    /// The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text
+    /// of an API error is never in it, only in `error` (T6).
     pub text: String,
     /// Why it is not ok.
     pub error: Option<Failure>,

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use fs_err as fs;
 use serde::Deserialize;
@@ -134,10 +135,7 @@ pub struct Run {
 
 impl Default for Run {
     fn default() -> Self {
-        Self {
-            silent: false,
-            pace_ms: 200,
-        }
+        Self { silent: false, pace_ms: 200 }
     }
 }
 
@@ -193,6 +191,17 @@ impl Default for Sweep {
     }
 }
 
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        [Self::Partial, Self::Progress]
+            .into_iter()
+            .find(|mode| mode.as_str() == word)
+            .ok_or_else(|| format!("there is no mode `{word}`; write partial or progress"))
+    }
+}
+
 impl Scenario {
     /// Reads the scenario in `dir`.
     ///
@@ -202,11 +211,7 @@ impl Scenario {
     pub fn load(dir: &Path) -> Result<Self, ScenarioError> {
         let path = dir.join("scenario.toml");
         let file: File = read_toml(&path)?;
-        let name = dir
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let scenario = Self {
             name,
             dir: dir.to_owned(),

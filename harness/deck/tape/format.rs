@@ -123,11 +123,7 @@ pub fn render_timeline(ticks: &[Tick]) -> String {
             TickKind::Err(n) => writeln!(text, "[{ms},\"e\",{n}]"),
             TickKind::In(n) => writeln!(text, "[{ms},\"i\",{n}]"),
             TickKind::Marker(name) => {
-                writeln!(
-                    text,
-                    "[{ms},\"m\",{}]",
-                    serde_json::Value::from(name.as_str())
-                )
+                writeln!(text, "[{ms},\"m\",{}]", serde_json::Value::from(name.as_str()))
             }
             TickKind::Exit(Exit::Code(n)) => writeln!(text, "[{ms},\"x\",{n}]"),
             TickKind::Exit(Exit::Signal(n)) => writeln!(text, "[{ms},\"x\",\"SIG{n}\"]"),
@@ -147,11 +143,7 @@ pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
 fn parse_tick(line: &str) -> Result<Tick, String> {
     let (after_ms, code, value): (u64, String, serde_json::Value) =
         serde_json::from_str(line).map_err(|e| e.to_string())?;
-    let number = || {
-        value
-            .as_u64()
-            .ok_or_else(|| format!("`{value}` is not a count"))
-    };
+    let number = || value.as_u64().ok_or_else(|| format!("`{value}` is not a count"));
     let kind = match code.as_str() {
         "o" => TickKind::Out(number()?),
         "e" => TickKind::Err(number()?),
@@ -165,9 +157,7 @@ fn parse_tick(line: &str) -> Result<Tick, String> {
 
 fn parse_exit(value: &serde_json::Value) -> Result<Exit, String> {
     if let Some(code) = value.as_i64() {
-        return i32::try_from(code)
-            .map(Exit::Code)
-            .map_err(|e| e.to_string());
+        return i32::try_from(code).map(Exit::Code).map_err(|e| e.to_string());
     }
     value
         .as_str()
@@ -208,9 +198,6 @@ mod tests {
     #[test]
     fn a_bad_timeline_names_its_line() {
         let (line, what) = parse_timeline("[0,\"o\",1]\n[0,\"z\",1]\n").unwrap_err();
-        assert_eq!(
-            (line, what.as_str()),
-            (2, "`z` is not one of o, e, i, m, x")
-        );
+        assert_eq!((line, what.as_str()), (2, "`z` is not one of o, e, i, m, x"));
     }
 }

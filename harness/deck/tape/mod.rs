@@ -1,10 +1,14 @@
 //! A cassette on disk: its format, its canonical form, and the checks on reading one.
 
+pub mod canon;
 mod format;
+mod import;
 mod store;
 
 pub use format::{
     Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, parse_timeline,
     render_timeline,
 };
+pub use import::{ImportError, import};
 pub use store::{Cassette, STDOUT, TapeError};
+pub(crate) use store::{RAW, sha256};

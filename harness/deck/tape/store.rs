@@ -103,17 +103,9 @@ impl Cassette {
                     .map_err(|(line, what)| damaged(&timeline_path, format!("line {line}: {what}")))
             })?;
         if counts(&stdout, &timeline) != manifest.counts || read_total(&timeline) != stdout.len() {
-            return Err(damaged(
-                &path,
-                "its counts are not those of the files beside it",
-            ));
+            return Err(damaged(&path, "its counts are not those of the files beside it"));
         }
-        Ok(Self {
-            dir: dir.to_owned(),
-            manifest,
-            stdout,
-            timeline,
-        })
+        Ok(Self { dir: dir.to_owned(), manifest, stdout, timeline })
     }
 
     /// The CLI version, which is also the name of the cassette's folder.
@@ -134,9 +126,7 @@ impl Take {
     pub fn write(&self, root: &Path) -> Result<PathBuf, TapeError> {
         let parent = root.join(&self.manifest.scenario);
         fs::create_dir_all(&parent)?;
-        let temporary = tempfile::Builder::new()
-            .prefix(".taking-")
-            .tempdir_in(&parent)?;
+        let temporary = tempfile::Builder::new().prefix(".taking-").tempdir_in(&parent)?;
         let mut manifest = self.manifest.clone();
         manifest.counts = counts(&self.stdout, &self.timeline);
         let timeline = render_timeline(&self.timeline);
@@ -157,9 +147,7 @@ impl Take {
         fs::write(temporary.path().join(MANIFEST), text)?;
 
         let target = parent.join(&self.manifest.cli.version);
-        let old = tempfile::Builder::new()
-            .prefix(".replaced-")
-            .tempdir_in(&parent)?;
+        let old = tempfile::Builder::new().prefix(".replaced-").tempdir_in(&parent)?;
         if target.exists() {
             fs::rename(&target, old.path().join("old"))?;
         }
@@ -192,10 +180,7 @@ pub(crate) const RAW: &str = "raw-stdout";
 
 /// Lower-case hexadecimal SHA-256, as `sha256sum` prints it.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, TapeError> {
@@ -209,10 +194,7 @@ fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, TapeError> {
     };
     let head: Head = toml::from_str(text).map_err(bad)?;
     if head.format > FORMAT {
-        return Err(TapeError::TooNew {
-            path: path.to_owned(),
-            found: head.format,
-        });
+        return Err(TapeError::TooNew { path: path.to_owned(), found: head.format });
     }
     toml::from_str(text).map_err(bad)
 }
@@ -229,18 +211,12 @@ fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, TapeError> {
     if found == hash {
         Ok(bytes)
     } else {
-        Err(damaged(
-            path,
-            format!("its sha256 is {found}, cassette.toml says {hash}"),
-        ))
+        Err(damaged(path, format!("its sha256 is {found}, cassette.toml says {hash}")))
     }
 }
 
 fn damaged(path: &Path, what: impl Into<String>) -> TapeError {
-    TapeError::Damaged {
-        path: path.to_owned(),
-        what: what.into(),
-    }
+    TapeError::Damaged { path: path.to_owned(), what: what.into() }
 }
 
 fn counts(stdout: &[u8], timeline: &[Tick]) -> Counts {
@@ -248,20 +224,11 @@ fn counts(stdout: &[u8], timeline: &[Tick]) -> Counts {
     Counts {
         bytes: stdout.len() as u64,
         lines: stdout.iter().filter(|&&b| b == b'\n').count() as u64 + u64::from(unterminated),
-        reads: timeline
-            .iter()
-            .filter(|tick| matches!(tick.kind, TickKind::Out(_)))
-            .count() as u64,
+        reads: timeline.iter().filter(|tick| matches!(tick.kind, TickKind::Out(_))).count() as u64,
     }
 }
 
 fn read_total(timeline: &[Tick]) -> usize {
-    let sizes = timeline.iter().map(|tick| {
-        if let TickKind::Out(n) = tick.kind {
-            n
-        } else {
-            0
-        }
-    });
+    let sizes = timeline.iter().map(|tick| if let TickKind::Out(n) = tick.kind { n } else { 0 });
     usize::try_from(sizes.sum::<u64>()).unwrap_or(usize::MAX)
 }

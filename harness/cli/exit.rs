@@ -1,0 +1,79 @@
+//! Exit codes, and how errors become them.
+
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use clitape_deck::record::RecordError;
+use clitape_deck::tape::TapeError;
+
+/// How the command ends; the numbers are documented and stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All held.
+    Ok = 0,
+    /// A bug of clitape.
+    Bug = 1,
+    /// The command line, a scenario or an input file can't be used.
+    Usage = 2,
+    /// Something does not hold.
+    Findings = 3,
+    /// No scenario ran, or no recording was made.
+    Nothing = 4,
+    /// A cassette is damaged.
+    Damaged = 5,
+}
+
+/// The table of exit codes, as `--help` shows it.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0  all held: something ran, and every golden was compared
+  1  a bug of clitape
+  2  the command line, a scenario or an input can't be used
+  3  findings: a golden, an invariant or a plan does not hold
+  4  nothing ran, or nothing could be recorded
+  5  a cassette is damaged";
+
+/// Runs the command; errors are printed as one sentence, a panic is owned as a bug.
+pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<Exit>) -> ExitCode {
+    let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(error)) if is_broken_pipe(&error) => Exit::Ok,
+        Ok(Err(error)) => {
+            anstream::eprintln!("{RED}error:{RED:#} {error:#}");
+            classify(&error)
+        }
+        Err(_) => {
+            anstream::eprintln!("this is a bug of clitape: please report it with the lines above");
+            Exit::Bug
+        }
+    };
+    ExitCode::from(exit as u8)
+}
+
+const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// What an error means for the caller: the first cause that says so decides.
+fn classify(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if let Some(tape) = cause.downcast_ref::<TapeError>() {
+            return match tape {
+                TapeError::Io(_) => Exit::Usage,
+                TapeError::Manifest { .. }
+                | TapeError::TooNew { .. }
+                | TapeError::Damaged { .. } => Exit::Damaged,
+            };
+        }
+        if cause.is::<RecordError>() {
+            return Exit::Nothing;
+        }
+    }
+    Exit::Usage
+}
+
+/// A reader that went away, such as `head`, is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,51 @@
+//! `clitape import`: makes a cassette, and a scenario to hold it, from a plain capture.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clitape_deck::scenario::{House, template};
+use clitape_deck::tape::import;
+
+use crate::exit::Exit;
+
+/// Makes a cassette from a capture: `claude … --output-format stream-json > FILE.jsonl`
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The capture
+    #[arg(value_name = "FILE.jsonl")]
+    file: PathBuf,
+    /// The scenario it belongs to; a skeleton is written when there is none
+    #[arg(long, value_name = "NAME")]
+    scenario: String,
+    /// Version of the CLI, when the capture does not say (before 2.0.70)
+    #[arg(long, value_name = "VERSION")]
+    cli_version: Option<String>,
+}
+
+pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+    let name = &args.scenario;
+    let stdout = std::fs::read(&args.file)
+        .with_context(|| format!("can't read the capture {}", args.file.display()))?;
+    let take = import(name, &stdout, args.cli_version.as_deref())
+        .with_context(|| args.file.display().to_string())?;
+    let mut out = anstream::stdout().lock();
+    if !house.scenario(name).exists() {
+        let dir = template::skeleton(house, name, &take.manifest.cli.version)?;
+        writeln!(out, "wrote {}: fill in title, about and tracks", house.shown(&dir))?;
+    }
+    let dir = take.write(&house.cassettes())?;
+    let replaced: u64 = take.manifest.canonical.values().sum();
+    writeln!(
+        out,
+        "wrote {}: {} bytes, {replaced} replacements",
+        house.shown(&dir),
+        take.stdout.len()
+    )?;
+    writeln!(
+        out,
+        "then:\n  clitape replay {}\n  clitape test {name} --update\n  clitape review",
+        house.shown(&dir)
+    )?;
+    Ok(Exit::Ok)
+}

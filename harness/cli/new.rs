@@ -1,0 +1,27 @@
+//! `clitape new`: writes a scenario that records and passes as it stands.
+
+use std::io::Write as _;
+
+use clitape_deck::scenario::{House, template};
+
+use crate::exit::Exit;
+
+/// Writes a scenario that records and passes as it stands, with comments that say what to change
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Name of the scenario: small letters, digits and hyphens
+    scenario: String,
+}
+
+pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+    let name = &args.scenario;
+    let dir = template::write(house, name)?;
+    let mut out = anstream::stdout().lock();
+    writeln!(
+        out,
+        "wrote {}: read scenario.toml and model.toml, they say what to change",
+        house.shown(&dir)
+    )?;
+    writeln!(out, "then:\n  clitape record {name}\n  clitape test {name}")?;
+    Ok(Exit::Ok)
+}

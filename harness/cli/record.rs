@@ -1,0 +1,132 @@
+//! `clitape record`: runs the real CLI and writes cassettes.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use anyhow::Context as _;
+use clitape_deck::record::{Claude, ClaudeChoice, record, resolve};
+use clitape_deck::scenario::{House, Scenario};
+use clitape_deck::tape::{Cassette, Take};
+use clitape_deck::verdict::first_difference;
+
+use crate::exit::Exit;
+
+/// Runs the real CLI against the scenario's model and writes a cassette
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Scenarios to record
+    #[arg(required = true, value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+    /// The CLI: PATH to a program, npm:VERSION, or `path` for the one on PATH [default: npm with
+    /// every version the scenario names]
+    #[arg(long, value_name = "CLI")]
+    claude: Option<ClaudeChoice>,
+    /// Record into memory and say whether the bytes are those of the cassette; writes nothing
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+    let mut scenarios = Vec::new();
+    for name in &args.scenarios {
+        scenarios.push(house.load(name)?);
+    }
+    let stop = stop_on_interrupt()?;
+    let mut exit = Exit::Ok;
+    for scenario in &scenarios {
+        let choices = match &args.claude {
+            Some(choice) => vec![choice.clone()],
+            None => scenario.record.versions.iter().cloned().map(ClaudeChoice::Npm).collect(),
+        };
+        for choice in choices {
+            let mut note = |text: &str| anstream::eprintln!("{text}");
+            let claude = resolve(&choice, &cache()?, &mut note)?;
+            let recorded = if args.check {
+                check(house, scenario, &claude, &stop)?
+            } else {
+                write(house, scenario, &claude, &stop)?
+            };
+            if recorded != Exit::Ok {
+                exit = recorded;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn write(
+    house: &House,
+    scenario: &Scenario,
+    claude: &Claude,
+    stop: &AtomicBool,
+) -> anyhow::Result<Exit> {
+    let take = take(scenario, claude, stop)?;
+    let dir = take.write(&house.cassettes())?;
+    let replaced: u64 = take.manifest.canonical.values().sum();
+    let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
+    writeln!(
+        anstream::stdout(),
+        "wrote {}: {lines} lines, {} bytes, {replaced} replacements",
+        house.shown(&dir),
+        take.stdout.len(),
+    )?;
+    Ok(Exit::Ok)
+}
+
+/// Holds a new recording against the cassette, or, where there is none, against a second one.
+fn check(
+    house: &House,
+    scenario: &Scenario,
+    claude: &Claude,
+    stop: &AtomicBool,
+) -> anyhow::Result<Exit> {
+    let again = take(scenario, claude, stop)?.stdout;
+    let dir = house.cassette(&scenario.name, &claude.version);
+    let (before, against) = if dir.exists() {
+        (Cassette::load(&dir)?.stdout, house.shown(&dir))
+    } else {
+        (take(scenario, claude, stop)?.stdout, "a second recording".to_owned())
+    };
+    let place = format!("{} {}", scenario.name, claude.version);
+    let mut out = anstream::stdout();
+    match first_difference(&before, &again) {
+        None => {
+            writeln!(out, "{place}: identical to {against}, {} bytes", again.len())?;
+            Ok(Exit::Ok)
+        }
+        Some(sentence) => {
+            writeln!(out, "{place}: differs from {against}: {sentence}")?;
+            Ok(Exit::Findings)
+        }
+    }
+}
+
+fn take(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> anyhow::Result<Take> {
+    record(scenario, claude, stop)
+        .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
+}
+
+/// A flag that Ctrl-C sets: the recorder ends the CLI and writes nothing.
+fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = flag.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    thread::spawn(move || {
+        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+            set.store(true, Ordering::Relaxed);
+        }
+    });
+    Ok(flag)
+}
+
+/// Where installed CLIs are kept: the user's cache folder.
+fn cache() -> anyhow::Result<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| Some(set("HOME")?.join(".cache")))
+        .map(|dir| dir.join("clitape"))
+        .context("can't tell where to keep installed CLIs; set HOME or XDG_CACHE_HOME")
+}

@@ -1,0 +1,160 @@
+//! `clitape replay`: prints what happens when a cassette is replayed.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clitape_deck::replay::{Cut, Entry, Lane, Plan, Setup, replay};
+use clitape_deck::report::{Screen, footer, write_entry};
+use clitape_deck::scenario::{House, Mode};
+use clitape_deck::tape::{Cassette, Tick, TickKind};
+
+use crate::exit::Exit;
+
+/// Milliseconds between the lines of a plain capture, which knows no times.
+const PACE: u64 = 200;
+
+/// Replays a cassette or a capture, and prints what happens
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A cassette's folder, SCENARIO/VERSION in cassettes/, or a file of stream-json lines
+    #[arg(value_name = "CASSETTE|FILE.jsonl")]
+    input: PathBuf,
+    /// Cut and delay at random, as this seed says
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How to cut: line, byte, a number of bytes, random, or none (as it was read)
+    #[arg(long, value_name = "HOW", conflicts_with_all = ["plan", "pace"])]
+    cut: Option<Cut>,
+    /// Replay the plan in this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "pace"])]
+    plan: Option<PathBuf>,
+    /// Whole lines, so many ms apart, as goldens are made
+    #[arg(long, value_name = "MS", conflicts_with = "seed")]
+    pace: Option<u64>,
+    /// Print the plan instead of replaying it
+    #[arg(long)]
+    print_plan: bool,
+    /// Lanes to print: read, lifecycle, bus, telegram
+    #[arg(
+        long,
+        value_name = "LANE,…",
+        value_delimiter = ',',
+        default_value = "lifecycle,bus,telegram"
+    )]
+    lane: Vec<Lane>,
+    /// What the chat shows while the run goes on: partial or progress
+    #[arg(long, default_value = "partial")]
+    mode: Mode,
+    /// Run it silently, as a heartbeat
+    #[arg(long)]
+    silent: bool,
+    /// Print trace entries as JSON lines
+    #[arg(long)]
+    json: bool,
+    /// Play it in the terminal, so many times as fast as it was
+    #[arg(long, value_name = "X", conflicts_with = "print_plan")]
+    speed: Option<f64>,
+}
+
+pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+    let (stdout, timeline) = load(house, &args.input)?;
+    let plan = plan(args, &stdout, &timeline)?;
+    let mut out = anstream::stdout().lock();
+    if args.print_plan {
+        writeln!(out, "{}", plan.to_line())?;
+        return Ok(Exit::Ok);
+    }
+    let setup = Setup { silent: args.silent, channel: Some(args.mode) };
+    let replay = replay(&stdout, &plan, setup);
+    let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
+    let Some(speed) = args.speed else {
+        for entry in entries {
+            if args.json {
+                writeln!(out, "{}", entry.to_line())?;
+            } else {
+                write_entry(&mut out, entry)?;
+            }
+        }
+        if !args.json {
+            footer(&mut out, &replay)?;
+        }
+        return Ok(Exit::Ok);
+    };
+    if !speed.is_finite() || speed <= 0.0 {
+        bail!("`--speed {speed}` is no speed; write 1 for as fast as it was, 2 for twice as fast");
+    }
+    play(&mut out, entries, speed, args.json)?;
+    Ok(Exit::Ok)
+}
+
+/// Plays entries in real time: as JSON lines, or as the chat a person sees.
+fn play<'a>(
+    out: &mut dyn io::Write,
+    entries: impl Iterator<Item = &'a Entry>,
+    speed: f64,
+    json: bool,
+) -> io::Result<()> {
+    let mut screen = Screen::default();
+    let mut now = 0;
+    for entry in entries {
+        std::thread::sleep(Duration::from_millis(entry.at - now).div_f64(speed));
+        now = entry.at;
+        if json {
+            writeln!(out, "{}", entry.to_line())?;
+        } else if screen.apply(entry) {
+            screen.draw(out, entry.at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes and times of a cassette, or of a plain capture, whose lines come [`PACE`] ms apart.
+fn load(house: &House, input: &Path) -> anyhow::Result<(Vec<u8>, Vec<Tick>)> {
+    let named = house.cassettes().join(input);
+    let path = if !input.exists() && named.exists() { &named } else { input };
+    if path.is_dir() {
+        if !path.join("cassette.toml").exists() {
+            bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
+        }
+        let cassette = Cassette::load(path)?;
+        return Ok((cassette.stdout, cassette.timeline));
+    }
+    let stdout = std::fs::read(path).with_context(|| {
+        format!("{}: neither a cassette nor a file of stream-json lines", input.display())
+    })?;
+    let lines = stdout.split_inclusive(|&byte| byte == b'\n');
+    let timeline =
+        lines.map(|line| Tick { after_ms: PACE, kind: TickKind::Out(line.len() as u64) }).collect();
+    Ok((stdout, timeline))
+}
+
+/// The cassettes in a folder, for somebody who named the folder above them.
+fn inside(dir: &Path) -> anyhow::Result<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.join("cassette.toml").exists() {
+            found.push(path.display().to_string());
+        }
+    }
+    found.sort();
+    Ok(match found.as_slice() {
+        [] => "name a cassette's folder, such as cassettes/plain-text/2.1.329".to_owned(),
+        found => format!("name one of {}", found.join(", ")),
+    })
+}
+
+fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
+    if let Some(path) = &args.plan {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("can't read the plan {}", path.display()))?;
+        return Plan::parse(&text, stdout.len() as u64).with_context(|| path.display().to_string());
+    }
+    if let Some(pace) = args.pace {
+        return Ok(Plan::paced(stdout, pace));
+    }
+    let random = args.seed.map_or(Cut::None, |_| Cut::Random);
+    Ok(Plan::cut(stdout, timeline, args.cut.unwrap_or(random), args.seed.unwrap_or(1)))
+}

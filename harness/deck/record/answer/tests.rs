@@ -1,0 +1,132 @@
+//! The bytes of scripted messages.
+
+use serde_json::Value;
+
+use super::*;
+use crate::record::request::Asked;
+use crate::record::script::choose;
+
+fn write<T>(turn: &str, with: impl FnOnce(&Writer<'_>) -> T) -> T {
+    let script: Model = toml::from_str(turn).unwrap();
+    let answer = choose(&script, &Asked::default()).unwrap();
+    with(&Writer {
+        script: &script,
+        folders: &Folders::canonical(),
+        answer: &answer,
+        model: "claude-x",
+    })
+}
+
+/// The stream as lines `delay: event fields, event fields`, the envelope of message_start left out.
+#[track_caller]
+fn check(turn: &str, expect: &[&str]) {
+    let steps = write(turn, |writer| writer.stream());
+    let lines: Vec<String> = steps
+        .iter()
+        .map(|step| {
+            let text = std::str::from_utf8(&step.bytes).unwrap();
+            let events = text.strip_suffix("\n\n").unwrap().split("\n\n").map(short);
+            format!("{}: {}", step.delay.as_millis(), events.collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    assert_eq!(lines, expect);
+}
+
+fn short(event: &str) -> String {
+    let (name, data) = event.split_once('\n').unwrap();
+    let name = name.strip_prefix("event: ").unwrap();
+    let data = data.strip_prefix(&format!("data: {{\"type\":\"{name}\"")).unwrap();
+    if name == "message_start" {
+        return name.to_owned();
+    }
+    format!("{name}{}", data.strip_suffix('}').unwrap().replacen(',', " ", 1))
+}
+
+#[test]
+fn a_text_streams_delta_by_delta() {
+    check(
+        "[[turn]]\n[[turn.block]]\ntext = 'One 😀'\ncut_utf16 = 5\ndelay_ms = 9",
+        &[
+            r#"0: message_start, content_block_start "index":0,"content_block":{"type":"text","text":""}"#,
+            r#"9: content_block_delta "index":0,"delta":{"type":"text_delta","text":"One \ud83d"}"#,
+            r#"9: content_block_delta "index":0,"delta":{"type":"text_delta","text":"\ude00"}"#,
+            concat!(
+                r#"0: content_block_stop "index":0, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
+                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}, "#,
+                "message_stop"
+            ),
+        ],
+    );
+}
+
+#[test]
+fn thinking_is_signed_and_a_call_opens_with_an_empty_delta() {
+    check(
+        "[[turn]]\nstop_reason = 'max_tokens'\n\
+         [[turn.block]]\nthinking = 'Hm.'\nsignature = 'c2ln'\n\
+         [[turn.block]]\ntool = 'Bash'\ninput_json = ['{\"a\": ', '1']\ndelay_ms = 0",
+        &[
+            r#"0: message_start, content_block_start "index":0,"content_block":{"type":"thinking","thinking":"","signature":""}"#,
+            r#"30: content_block_delta "index":0,"delta":{"type":"thinking_delta","thinking":"Hm."}"#,
+            concat!(
+                r#"0: content_block_delta "index":0,"delta":{"type":"signature_delta","signature":"c2ln"}, content_block_stop "index":0, "#,
+                r#"content_block_start "index":1,"content_block":{"type":"tool_use","id":"toolu_clitape_main_1_2","name":"Bash","input":{}}, "#,
+                r#"content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":""}"#,
+            ),
+            r#"0: content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\": "}"#,
+            r#"0: content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":"1"}"#,
+            concat!(
+                r#"0: content_block_stop "index":1, message_delta "delta":{"stop_reason":"max_tokens","stop_sequence":null},"#,
+                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}, "#,
+                "message_stop"
+            ),
+        ],
+    );
+}
+
+#[test]
+fn an_empty_message_is_one_step() {
+    check(
+        "[[turn]]\nblock = []",
+        &[concat!(
+            r#"0: message_start, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
+            r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}, "#,
+            "message_stop"
+        )],
+    );
+}
+
+#[test]
+fn a_message_that_is_not_streamed_says_the_same() {
+    let turn = "[[turn]]\n[[turn.block]]\nthinking = 'Hm.'\nsignature = 'c2ln'\n\
+                [[turn.block]]\ntext = ['In ', '{{tmp}}']\n\
+                [[turn.block]]\ntool = 'Bash'\nid = 't1'\ninput = { command = 'ls {{home}}' }\n\
+                [[turn.block]]\ntool = 'Bash'\ninput_json = '{\"broken'";
+    let message: Value = serde_json::from_slice(&write(turn, |writer| writer.whole())).unwrap();
+    let expect = json!([
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "text", "text": "In /clitape/tmp"},
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls /clitape/home"}},
+        {"type": "tool_use", "id": "toolu_clitape_main_1_4", "name": "Bash", "input": {}},
+    ]);
+    assert_eq!(message["content"], expect);
+    assert_eq!(message["stop_reason"], "tool_use");
+    assert_eq!(message["id"], "msg_clitape_main_1");
+    assert_eq!(write(turn, |writer| writer.request_id()), "req_clitape_main_1");
+}
+
+#[test]
+fn an_answer_aside_comes_at_once_and_counts_no_tokens() {
+    check(
+        "[[turn]]\nblock = []\n[[side]]\ncontains = ''\ntext = 'A rather long title.'",
+        &[
+            r#"0: message_start, content_block_start "index":0,"content_block":{"type":"text","text":""}"#,
+            r#"0: content_block_delta "index":0,"delta":{"type":"text_delta","text":"A rather long title."}"#,
+            concat!(
+                r#"0: content_block_stop "index":0, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
+                r#""usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}, "#,
+                "message_stop"
+            ),
+        ],
+    );
+}

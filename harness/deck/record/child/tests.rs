@@ -1,0 +1,127 @@
+//! The runner, with small shell scripts in the CLI's place.
+
+use super::*;
+
+struct Case {
+    script: &'static str,
+    stdin: Vec<StdinLine>,
+    limit: Duration,
+    stop: bool,
+    /// Raises an alarm as soon as the script has made the file `$READY`.
+    alarm: bool,
+}
+
+fn script(script: &'static str) -> Case {
+    Case { script, stdin: Vec::new(), limit: Duration::from_secs(60), stop: false, alarm: false }
+}
+
+fn run(case: &Case) -> Ended {
+    let dir = tempfile::tempdir().unwrap();
+    let ready = dir.path().join("ready");
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", case.script]).env("READY", &ready);
+    let notes = Notes::new();
+    if case.alarm {
+        let tell = notes.tell.clone();
+        std::thread::spawn(move || {
+            while !ready.exists() {
+                std::thread::sleep(LOOK);
+            }
+            tell.send(Note::Alarm("ready".into()))
+        });
+    }
+    drive(command, &case.stdin, case.limit, &AtomicBool::new(case.stop), &notes).unwrap()
+}
+
+/// Stdout, stderr, exit and reason of a run.
+#[track_caller]
+fn check(case: &Case, stdout: &str, stderr: &str, exit: Exit, why: &Why) {
+    let ended = run(case);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(
+        (text(&ended.stdout).as_str(), text(&ended.stderr).as_str(), ended.exit, &ended.why),
+        (stdout, stderr, exit, why),
+        "{}",
+        case.script
+    );
+}
+
+#[test]
+fn what_is_printed_is_kept_with_the_exit() {
+    check(&script("echo a; echo b >&2; exit 3"), "a\n", "b\n", Exit::Code(3), &Why::Itself);
+    check(&script("printf half; kill -9 $$"), "half", "", Exit::Signal(9), &Why::Itself);
+    check(&script("read x || echo no stdin"), "no stdin\n", "", Exit::Code(0), &Why::Itself);
+}
+
+#[test]
+fn a_fast_tail_is_kept_whole() {
+    let ended = run(&script("head -c 300000 /dev/zero | tr '\\0' x; echo; echo end"));
+    assert_eq!(ended.stdout.len(), 300_005);
+    assert!(ended.stdout.ends_with(b"x\nend\n"));
+    let reads = ended.events.iter().filter_map(|(_, kind)| match kind {
+        TickKind::Out(n) => Some(*n),
+        _ => None,
+    });
+    assert_eq!(reads.sum::<u64>(), 300_005);
+    assert!(ended.events.is_sorted_by_key(|(at, _)| *at));
+    let exits = ended.events.iter().filter(|(_, kind)| matches!(kind, TickKind::Exit(_)));
+    assert_eq!(exits.count(), 1);
+}
+
+#[test]
+fn lines_are_written_when_the_results_they_wait_for_were_seen() {
+    let line = |line: &str, after_results| StdinLine { line: line.into(), after_results };
+    let case = Case {
+        stdin: vec![line("one", 0), line("two", 1), line("three", 1)],
+        ..script(
+            "read a; echo got $a; echo '{\"type\":\"result\"}'\n\
+             read b; read c; echo got $b $c; read d || echo closed",
+        )
+    };
+    let expect = "got one\n{\"type\":\"result\"}\ngot two three\nclosed\n";
+    check(&case, expect, "", Exit::Code(0), &Why::Itself);
+    let order: Vec<_> = run(&case).events.into_iter().map(|(_, kind)| kind).collect();
+    let place = |n| order.iter().position(|kind| *kind == TickKind::In(n)).unwrap();
+    let first_read = order.iter().position(|kind| matches!(kind, TickKind::Out(_))).unwrap();
+    assert!(place(1) < first_read && first_read < place(2) && place(2) < place(3));
+}
+
+#[test]
+fn a_run_that_must_end_is_asked_and_then_killed() {
+    let term = Exit::Signal(15);
+    let late = Case { limit: Duration::ZERO, ..script("exec sleep 600") };
+    check(&late, "", "", term, &Why::Limit);
+    let stopped = Case { stop: true, ..script("exec sleep 600") };
+    check(&stopped, "", "", term, &Why::Stopped);
+    let alarmed = Case { alarm: true, ..script("echo up; : > $READY; exec sleep 600") };
+    check(&alarmed, "up\n", "", term, &Why::Alarm("ready".into()));
+    let deaf = Case {
+        alarm: true,
+        ..script("trap '' TERM; echo up; : > $READY; while :; do sleep 1; done")
+    };
+    check(&deaf, "up\n", "", Exit::Signal(9), &Why::Alarm("ready".into()));
+}
+
+#[test]
+fn nothing_of_the_group_outlives_the_run() {
+    for (text, alarm) in [
+        ("sleep 600 & echo $!; : > $READY; wait", true),
+        ("trap '' TERM; sleep 600 & echo $!; : > $READY; wait", true),
+        ("sleep 600 >/dev/null 2>&1 & echo $!", false),
+        ("sleep 600 & echo $!", false),
+    ] {
+        let ended = run(&Case { alarm, ..script(text) });
+        let pid = String::from_utf8(ended.stdout).unwrap().trim().parse().unwrap();
+        // What is killed stays in the table until its new parent looks.
+        let gone = || {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            nix::sys::signal::kill(Pid::from_raw(pid), None).is_err()
+                || stat.is_ok_and(|stat| stat.contains(") Z "))
+        };
+        let begin = Instant::now();
+        while !gone() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "{text}: {pid} is left");
+            std::thread::sleep(LOOK);
+        }
+    }
+}

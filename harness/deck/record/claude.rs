@@ -1,0 +1,211 @@
+//! Finds or installs the CLI that is to be recorded.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fs_err as fs;
+
+use super::RecordError;
+use super::child::{Notes, drive};
+use super::error::Said;
+
+/// Which CLI to record, as `--claude` says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaudeChoice {
+    /// A path: the program there.
+    Path(PathBuf),
+    /// `npm:VERSION`: this version, installed with npm into the cache.
+    Npm(String),
+    /// `path`: the `claude` on PATH.
+    OnPath,
+}
+
+impl FromStr for ClaudeChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+        match text.strip_prefix("npm:") {
+            Some(version)
+                if version.starts_with(|c: char| c.is_ascii_digit())
+                    && version.chars().all(plain) =>
+            {
+                Ok(Self::Npm(version.to_owned()))
+            }
+            Some(version) => {
+                Err(format!("`{version}` is not a version; write one such as npm:2.1.329"))
+            }
+            None if text == "path" => Ok(Self::OnPath),
+            None if text.is_empty() => Err("write a path, npm:VERSION or path".into()),
+            None => Ok(Self::Path(text.into())),
+        }
+    }
+}
+
+/// A CLI that can be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claude {
+    /// The program.
+    pub program: PathBuf,
+    /// Its version, as it prints it.
+    pub version: String,
+}
+
+/// Finds the CLI of `choice`; `note` is told what takes long.
+///
+/// `npm:VERSION` is installed once as `<cache>/claude/<VERSION>`, whole or not at all.
+///
+/// # Errors
+///
+/// [`RecordError::NoClaude`], which says what to run.
+pub fn resolve(
+    choice: &ClaudeChoice,
+    cache: &Path,
+    note: &mut dyn FnMut(&str),
+) -> Result<Claude, RecordError> {
+    match choice {
+        ClaudeChoice::Path(path) => {
+            let program = std::path::absolute(path)?;
+            let version = version(&program, "name the program with `--claude PATH`")?;
+            Ok(Claude { program, version })
+        }
+        ClaudeChoice::OnPath => {
+            let hint = "run `npm install -g @anthropic-ai/claude-code`, or choose another with \
+                        `--claude PATH` or `--claude npm:VERSION`";
+            let Some(program) = on_path("claude") else {
+                return Err(no_claude("there is no `claude` on PATH".into(), hint));
+            };
+            let version = version(&program, hint)?;
+            Ok(Claude { program, version })
+        }
+        ClaudeChoice::Npm(wanted) => installed(wanted, &cache.join("claude"), &Npm::real(), note),
+    }
+}
+
+/// The npm that installs.
+struct Npm {
+    program: Option<PathBuf>,
+}
+
+impl Npm {
+    fn real() -> Self {
+        Self { program: on_path("npm") }
+    }
+
+    fn install(&self, wanted: &str, to: &Path) -> Result<(), RecordError> {
+        let package = format!("@anthropic-ai/claude-code@{wanted}");
+        let Some(program) = &self.program else {
+            return Err(no_claude(
+                format!("claude {wanted} is not installed and there is no `npm` on PATH"),
+                "install Node.js, or name an installed CLI with `--claude PATH`",
+            ));
+        };
+        let output = Command::new(program)
+            .args(["install", "--no-audit", "--no-fund", "--prefix"])
+            .arg(to)
+            .arg(&package)
+            .output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(no_claude(
+            format!("npm could not install {package}: {said}"),
+            &format!(
+                "run `npm install {package}` to see why, or name an installed CLI with `--claude PATH`"
+            ),
+        ))
+    }
+}
+
+fn installed(
+    wanted: &str,
+    cache: &Path,
+    npm: &Npm,
+    note: &mut dyn FnMut(&str),
+) -> Result<Claude, RecordError> {
+    let folder = cache.join(wanted);
+    if !folder.exists() {
+        note(&format!("installing claude {wanted} with npm"));
+        fs::create_dir_all(cache)?;
+        let fresh = tempfile::Builder::new().prefix(".installing-").tempdir_in(cache)?;
+        let whole = fresh.path().join("whole");
+        fs::create_dir(&whole)?;
+        npm.install(wanted, &whole)?;
+        let moved = fs::rename(&whole, &folder);
+        // Somebody else who installed it at the same time has done the same.
+        if !folder.exists() {
+            moved?;
+        }
+    }
+    let program = folder.join("node_modules/.bin/claude");
+    let hint = format!(
+        "remove {} and record again, or name an installed CLI with `--claude PATH`",
+        folder.display()
+    );
+    let version = version(&program, &hint)?;
+    if version != wanted {
+        let why = format!("{} is version {version}, not {wanted}", program.display());
+        return Err(no_claude(why, &hint));
+    }
+    Ok(Claude { program, version })
+}
+
+/// What `program --version` prints first, asked in a HOME of its own.
+fn version(program: &Path, hint: &str) -> Result<String, RecordError> {
+    const LIMIT: Duration = Duration::from_secs(30);
+    let home = tempfile::tempdir()?;
+    let mut command = Command::new(program);
+    command
+        .arg("--version")
+        .env_clear()
+        .env("PATH", search_path(program))
+        .env("HOME", home.path())
+        .env("TMPDIR", home.path())
+        .env("DISABLE_AUTOUPDATER", "1")
+        .current_dir(home.path());
+    let run = drive(command, &[], LIMIT, &AtomicBool::new(false), &Notes::new());
+    let ended =
+        run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let first = text.split_whitespace().next();
+    match first.filter(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
+        Some(version) => Ok(version.to_owned()),
+        None => {
+            let said = Said::new(&ended.stdout, &ended.stderr);
+            let why = format!("{} --version prints no version{said}\n", program.display());
+            Err(no_claude(why, hint))
+        }
+    }
+}
+
+/// The PATH of a recorded CLI: where it and node are, and the system's own folders.
+pub(crate) fn search_path(program: &Path) -> OsString {
+    let node = on_path("node");
+    let beside = [Some(program), node.as_deref()];
+    let mut folders: Vec<PathBuf> = beside
+        .into_iter()
+        .flatten()
+        .filter_map(|program| program.parent().map(Path::to_owned))
+        .collect();
+    folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+    // Only a folder with a colon in its name can't be joined, and no PATH could hold it.
+    std::env::join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
+    programs.find(|program| program.is_absolute() && program.is_file())
+}
+
+fn no_claude(why: String, hint: &str) -> RecordError {
+    RecordError::NoClaude { why, hint: hint.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

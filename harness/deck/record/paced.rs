@@ -1,0 +1,63 @@
+//! A response body whose pieces go out one by one, each after its delay.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use super::answer::Step;
+
+/// A body made of [`Step`]s; a single one that waits for nothing is sent with its length.
+pub(crate) struct Paced {
+    steps: VecDeque<Step>,
+    /// Runs out when the first of the steps is due.
+    due: Option<Pin<Box<Sleep>>>,
+}
+
+impl Paced {
+    pub(crate) fn new(steps: Vec<Step>) -> Self {
+        Self { steps: steps.into(), due: None }
+    }
+
+    pub(crate) fn at_once(bytes: impl Into<Bytes>) -> Self {
+        Self::new(vec![Step { delay: Duration::ZERO, bytes: bytes.into() }])
+    }
+}
+
+impl Body for Paced {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(step) = self.steps.front() else {
+            return Poll::Ready(None);
+        };
+        let delay = step.delay;
+        if !delay.is_zero() {
+            let due = self.due.get_or_insert_with(|| Box::pin(sleep(delay)));
+            ready!(due.as_mut().poll(context));
+            self.due = None;
+        }
+        let step = self.steps.pop_front();
+        Poll::Ready(step.map(|step| Ok(Frame::data(step.bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let length = |step: &Step| SizeHint::with_exact(step.bytes.len() as u64);
+        match self.steps.front() {
+            Some(only) if self.steps.len() == 1 && only.delay.is_zero() => length(only),
+            _ => SizeHint::new(),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The folders of one run: a fresh HOME, TMPDIR and project under one short temporary folder.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+use super::RecordError;
+
+/// The real paths of the run's folders, or the canonical ones that stand for them in a cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// Where the CLI runs: `{{project}}`.
+    pub project: String,
+    /// Its HOME: `{{home}}`.
+    pub home: String,
+    /// Its TMPDIR: `{{tmp}}`.
+    pub tmp: String,
+}
+
+/// One of the [`Folders`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Folder {
+    Project,
+    Home,
+    Tmp,
+}
+
+const WRITTEN: [(&str, Folder); 3] =
+    [("{{project}}", Folder::Project), ("{{home}}", Folder::Home), ("{{tmp}}", Folder::Tmp)];
+
+impl Folders {
+    /// The names that stand in cassettes for the real paths.
+    pub fn canonical() -> Self {
+        Self::under("/clitape")
+    }
+
+    fn under(root: &str) -> Self {
+        Self {
+            project: format!("{root}/project"),
+            home: format!("{root}/home"),
+            tmp: format!("{root}/tmp"),
+        }
+    }
+
+    /// The text with `{{project}}`, `{{home}}` and `{{tmp}}` replaced by the paths.
+    pub fn expand(&self, text: &str) -> String {
+        let mut expanded = String::new();
+        let mut rest = text;
+        while let Some((before, folder, after)) = Self::first_in(rest) {
+            expanded.push_str(before);
+            expanded.push_str(self.path(folder));
+            rest = after;
+        }
+        expanded + rest
+    }
+
+    pub(crate) fn path(&self, folder: Folder) -> &str {
+        match folder {
+            Folder::Project => &self.project,
+            Folder::Home => &self.home,
+            Folder::Tmp => &self.tmp,
+        }
+    }
+
+    /// The first folder named in `text`, with what stands before and after it.
+    pub(crate) fn first_in(text: &str) -> Option<(&str, Folder, &str)> {
+        WRITTEN
+            .iter()
+            .filter_map(|&(written, folder)| Some((text.find(written)?, written, folder)))
+            .min_by_key(|&(at, ..)| at)
+            .map(|(at, written, folder)| (&text[..at], folder, &text[at + written.len()..]))
+    }
+}
+
+/// The folders of one run on disk; gone when dropped, with every process that lives in them.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    pub(crate) folders: Folders,
+    root: TempDir,
+}
+
+impl Sandbox {
+    /// Makes the folders under `parent` and copies `workspace`, if it is there, into the project.
+    pub(crate) fn new(parent: &Path, workspace: &Path) -> Result<Self, RecordError> {
+        let parent = fs::canonicalize(parent)?;
+        let root = tempfile::Builder::new().prefix("clitape-").tempdir_in(&parent)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+        let Some(path) = root.path().to_str().filter(|path| path.chars().all(plain)) else {
+            return Err(RecordError::Folder {
+                path: parent,
+                what: "its path has other characters than A-Z, a-z, 0-9 and /._-".into(),
+            });
+        };
+        for name in ["CLAUDE.md", "CLAUDE.local.md", ".git"] {
+            if let Some(above) = parent.ancestors().find(|above| above.join(name).exists()) {
+                return Err(RecordError::Folder {
+                    path: parent.clone(),
+                    what: format!("the CLI would read {}", above.join(name).display()),
+                });
+            }
+        }
+        let folders = Folders::under(path);
+        for folder in [&folders.project, &folders.home, &folders.tmp] {
+            fs::create_dir(folder)?;
+        }
+        if workspace.is_dir() {
+            copy(workspace, Path::new(&folders.project))?;
+        }
+        Ok(Self { folders, root })
+    }
+
+    /// The CLI's own record of the session, or nothing if it kept none.
+    pub(crate) fn transcript(&self, session: &str) -> io::Result<Vec<u8>> {
+        let projects = PathBuf::from(&self.folders.home).join(".claude/projects");
+        if !projects.is_dir() {
+            return Ok(Vec::new());
+        }
+        for project in fs::read_dir(projects)? {
+            let file = project?.path().join(format!("{session}.jsonl"));
+            if file.is_file() {
+                return fs::read(file);
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl Drop for Sandbox {
+    /// Kills what the CLI's tools left running: they have sessions of their own, so a signal to
+    /// the CLI's process group does not reach them. Looks in `/proc`; other systems have none.
+    fn drop(&mut self) {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        for process in processes {
+            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            let folder = std::fs::read_link(process.path().join("cwd"));
+            if folder.is_ok_and(|folder| folder.starts_with(self.root.path())) {
+                // It may have ended since.
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            }
+        }
+    }
+}
+
+/// Copies what lies in `from` into `to`, modes and links as they are.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in WalkDir::new(from).min_depth(1).sort_by_file_name() {
+        let entry = entry?;
+        let Ok(inside) = entry.path().strip_prefix(from) else {
+            continue;
+        };
+        let target = to.join(inside);
+        let kind = entry.file_type();
+        if kind.is_dir() {
+            fs::create_dir(&target)?;
+        } else if kind.is_symlink() {
+            fs::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_workspace_is_copied_with_its_modes_and_links() {
+        let scenario = tempfile::tempdir().unwrap();
+        let workspace = scenario.path().join("workspace");
+        fs::create_dir_all(workspace.join("sub")).unwrap();
+        fs::write(workspace.join("sub/run.sh"), "#!/bin/sh\n").unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        fs::set_permissions(workspace.join("sub/run.sh"), mode).unwrap();
+        fs::os::unix::fs::symlink("sub/run.sh", workspace.join("link")).unwrap();
+
+        let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace).unwrap();
+        let project = PathBuf::from(&sandbox.folders.project);
+        let copied = fs::metadata(project.join("sub/run.sh")).unwrap();
+        assert_eq!(copied.permissions().mode() & 0o777, 0o755);
+        assert_eq!(fs::read_link(project.join("link")).unwrap(), Path::new("sub/run.sh"));
+        drop(sandbox);
+        assert!(!project.exists());
+    }
+
+    #[test]
+    fn a_folder_the_recording_would_show_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let none = outer.path().join("none");
+        let odd = outer.path().join("über uns");
+        fs::create_dir(&odd).unwrap();
+        let told = outer.path().join("told");
+        fs::create_dir(&told).unwrap();
+        fs::write(told.join("CLAUDE.md"), "").unwrap();
+        for (parent, part) in [(&odd, "has other characters"), (&told, "told/CLAUDE.md")] {
+            let error = Sandbox::new(parent, &none).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains("TMPDIR"), "{error}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_lives_in_the_folders_goes_with_them() {
+        use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+
+        let sandbox = Sandbox::new(&std::env::temp_dir(), Path::new("none")).unwrap();
+        let mut left = std::process::Command::new("sleep")
+            .arg("600")
+            .current_dir(&sandbox.folders.project)
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        drop(sandbox);
+        assert_eq!(left.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn folders_expand_where_they_are_named() {
+        let folders = Folders::canonical();
+        for (text, expect) in [
+            ("", ""),
+            ("{{home}}{{tmp}}/{{project}}", "/clitape/home/clitape/tmp//clitape/project"),
+            ("{{other}} {{ project }}", "{{other}} {{ project }}"),
+        ] {
+            assert_eq!(folders.expand(text), expect);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Turns a run into a take: the canonical form of all it left.
+
+use super::RawRun;
+use crate::scenario::Scenario;
+use crate::tape::canon::{Facts, Place, canonical, conversation_lines};
+use crate::tape::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind};
+use crate::tape::{RAW, sha256};
+
+/// The canonical form of `run`.
+pub(crate) fn into_take(run: &RawRun, scenario: &Scenario) -> Take {
+    let facts = facts(run);
+    let (stdout, mut substitutions) = canonical(&run.stdout, &facts);
+    let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
+    let stdin = substitutions.apply_lines(&run.stdin);
+    let stderr = substitutions.apply_lines(&run.stderr);
+    let mut counts = stdout.counts.clone();
+    for other in [&transcript, &stdin, &stderr] {
+        for (rule, n) in &other.counts {
+            *counts.entry(rule.clone()).or_default() += n;
+        }
+    }
+    let manifest = Manifest {
+        format: FORMAT,
+        scenario: scenario.name.clone(),
+        origin: Origin::Recorded,
+        cli: Cli {
+            version: run.version.clone(),
+            argv: run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect(),
+            platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        },
+        exit: Some(run.exit),
+        counts: Counts::default(),
+        canonical: counts,
+        sha256: [(RAW.to_owned(), sha256(&run.stdout))].into(),
+    };
+    Take {
+        manifest,
+        timeline: timeline(&run.events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw)),
+        stdout: stdout.bytes,
+        stderr: stderr.bytes,
+        stdin: stdin.bytes,
+        transcript: transcript.bytes,
+    }
+}
+
+fn facts(run: &RawRun) -> Facts {
+    let folders = &run.folders;
+    let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
+    Facts {
+        paths: vec![
+            (folders.project.clone(), Place::Project),
+            (folders.home.clone(), Place::Home),
+            (folders.tmp.clone(), Place::Tmp),
+        ],
+        host: nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
+        user: user.ok().flatten().map(|user| user.name),
+        address: Some(run.address.clone()),
+        cli_version: Some(run.version.clone()),
+    }
+}
+
+/// Intervals for points in time, canonical sizes for raw ones; `out` and `err` map raw offsets.
+fn timeline(
+    events: &[(u64, TickKind)],
+    out: impl Fn(u64) -> u64,
+    err: impl Fn(u64) -> u64,
+) -> Vec<Tick> {
+    let (mut at, mut out_at, mut err_at) = (0, 0, 0);
+    let size = |from: &mut u64, n: u64, map: &dyn Fn(u64) -> u64| {
+        let start = map(*from);
+        *from += n;
+        map(*from) - start
+    };
+    let mut ticks = Vec::new();
+    for (when, kind) in events {
+        let kind = match kind {
+            TickKind::Out(n) => TickKind::Out(size(&mut out_at, *n, &out)),
+            TickKind::Err(n) => TickKind::Err(size(&mut err_at, *n, &err)),
+            other => other.clone(),
+        };
+        // A read that lay within a value whose placeholder is shorter brought nothing.
+        if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
+            let after_ms = when.saturating_sub(at);
+            at = *when;
+            ticks.push(Tick { after_ms, kind });
+        }
+    }
+    ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::Exit;
+
+    #[test]
+    fn sizes_are_canonical_and_intervals_add_up() {
+        let events = [
+            (5, TickKind::Out(10)),
+            (7, TickKind::Out(4)),
+            (7, TickKind::Err(3)),
+            (9, TickKind::In(1)),
+            (12, TickKind::Out(6)),
+            (15, TickKind::Exit(Exit::Code(0))),
+        ];
+        // Bytes 8 to 16 of stdout became one byte.
+        let out = |raw: u64| if raw <= 8 { raw } else { 9 + raw.saturating_sub(16) };
+        let ticks = timeline(&events, out, |raw| raw);
+        let found: Vec<_> = ticks.into_iter().map(|tick| (tick.after_ms, tick.kind)).collect();
+        let expect = [
+            (5, TickKind::Out(9)),
+            (2, TickKind::Err(3)),
+            (2, TickKind::In(1)),
+            (3, TickKind::Out(4)),
+            (3, TickKind::Exit(Exit::Code(0))),
+        ];
+        assert_eq!(found, expect);
+    }
+}

@@ -1,0 +1,167 @@
+//! Whole recordings, with shell scripts in the CLI's place.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use fs_err as fs;
+use tempfile::TempDir;
+
+use super::*;
+
+const SCENARIO: &str = "
+    title = 't'
+    about = 'a'
+    [record]
+    prompt = 'Look at {{project}}.'
+    args = ['--allowedTools', 'Read']
+    versions = ['9.9.9']
+    timeout_s = 20";
+const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
+
+/// A scenario and a `claude` that is this shell script.
+fn house(script: &str) -> (TempDir, Scenario, Claude) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("workspace")).unwrap();
+    fs::write(dir.path().join("workspace/a.txt"), "a").unwrap();
+    fs::write(dir.path().join("scenario.toml"), SCENARIO).unwrap();
+    fs::write(dir.path().join("model.toml"), MODEL).unwrap();
+    let program: PathBuf = dir.path().join("claude");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let claude = Claude { program, version: "9.9.9".into() };
+    let scenario = Scenario::load(dir.path()).unwrap();
+    (dir, scenario, claude)
+}
+
+fn go(script: &str) -> Result<RawRun, RecordError> {
+    let (_dir, scenario, claude) = house(script);
+    run(&scenario, &claude, &AtomicBool::new(false))
+}
+
+#[track_caller]
+fn check_error(script: &str, expect: &str) {
+    assert_eq!(go(script).unwrap_err().to_string(), expect, "{script}");
+}
+
+const RESULT: &str = "echo '{\"type\":\"result\",\"session_id\":\"5-a\"}'";
+
+#[test]
+fn a_run_is_kept_with_all_it_left() {
+    let script = format!(
+        "mkdir -p $HOME/.claude/projects/-x\n\
+         echo '{{\"type\":\"user\"}}' > $HOME/.claude/projects/-x/5-a.jsonl\n\
+         ls; pwd; echo warn >&2; {RESULT}; exit 1"
+    );
+    let run = go(&script).unwrap();
+    let project = run.folders.project.clone();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let result = "{\"type\":\"result\",\"session_id\":\"5-a\"}";
+    assert_eq!(text(&run.stdout), format!("a.txt\n{project}\n{result}\n"));
+    assert_eq!(text(&run.stderr), "warn\n");
+    assert_eq!(text(&run.transcript), "{\"type\":\"user\"}\n");
+    assert_eq!(run.exit, Exit::Code(1));
+    let prompt = format!("Look at {project}.");
+    let expect = [
+        "claude",
+        "-p",
+        &prompt,
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--include-partial-messages",
+        "--allowedTools",
+        "Read",
+    ];
+    assert_eq!(run.argv, expect);
+    assert!(!PathBuf::from(project).exists());
+}
+
+#[test]
+fn the_environment_is_clean() {
+    let run =
+        go(&format!("env | sort | grep -v -e ^PWD -e ^_ -e ^SHLVL -e ^OLDPWD; {RESULT}")).unwrap();
+    let stdout = String::from_utf8(run.stdout).unwrap();
+    let names: Vec<_> = stdout.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let expect = [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        "DISABLE_AUTOUPDATER",
+        "DISABLE_ERROR_REPORTING",
+        "DISABLE_TELEMETRY",
+        "HOME",
+        "LANG",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TMPDIR",
+        "TZ",
+        "USER",
+    ];
+    assert_eq!(names, expect);
+}
+
+#[test]
+fn a_cli_without_a_result_is_told_with_its_stderr() {
+    let hint =
+        "before it printed a `result`; run it by hand with the scenario's arguments to see why";
+    check_error(
+        "echo no key >&2; exit 7",
+        &format!("the CLI exited with code 7 {hint}\n  stderr: no key\n  last line: nothing"),
+    );
+    check_error(
+        "echo one; echo two; kill -9 $$",
+        &format!("the CLI was ended by signal 9 {hint}\n  stderr: nothing\n  last line: two"),
+    );
+}
+
+#[test]
+fn a_request_nobody_scripted_ends_the_recording() {
+    // The shell has no HTTP; the client is the part of bash that opens sockets.
+    let script = "exec bash -c '\
+        a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
+        printf \"GET /v1/models HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n\" >&3; sleep 600'";
+    let (dir, scenario, claude) = house(script);
+    let error = run(&scenario, &claude, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "nobody scripted this request: GET /v1/models\n\
+             add a [[turn]], [[spare]] or [[side]] to {}",
+            dir.path().join("model.toml").display()
+        )
+    );
+}
+
+#[test]
+fn a_recording_can_be_stopped() {
+    let (_dir, scenario, claude) = house("exec sleep 600");
+    let error = run(&scenario, &claude, &AtomicBool::new(true)).unwrap_err();
+    assert_eq!(error.to_string(), "stopped; nothing was written");
+}
+
+#[test]
+fn a_cli_that_never_ends_is_stopped_in_time() {
+    let (_dir, mut scenario, claude) = house("exec sleep 600");
+    scenario.record.timeout_s = 0;
+    let error = run(&scenario, &claude, &AtomicBool::new(false)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the CLI had not ended after 0 s and was stopped; raise `record.timeout_s` in the \
+         scenario if it needs longer\n  stderr: nothing\n  last line: nothing"
+    );
+}
+
+#[test]
+fn two_takes_of_one_run_are_the_same() {
+    let script = format!(
+        "pwd; echo '{{\"type\":\"system\",\"cwd\":\"'$PWD'\",\"session_id\":\"'$(cat /proc/sys/kernel/random/uuid)'\"}}'; {RESULT}"
+    );
+    let (_dir, scenario, claude) = house(&script);
+    let take = || record(&scenario, &claude, &AtomicBool::new(false)).unwrap();
+    let (first, second) = (take(), take());
+    let stdout = String::from_utf8_lossy(&first.stdout);
+    assert!(stdout.starts_with("/clitape/project\n"), "{stdout}");
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!(first.manifest.cli.argv[2], "Look at /clitape/project.");
+}

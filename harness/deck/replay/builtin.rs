@@ -1,0 +1,191 @@
+//! The built-in subject: `stream` and `gateway` in process, in virtual time.
+//!
+//! The whole replay runs on a paused tokio runtime without any IO. At one virtual millisecond what
+//! is due in the channel happens before the bytes that arrive, so that the trace does not hang on
+//! which timer was set first.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use clitape_gateway::telegram::{
+    self, Answer, BotApi, Call, Method, Sent, Telegram, TelegramSettings,
+};
+use clitape_gateway::{Bus, BusEvent, Channel, Delivery, Run, RunReport, RunSettings};
+use clitape_stream::{Event, Parser, Stats};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::bus;
+use super::lifecycle::{Writer, object};
+use super::plan::Plan;
+use super::trace::{Entry, Lane};
+use crate::scenario::Mode;
+
+/// How long a call of the Bot API takes, in virtual time.
+const LATENCY: Duration = Duration::from_millis(80);
+/// How long a replay goes on after the run's end, in virtual time: no call may come any more.
+const AFTERMATH: Duration = Duration::from_secs(60);
+/// Turns given to the channel before bytes that arrive at the same millisecond are fed.
+const SETTLE: u32 = 16;
+/// The id of the one run of a replay.
+const RUN_ID: &str = "run-1";
+
+/// How a replay is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// A silent run: nothing of it reaches the channel.
+    pub silent: bool,
+    /// The Telegram channel's mode; none means no channel.
+    pub channel: Option<Mode>,
+}
+
+/// What a replay told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// How it was run.
+    pub setup: Setup,
+    /// The trace.
+    pub entries: Vec<Entry>,
+    /// What became of the lines.
+    pub stats: Stats,
+    /// What the gateway says of the run.
+    pub report: RunReport,
+}
+
+/// Replays `stdout` as `plan` says.
+pub fn replay(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(run(stdout, plan, setup)),
+        // A runtime without IO asks nothing of the system that could fail.
+        Err(error) => unreachable!("no runtime in memory: {error}"),
+    }
+}
+
+async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
+    let log = Log::new();
+    let bus = Bus::new(RUN_ID);
+    let listener = log.clone();
+    let _subscription = bus.subscribe(move |event: &BusEvent| {
+        listener.add(Lane::Bus, event.stream(), bus::data(event));
+    });
+    let channel = setup.channel.map(|mode| {
+        let settings = TelegramSettings { mode: gateway_mode(mode), ..TelegramSettings::default() };
+        let api = Arc::new(ChatServer { log: log.clone(), sent: Mutex::new(0) });
+        Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
+    });
+    let mut run = Run::start(bus, RunSettings { silent: setup.silent }, channel);
+    let mut writer = Writer::default();
+    let mut parser = Parser::new();
+    let mut sink = |event: Event<'_>| {
+        let (kind, data) = writer.write(&event);
+        log.add(Lane::Lifecycle, kind, data);
+        run.on_event(&event);
+    };
+
+    let mut rest = stdout;
+    for step in &plan.steps {
+        if step.after_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(step.after_ms)).await;
+            settle().await;
+        }
+        let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
+        let (piece, more) = rest.split_at(size);
+        rest = more;
+        log.add(Lane::Read, "chunk", object(json!({ "bytes": size })));
+        parser.feed(piece, &mut sink);
+    }
+    let stats = parser.finish(&mut sink);
+    let report = run.finish().await;
+    log.final_word(&report);
+    // A call that comes late would come now.
+    tokio::time::sleep(AFTERMATH).await;
+    Replay { setup, entries: log.take(), stats, report }
+}
+
+/// Lets every other task do what is due now.
+async fn settle() {
+    for _ in 0..SETTLE {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn gateway_mode(mode: Mode) -> telegram::Mode {
+    match mode {
+        Mode::Partial => telegram::Mode::Partial,
+        Mode::Progress => telegram::Mode::Progress,
+    }
+}
+
+/// The trace as it is written; clones write to the same one.
+#[derive(Clone)]
+struct Log {
+    began: Instant,
+    entries: Arc<Mutex<Vec<Entry>>>,
+}
+
+impl Log {
+    fn new() -> Self {
+        Self { began: Instant::now(), entries: Arc::default() }
+    }
+
+    fn add(&self, lane: Lane, kind: &'static str, data: Map<String, Value>) {
+        let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.entries().push(Entry { at, lane, kind: kind.into(), data });
+    }
+
+    /// Says which messages hold the final text.
+    fn final_word(&self, report: &RunReport) {
+        let (delivery, message_ids, reason) = match &report.final_delivered {
+            Delivery::Nobody => return,
+            Delivery::Sent { message_ids } => ("sent", message_ids.clone(), None),
+            Delivery::AlreadyShown { message_id } => ("already-shown", vec![*message_id], None),
+            Delivery::Failed { reason } => ("failed", Vec::new(), Some(reason)),
+        };
+        let mut data = object(json!({ "delivery": delivery, "message_ids": message_ids }));
+        if let Some(reason) = reason {
+            data.insert("reason".into(), reason.as_str().into());
+        }
+        self.add(Lane::Telegram, "final", data);
+    }
+
+    fn take(&self) -> Vec<Entry> {
+        std::mem::take(&mut *self.entries())
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The chat's server: takes every call, writes it down, and answers a little later.
+struct ChatServer {
+    log: Log,
+    sent: Mutex<i64>,
+}
+
+impl BotApi for ChatServer {
+    fn call(&self, call: Call) -> Answer<'_> {
+        let message_id = call.message_id.unwrap_or_else(|| {
+            let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+            *sent += 1;
+            *sent
+        });
+        let kind = match call.method {
+            Method::SendMessage => "sendMessage",
+            Method::EditMessageText => "editMessageText",
+        };
+        let mut data = object(json!({
+            "message_id": message_id, "text": call.text, "parse_mode": "HTML",
+        }));
+        if call.is_final {
+            data.insert("final".into(), true.into());
+        }
+        self.log.add(Lane::Telegram, kind, data);
+        Box::pin(async move {
+            tokio::time::sleep(LATENCY).await;
+            Ok(Sent { message_id })
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! Writes bus events as entries of the `bus` lane: the envelope's `seq` and `run_id`, then the
+//! event's own fields. The kind is the stream.
+
+use clitape_gateway::{BusEvent, Data, Phase, Tool};
+use serde_json::{Map, Value, json};
+
+use super::lifecycle::object;
+
+/// Data of the entry for `event`.
+pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
+    let mut data = Map::new();
+    data.insert("seq".into(), event.seq.into());
+    data.insert("run_id".into(), event.run_id.as_ref().into());
+    let own = match &event.data {
+        Data::Assistant { delta, length } | Data::Thinking { delta, length } => {
+            json!({ "delta": delta, "length": length })
+        }
+        Data::Tool(tool) => tool_fields(tool),
+        Data::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
+        Data::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
+        Data::Lifecycle(Phase::Error { kind, message }) => {
+            json!({ "phase": "error", "error": { "kind": kind.as_str(), "message": message } })
+        }
+        other => json!({ "raw": format!("{other:?}") }),
+    };
+    data.extend(object(own).into_iter().filter(|(_, value)| !value.is_null()));
+    data
+}
+
+fn tool_fields(tool: &Tool) -> Value {
+    match tool {
+        Tool::Start { id, name, title, args, truncated, parent } => json!({
+            "phase": "start", "id": id, "name": name, "title": title, "args": args,
+            "truncated": truncated, "parent": parent,
+        }),
+        Tool::Result { id, name, is_error, result, incomplete, parent } => json!({
+            "phase": "result", "id": id, "name": name, "is_error": is_error, "result": result,
+            "incomplete": incomplete.map(|why| why.as_str()), "parent": parent,
+        }),
+    }
+}

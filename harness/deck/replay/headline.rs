@@ -1,0 +1,124 @@
+//! An entry in a few words: what a timeline line, a sentence and a diff show of it.
+
+use serde_json::Value;
+
+use super::trace::{Entry, Lane};
+
+/// Longest text quoted in a headline, in characters.
+const QUOTED: usize = 72;
+
+/// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
+/// are quoted; `?` shows the key's name when it is true.
+const FIELDS: [(&str, &[&str]); 20] = [
+    ("chunk", &["bytes"]),
+    ("session", &["session_id", "model", "cli_version"]),
+    ("text", &["delta\""]),
+    ("thinking", &["delta\""]),
+    ("assistant", &["delta\""]),
+    ("tool_start", &["name", "id", "args", "truncated\""]),
+    ("tool_input", &["id", "args"]),
+    ("tool_result", &["name", "id", "is_error?", "incomplete", "result"]),
+    ("tool", &["phase", "name", "id", "is_error?", "incomplete", "args", "truncated\"", "result"]),
+    ("usage", &["input", "output", "cache_read", "cache_write", "final?"]),
+    ("notice", &["type", "subtype"]),
+    ("unknown", &["type", "subtype", "raw\""]),
+    ("diagnostic", &["code", "message"]),
+    ("outcome", &["status", "text\"", "error"]),
+    ("start", &[]),
+    ("lifecycle", &["phase", "text\"", "error"]),
+    ("sendMessage", &["message_id", "final?", "text\""]),
+    ("editMessageText", &["message_id", "final?", "text\""]),
+    ("final", &["delivery", "message_ids"]),
+    ("failed", &["method", "error"]),
+];
+
+impl Entry {
+    /// The entry in a few words, on one line.
+    pub fn headline(&self) -> String {
+        let kind = self.kind.as_ref();
+        let fields = FIELDS.iter().find(|(name, _)| *name == kind).map(|(_, fields)| *fields);
+        let mut words = vec![kind.to_owned()];
+        match fields {
+            Some(fields) => words.extend(fields.iter().filter_map(|field| self.word(field))),
+            None => words.push(quote(&Value::Object(self.data.clone()).to_string(), false)),
+        }
+        // A notice has fields of its own.
+        if kind == "notice" {
+            let rest =
+                self.data.iter().filter(|(key, _)| !matches!(key.as_str(), "type" | "subtype"));
+            words.extend(rest.map(|(key, value)| format!("{key}={}", plain(value))));
+        }
+        if let Some(parent) = self.data.get("parent").and_then(Value::as_str) {
+            words.push(format!("(under {parent})"));
+        }
+        words.join(" ")
+    }
+
+    fn word(&self, field: &str) -> Option<String> {
+        let name = field.trim_end_matches(['"', '?']);
+        let value = self.data.get(name).filter(|value| !value.is_null())?;
+        if field.ends_with('?') {
+            return (value == &Value::Bool(true)).then(|| name.to_owned());
+        }
+        if field.ends_with('"') {
+            return Some(quote(value.as_str()?, true));
+        }
+        if self.lane == Lane::Telegram && name == "message_id" {
+            return Some(format!("#{value}"));
+        }
+        Some(plain(value))
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => quote(text, false),
+        other => quote(&other.to_string(), false),
+    }
+}
+
+/// The text on one line, cut in the middle; in quotes, or as it is.
+fn quote(text: &str, quoted: bool) -> String {
+    let count = text.chars().count();
+    let cut: String = if count > QUOTED {
+        let (head, tail) = (QUOTED * 2 / 3, QUOTED / 3 - 1);
+        text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
+    } else {
+        text.to_owned()
+    };
+    if quoted {
+        return format!("{cut:?}");
+    }
+    cut.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expect: &str) {
+        let entry: Entry = serde_json::from_str(line).unwrap();
+        assert_eq!(entry.headline(), expect);
+    }
+
+    #[test]
+    fn a_headline_is_one_short_line() {
+        check(
+            r#"{"at":0,"lane":"telegram","kind":"editMessageText","data":{"message_id":1,"text":"a\nb","final":true}}"#,
+            r#"editMessageText #1 final "a\nb""#,
+        );
+        check(
+            r#"{"at":0,"lane":"lifecycle","kind":"tool_result","data":{"id":"t","name":"Bash","is_error":false,"result":"x\ny","parent":"p"}}"#,
+            "tool_result Bash t x y (under p)",
+        );
+        check(
+            r#"{"at":0,"lane":"lifecycle","kind":"notice","data":{"type":"system","subtype":"api_retry","attempt":1}}"#,
+            "notice system api_retry attempt=1",
+        );
+        check(r#"{"at":0,"lane":"bus","kind":"new","data":{"a":1}}"#, r#"new {"a":1}"#);
+        let long = "é".repeat(200);
+        let line =
+            format!(r#"{{"at":0,"lane":"lifecycle","kind":"text","data":{{"delta":"{long}"}}}}"#);
+        check(&line, &format!("text \"{}…{}\"", "é".repeat(48), "é".repeat(23)));
+    }
+}

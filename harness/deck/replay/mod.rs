@@ -1,0 +1,13 @@
+//! Replays the bytes of a cassette: a plan cuts and delays them, a subject turns them into a trace.
+
+mod builtin;
+mod bus;
+mod headline;
+mod lifecycle;
+mod plan;
+mod random;
+mod trace;
+
+pub use builtin::{Replay, Setup, replay};
+pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
+pub use trace::{Entry, Lane};

@@ -1,0 +1,71 @@
+use super::*;
+use crate::tape::parse_timeline;
+
+fn check(plan: &Plan, expect: &str) {
+    let steps: Vec<String> =
+        plan.steps.iter().map(|step| format!("{}:{}", step.after_ms, step.bytes)).collect();
+    assert_eq!(steps.join(" "), expect);
+}
+
+const TIMELINE: &str = "[900,\"o\",4]\n[10,\"e\",1]\n[20,\"o\",3]\n[5,\"o\",2]\n[1,\"x\",0]\n";
+
+#[test]
+fn recorded_reads_start_at_zero_and_keep_their_times() {
+    check(&Plan::recorded(&parse_timeline(TIMELINE).unwrap()), "0:4 30:3 5:2");
+}
+
+#[test]
+fn a_piece_comes_with_its_last_byte() {
+    let timeline = parse_timeline(TIMELINE).unwrap();
+    let plan = |cut| Plan::cut(b"ab\ncd\nef\n", &timeline, cut, 0);
+    check(&plan(Cut::Line), "0:3 30:3 5:3");
+    check(&plan(Cut::Byte), "0:1 0:1 0:1 0:1 30:1 0:1 0:1 5:1 0:1");
+    check(&plan(Cut::Size(4)), "0:4 35:4 0:1");
+}
+
+#[test]
+fn paced_lines_are_whole_and_a_last_one_needs_no_end() {
+    check(&Plan::paced(b"ab\n\ncd", 200), "0:3 200:1 200:2");
+    check(&Plan::paced(b"", 200), "");
+}
+
+#[test]
+fn uncut_keeps_when_every_line_is_complete() {
+    let plan = Plan::parse(r#"{"format":1,"steps":[[5,1],[7,4],[2,1],[9,3]]}"#, 9).unwrap();
+    check(&plan.uncut(b"ab\ncd\nef\n"), "12:3 2:3 9:3");
+    check(&plan.uncut(b"ab\ncd\n\nx\n"), "12:3 2:3 9:1 0:2");
+}
+
+#[test]
+fn a_seed_is_the_same_plan_everywhere() {
+    let plan = Plan::random(60, 9);
+    assert_eq!(plan, Plan::random(60, 9));
+    assert_eq!(plan.steps.iter().map(|step| step.bytes).sum::<u64>(), 60);
+    check(&plan, "0:1 0:4 2079:1 18:3 14:10 20:4 0:8 0:29");
+    assert_ne!(Plan::random(9_000, 5).steps, Plan::random(9_000, 6).steps);
+}
+
+#[test]
+fn a_printed_plan_reads_back_and_a_foreign_one_is_refused() {
+    let plan = Plan::random(5_000, 3);
+    assert_eq!(Plan::parse(&plan.to_line(), 5_000).unwrap(), plan);
+    let error = Plan::parse(&plan.to_line(), 4_000).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the plan is for 5000 bytes, the input has 4000; it was made for another cassette"
+    );
+    let later = Plan::parse(r#"{"format":2,"steps":[]}"#, 0).unwrap_err().to_string();
+    assert_eq!(later, "the plan has format 2, this version reads up to 1; update clitape");
+}
+
+#[test]
+fn cuts_are_words_or_sizes() {
+    for (word, cut) in
+        [("line", Cut::Line), ("byte", Cut::Byte), ("17", Cut::Size(17)), ("none", Cut::None)]
+    {
+        assert_eq!(word.parse::<Cut>().unwrap(), cut);
+    }
+    for word in ["0", "-3", "lines", ""] {
+        assert!(word.parse::<Cut>().is_err(), "{word}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Random cuts and delays from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
+//! seed means the same plan on every machine and with every version of the generator's crate.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::plan::Step;
+
+/// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
+/// of large pieces glues records together.
+const SIZES: [u32; 6] = [1, 4, 16, 128, 1024, 65_536];
+/// Pieces of one size before another is drawn.
+const STRETCH: u32 = 40;
+/// Longest delay of a class in ms, and how many of 64 draws fall into it. The long ones cross a
+/// channel's throttle window.
+const DELAYS: [(u32, u32); 4] = [(1, 44), (20, 14), (400, 5), (3_000, 1)];
+
+/// The steps of the plan of `seed` for `total` bytes.
+pub(super) fn steps(total: u64, seed: u64) -> Vec<Step> {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut rng = ChaCha8Rng::from_seed(key);
+    let mut steps = Vec::new();
+    let (mut left, mut in_stretch, mut largest) = (total, 0, 1);
+    while left > 0 {
+        if in_stretch == 0 {
+            in_stretch = 1 + below(&mut rng, STRETCH);
+            largest = SIZES[below(&mut rng, SIZES.len() as u32) as usize];
+        }
+        in_stretch -= 1;
+        let bytes = u64::from(1 + below(&mut rng, largest)).min(left);
+        left -= bytes;
+        steps.push(Step { after_ms: delay(&mut rng), bytes });
+    }
+    steps
+}
+
+fn delay(rng: &mut ChaCha8Rng) -> u64 {
+    let mut draw = below(rng, DELAYS.iter().map(|(_, weight)| weight).sum());
+    for (longest, weight) in DELAYS {
+        if draw < weight {
+            return u64::from(below(rng, longest));
+        }
+        draw -= weight;
+    }
+    0
+}
+
+/// A draw from `0..n`: multiply and shift, one raw draw each.
+fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
+    ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32
+}

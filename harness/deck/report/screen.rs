@@ -1,0 +1,130 @@
+//! The chat as a person sees it: Telegram calls applied to a screen that is drawn in a terminal.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::{BOLD, DIM};
+use crate::replay::{Entry, Lane};
+
+/// Width of a message in columns.
+const WIDTH: usize = 64;
+
+/// The messages on the screen, by id, as Telegram HTML.
+#[derive(Debug, Default)]
+pub struct Screen {
+    messages: BTreeMap<u64, String>,
+    drawn: usize,
+}
+
+impl Screen {
+    /// Applies one entry; `true` when it changed what is seen.
+    pub fn apply(&mut self, entry: &Entry) -> bool {
+        if entry.lane != Lane::Telegram {
+            return false;
+        }
+        let id = entry.data.get("message_id").and_then(Value::as_u64);
+        let text = entry.data.get("text").and_then(Value::as_str);
+        match (id, text) {
+            (Some(id), Some(text)) => {
+                self.messages.insert(id, text.to_owned()).is_none_or(|before| before != text)
+            }
+            _ => false,
+        }
+    }
+
+    /// Draws the screen over what was drawn before.
+    ///
+    /// # Errors
+    ///
+    /// When `out` can't be written to.
+    pub fn draw(&mut self, out: &mut dyn Write, at: u64) -> io::Result<()> {
+        if self.drawn > 0 {
+            write!(out, "\u{1b}[{}A\u{1b}[J", self.drawn)?;
+        }
+        let mut lines = vec![format!("{DIM}{:>5}.{:03} s{DIM:#}", at / 1000, at % 1000)];
+        for html in self.messages.values() {
+            lines.push(format!("{DIM}╭{}{DIM:#}", "─".repeat(WIDTH + 1)));
+            for line in wrap(&visible(html)) {
+                lines.push(format!("{DIM}│{DIM:#} {line}"));
+            }
+            lines.push(format!("{DIM}╰{}{DIM:#}", "─".repeat(WIDTH + 1)));
+        }
+        for line in &lines {
+            writeln!(out, "{line}")?;
+        }
+        self.drawn = lines.len();
+        out.flush()
+    }
+}
+
+/// Telegram HTML as terminal text: bold stays bold, other tags go, entities become characters.
+fn visible(html: &str) -> String {
+    let mut text = String::new();
+    let mut rest = html;
+    while let Some(open) = rest.find('<') {
+        text.push_str(&rest[..open]);
+        let Some(close) = rest[open..].find('>') else { break };
+        match &rest[open..=open + close] {
+            "<b>" | "<pre>" | "<code>" => text.push_str(&format!("{BOLD}")),
+            "</b>" | "</pre>" | "</code>" => text.push_str(&format!("{BOLD:#}")),
+            "<i>" => text.push_str(&format!("{DIM}")),
+            "</i>" => text.push_str(&format!("{DIM:#}")),
+            _ => {}
+        }
+        rest = &rest[open + close + 1..];
+    }
+    text.push_str(rest);
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+}
+
+/// Breaks lines at words so that none is wider than a message; escape sequences take no room.
+fn wrap(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let (mut current, mut width) = (String::new(), 0);
+        for word in line.split_inclusive(' ') {
+            if width > 0 && width + columns(word.trim_end()) > WIDTH {
+                lines.push(std::mem::take(&mut current));
+                width = 0;
+            }
+            current.push_str(word);
+            width += columns(word);
+        }
+        lines.push(current);
+    }
+    lines
+}
+
+fn columns(word: &str) -> usize {
+    let mut escape = false;
+    word.chars()
+        .filter(|&c| {
+            let inside = escape || c == '\u{1b}';
+            escape = inside && c != 'm';
+            !inside
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn html_is_shown_as_a_person_sees_it() {
+        let plain = visible("a &lt;b&gt; &amp;amp; <a href=\"x\">link</a>");
+        assert_eq!(plain, "a <b> &amp; link");
+        assert_eq!(visible("<b>x</b>"), format!("{BOLD}x{BOLD:#}"));
+    }
+
+    #[test]
+    fn long_lines_break_at_words() {
+        let text = "word ".repeat(20);
+        let lines = wrap(&text);
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|line| columns(line.trim_end()) <= WIDTH), "{lines:?}");
+        assert_eq!(lines.concat(), text);
+    }
+}

@@ -1,0 +1,55 @@
+//! A trace as a timeline: one line an entry, the time first.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM};
+use crate::replay::{Entry, Lane, Replay};
+
+/// Writes one entry.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn write_entry(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
+    let style = style(entry);
+    let seconds = format!("{}.{:03}", entry.at / 1000, entry.at % 1000);
+    let lane = entry.lane;
+    let text = entry.headline();
+    writeln!(out, "{DIM}{seconds:>9}{DIM:#}  {DIM}{lane:<9}{DIM:#}  {style}{text}{style:#}")
+}
+
+fn style(entry: &Entry) -> Style {
+    match (entry.lane, entry.kind.as_ref()) {
+        (_, "diagnostic" | "unknown" | "failed") => BAD,
+        (_, "notice") => ODD,
+        (_, "outcome" | "final") => BOLD,
+        (Lane::Read, _) => DIM,
+        (Lane::Lifecycle, _) => COOL,
+        (Lane::Bus, _) => WARM,
+        (Lane::Telegram, _) => GOOD,
+    }
+}
+
+/// Says what became of every line of the input.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
+    let stats = &replay.stats;
+    let style = if stats.unusable + stats.unknown > 0 { ODD } else { DIM };
+    writeln!(
+        out,
+        "{style}{} bytes, {} lines: {} understood, {} unknown, {} unusable, {} blank; \
+         {} trace entries{style:#}",
+        stats.bytes,
+        stats.lines,
+        stats.records,
+        stats.unknown,
+        stats.unusable,
+        stats.blank,
+        replay.entries.len(),
+    )
+}

@@ -1,0 +1,156 @@
+//! A content block of a scripted message: text, thinking or a tool call, and how it is cut.
+
+use std::num::NonZeroUsize;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// What thinking is signed with when the file does not say.
+const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
+
+/// `[[turn.block]]`: one content block; it has one of `text`, `thinking` and `tool`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "BlockFile")]
+pub struct Block {
+    /// What it holds.
+    pub content: Content,
+    pub(super) cut: Option<Cut>,
+    pub(super) delay_ms: Option<u64>,
+}
+
+/// What a [`Block`] holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// `text`: a piece of the answer.
+    Text(Pieces),
+    /// `thinking`, with its `signature`.
+    Thinking {
+        /// The reasoning.
+        thinking: Pieces,
+        /// What the API signs it with; a constant when the file has none.
+        signature: String,
+    },
+    /// `tool`: a call.
+    Tool {
+        /// `tool`: the tool's name.
+        name: String,
+        /// `id` of the call; made of conversation, turn and block when absent.
+        id: Option<String>,
+        /// The JSON of its arguments: `input`, a table whose keys are sent in alphabetical order,
+        /// or `input_json`, the text as it is, valid or not. Neither means a call without any.
+        input: Pieces,
+    },
+}
+
+/// A text, and perhaps how it is cut.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a string, or a list of strings that are one delta each")]
+pub enum Pieces {
+    /// To be cut by a [`Cut`].
+    Whole(String),
+    /// Cut as listed; a `{{…}}` must not go over two pieces.
+    Listed(Vec<String>),
+}
+
+impl Pieces {
+    /// The whole text.
+    pub fn joined(&self) -> String {
+        match self {
+            Self::Whole(text) => text.clone(),
+            Self::Listed(pieces) => pieces.concat(),
+        }
+    }
+}
+
+/// How a text is cut into deltas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// `cut`: after so many characters.
+    Chars(NonZeroUsize),
+    /// `cut_utf16`: after so many UTF-16 units, also between the halves of a surrogate pair.
+    Utf16(NonZeroUsize),
+}
+
+/// The block as it is written, before its keys are held against each other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BlockFile {
+    text: Option<Pieces>,
+    thinking: Option<Pieces>,
+    signature: Option<String>,
+    tool: Option<String>,
+    id: Option<String>,
+    input: Option<Map<String, Value>>,
+    input_json: Option<Pieces>,
+    cut: Option<NonZeroUsize>,
+    cut_utf16: Option<NonZeroUsize>,
+    delay_ms: Option<u64>,
+}
+
+impl TryFrom<BlockFile> for Block {
+    type Error = String;
+
+    fn try_from(file: BlockFile) -> Result<Self, String> {
+        if file.signature.is_some() && file.thinking.is_none() {
+            return Err("`signature` belongs to a block with `thinking`".into());
+        }
+        let of_a_tool = file.id.is_some() || file.input.is_some() || file.input_json.is_some();
+        if of_a_tool && file.tool.is_none() {
+            return Err("`id`, `input` and `input_json` belong to a block with `tool`".into());
+        }
+        let cut = match (file.cut, file.cut_utf16) {
+            (None, None) => None,
+            (Some(n), None) => Some(Cut::Chars(n)),
+            (None, Some(n)) => Some(Cut::Utf16(n)),
+            _ => return Err("`cut` and `cut_utf16` exclude each other; keep one".into()),
+        };
+        let content = match (file.text, file.thinking, file.tool) {
+            (Some(text), None, None) => Content::Text(text),
+            (None, Some(thinking), None) => Content::Thinking {
+                thinking,
+                signature: file.signature.unwrap_or_else(|| SIGNATURE.to_owned()),
+            },
+            (None, None, Some(name)) => {
+                Content::Tool { name, id: file.id, input: tool_input(file.input, file.input_json)? }
+            }
+            _ => return Err("a block has one of `text`, `thinking` and `tool`".into()),
+        };
+        if cut.is_some() && matches!(content.pieces(), Pieces::Listed(_)) {
+            return Err("a list says where to cut; take `cut` away, or write one string".into());
+        }
+        Ok(Self { content, cut, delay_ms: file.delay_ms })
+    }
+}
+
+fn tool_input(input: Option<Map<String, Value>>, json: Option<Pieces>) -> Result<Pieces, String> {
+    match (input, json) {
+        (Some(table), None) => Ok(Pieces::Whole(Value::Object(table).to_string())),
+        (None, Some(json)) => Ok(json),
+        (None, None) => Ok(Pieces::Listed(Vec::new())),
+        _ => Err("`input` and `input_json` exclude each other; keep one".into()),
+    }
+}
+
+impl Content {
+    /// The text that is cut into deltas.
+    pub fn pieces(&self) -> &Pieces {
+        match self {
+            Self::Text(pieces)
+            | Self::Thinking { thinking: pieces, .. }
+            | Self::Tool { input: pieces, .. } => pieces,
+        }
+    }
+}
+
+impl Block {
+    /// A text that is cut and paced as the file says.
+    pub(super) fn saying(text: &str) -> Self {
+        Self { content: Content::Text(Pieces::Whole(text.to_owned())), cut: None, delay_ms: None }
+    }
+
+    /// A text that comes as one delta, without a delay.
+    pub(super) fn at_once(text: &str) -> Self {
+        let pieces = Pieces::Listed(vec![text.to_owned()]);
+        Self { content: Content::Text(pieces), cut: None, delay_ms: Some(0) }
+    }
+}

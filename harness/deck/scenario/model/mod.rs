@@ -1,0 +1,238 @@
+//! Reads `model.toml`: what the scripted model answers, how its answers are cut, and their pace.
+//!
+//! ```toml
+//! cut = 12        # characters a delta
+//! delay_ms = 30   # before each delta
+//!
+//! [[turn]]        # answers the first request
+//! [[turn.block]]
+//! text = "I'll count the files."
+//! [[turn.block]]
+//! tool = "Bash"
+//! input = { command = "ls {{project}} | wc -l" }
+//!
+//! [[turn]]        # answers the request that brings the tool's result
+//! [[turn.block]]
+//! text = ["There are ", "three."]   # a list: one delta each
+//! ```
+//!
+//! Which turn answers a request depends on the request alone: see [`Model`].
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{ScenarioError, read_toml};
+
+mod block;
+
+pub use block::{Block, Content, Cut, Pieces};
+
+/// `model.toml`: the scripted model.
+///
+/// A request belongs to the conversation whose `marker` stands in its first user message, and to
+/// the main one if none does. It gets the turn whose number is the count of assistant messages it
+/// carries, so a repeated request gets the same turn again.
+///
+/// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// `cut`: characters a delta, where a block does not say otherwise; 12 by default.
+    #[serde(default = "default_cut")]
+    cut: NonZeroUsize,
+    /// `delay_ms`: milliseconds before each delta, where a block does not say otherwise; 30 by
+    /// default.
+    #[serde(default = "default_delay_ms")]
+    delay_ms: u64,
+    /// `[[turn]]`: the answers of the main conversation.
+    #[serde(rename = "turn")]
+    pub turns: Vec<Turn>,
+    /// `[[conversation]]`: further conversations, such as a subagent's.
+    #[serde(default, rename = "conversation")]
+    pub conversations: Vec<Conversation>,
+    /// `[[spare]]`: answers to requests beyond the last turn, of any conversation.
+    #[serde(default, rename = "spare")]
+    pub spares: Vec<Spare>,
+    /// `[[side]]`: answers to the CLI's own questions, looked up before any turn. Those that the
+    /// known CLI versions ask have an answer without it.
+    #[serde(default, rename = "side")]
+    pub sides: Vec<Side>,
+}
+
+/// `[[conversation]]`: the turns of a subagent, or of whatever else carries a marker.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    /// What to call it, in ids and errors: letters, digits and `_`.
+    pub name: String,
+    /// The text in the first user message that tells it from the others.
+    pub marker: String,
+    /// Its answers.
+    #[serde(rename = "turn")]
+    pub turns: Vec<Turn>,
+}
+
+/// `[[turn]]`: one message of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turn {
+    /// `[[turn.block]]`: its content blocks, in order; `block = []` is an empty message.
+    #[serde(rename = "block")]
+    pub blocks: Vec<Block>,
+    /// Why the message ends; `tool_use` or `end_turn`, by its blocks, when absent.
+    #[serde(default)]
+    stop_reason: Option<StopReason>,
+}
+
+/// Why a message of the model ends, in the words of the Messages API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The answer is complete.
+    EndTurn,
+    /// A tool is to be run.
+    ToolUse,
+    /// The limit of output tokens was hit.
+    MaxTokens,
+    /// A stop sequence was hit.
+    StopSequence,
+    /// A long turn is paused.
+    PauseTurn,
+    /// The model refuses.
+    Refusal,
+}
+
+impl StopReason {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+        }
+    }
+}
+
+/// `[[spare]]`: an answer beyond the script.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spare {
+    /// What is said.
+    pub text: String,
+    /// How many requests in a row it answers; 1 by default.
+    #[serde(default = "default_times")]
+    pub times: NonZeroUsize,
+}
+
+/// `[[side]]`: an answer to a question of the CLI's own.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// A text that stands in the request's system prompt or messages.
+    pub contains: String,
+    /// What is said, at once, in one delta; it counts no tokens.
+    pub text: String,
+}
+
+const MAIN: &str = "main";
+
+fn default_cut() -> NonZeroUsize {
+    NonZeroUsize::MIN.saturating_add(11)
+}
+
+fn default_delay_ms() -> u64 {
+    30
+}
+
+fn default_times() -> NonZeroUsize {
+    NonZeroUsize::MIN
+}
+
+impl Turn {
+    /// Why the message ends.
+    pub fn stop_reason(&self) -> StopReason {
+        let tool = |block: &Block| matches!(block.content, Content::Tool { .. });
+        match self.stop_reason {
+            Some(reason) => reason,
+            None if self.blocks.iter().any(tool) => StopReason::ToolUse,
+            None => StopReason::EndTurn,
+        }
+    }
+
+    /// A message of one text that comes at once.
+    pub(crate) fn at_once(text: &str) -> Self {
+        Self { blocks: vec![Block::at_once(text)], stop_reason: None }
+    }
+
+    /// A message of one text, cut and paced as the file says.
+    pub(crate) fn saying(text: &str) -> Self {
+        Self { blocks: vec![Block::saying(text)], stop_reason: None }
+    }
+}
+
+impl Model {
+    /// Reads the `model.toml` in a scenario's folder.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] that points at the line of a key or value that can't be used.
+    pub fn load(dir: &Path) -> Result<Self, ScenarioError> {
+        let path = dir.join("model.toml");
+        let model: Self = read_toml(&path)?;
+        match model.complaint() {
+            None => Ok(model),
+            Some(what) => Err(ScenarioError::Invalid { path, what }),
+        }
+    }
+
+    /// How a block is cut, and the milliseconds before each of its deltas.
+    pub fn pace(&self, block: &Block) -> (Cut, u64) {
+        (block.cut.unwrap_or(Cut::Chars(self.cut)), block.delay_ms.unwrap_or(self.delay_ms))
+    }
+
+    /// Name and turns of every conversation, the main one first.
+    pub fn all_turns(&self) -> impl Iterator<Item = (&str, &[Turn])> {
+        let further = self.conversations.iter().map(|c| (c.name.as_str(), c.turns.as_slice()));
+        std::iter::once((MAIN, self.turns.as_slice())).chain(further)
+    }
+
+    fn complaint(&self) -> Option<String> {
+        for (i, one) in self.conversations.iter().enumerate() {
+            let (name, before) = (&one.name, &self.conversations[..i]);
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return Some(format!(
+                    "a conversation can't be called `{name}`; use letters, digits and `_`"
+                ));
+            }
+            if one.marker.is_empty() {
+                return Some(format!(
+                    "conversation `{name}` has an empty `marker`; write a word of its first message"
+                ));
+            }
+            if name == MAIN || before.iter().any(|b| b.name == *name) {
+                return Some(format!(
+                    "two conversations are called `{name}`; rename one (the turns outside any are `main`)"
+                ));
+            }
+            if let Some(twin) = before.iter().find(|b| b.marker == one.marker) {
+                return Some(format!(
+                    "conversations `{}` and `{name}` have the same `marker`; change one",
+                    twin.name
+                ));
+            }
+        }
+        let side = self.sides.iter().find(|side| side.contains.is_empty())?;
+        Some(format!(
+            "the `[[side]]` that says `{}` has an empty `contains`; write what the request contains",
+            side.text
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

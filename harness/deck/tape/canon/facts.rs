@@ -1,0 +1,237 @@
+//! What is known of the machine: as needles, and guessed from a capture that came without.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::json::{self, Node};
+use super::needles::{Edge, Needle, SHORTEST, is_word_before};
+use super::rules::ends_of;
+use super::texts::Texts;
+
+/// What is known of the machine and the run. Every value is replaced wherever it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Facts {
+    /// Real folders, absolute, and what they stand for. A place may have several, such as
+    /// `/tmp/x` and `/private/tmp/x`.
+    pub paths: Vec<(String, Place)>,
+    /// Name of the machine; a generic one such as `localhost` is left alone.
+    pub host: Option<String>,
+    /// Name of the user; a generic one such as `root` is left alone.
+    pub user: Option<String>,
+    /// Where the model server listened, `127.0.0.1:PORT`.
+    pub address: Option<String>,
+    /// Version of the CLI. Those before 2.1.100 print some fields one way or the other, which
+    /// are blanked; without a version nothing is.
+    pub cli_version: Option<String>,
+}
+
+/// What a folder of the machine stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Where the CLI ran: `/clitape/project`.
+    Project,
+    /// Its HOME: `/clitape/home`.
+    Home,
+    /// Its TMPDIR: `/clitape/tmp`.
+    Tmp,
+}
+
+impl Place {
+    /// The canonical path.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Project => "/clitape/project",
+            Self::Home => "/clitape/home",
+            Self::Tmp => "/clitape/tmp",
+        }
+    }
+
+    fn rule(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Home => "home",
+            Self::Tmp => "tmp",
+        }
+    }
+}
+
+/// The placeholder of the machine's name.
+const HOST: &str = "clitape-host";
+/// The placeholder of the user's name.
+const USER: &str = "clitape-user";
+/// The placeholder of the model server's address.
+const ADDRESS: &str = "127.0.0.1:0";
+
+/// Names of hosts and users that say nothing of a machine, or that every recording holds.
+const GENERIC: [&str; 32] = [
+    "admin",
+    "administrator",
+    "agent",
+    "anthropic",
+    "assistant",
+    "bash",
+    "build",
+    "builder",
+    "claude",
+    "debian",
+    "default",
+    "dev",
+    "docker",
+    "guest",
+    "home",
+    "host",
+    "localhost",
+    "main",
+    "model",
+    "node",
+    "nobody",
+    "project",
+    "root",
+    "runner",
+    "system",
+    "test",
+    "tester",
+    "tool",
+    "ubuntu",
+    "user",
+    "users",
+    "work",
+];
+
+/// A needle for each form of each fact.
+pub(super) fn needles(facts: &Facts) -> Vec<Needle> {
+    let mut all = Vec::new();
+    for (path, place) in &facts.paths {
+        let path = path.trim_end_matches(['/', '\\']);
+        let slug = slug(path);
+        match path.split(['/', '\\']).filter(|part| !part.is_empty()).count() {
+            0 => {}
+            1 => forms(path, place.path(), place.rule(), Edge::Word, &mut all),
+            _ => {
+                forms(path, place.path(), place.rule(), Edge::Any, &mut all);
+                let canonical = self::slug(place.path());
+                forms(&slug, &canonical, place.rule(), Edge::Any, &mut all);
+            }
+        }
+    }
+    if let Some(address) = &facts.address {
+        forms(address, ADDRESS, "address", Edge::Word, &mut all);
+    }
+    for (name, with, rule) in [(&facts.host, HOST, "host"), (&facts.user, USER, "user")] {
+        let telling = |name: &&String| {
+            name.len() >= SHORTEST && !GENERIC.contains(&name.to_ascii_lowercase().as_str())
+        };
+        if let Some(name) = name.as_ref().filter(telling) {
+            forms(name, with, rule, Edge::Value, &mut all);
+        }
+    }
+    all
+}
+
+/// The value as it stands in a file name, in JSON, and in JSON inside JSON.
+fn forms(value: &str, with: &str, rule: &'static str, edge: Edge, all: &mut Vec<Needle>) {
+    let mut form = value.to_owned();
+    for _ in 0..3 {
+        let escaped = form.replace('\\', "\\\\").replace('"', "\\\"");
+        let changed = escaped != form;
+        all.push(Needle { text: form.into_bytes(), with: with.to_owned(), rule, edge });
+        if !changed {
+            return;
+        }
+        form = escaped;
+    }
+}
+
+/// The name the CLI gives the folder of a project: every character that is no letter and no
+/// digit becomes `-`.
+fn slug(path: &str) -> String {
+    path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// Fields of the `init` record that name the folder the CLI ran in.
+const FOLDERS: [&str; 2] = ["cwd", "original_cwd"];
+
+/// What follows a folder in the paths the CLI makes below it.
+const BELOW: [(&[u8], Place); 3] =
+    [(b"/.claude/projects/-", Place::Home), (b"/cc-socks/", Place::Tmp), (b"/claude-", Place::Tmp)];
+
+/// Where a user's folder is named.
+const HOMES: [&[u8]; 2] = [b"/home/", b"/Users/"];
+
+/// What a capture made elsewhere says of its machine: where its CLI ran, the folders below which
+/// the CLI keeps its files, every `/home/NAME` and `/Users/NAME` in it, and the user of the first
+/// of these.
+pub fn guess(stdout: &[u8]) -> Facts {
+    let mut facts = Facts::default();
+    let mut texts = Texts::default();
+    for line in json::lines(stdout) {
+        let node = json::parse(stdout, &line);
+        texts.add(stdout, &line, node.as_ref());
+        if let Some(node) = node {
+            told(stdout, &node, &mut facts);
+        }
+    }
+    for text in &texts.all {
+        let bytes = text.bytes(stdout);
+        for (mark, place) in BELOW {
+            for span in above(&bytes, mark) {
+                add(&mut facts, String::from_utf8_lossy(&bytes[span]), place);
+            }
+        }
+        for span in HOMES.iter().flat_map(|root| homes(&bytes, root)) {
+            let path = String::from_utf8_lossy(&bytes[span]);
+            if facts.user.is_none() {
+                facts.user = path.rsplit('/').next().map(str::to_owned);
+            }
+            add(&mut facts, path, Place::Home);
+        }
+    }
+    facts
+}
+
+fn told(raw: &[u8], node: &Node, facts: &mut Facts) {
+    if node.get("subtype").map(|kind| kind.text(raw)) != Some(b"init") {
+        return;
+    }
+    for value in FOLDERS.iter().filter_map(|key| node.get(key)) {
+        if let Ok(path) = serde_json::from_slice::<String>(&raw[value.span.clone()]) {
+            add(facts, path.into(), Place::Project);
+        }
+    }
+    if let (None, Some(version)) = (&facts.cli_version, node.get("claude_code_version")) {
+        facts.cli_version = Some(String::from_utf8_lossy(version.text(raw)).into_owned());
+    }
+}
+
+fn add(facts: &mut Facts, path: Cow<'_, str>, place: Place) {
+    if facts.paths.iter().all(|(known, _)| *known != path) {
+        facts.paths.push((path.into_owned(), place));
+    }
+}
+
+/// The absolute paths that stand before `mark`.
+fn above<'t>(text: &'t [u8], mark: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
+    let in_path = |b: &&u8| b.is_ascii_alphanumeric() || b"/._-@+~".contains(b);
+    ends_of(text, mark).filter_map(move |behind| {
+        let end = behind - mark.len();
+        let start = end - text[..end].iter().rev().take_while(in_path).count();
+        let start = start + text[start..end].iter().position(|&b| b == b'/')?;
+        let digits = text[behind..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let kept = mark.ends_with(b"/-") || mark.ends_with(b"/");
+        let own = kept || digits > 0 && text[behind + digits..].starts_with(b"/-");
+        (own && !text[start..].starts_with(b"//")).then_some(start..end)
+    })
+}
+
+/// The users' folders in a text, as `root` and a name.
+fn homes<'t>(text: &'t [u8], root: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
+    let in_name = |b: &&u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
+    ends_of(text, root).filter(move |&name| !is_word_before(text, name - root.len())).filter_map(
+        move |name| {
+            let length = text[name..].iter().take_while(in_name).count();
+            let dots = text[name..name + length].iter().rev();
+            let length = length - dots.take_while(|b| **b == b'.').count();
+            (length > 0).then(|| name - root.len()..name + length)
+        },
+    )
+}

@@ -1,0 +1,136 @@
+//! One line of the stream as a tree of byte spans.
+//!
+//! Nothing is decoded but keys, so a line keeps its bytes, and escapes no Rust string can hold
+//! (a lone surrogate) pass.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Containers below this depth are leaves: a line may nest deeper than the stack.
+const DEPTH: usize = 96;
+
+/// A value and where it stands in the whole stream.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// From its first byte to behind its last, quotes and braces included.
+    pub(super) span: Range<usize>,
+    /// What it holds.
+    pub(super) body: Body,
+}
+
+/// What a [`Node`] holds.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// Members in the order they stand in.
+    Object(Vec<(String, Node)>),
+    /// Items.
+    Array(Vec<Node>),
+    /// A string.
+    String,
+    /// A number, `true`, `false`, `null`, or a container too deep to enter.
+    Other,
+}
+
+impl Node {
+    /// The first member of that name.
+    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+        self.members().iter().find_map(|(name, node)| (name == key).then_some(node))
+    }
+
+    /// The node at the end of a path of names.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The members of an object; none for anything else.
+    pub(super) fn members(&self) -> &[(String, Self)] {
+        match &self.body {
+            Body::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// Where the text of a string stands, quotes excluded.
+    pub(super) fn interior(&self) -> Option<Range<usize>> {
+        matches!(self.body, Body::String).then(|| self.span.start + 1..self.span.end - 1)
+    }
+
+    /// The text of a string as it stands, escapes and all; empty for anything else.
+    pub(super) fn text<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
+        self.interior().map_or(&[], |span| &raw[span])
+    }
+}
+
+/// The spans of the lines of `raw`, their LF excluded.
+pub(super) fn lines(raw: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = raw.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        let line = start..start + length;
+        start += length + 1;
+        Some(line)
+    })
+}
+
+/// The tree of one line, when it is a JSON object.
+pub(super) fn parse(raw: &[u8], line: &Range<usize>) -> Option<Node> {
+    let bytes = &raw[line.clone()];
+    let value: &RawValue = serde_json::from_slice(bytes).ok()?;
+    let origin = bytes.as_ptr().addr() - line.start;
+    let node = tree(value, origin, DEPTH);
+    matches!(node.body, Body::Object(_)).then_some(node)
+}
+
+fn tree(value: &RawValue, origin: usize, depth: usize) -> Node {
+    let text = value.get();
+    let start = text.as_ptr().addr() - origin;
+    let body = match text.as_bytes().first() {
+        Some(b'"') => Body::String,
+        Some(b'{') if depth > 0 => {
+            serde_json::from_str::<Members<'_>>(text).map_or(Body::Other, |members| {
+                Body::Object(
+                    members
+                        .0
+                        .into_iter()
+                        .map(|(key, value)| (key, tree(value, origin, depth - 1)))
+                        .collect(),
+                )
+            })
+        }
+        Some(b'[') if depth > 0 => {
+            serde_json::from_str::<Vec<&RawValue>>(text).map_or(Body::Other, |items| {
+                Body::Array(items.into_iter().map(|value| tree(value, origin, depth - 1)).collect())
+            })
+        }
+        _ => Body::Other,
+    };
+    Node { span: start..start + text.len(), body }
+}
+
+/// The members of an object, in order, doubles kept.
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Vec<(String, &'de RawValue)>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(InOrder).map(Members)
+    }
+}

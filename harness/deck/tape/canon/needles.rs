@@ -1,0 +1,144 @@
+//! Finds values in a text: many needles at once, at each place the longest.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Where a needle may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// Anywhere.
+    Any,
+    /// Not beside a letter, a digit or `_`.
+    Word,
+    /// As [`Edge::Word`], and not as the key of an object.
+    Value,
+}
+
+/// A value to be replaced wherever it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Needle {
+    /// Its bytes as they stand in JSON; at least [`SHORTEST`].
+    pub(super) text: Vec<u8>,
+    /// Its placeholder.
+    pub(super) with: String,
+    /// Id of the rule that counts it.
+    pub(super) rule: &'static str,
+    /// Where it may stand.
+    pub(super) edge: Edge,
+}
+
+/// The length in bytes below which nothing is looked for.
+pub(super) const SHORTEST: usize = 3;
+
+/// A number between two fixed texts, to become `0`.
+struct Number {
+    before: &'static [u8],
+    after: &'static [u8],
+    rule: &'static str,
+}
+
+const NUMBERS: [Number; 3] = [
+    Number { before: b"duration_ms: ", after: b"", rule: "duration" },
+    Number { before: b"/cc-socks/", after: b".sock", rule: "pid" },
+    Number { before: b"/claude-", after: b"/-", rule: "uid" },
+];
+
+/// A stretch of a text that has to go.
+#[derive(Debug)]
+pub(super) struct Found<'m> {
+    /// Where it stands in the text.
+    pub(super) span: Range<usize>,
+    /// What comes in its place.
+    pub(super) with: &'m str,
+    /// Id of the rule that counts it.
+    pub(super) rule: &'static str,
+}
+
+/// All needles, by their first bytes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Matcher {
+    needles: HashMap<[u8; SHORTEST], Vec<Needle>>,
+}
+
+impl Matcher {
+    /// A matcher of these needles; of two with the same text the first counts.
+    pub(super) fn new(needles: impl IntoIterator<Item = Needle>) -> Self {
+        let mut matcher = Self::default();
+        for needle in needles {
+            if let Some(head) = needle.text.first_chunk() {
+                matcher.needles.entry(*head).or_default().push(needle);
+            }
+        }
+        for bucket in matcher.needles.values_mut() {
+            bucket.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
+        }
+        matcher
+    }
+
+    /// Everything in `text` that has to go, in order, never overlapping.
+    ///
+    /// Placeholders are found too, as themselves: what is canonical stays so.
+    pub(super) fn find(&self, text: &[u8]) -> Vec<Found<'_>> {
+        let mut all = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            if let Some(found) = self.needle_at(text, at).or_else(|| number_at(text, at)) {
+                at = found.span.end;
+                all.push(found);
+            } else {
+                at += 1;
+            }
+        }
+        all
+    }
+
+    fn needle_at(&self, text: &[u8], at: usize) -> Option<Found<'_>> {
+        let bucket = self.needles.get(text[at..].first_chunk::<SHORTEST>()?)?;
+        let needle =
+            bucket.iter().find(|n| text[at..].starts_with(&n.text) && fits(text, at, n))?;
+        Some(Found { span: at..at + needle.text.len(), with: &needle.with, rule: needle.rule })
+    }
+}
+
+fn number_at(text: &[u8], at: usize) -> Option<Found<'static>> {
+    NUMBERS.iter().find_map(|number| {
+        let before = text[..at].ends_with(number.before);
+        let digits = text[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let end = at + digits;
+        (before && digits > 0 && text[end..].starts_with(number.after)).then_some(Found {
+            span: at..end,
+            with: "0",
+            rule: number.rule,
+        })
+    })
+}
+
+fn fits(text: &[u8], at: usize, needle: &Needle) -> bool {
+    let end = at + needle.text.len();
+    let word = || !is_word_before(text, at) && !text.get(end).is_some_and(is_word);
+    match needle.edge {
+        Edge::Any => true,
+        Edge::Word => word(),
+        Edge::Value => word() && !is_key(&text[..at], &text[end..]),
+    }
+}
+
+/// Whether a byte belongs to a word.
+pub(super) fn is_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
+}
+
+/// Whether a word goes on across `at`: the letter of an escape such as `\n` is none.
+pub(super) fn is_word_before(text: &[u8], at: usize) -> bool {
+    let escape = match &text[..at] {
+        [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,
+        [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(|x| x.is_ascii_hexdigit()),
+        _ => false,
+    };
+    !escape && at.checked_sub(1).is_some_and(|i| is_word(&text[i]))
+}
+
+fn is_key(before: &[u8], after: &[u8]) -> bool {
+    let quoted = before.last() == Some(&b'"');
+    quoted && (after.starts_with(b"\":") || after.starts_with(b"\\\":"))
+}

@@ -1,0 +1,224 @@
+//! The rules by field: what of a record differs between two runs of one script.
+//!
+//! A field of a table below is blanked where it stands, or its value is an id, which is then
+//! replaced wherever it stands, also in other fields and in running text.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::ids::{Ids, Kind};
+use super::json::{Body, Node};
+use super::splice::Edit;
+
+/// How a key is recognised.
+enum Key {
+    Is(&'static str),
+    Starts(&'static str),
+    Ends(&'static str),
+}
+
+impl Key {
+    fn fits(&self, key: &str) -> bool {
+        match self {
+            Self::Is(whole) => key == *whole,
+            Self::Starts(start) => key.starts_with(start),
+            Self::Ends(end) => key.ends_with(end),
+        }
+    }
+}
+
+/// Fields that hold an id, when the value has the shape of its kind; the first that fits counts.
+const IDS: [(Key, Kind); 15] = [
+    (Key::Is("session_id"), Kind::Session),
+    (Key::Is("sessionId"), Kind::Session),
+    (Key::Ends("uuid"), Kind::Uuid),
+    (Key::Ends("Uuid"), Kind::Uuid),
+    (Key::Ends("UUID"), Kind::Uuid),
+    (Key::Is("agent_id"), Kind::Agent),
+    (Key::Is("agentId"), Kind::Agent),
+    (Key::Is("task_id"), Kind::Task),
+    (Key::Is("backgroundTaskId"), Kind::Task),
+    (Key::Is("run_id"), Kind::Run),
+    (Key::Is("runId"), Kind::Run),
+    (Key::Ends("Hash"), Kind::Hash),
+    (Key::Ends("id"), Kind::Uuid),
+    (Key::Ends("Id"), Kind::Uuid),
+    (Key::Ends("Ref"), Kind::Uuid),
+];
+
+/// Numbers that become `0`, and the rule that counts them.
+const NUMBERS: [(Key, &str); 10] = [
+    (Key::Ends("_ms"), "duration"),
+    (Key::Ends("Ms"), "duration"),
+    (Key::Starts("duration"), "duration"),
+    (Key::Starts("ttft"), "duration"),
+    (Key::Is("start_time"), "time"),
+    (Key::Is("startTime"), "time"),
+    (Key::Is("end_time"), "time"),
+    (Key::Is("endTime"), "time"),
+    (Key::Ends("cost_usd"), "cost"),
+    (Key::Ends("costUSD"), "cost"),
+];
+
+/// Strings that become [`TIME`] when they are a point in time.
+const TIMES: [Key; 3] = [Key::Is("timestamp"), Key::Ends("_at"), Key::Ends("At")];
+
+/// The point in time of everything.
+pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
+
+/// What the model or the user wrote: no field in it is the CLI's.
+const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
+
+/// The text before an id in running text, where no field names it, and its kind.
+const SPOKEN: [(&[u8], Kind); 2] =
+    [(b"running in background with ID: ", Kind::Task), (b"/tool-results/", Kind::Task)];
+
+/// A CLI before this one changes objects while they wait to be printed.
+const SETTLED: [u32; 3] = [2, 1, 100];
+
+/// What such a CLI prints one way or the other: record, path, constant.
+const RACING: [(&[u8], &[&str], &str); 6] = [
+    (b"assistant", &["message", "stop_reason"], "null"),
+    (b"assistant", &["message", "stop_sequence"], "null"),
+    (b"assistant", &["message", "usage"], r#"{"input_tokens":0,"output_tokens":0}"#),
+    (b"message_start", &["event", "message", "content"], "[]"),
+    (b"message_start", &["event", "message", "stop_reason"], "null"),
+    (b"message_start", &["event", "message", "stop_sequence"], "null"),
+];
+
+/// Collects the edits and ids of one record.
+pub(super) fn record(raw: &[u8], node: &Node, races: bool, ids: &mut Ids, edits: &mut Vec<Edit>) {
+    if races {
+        racing(raw, node, edits);
+    }
+    let kind = node.get("type").map_or(&b""[..], |kind| kind.text(raw));
+    fields(raw, node, kind, ids, edits);
+}
+
+/// Collects the ids of a text that no field names.
+pub(super) fn spoken(text: &[u8], ids: &mut Ids) {
+    for (before, kind) in SPOKEN {
+        for at in ends_of(text, before) {
+            let length = text[at..].iter().take_while(|b| b.is_ascii_alphanumeric());
+            ids.add(kind, b"", &text[at..at + length.count()]);
+        }
+    }
+}
+
+/// Whether this version of the CLI prints fields that race.
+pub(super) fn races(version: &str) -> bool {
+    let mut parts = version.split(|c: char| !c.is_ascii_digit());
+    let found = [(); 3].map(|()| parts.next().and_then(|part| part.parse::<u32>().ok()));
+    found[0].is_some() && found.map(Option::unwrap_or_default) < SETTLED
+}
+
+fn fields(raw: &[u8], node: &Node, record: &[u8], ids: &mut Ids, edits: &mut Vec<Edit>) {
+    match &node.body {
+        Body::Object(members) => {
+            for (key, value) in members {
+                match value.body {
+                    Body::String => string(raw, key, value, record, ids, edits),
+                    Body::Other => number(raw, key, value, edits),
+                    _ if PAYLOADS.contains(&key.as_str()) => {}
+                    _ => fields(raw, value, record, ids, edits),
+                }
+            }
+        }
+        Body::Array(items) => {
+            for item in items {
+                fields(raw, item, record, ids, edits);
+            }
+        }
+        Body::String | Body::Other => {}
+    }
+}
+
+fn string(
+    raw: &[u8],
+    key: &str,
+    value: &Node,
+    record: &[u8],
+    ids: &mut Ids,
+    edits: &mut Vec<Edit>,
+) {
+    let text = value.text(raw);
+    if let Some((_, kind)) = IDS.iter().find(|(rule, kind)| rule.fits(key) && kind.shapes(text)) {
+        ids.add(*kind, record, text);
+    } else if TIMES.iter().any(|rule| rule.fits(key)) && is_time(text) {
+        blank(raw, value.span.clone(), &format!("\"{TIME}\""), "time", edits);
+    }
+}
+
+fn number(raw: &[u8], key: &str, value: &Node, edits: &mut Vec<Edit>) {
+    let is_number = raw[value.span.start].is_ascii_digit() || raw[value.span.start] == b'-';
+    if let Some((_, rule)) = NUMBERS.iter().find(|(rule, _)| is_number && rule.fits(key)) {
+        blank(raw, value.span.clone(), "0", rule, edits);
+    }
+}
+
+fn racing(raw: &[u8], node: &Node, edits: &mut Vec<Edit>) {
+    let text = |path: &[&str]| node.at(path).map_or(&b""[..], |node| node.text(raw));
+    if text(&["message", "model"]) == b"<synthetic>" {
+        return;
+    }
+    let kinds = [text(&["type"]), text(&["event", "type"])];
+    for (kind, path, with) in RACING {
+        if let Some(value) = node.at(path).filter(|_| kinds.contains(&kind)) {
+            blank(raw, value.span.clone(), with, "racing", edits);
+        }
+    }
+}
+
+fn blank(raw: &[u8], span: Range<usize>, with: &str, rule: &'static str, edits: &mut Vec<Edit>) {
+    if raw[span.clone()] != *with.as_bytes() {
+        edits.push(Edit { span, with: with.into(), rule: Some(rule) });
+    }
+}
+
+/// `2026-11-20T23:26:44.865Z`, with any number of decimals.
+fn is_time(text: &[u8]) -> bool {
+    let Some((head, tail)) = text.split_at_checked(19) else {
+        return false;
+    };
+    let shape = b"0000-00-00T00:00:00";
+    let digit_or_same = |(a, b): (&u8, &u8)| if *b == b'0' { a.is_ascii_digit() } else { a == b };
+    head.iter().zip(shape).all(digit_or_same)
+        && tail.last() == Some(&b'Z')
+        && tail.iter().all(|b| b.is_ascii_digit() || b".Z".contains(b))
+}
+
+/// Where `text` goes on behind each `needle` in it.
+pub(super) fn ends_of<'t>(text: &'t [u8], needle: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+    text.windows(needle.len())
+        .enumerate()
+        .filter_map(move |(at, window)| (window == needle).then_some(at + needle.len()))
+}
+
+/// The members of an object whose keys come in any order.
+const UNORDERED: [&str; 2] = ["modelUsage", "model_usage_since_last_result"];
+
+/// Puts the members of such objects in the order of their keys, their bytes kept: the length of
+/// the line stays. Returns how many objects changed.
+pub(super) fn sort_members(raw: &mut Cow<'_, [u8]>, node: &Node) -> u64 {
+    let mut sorted = 0;
+    for object in UNORDERED.iter().filter_map(|key| node.get(key)) {
+        let members = object.members();
+        let ends: Vec<usize> = members.iter().map(|(_, value)| value.span.end).collect();
+        let mut start = object.span.start + 1;
+        let mut parts = BTreeMap::new();
+        for ((key, _), end) in members.iter().zip(ends) {
+            parts.insert(key.as_str(), raw[start..end].to_vec());
+            let comma = raw[end..].iter().position(|&b| b == b',').unwrap_or(0);
+            start = end + comma + 1;
+        }
+        let inside = object.span.start + 1
+            ..members.last().map_or(object.span.start + 1, |(_, v)| v.span.end);
+        let joined: Vec<u8> = parts.into_values().collect::<Vec<_>>().join(&b',');
+        if joined.len() == inside.len() && raw[inside.clone()] != joined {
+            raw.to_mut()[inside].copy_from_slice(&joined);
+            sorted += 1;
+        }
+    }
+    sorted
+}

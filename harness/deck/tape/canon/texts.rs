@@ -1,0 +1,128 @@
+//! The stream cut into texts in which a value stands whole.
+//!
+//! A value may be split over several deltas of one block, so their strings are joined, as they
+//! stand between their quotes: an escape is never split, and a surrogate pair is whole again.
+//! Everything else of a line is a text of its own.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::json::Node;
+use super::splice::Edit;
+
+/// A text: the places its bytes come from, in order.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    pieces: Vec<Range<usize>>,
+}
+
+impl Text {
+    /// The text of a stretch of `length` bytes.
+    pub(super) fn whole(length: usize) -> Self {
+        Self { pieces: std::iter::once(0..length).collect() }
+    }
+
+    /// Its bytes.
+    pub(super) fn bytes<'r>(&self, raw: &'r [u8]) -> Cow<'r, [u8]> {
+        match &self.pieces[..] {
+            [] => Cow::Borrowed(&[]),
+            [piece] => Cow::Borrowed(&raw[piece.clone()]),
+            pieces => Cow::Owned(pieces.iter().flat_map(|p| &raw[p.clone()]).copied().collect()),
+        }
+    }
+
+    /// The edits that put `with` in the place of `found`, a stretch of [`Text::bytes`].
+    ///
+    /// A boundary `k` bytes into `found` is then `k` bytes into `with`, or at its end.
+    pub(super) fn replace(
+        &self,
+        found: &Range<usize>,
+        with: &[u8],
+        rule: &'static str,
+        edits: &mut Vec<Edit>,
+    ) {
+        let mut rule = Some(rule);
+        let mut offset = 0;
+        for piece in &self.pieces {
+            let part = offset.max(found.start)..(offset + piece.len()).min(found.end);
+            if part.start < part.end {
+                let last = part.end == found.end;
+                let from = (part.start - found.start).min(with.len());
+                let to = if last { with.len() } else { part.end - found.start };
+                edits.push(Edit {
+                    span: piece.start + part.start - offset..piece.start + part.end - offset,
+                    with: with[from..to.min(with.len())].to_vec(),
+                    rule: rule.take(),
+                });
+            }
+            offset += piece.len();
+        }
+    }
+}
+
+/// One string of one block of one lane: parent, block index, name of the delta's field.
+type Strand = (Vec<u8>, Vec<u8>, String);
+
+/// Collects the texts of a stream, line by line.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    /// The texts so far.
+    pub(super) all: Vec<Text>,
+    open: BTreeMap<Strand, usize>,
+}
+
+impl Texts {
+    /// Adds a line, with its tree when it is a JSON object.
+    pub(super) fn add(&mut self, raw: &[u8], line: &Range<usize>, node: Option<&Node>) {
+        let mut rest = line.start;
+        for (strand, span) in node.map_or_else(Vec::new, |node| self.strands(raw, node)) {
+            self.plain(rest..span.start);
+            rest = span.end;
+            let text = *self.open.entry(strand).or_insert_with(|| {
+                self.all.push(Text::default());
+                self.all.len() - 1
+            });
+            self.all[text].pieces.push(span);
+        }
+        self.plain(rest..line.end);
+    }
+
+    fn plain(&mut self, span: Range<usize>) {
+        if !span.is_empty() {
+            self.all.push(Text { pieces: vec![span] });
+        }
+    }
+
+    /// The strings of a stream event that belong to a strand; starts end the strands before.
+    fn strands(&mut self, raw: &[u8], node: &Node) -> Vec<(Strand, Range<usize>)> {
+        let Some(event) = node.get("event") else {
+            return Vec::new();
+        };
+        let bytes = |node: Option<&Node>| node.map_or(&b""[..], |node| &raw[node.span.clone()]);
+        let parent = bytes(node.get("parent_tool_use_id"));
+        let index = bytes(event.get("index"));
+        let of_block = |(p, i, _): &Strand| p == parent && i == index;
+        let (holder, fields): (_, fn(&str) -> bool) =
+            match event.get("type").map(|kind| kind.text(raw)) {
+                Some(b"message_start") => {
+                    self.open.retain(|(p, _, _), _| p != parent);
+                    return Vec::new();
+                }
+                Some(b"content_block_start") => {
+                    self.open.retain(|strand, _| !of_block(strand));
+                    ("content_block", |key| matches!(key, "text" | "thinking"))
+                }
+                Some(b"content_block_delta") => ("delta", |key| key != "type"),
+                _ => return Vec::new(),
+            };
+        let strings = event.get(holder).into_iter().flat_map(Node::members);
+        strings
+            .filter(|(key, _)| fields(key))
+            .filter_map(|(key, value)| {
+                let strand = (parent.to_vec(), index.to_vec(), key.clone());
+                Some((strand, value.interior()?))
+            })
+            .collect()
+    }
+}

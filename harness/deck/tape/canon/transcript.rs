@@ -1,0 +1,57 @@
+//! The conversation of a session file: what the user, the model and the tools said.
+//!
+//! Newer CLIs also write their system prompt, tool schemas, request shapes and the machine's
+//! details there. Lines are let through by type, so that a kind nobody has seen yet stays out.
+
+use super::json::{self, Node};
+use super::splice::{Edit, splice};
+
+/// Types of the lines that are kept.
+const KINDS: [&[u8]; 3] = [b"user", b"assistant", b"summary"];
+
+/// Subtypes of the `system` lines that are kept: they say where the conversation was cut.
+const SYSTEM: [&[u8]; 2] = [b"compact_boundary", b"microcompact_boundary"];
+
+/// Fields of a kept line that tell of the machine or hold the CLI's own text, emptied.
+const EMPTIED: [&str; 5] = ["gitBranch", "osVersion", "shell", "systemPrompt", "tools"];
+
+/// The lines of a transcript that belong to the conversation, each with its bytes.
+///
+/// Kept are lines of type `user`, `assistant`, `summary`, and `system` where it marks a
+/// compaction; everything else goes, a line that is no JSON object too. Of a kept line, fields
+/// that hold the git branch, the operating system, the shell, the system prompt or tool schemas
+/// are emptied: they stay, as `""`, `[]` or `{}`.
+pub fn conversation_lines(transcript: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    for span in json::lines(transcript) {
+        let line = &transcript[span];
+        let node = json::parse(line, &(0..line.len()));
+        if let Some(node) = node.filter(|node| is_conversation(line, node)) {
+            kept.extend(splice(line, empty(line, &node)).bytes);
+            kept.push(b'\n');
+        }
+    }
+    kept
+}
+
+fn is_conversation(raw: &[u8], node: &Node) -> bool {
+    let text = |key| node.get(key).map_or(&b""[..], |value| value.text(raw));
+    KINDS.contains(&text("type"))
+        || (text("type") == b"system" && SYSTEM.contains(&text("subtype")))
+}
+
+fn empty(raw: &[u8], node: &Node) -> Vec<Edit> {
+    EMPTIED
+        .iter()
+        .filter_map(|key| node.get(key))
+        .filter_map(|value| {
+            let with: &[u8] = match raw[value.span.start] {
+                b'"' => b"\"\"",
+                b'[' => b"[]",
+                b'{' => b"{}",
+                _ => return None,
+            };
+            Some(Edit { span: value.span.clone(), with: with.to_vec(), rule: None })
+        })
+        .collect()
+}

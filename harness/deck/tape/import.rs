@@ -1,0 +1,78 @@
+//! Makes a cassette in memory from a plain capture of stdout.
+
+use std::collections::BTreeMap;
+
+use clitape_stream::{Event, Parser};
+
+use super::canon;
+use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind};
+use super::store::{RAW, sha256};
+
+/// Milliseconds between two lines: a capture does not say when they came.
+const PACE: u64 = 200;
+
+/// Why a capture can't be imported.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ImportError {
+    /// There is no record in it.
+    #[error(
+        "no line of the capture is a stream-json record; was it made with `--output-format stream-json --verbose`?"
+    )]
+    NoRecord,
+    /// Nothing says which CLI printed it.
+    #[error("the capture does not say which CLI printed it; add `--cli-version VERSION`")]
+    NoVersion,
+}
+
+/// Makes a take for `scenario` from the bytes of a capture; canonical ids and the machine details
+/// that the capture itself gives away are replaced, as in a recording.
+///
+/// # Errors
+///
+/// [`ImportError`] when there is no record in it, or its CLI is not known.
+pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Take, ImportError> {
+    let mut told = None;
+    let mut parser = Parser::new();
+    let mut sink = |event: Event<'_>| {
+        if let Event::Session { cli_version: Some(version), .. } = event {
+            told.get_or_insert_with(|| version.to_owned());
+        }
+    };
+    parser.feed(stdout, &mut sink);
+    let stats = parser.finish(&mut sink);
+    if stats.records == 0 {
+        return Err(ImportError::NoRecord);
+    }
+    let version = version.map(str::to_owned).or(told).ok_or(ImportError::NoVersion)?;
+    let facts = canon::guess(stdout);
+    let (canonical, _) = canon::canonical(stdout, &facts);
+    let timeline = canonical
+        .bytes
+        .split_inclusive(|&byte| byte == b'\n')
+        .map(|line| Tick { after_ms: PACE, kind: TickKind::Out(line.len() as u64) })
+        .collect();
+    let cli = Cli {
+        version,
+        argv: Vec::new(),
+        platform: String::new(),
+        date: jiff::Zoned::now().date().to_string(),
+    };
+    let manifest = Manifest {
+        format: FORMAT,
+        scenario: scenario.to_owned(),
+        origin: Origin::Imported,
+        cli,
+        exit: None,
+        counts: Counts::default(),
+        canonical: canonical.counts.clone(),
+        sha256: BTreeMap::from([(RAW.to_owned(), sha256(stdout))]),
+    };
+    Ok(Take {
+        manifest,
+        stdout: canonical.bytes,
+        timeline,
+        stderr: Vec::new(),
+        stdin: Vec::new(),
+        transcript: Vec::new(),
+    })
+}

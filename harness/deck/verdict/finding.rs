@@ -1,0 +1,109 @@
+//! A finding: one named failure, with a sentence, the place, and the line that reproduces it.
+
+use std::fmt;
+
+use super::diff::DiffLine;
+
+/// The kinds of findings, each with a stable id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A lane is not what its golden says.
+    GoldenDiffers,
+    /// A lane has no golden.
+    GoldenMissing,
+    /// A golden that no lane was compared with.
+    GoldenOrphan,
+    /// A golden file that can't be read.
+    GoldenUnreadable,
+    /// A replay under a plan told something else than the uncut one.
+    PlanDiverges,
+    /// A scenario, or a CLI version it names, has no cassette.
+    NotRecorded,
+    /// A cassette whose scenario is not there.
+    CassetteOrphan,
+    /// A line of stdout that nothing accounts for.
+    LineLost,
+    /// A tool call that did not start once and end once.
+    ToolUnbalanced,
+    /// The bus has a gap, or no single end.
+    BusBroken,
+    /// A call of the channel after the final text.
+    EditAfterFinal,
+    /// More or fewer final texts than one.
+    FinalNotOnce,
+    /// More than one visible message where one would do, or a gap without any.
+    SecondMessage,
+    /// A channel call sooner after the last one than the throttle allows.
+    TooFast,
+}
+
+/// Id and name of each kind; ids are never used again for something else.
+const NAMES: [(Kind, &str, &str); 14] = [
+    (Kind::GoldenDiffers, "GD001", "golden-differs"),
+    (Kind::GoldenMissing, "GD002", "golden-missing"),
+    (Kind::GoldenOrphan, "GD003", "golden-orphan"),
+    (Kind::GoldenUnreadable, "GD004", "golden-unreadable"),
+    (Kind::PlanDiverges, "PL001", "plan-diverges"),
+    (Kind::NotRecorded, "TP001", "not-recorded"),
+    (Kind::CassetteOrphan, "TP002", "cassette-orphan"),
+    (Kind::LineLost, "ST001", "line-lost"),
+    (Kind::ToolUnbalanced, "GW001", "tool-unbalanced"),
+    (Kind::BusBroken, "GW002", "bus-broken"),
+    (Kind::EditAfterFinal, "GW003", "edit-after-final"),
+    (Kind::FinalNotOnce, "GW004", "final-not-once"),
+    (Kind::SecondMessage, "GW005", "second-message"),
+    (Kind::TooFast, "GW006", "too-fast"),
+];
+
+impl Kind {
+    fn row(self) -> (&'static str, &'static str) {
+        NAMES
+            .iter()
+            .find(|(kind, ..)| *kind == self)
+            .map_or(("??000", "unnamed"), |&(_, id, name)| (id, name))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (id, name) = self.row();
+        write!(f, "{id} {name}")
+    }
+}
+
+/// One failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What kind of failure.
+    pub kind: Kind,
+    /// Where: scenario, CLI version and view, as far as they apply.
+    pub place: String,
+    /// One sentence.
+    pub sentence: String,
+    /// An aligned diff, where two texts were compared; empty elsewhere.
+    pub diff: Vec<DiffLine>,
+    /// The command that shows it again, or settles it.
+    pub reproduce: String,
+}
+
+impl Finding {
+    /// A finding without a diff.
+    pub fn new(kind: Kind, place: &str, sentence: String, reproduce: String) -> Self {
+        Self { kind, place: place.to_owned(), sentence, diff: Vec::new(), reproduce }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_one_id_of_its_own() {
+        for (i, (kind, id, name)) in NAMES.iter().enumerate() {
+            assert_eq!(kind.to_string(), format!("{id} {name}"));
+            assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
+        }
+        assert_eq!(Kind::EditAfterFinal.to_string(), "GW003 edit-after-final");
+        assert_eq!(NAMES.len(), Kind::TooFast as usize + 1, "a kind has no row");
+    }
+}

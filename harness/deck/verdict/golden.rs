@@ -1,0 +1,213 @@
+//! Goldens on disk: `<view>[.<cli version>].snap` in insta's file format, pending ones beside them
+//! as `.snap.new`, so that `cargo insta review` settles them as well as `clitape review`.
+//!
+//! A golden without a version in its name serves every CLI version of the scenario that has none
+//! of its own. The header never decides anything; only the text below it is compared.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+
+use crate::replay::{Entry, Lane};
+use crate::scenario::{Channel, Mode, Scenario};
+
+/// What one golden shows of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The parser's events.
+    Lifecycle,
+    /// The bus.
+    Bus,
+    /// The Telegram channel in one of its modes.
+    Telegram(Mode),
+}
+
+impl View {
+    /// The views of a scenario: both inner lanes, and every channel it names.
+    pub fn of(scenario: &Scenario) -> Vec<Self> {
+        let channels =
+            scenario.channels.iter().map(|Channel { kind: _, mode }| Self::Telegram(*mode));
+        [Self::Lifecycle, Self::Bus].into_iter().chain(channels).collect()
+    }
+
+    /// The lane it shows.
+    pub fn lane(self) -> Lane {
+        match self {
+            Self::Lifecycle => Lane::Lifecycle,
+            Self::Bus => Lane::Bus,
+            Self::Telegram(_) => Lane::Telegram,
+        }
+    }
+
+    /// The text of the view: the lane's entries, one a line.
+    pub fn render(self, entries: &[Entry]) -> String {
+        let lines = entries.iter().filter(|entry| entry.lane == self.lane());
+        lines.map(|entry| entry.to_line() + "\n").collect()
+    }
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Telegram(mode) => write!(f, "{}-{}", self.lane(), mode.as_str()),
+            _ => write!(f, "{}", self.lane()),
+        }
+    }
+}
+
+/// A golden file, there or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Golden {
+    /// The `.snap` file.
+    pub path: PathBuf,
+    /// Its text, without the header; `None` when there is no such file.
+    pub text: Option<String>,
+}
+
+impl Golden {
+    /// The golden that `view` of `version` is compared with.
+    ///
+    /// # Errors
+    ///
+    /// When a golden is there but can't be read as UTF-8 text with a header.
+    pub fn find(scenario: &Scenario, view: View, version: &str) -> io::Result<Self> {
+        let own = own_path(scenario, view, version);
+        let path = if own.exists() { own } else { shared_path(scenario, view) };
+        let text = read(&path)?;
+        Ok(Self { path, text })
+    }
+
+    /// Writes `text` as a pending golden for `view` of `version`; returns where.
+    ///
+    /// It stands beside the golden it would replace. A version that differs from the shared golden
+    /// gets one of its own; one that is served by it, or by the one that is proposed for it, gets
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be read or written.
+    pub fn propose(
+        scenario: &Scenario,
+        view: View,
+        version: &str,
+        text: &str,
+    ) -> io::Result<Option<PathBuf>> {
+        let (own, shared) = (own_path(scenario, view, version), shared_path(scenario, view));
+        let first = scenario.record.versions.first().is_some_and(|first| first == version);
+        let target = if own.exists() || !first { own } else { shared.clone() };
+        if !target.exists() && target != shared {
+            let served = read(&pending_path(&shared))?.or(read(&shared)?);
+            if served.as_deref() == Some(text) {
+                return Ok(None);
+            }
+        }
+        let path = pending_path(&target);
+        fs::create_dir_all(golden_dir(scenario))?;
+        let header = format!(
+            "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
+            scenario.name
+        );
+        fs::write(&path, header + text)?;
+        Ok(Some(path))
+    }
+
+    /// The golden files of a scenario that none of `versions` is compared with.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn orphans(scenario: &Scenario, versions: &[&str]) -> io::Result<Vec<PathBuf>> {
+        let mut used = Vec::new();
+        for view in View::of(scenario) {
+            for version in versions {
+                let own = own_path(scenario, view, version);
+                used.push(if own.exists() { own } else { shared_path(scenario, view) });
+            }
+        }
+        let mut orphans = files(&golden_dir(scenario), "snap")?;
+        orphans.retain(|path| !used.contains(path));
+        Ok(orphans)
+    }
+
+    /// The pending goldens of a scenario.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn pending(scenario: &Scenario) -> io::Result<Vec<PathBuf>> {
+        files(&golden_dir(scenario), "new")
+    }
+}
+
+/// Splits insta's header off a golden's text; `None` when there is no header.
+pub fn body(file: &str) -> Option<&str> {
+    let rest = file.strip_prefix("---\n")?;
+    let end = rest.find("\n---\n")?;
+    Some(&rest[end + "\n---\n".len()..])
+}
+
+fn read(path: &Path) -> io::Result<Option<String>> {
+    let file = match fs::read_to_string(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match body(&file) {
+        Some(text) => Ok(Some(text.to_owned())),
+        None => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{} has no header between two lines of `---`", path.display()),
+        )),
+    }
+}
+
+fn files(dir: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
+    if !dir.exists() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn golden_dir(scenario: &Scenario) -> PathBuf {
+    scenario.dir.join("golden")
+}
+
+fn shared_path(scenario: &Scenario, view: View) -> PathBuf {
+    golden_dir(scenario).join(format!("{view}.snap"))
+}
+
+/// Where a golden is proposed.
+fn pending_path(golden: &Path) -> PathBuf {
+    golden.with_added_extension("new")
+}
+
+fn own_path(scenario: &Scenario, view: View, version: &str) -> PathBuf {
+    golden_dir(scenario).join(format!("{view}.{version}.snap"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_not_part_of_the_text() {
+        for (file, text) in [
+            ("---\nsource: a\nexpression: b\n---\none\n---\ntwo\n", Some("one\n---\ntwo\n")),
+            ("---\nsource: a\n---\n", Some("")),
+            ("one\n", None),
+            ("---\nsource: a\n", None),
+        ] {
+            assert_eq!(body(file), text, "{file:?}");
+        }
+    }
+}

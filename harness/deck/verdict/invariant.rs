@@ -1,0 +1,120 @@
+//! Invariants: what must hold of every replay of every cassette, whatever the plan.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::finding::Kind;
+use crate::replay::{Entry, Lane, Replay};
+
+/// Shortest time between two calls of a draft, in ms (V4).
+const THROTTLE_MS: u64 = 1_000;
+
+/// One rule: what it is called, and the sentence that says how a replay breaks it.
+type Rule = (Kind, fn(&Replay) -> Option<String>);
+
+const RULES: [Rule; 7] = [
+    (Kind::LineLost, line_lost),
+    (Kind::ToolUnbalanced, tool_unbalanced),
+    (Kind::BusBroken, bus_broken),
+    (Kind::EditAfterFinal, edit_after_final),
+    (Kind::FinalNotOnce, final_not_once),
+    (Kind::SecondMessage, second_message),
+    (Kind::TooFast, too_fast),
+];
+
+/// The rules that `replay` breaks, each with a sentence.
+pub(super) fn broken(replay: &Replay) -> Vec<(Kind, String)> {
+    RULES.iter().filter_map(|(kind, rule)| rule(replay).map(|what| (*kind, what))).collect()
+}
+
+fn line_lost(replay: &Replay) -> Option<String> {
+    let stats = &replay.stats;
+    let told = stats.blank + stats.records + stats.unknown + stats.unusable;
+    (told != stats.lines)
+        .then(|| format!("{} lines came in, {told} are accounted for", stats.lines))
+}
+
+/// U1, U3: every call starts once and ends once, in this order.
+fn tool_unbalanced(replay: &Replay) -> Option<String> {
+    let mut open: HashMap<&str, bool> = HashMap::new();
+    for entry in lane(replay, Lane::Lifecycle) {
+        let id = entry.data.get("id").and_then(Value::as_str).unwrap_or_default();
+        let wrong = match entry.kind.as_ref() {
+            "tool_start" if open.insert(id, true) == Some(true) => {
+                "starts again before it has ended"
+            }
+            "tool_result" if open.insert(id, false) != Some(true) => "ends without having started",
+            _ => continue,
+        };
+        return Some(format!("call {id} {wrong}"));
+    }
+    let id = open.into_iter().filter(|(_, open)| *open).map(|(id, _)| id).min()?;
+    Some(format!("call {id} never ends"))
+}
+
+/// B1, B3: seq from 1 without gaps, `start` first, one `end` or `error`, last.
+fn bus_broken(replay: &Replay) -> Option<String> {
+    let phases: Vec<&str> = lane(replay, Lane::Bus)
+        .map(|entry| match entry.kind.as_ref() {
+            "lifecycle" => entry.data.get("phase").and_then(Value::as_str).unwrap_or("?"),
+            _ => "",
+        })
+        .collect();
+    for (expect, entry) in (1..).zip(lane(replay, Lane::Bus)) {
+        let seq = entry.data.get("seq").and_then(Value::as_u64);
+        if seq != Some(expect) {
+            return Some(format!("event {expect} of the bus has seq {seq:?}"));
+        }
+    }
+    if phases.first() != Some(&"start") {
+        return Some("the first event of the bus is not the run's start".into());
+    }
+    let ends = phases.iter().filter(|phase| matches!(**phase, "end" | "error")).count();
+    let last_ends = matches!(phases.last(), Some(&("end" | "error")));
+    (ends != 1 || !last_ends)
+        .then(|| format!("the bus tells {ends} ends of the run, where one must come last"))
+}
+
+/// V7: once a part of the final text is in the chat, no edit of the draft comes.
+fn edit_after_final(replay: &Replay) -> Option<String> {
+    let mut calls = lane(replay, Lane::Telegram).skip_while(|entry| !is_final(entry));
+    let late = calls.find(|entry| !is_final(entry))?;
+    Some(format!("after the final text came {}", late.headline()))
+}
+
+/// V7: exactly one final, unless the run was silent.
+fn final_not_once(replay: &Replay) -> Option<String> {
+    let count = lane(replay, Lane::Telegram).filter(|entry| entry.kind == "final").count();
+    let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.silent);
+    (count != expect).then(|| format!("{count} finals reached the chat, {expect} should have"))
+}
+
+/// V3: the draft is one message, sent once and edited forward.
+fn second_message(replay: &Replay) -> Option<String> {
+    let mut drafts = lane(replay, Lane::Telegram)
+        .filter(|entry| entry.kind == "sendMessage" && !is_final(entry));
+    drafts.next()?;
+    drafts.next().map(|entry| format!("a second message was sent: {}", entry.headline()))
+}
+
+/// V4: at most one call of the draft per throttle window.
+fn too_fast(replay: &Replay) -> Option<String> {
+    let calls: Vec<&Entry> =
+        lane(replay, Lane::Telegram).filter(|entry| !is_final(entry)).collect();
+    let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
+    let gap = hasty[1].at - hasty[0].at;
+    Some(format!("{} came {gap} ms after the call before it", hasty[1].headline()))
+}
+
+/// A call that carries a part of the final text, or the entry that says it is delivered.
+fn is_final(entry: &Entry) -> bool {
+    entry.kind == "final" || entry.data.get("final") == Some(&Value::Bool(true))
+}
+
+fn lane(replay: &Replay, lane: Lane) -> impl Iterator<Item = &Entry> {
+    replay.entries.iter().filter(move |entry| entry.lane == lane)
+}
+
+#[cfg(test)]
+mod tests;

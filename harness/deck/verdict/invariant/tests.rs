@@ -1,0 +1,137 @@
+use clitape_gateway::{Delivery, RunReport};
+use clitape_stream::Stats;
+
+use super::*;
+use crate::replay::Setup;
+use crate::scenario::Mode;
+
+const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
+const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;
+const FINAL: &str = r#"9 telegram final {}"#;
+
+/// A replay with these entries, written `at lane kind data`, and what it breaks.
+fn check(entries: &[&str], stats: Stats, expect: &[(Kind, &str)]) {
+    let entries = entries
+        .iter()
+        .map(|line| {
+            let mut parts = line.splitn(4, ' ');
+            let mut part = || parts.next().unwrap();
+            Entry {
+                at: part().parse().unwrap(),
+                lane: part().parse().unwrap(),
+                kind: part().to_owned().into(),
+                data: serde_json::from_str(part()).unwrap(),
+            }
+        })
+        .collect();
+    let report = RunReport {
+        callback_failures: 0,
+        first_failure: None,
+        gave_up: false,
+        final_delivered: Delivery::Nobody,
+    };
+    let setup = Setup { silent: false, channel: Some(Mode::Partial) };
+    let broken = broken(&Replay { setup, entries, stats, report });
+    let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();
+    assert_eq!(broken, expect);
+}
+
+/// As [`check`], around entries of one lane; the bus and the final are in order.
+fn check_lane(entries: &[&str], expect: &[(Kind, &str)]) {
+    let all: Vec<&str> = [&[BUS], entries, &[BUS_END, FINAL]].concat();
+    check(&all, Stats::default(), expect);
+}
+
+#[test]
+fn st001_every_line_is_accounted_for() {
+    let stats =
+        |lines| Stats { lines, blank: 1, records: 2, unknown: 3, unusable: 4, ..Stats::default() };
+    check(&[BUS, BUS_END, FINAL], stats(10), &[]);
+    let lost = (Kind::LineLost, "11 lines came in, 10 are accounted for");
+    check(&[BUS, BUS_END, FINAL], stats(11), &[lost]);
+}
+
+#[test]
+fn gw001_calls_start_once_and_end_once() {
+    let (start, end) =
+        (r#"1 lifecycle tool_start {"id":"t"}"#, r#"2 lifecycle tool_result {"id":"t"}"#);
+    check_lane(&[start, end, start, end], &[]);
+    let broken = |what| [(Kind::ToolUnbalanced, what)];
+    check_lane(&[start], &broken("call t never ends"));
+    check_lane(&[end], &broken("call t ends without having started"));
+    check_lane(&[start, start, end], &broken("call t starts again before it has ended"));
+    check_lane(&[start, end, end], &broken("call t ends without having started"));
+}
+
+#[test]
+fn gw002_the_bus_has_no_gap_and_one_end() {
+    let broken = |what| [(Kind::BusBroken, what)];
+    check(
+        &[BUS, r#"1 bus text {"seq":3}"#, BUS_END, FINAL],
+        Stats::default(),
+        &broken("event 2 of the bus has seq Some(3)"),
+    );
+    check(
+        &[r#"0 bus text {"seq":1}"#, BUS_END, FINAL],
+        Stats::default(),
+        &broken("the first event of the bus is not the run's start"),
+    );
+    check(
+        &[BUS, FINAL],
+        Stats::default(),
+        &broken("the bus tells 0 ends of the run, where one must come last"),
+    );
+    check(
+        &[BUS, BUS_END, r#"9 bus text {"seq":3}"#, FINAL],
+        Stats::default(),
+        &broken("the bus tells 1 ends of the run, where one must come last"),
+    );
+}
+
+#[test]
+fn gw003_no_edit_after_the_final() {
+    let send = r#"1 telegram sendMessage {"message_id":1,"text":"a"}"#;
+    let last = r#"2 telegram editMessageText {"message_id":1,"text":"b","final":true}"#;
+    let late = r#"9000 telegram editMessageText {"message_id":1,"text":"a"}"#;
+    check_lane(&[send, last], &[]);
+    check_lane(
+        &[send, last, late],
+        &[(Kind::EditAfterFinal, "after the final text came editMessageText #1 \"a\"")],
+    );
+}
+
+#[test]
+fn gw004_one_final() {
+    check(
+        &[BUS, BUS_END],
+        Stats::default(),
+        &[(Kind::FinalNotOnce, "0 finals reached the chat, 1 should have")],
+    );
+    check(
+        &[BUS, BUS_END, FINAL, FINAL],
+        Stats::default(),
+        &[(Kind::FinalNotOnce, "2 finals reached the chat, 1 should have")],
+    );
+}
+
+#[test]
+fn gw005_the_draft_is_one_message() {
+    let one = r#"1 telegram sendMessage {"message_id":1,"text":"a"}"#;
+    let two = r#"5000 telegram sendMessage {"message_id":2,"text":"b"}"#;
+    let page = r#"5000 telegram sendMessage {"message_id":2,"text":"b","final":true}"#;
+    check_lane(&[one, page], &[]);
+    check_lane(
+        &[one, two],
+        &[(Kind::SecondMessage, "a second message was sent: sendMessage #2 \"b\"")],
+    );
+}
+
+#[test]
+fn gw006_the_throttle_holds() {
+    let call = |at| format!(r#"{at} telegram editMessageText {{"message_id":1,"text":"a"}}"#);
+    check_lane(&[&call(1), &call(1001)], &[]);
+    check_lane(
+        &[&call(1), &call(1000)],
+        &[(Kind::TooFast, "editMessageText #1 \"a\" came 999 ms after the call before it")],
+    );
+}

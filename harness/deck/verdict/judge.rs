@@ -1,0 +1,235 @@
+//! Judges scenarios: which checks there are, and what each of them finds.
+//!
+//! A scenario is judged check by check, so that `clitape test` can run them all and a test runner
+//! can run each in a process of its own.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::diff::{align, first_divergence};
+use super::finding::{Finding, Kind};
+use super::golden::{Golden, View};
+use super::invariant;
+use super::sweep::Sweep;
+use crate::replay::{Plan, Replay, Setup, replay};
+use crate::scenario::{House, Mode, Scenario};
+use crate::tape::{Cassette, TapeError};
+
+/// One check of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Check {
+    /// A view of a cassette is what its golden says.
+    Golden {
+        /// The cassette.
+        version: String,
+        /// The view.
+        view: View,
+    },
+    /// The seeded plans of a cassette give the trace of the uncut replay.
+    Plans {
+        /// The cassette.
+        version: String,
+    },
+    /// Every version the scenario names is recorded, and no golden is orphaned.
+    Complete,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Golden { version, view } => write!(f, "{version}::{view}"),
+            Self::Plans { version } => write!(f, "{version}::plans"),
+            Self::Complete => f.write_str("complete"),
+        }
+    }
+}
+
+/// What a check found, and what it did.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// What is wrong; empty when all held.
+    pub findings: Vec<Finding>,
+    /// Goldens compared.
+    pub goldens: u64,
+    /// Plans replayed.
+    pub plans: u64,
+    /// Pending goldens written.
+    pub proposed: Vec<PathBuf>,
+}
+
+/// Folders of cassettes that belong to no scenario.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
+    let names = house.names()?;
+    let mut orphans = house.recorded_names()?;
+    orphans.retain(|name| !names.contains(name));
+    let finding = |name: String| {
+        Finding::new(
+            Kind::CassetteOrphan,
+            &format!("cassettes/{name}"),
+            format!("there is no scenario `{name}`, so nothing holds these recordings"),
+            format!("clitape new {name} (or remove the folder)"),
+        )
+    };
+    Ok(orphans.into_iter().map(finding).collect())
+}
+
+/// The checks of a scenario, its first version before the others.
+///
+/// # Errors
+///
+/// When the cassettes' folder can't be read.
+pub fn checks(house: &House, scenario: &Scenario) -> io::Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    let mut versions = house.recorded(&scenario.name)?;
+    let order = &scenario.record.versions;
+    versions.sort_by_key(|version| {
+        order.iter().position(|named| named == version).unwrap_or(order.len())
+    });
+    for version in versions {
+        for view in View::of(scenario) {
+            checks.push(Check::Golden { version: version.clone(), view });
+        }
+        checks.push(Check::Plans { version });
+    }
+    checks.push(Check::Complete);
+    Ok(checks)
+}
+
+/// Runs one check; with `update`, what differs is written as a pending golden.
+///
+/// # Errors
+///
+/// [`TapeError`] when a cassette is damaged or a file can't be read or written.
+pub fn judge(
+    house: &House,
+    scenario: &Scenario,
+    check: &Check,
+    update: bool,
+) -> Result<Verdict, TapeError> {
+    match check {
+        Check::Golden { version, view } => golden(house, scenario, version, *view, update),
+        Check::Plans { version } => plans(house, scenario, version),
+        Check::Complete => complete(house, scenario),
+    }
+}
+
+fn golden(
+    house: &House,
+    scenario: &Scenario,
+    version: &str,
+    view: View,
+    update: bool,
+) -> Result<Verdict, TapeError> {
+    let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+    let replay = paced(scenario, &cassette, setup(scenario, view));
+    let place = format!("{} {version} {view}", scenario.name);
+    let command =
+        format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
+    let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
+    for (kind, sentence) in invariant::broken(&replay) {
+        verdict.findings.push(Finding::new(kind, &place, sentence, command.clone()));
+    }
+    let got = view.render(&replay.entries);
+    let finding = match Golden::find(scenario, view, version) {
+        Ok(Golden { text: Some(expected), .. }) => {
+            let Some(sentence) = first_divergence(&expected, &got) else { return Ok(verdict) };
+            let reproduce = format!("{command} --lane {}", view.lane());
+            let finding = Finding::new(Kind::GoldenDiffers, &place, sentence, reproduce);
+            Finding { diff: align(&expected, &got), ..finding }
+        }
+        Ok(Golden { path, text: None }) => {
+            let sentence = format!("there is no {} yet", house.shown(&path));
+            let reproduce = format!("clitape test {} --update && clitape review", scenario.name);
+            Finding::new(Kind::GoldenMissing, &place, sentence, reproduce)
+        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let reproduce = format!("clitape test {} --update && clitape review", scenario.name);
+            Finding::new(Kind::GoldenUnreadable, &place, error.to_string(), reproduce)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    verdict.findings.push(finding);
+    if update {
+        verdict.proposed.extend(Golden::propose(scenario, view, version, &got)?);
+    }
+    Ok(verdict)
+}
+
+fn plans(house: &House, scenario: &Scenario, version: &str) -> Result<Verdict, TapeError> {
+    let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+    let mut verdict = Verdict { plans: scenario.sweep.plans, ..Verdict::default() };
+    for setup in setups(scenario) {
+        let base = paced(scenario, &cassette, setup);
+        let sweep = Sweep {
+            stdout: &cassette.stdout,
+            setup,
+            plans: scenario.sweep.plans,
+            base: &base,
+            place: format!("{} {version} plans", scenario.name),
+            command: command(scenario, version, setup),
+        };
+        verdict.findings.extend(sweep.run());
+    }
+    Ok(verdict)
+}
+
+fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
+    let name = &scenario.name;
+    let recorded = house.recorded(name)?;
+    let mut verdict = Verdict::default();
+    for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
+        verdict.findings.push(Finding::new(
+            Kind::NotRecorded,
+            &format!("{name} {version}"),
+            format!("the scenario names CLI {version}, but there is no cassette of it"),
+            format!("clitape record {name} --claude npm:{version}"),
+        ));
+    }
+    let versions: Vec<&str> = recorded.iter().map(String::as_str).collect();
+    for path in Golden::orphans(scenario, &versions)? {
+        let shown = house.shown(&path);
+        verdict.findings.push(Finding::new(
+            Kind::GoldenOrphan,
+            name,
+            format!("{shown} was compared with nothing"),
+            format!("rm {shown}"),
+        ));
+    }
+    Ok(verdict)
+}
+
+/// The replay that goldens are made of.
+fn paced(scenario: &Scenario, cassette: &Cassette, setup: Setup) -> Replay {
+    replay(&cassette.stdout, &Plan::paced(&cassette.stdout, scenario.run.pace_ms), setup)
+}
+
+fn setup(scenario: &Scenario, view: View) -> Setup {
+    let channel = match view {
+        View::Telegram(mode) => Some(mode),
+        View::Lifecycle | View::Bus => None,
+    };
+    Setup { silent: scenario.run.silent, channel }
+}
+
+/// One setup a channel; a scenario without channels is replayed without one.
+fn setups(scenario: &Scenario) -> Vec<Setup> {
+    let silent = scenario.run.silent;
+    if scenario.channels.is_empty() {
+        return vec![Setup { silent, channel: None }];
+    }
+    let channels = scenario.channels.iter();
+    channels.map(|channel| Setup { silent, channel: Some(channel.mode) }).collect()
+}
+
+/// The command that replays a cassette with a setup.
+fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
+    let mode = setup.channel.map(|mode: Mode| format!(" --mode {}", mode.as_str()));
+    let silent = if setup.silent { " --silent" } else { "" };
+    let mode = mode.unwrap_or_default();
+    format!("clitape replay cassettes/{}/{version}{mode}{silent}", scenario.name)
+}

@@ -1,0 +1,148 @@
+//! Equivalence of plans: however the bytes are cut and delayed, the trace is that of the uncut
+//! replay.
+//!
+//! For every seed the cut replay is held against two uncut ones. Against the paced one: the
+//! lifecycle and the bus are the same, times aside, and the person ends up reading the same. And
+//! against its own twin, in which every line comes whole at the very moment the plan completes it:
+//! every lane is the same, times included.
+
+use super::diff::{align, first_divergence};
+use super::finding::{Finding, Kind};
+use super::invariant;
+use crate::replay::{Entry, Lane, Plan, Replay, Setup, replay};
+
+/// Replays spent at most on making a plan smaller.
+const SHRINK_TRIES: u32 = 2_000;
+
+/// What one sweep needs to know.
+pub(super) struct Sweep<'a> {
+    /// The bytes.
+    pub(super) stdout: &'a [u8],
+    /// How they are run.
+    pub(super) setup: Setup,
+    /// How many seeds, from 1.
+    pub(super) plans: u64,
+    /// The uncut replay of the same bytes with the same setup.
+    pub(super) base: &'a Replay,
+    /// Where this is, for a finding.
+    pub(super) place: String,
+    /// The command that replays the cassette with the setup, without plan or lane.
+    pub(super) command: String,
+}
+
+/// Why a cut replay is wrong.
+struct Divergence {
+    kind: Kind,
+    sentence: String,
+    lane: Option<Lane>,
+    expected: String,
+    got: String,
+}
+
+impl Sweep<'_> {
+    /// Replays every seed; the first divergence is told with the smallest plan that shows it.
+    pub(super) fn run(&self) -> Option<Finding> {
+        let total = self.stdout.len() as u64;
+        (1..=self.plans).find_map(|seed| {
+            let plan = Plan::random(total, seed);
+            self.judge(&plan)?;
+            let small = self.shrink(plan);
+            let divergence = self.judge(&small)?;
+            Some(self.finding(seed, &small, &divergence))
+        })
+    }
+
+    fn judge(&self, plan: &Plan) -> Option<Divergence> {
+        let cut = replay(self.stdout, plan, self.setup);
+        if let Some((kind, sentence)) = invariant::broken(&cut).into_iter().next() {
+            let (expected, got) = (String::new(), String::new());
+            return Some(Divergence { kind, sentence, lane: None, expected, got });
+        }
+        let twin = replay(self.stdout, &plan.uncut(self.stdout), self.setup);
+        let against = |lane, expected: String, got: String| {
+            let sentence = first_divergence(&expected, &got)?;
+            Some(Divergence { kind: Kind::PlanDiverges, sentence, lane: Some(lane), expected, got })
+        };
+        [Lane::Lifecycle, Lane::Bus]
+            .into_iter()
+            .find_map(|lane| {
+                let text = |replay: &Replay| timeless(&replay.entries, lane);
+                against(lane, text(self.base), text(&cut))
+            })
+            .or_else(|| {
+                Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read).find_map(|lane| {
+                    against(lane, timed(&twin.entries, lane), timed(&cut.entries, lane))
+                })
+            })
+            .or_else(|| {
+                let lane = Lane::Telegram;
+                against(lane, last_seen(&self.base.entries), last_seen(&cut.entries))
+            })
+    }
+
+    /// Takes cuts and delays out of a plan for as long as it still diverges.
+    fn shrink(&self, mut plan: Plan) -> Plan {
+        let mut width = plan.steps.len() / 2;
+        let mut tries = 0;
+        while width > 0 {
+            let mut from = 0;
+            while from + 1 < plan.steps.len() && tries < SHRINK_TRIES {
+                let to = (from + width + 1).min(plan.steps.len());
+                let smaller = plan.glued(from, to);
+                if self.judge(&smaller).is_some() {
+                    plan = smaller;
+                }
+                from += 1.max(width / 2);
+                tries += 1;
+            }
+            width /= 2;
+        }
+        for i in 0..plan.steps.len() {
+            let mut smaller = plan.clone();
+            smaller.steps[i].after_ms = 0;
+            if plan.steps[i].after_ms > 0 && self.judge(&smaller).is_some() {
+                plan = smaller;
+            }
+        }
+        plan
+    }
+
+    fn finding(&self, seed: u64, plan: &Plan, divergence: &Divergence) -> Finding {
+        let lane = divergence.lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
+        Finding {
+            kind: divergence.kind,
+            place: self.place.clone(),
+            sentence: format!(
+                "seed {seed}: {}; the smallest plan that shows it: {}",
+                divergence.sentence,
+                plan.to_line()
+            ),
+            diff: align(&divergence.expected, &divergence.got),
+            reproduce: format!("{} --seed {seed}{lane}", self.command),
+        }
+    }
+}
+
+fn timed(entries: &[Entry], lane: Lane) -> String {
+    text(entries, lane, |entry| entry.at)
+}
+
+fn timeless(entries: &[Entry], lane: Lane) -> String {
+    text(entries, lane, |_| 0)
+}
+
+fn text(entries: &[Entry], lane: Lane, at: fn(&Entry) -> u64) -> String {
+    let of_lane = entries.iter().filter(|entry| entry.lane == lane);
+    of_lane.map(|entry| Entry { at: at(entry), ..entry.clone() }.to_line() + "\n").collect()
+}
+
+/// What a person reads in the end: every message's last text.
+fn last_seen(entries: &[Entry]) -> String {
+    let mut messages = std::collections::BTreeMap::new();
+    for entry in entries.iter().filter(|entry| entry.lane == Lane::Telegram) {
+        if let (Some(id), Some(text)) = (entry.data.get("message_id"), entry.data.get("text")) {
+            messages.insert(id.as_u64(), text.to_string() + "\n");
+        }
+    }
+    messages.into_values().collect()
+}

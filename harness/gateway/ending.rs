@@ -1,0 +1,177 @@
+//! How a run's outcome is told: on the bus, and to the person who waits for the answer (V7).
+
+use clitape_stream::{FailureKind, Outcome, Status};
+
+use crate::bus::Phase;
+use crate::sanitise::redact_text;
+
+/// What is said when a run ended well without a word.
+const NO_TEXT: &str = "The agent finished without a text answer.";
+/// Why a run failed that gave no reason.
+const NO_REASON: &str = "The agent gave no reason";
+/// Characters of the CLI's own words that are passed on.
+const REASON_LIMIT: usize = 300;
+
+/// What a channel delivers when the run is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// The answer, as the model wrote it; may be empty.
+    pub answer: String,
+    /// A plain sentence that goes below the answer, or stands for it when there is none.
+    pub notice: Option<String>,
+}
+
+/// The answer and the notice for `outcome`; at least one of them says something.
+pub(crate) fn ending(outcome: &Outcome) -> Ending {
+    let answer = answer(outcome);
+    let lead = match (outcome.status, answer.is_empty()) {
+        (Status::Ok, false) => None,
+        (Status::Ok, true) => return plain(NO_TEXT),
+        (Status::Error, _) => Some("⚠️ The run failed:"),
+        (Status::Incomplete, false) => Some("⚠️ The answer is incomplete:"),
+        (Status::Incomplete, true) => Some("⚠️ The run ended before it gave an answer:"),
+    };
+    Ending {
+        answer: answer.to_owned(),
+        notice: lead.map(|lead| format!("{lead} {}", sentence(outcome))),
+    }
+}
+
+/// The text of the outcome, unless it is only the failure's own words (T6).
+fn answer(outcome: &Outcome) -> &str {
+    let text = outcome.text.trim();
+    let reason = outcome.error.as_ref().map_or("", |e| e.message.trim());
+    let is_failure = outcome.status != Status::Ok && text == reason;
+    if is_failure { "" } else { text }
+}
+
+fn plain(notice: &str) -> Ending {
+    Ending { answer: String::new(), notice: Some(notice.to_owned()) }
+}
+
+/// The lifecycle event that ends the run (B3).
+pub(crate) fn phase(outcome: &Outcome) -> Phase {
+    match outcome.status {
+        Status::Ok => Phase::End { text: outcome.text.clone() },
+        Status::Error | Status::Incomplete => {
+            Phase::Error { kind: kind(outcome), message: sentence(outcome) }
+        }
+    }
+}
+
+/// The outcome of a run whose parser never told one.
+pub(crate) fn stopped(text: String) -> Outcome {
+    Outcome {
+        status: Status::Incomplete,
+        text,
+        error: Some(clitape_stream::Failure {
+            kind: FailureKind::Stopped,
+            message: "The run was stopped before it ended; send the message again.".to_owned(),
+        }),
+        session_id: None,
+        usage: None,
+    }
+}
+
+fn kind(outcome: &Outcome) -> FailureKind {
+    match (&outcome.error, outcome.status) {
+        (Some(failure), _) => failure.kind,
+        (None, Status::Incomplete) => FailureKind::NoResult,
+        (None, _) => FailureKind::Other,
+    }
+}
+
+/// The CLI's own words on one line, then what to do about it.
+fn sentence(outcome: &Outcome) -> String {
+    let words = outcome.error.as_ref().map_or("", |e| e.message.as_str());
+    let words = redact_text(words);
+    let mut line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(REASON_LIMIT) {
+        line.truncate(end);
+        line.push('…');
+    }
+    if line.is_empty() {
+        NO_REASON.clone_into(&mut line);
+    }
+    if !line.ends_with(['.', '!', '?', '…']) {
+        line.push('.');
+    }
+    // A sentence of the parser's own says after a semicolon what to do.
+    if line.contains("; ") { line } else { format!("{line} {}", advice(kind(outcome))) }
+}
+
+fn advice(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Api => "Check the API key, the credit and the provider's status, then retry.",
+        FailureKind::MaxTurns => "Raise the limit of turns or ask for a smaller step.",
+        FailureKind::MaxBudget => "Raise the budget or ask for a smaller step.",
+        FailureKind::Stopped => "Send the message again.",
+        FailureKind::NoResult => "See the agent's log for why it stopped, then send it again.",
+        _ => "See the agent's log for details, then send the message again.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_stream::Failure;
+
+    use super::*;
+
+    fn check(status: Status, text: &str, error: Option<(FailureKind, &str)>, expect: (&str, &str)) {
+        let outcome = Outcome {
+            status,
+            text: text.to_owned(),
+            error: error.map(|(kind, message)| Failure { kind, message: message.to_owned() }),
+            session_id: None,
+            usage: None,
+        };
+        let ending = ending(&outcome);
+        let notice = ending.notice.unwrap_or_default();
+        assert_eq!((ending.answer.as_str(), notice.as_str()), expect);
+    }
+
+    #[test]
+    fn v7_every_outcome_has_something_to_say() {
+        use FailureKind as K;
+        let api = "Check the API key, the credit and the provider's status, then retry.";
+        let failed = format!("⚠️ The run failed: Credit is too low. {api}");
+        let log = "See the agent's log for why it stopped, then send it again.";
+        let cut = format!("⚠️ The answer is incomplete: The agent gave no reason. {log}");
+        let none = format!("⚠️ The run ended before it gave an answer: Killed! {log}");
+        let turns = "⚠️ The run failed: Reached 3 turns. \
+                     Raise the limit of turns or ask for a smaller step.";
+        let mend = "⚠️ The run failed: It broke; mend it.";
+        let cases = [
+            (Status::Ok, " hello\n", None, ("hello", "")),
+            (Status::Ok, " \n", None, ("", NO_TEXT)),
+            (Status::Error, "", Some((K::Api, "Credit is\n too low")), ("", &failed)),
+            (
+                Status::Error,
+                "Credit is too low",
+                Some((K::Api, "Credit is too low")),
+                ("", &failed),
+            ),
+            (Status::Error, "so far", Some((K::MaxTurns, "Reached 3 turns")), ("so far", turns)),
+            (Status::Incomplete, "so far", None, ("so far", &cut)),
+            (Status::Incomplete, "", Some((K::NoResult, "Killed!")), ("", &none)),
+            (Status::Error, "", Some((K::Other, "It broke; mend it.")), ("", mend)),
+        ];
+        for (status, text, error, expect) in cases {
+            check(status, text, error, expect);
+        }
+    }
+
+    #[test]
+    fn b3_the_error_is_one_short_line_without_secrets() {
+        let long = format!("bad key ghp_abcdefghijklmnopqrstuvwxyz0123456789 {}", "x".repeat(400));
+        let outcome = Outcome {
+            error: Some(Failure { kind: FailureKind::Api, message: long }),
+            ..stopped(String::new())
+        };
+        let Phase::Error { message, .. } = phase(&outcome) else {
+            panic!("an incomplete run ends with an error");
+        };
+        assert!(message.starts_with("bad key ghp_ab…6789 xxx"), "{message}");
+        assert!(message.contains("x… Check the API key"), "{message}");
+    }
+}

@@ -1,0 +1,341 @@
+//! Whole runs: channels that are slow, fail, panic or never settle, and what the bus tells.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use clitape_stream::{Args, Failure, FailureKind, Status, ToolKind};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::bridge::{Callback, CallbackError, Finish};
+use crate::bus::{BusEvent, Tool, lock};
+use crate::ending::Ending;
+use crate::telegram::fake::Fake;
+use crate::telegram::{Telegram, TelegramSettings};
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// How a test channel takes a callback.
+#[derive(Clone, Copy)]
+enum How {
+    Takes(u64),
+    Fails,
+    Panics,
+    Never,
+}
+
+/// Writes down when each callback starts and ends; `how` goes by the number of the callback.
+struct Recorder {
+    log: Log,
+    started: Instant,
+    calls: usize,
+    how: fn(usize) -> How,
+}
+
+impl Recorder {
+    fn channel(log: &Log, how: fn(usize) -> How) -> Box<dyn Channel> {
+        Box::new(Self { log: log.clone(), started: Instant::now(), calls: 0, how })
+    }
+
+    fn note(&self, what: &str) {
+        lock(&self.log).push(format!("{} {what}", self.started.elapsed().as_millis()));
+    }
+
+    fn callback(&mut self, what: String) -> Callback<'_> {
+        self.calls += 1;
+        let how = (self.how)(self.calls);
+        Box::pin(async move {
+            self.note(&what);
+            match how {
+                How::Takes(ms) => sleep(Duration::from_millis(ms)).await,
+                How::Fails => return Err(CallbackError("no".to_owned())),
+                How::Panics => panic!("oh"),
+                How::Never => std::future::pending().await,
+            }
+            self.note(&format!("{what}."));
+            Ok(())
+        })
+    }
+}
+
+impl Channel for Recorder {
+    fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.callback(format!("text {text}"))
+    }
+
+    fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.callback(format!("thinking {text}"))
+    }
+
+    fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
+        self.callback(match tool {
+            Tool::Start { id, .. } => format!("start {id}"),
+            Tool::Result { id, .. } => format!("result {id}"),
+        })
+    }
+
+    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+        Box::pin(async move {
+            self.note(&format!("finish {}", ending.answer));
+            Delivery::Sent { message_ids: vec![1] }
+        })
+    }
+}
+
+fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
+    Event::Text { message_id: "m", delta, text: delta, parent }
+}
+
+fn outcome(status: Status, text: &str) -> Outcome {
+    Outcome {
+        status,
+        text: text.to_owned(),
+        error: (status != Status::Ok)
+            .then(|| Failure { kind: FailureKind::Execution, message: "It broke".to_owned() }),
+        session_id: None,
+        usage: None,
+    }
+}
+
+/// Five events, one of each kind that a channel hears of and one that it does not.
+fn play(run: &mut Run) {
+    let args = json!({"file_path": "/etc/hosts"});
+    run.on_event(&text("a", None));
+    run.on_event(&text("child", Some("t0")));
+    run.on_event(&Event::ToolStart {
+        id: "t1",
+        name: "Read",
+        kind: ToolKind::ToolUse,
+        args: Args::Complete(&args),
+        parent: None,
+    });
+    run.on_event(&Event::Thinking {
+        message_id: "m",
+        block: 0,
+        delta: "hm",
+        text: "hm",
+        parent: None,
+    });
+    run.on_event(&Event::ToolResult {
+        id: "t1",
+        name: "Read",
+        is_error: false,
+        result: &Value::Null,
+        incomplete: None,
+        parent: None,
+    });
+    run.on_event(&text("b", None));
+}
+
+fn listen(bus: &Bus) -> (Log, crate::bus::Subscription) {
+    let log = Log::default();
+    let seen = log.clone();
+    let subscription = bus.subscribe(move |event: &BusEvent| {
+        lock(&seen).push(match &event.data {
+            Data::Lifecycle(phase) => format!("{} {phase:?}", event.seq),
+            _ => format!("{} {}", event.seq, event.stream()),
+        });
+    });
+    (log, subscription)
+}
+
+async fn check(how: fn(usize) -> How, silent: bool, expect: &[&str]) -> RunReport {
+    let (log, bus) = (Log::default(), Bus::new("r1"));
+    let channel = Recorder::channel(&log, how);
+    let mut run = Run::start(bus.clone(), RunSettings { silent }, Some(channel));
+    play(&mut run);
+    run.on_event(&Event::Outcome(&outcome(Status::Ok, "ab")));
+    run.on_event(&text("late", None));
+    let report = run.finish().await;
+    assert_eq!(*lock(&log), expect);
+    assert_eq!(bus.listeners(), 0);
+    report
+}
+
+fn sent() -> Delivery {
+    Delivery::Sent { message_ids: vec![1] }
+}
+
+#[tokio::test(start_paused = true)]
+async fn g1_callbacks_run_in_order_one_at_a_time() {
+    let how = |n| How::Takes(if n % 2 == 0 { 10 } else { 60 });
+    let expect = [
+        "0 text a",
+        "60 text a.",
+        "60 start t1",
+        "70 start t1.",
+        "70 thinking hm",
+        "130 thinking hm.",
+        "130 result t1",
+        "140 result t1.",
+        "140 text ab",
+        "200 text ab.",
+        "200 finish ab",
+    ];
+    let report = check(how, false, &expect).await;
+    let clean = RunReport {
+        callback_failures: 0,
+        first_failure: None,
+        gave_up: false,
+        final_delivered: sent(),
+    };
+    assert_eq!(report, clean);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
+    let how = |n| match n {
+        2 => How::Fails,
+        4 => How::Panics,
+        _ => How::Takes(0),
+    };
+    let expect = [
+        "0 text a",
+        "0 text a.",
+        "0 start t1",
+        "0 thinking hm",
+        "0 thinking hm.",
+        "0 result t1",
+        "0 text ab",
+        "0 text ab.",
+        "0 finish ab",
+    ];
+    let report = check(how, false, &expect).await;
+    assert_eq!((report.callback_failures, report.gave_up), (2, false));
+    let told = "a channel's callback failed: no; later events still reach it";
+    assert_eq!(report.first_failure.as_deref(), Some(told));
+}
+
+#[tokio::test(start_paused = true)]
+async fn g2_a_callback_that_never_settles_is_given_up() {
+    let how = |n| if n == 2 { How::Never } else { How::Takes(0) };
+    let expect = [
+        "0 text a",
+        "0 text a.",
+        "0 start t1",
+        "15000 thinking hm",
+        "15000 thinking hm.",
+        "15000 result t1",
+        "15000 result t1.",
+        "15000 text ab",
+        "15000 text ab.",
+        "15000 finish ab",
+    ];
+    let report = check(how, false, &expect).await;
+    assert_eq!((report.callback_failures, report.gave_up), (1, true));
+    assert_eq!(report.final_delivered, sent());
+}
+
+#[tokio::test(start_paused = true)]
+async fn g3_a_silent_run_reaches_no_callback() {
+    let report = check(|_| How::Takes(0), true, &[]).await;
+    assert_eq!(report.final_delivered, Delivery::Nobody);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g3_runs_do_not_mix() {
+    let logs = [Log::default(), Log::default()];
+    let mut runs = [0, 1].map(|n: usize| {
+        let channel = Recorder::channel(&logs[n], |_| How::Takes(0));
+        Run::start(Bus::new(format!("r{n}")), RunSettings::default(), Some(channel))
+    });
+    runs[0].on_event(&text("zero", None));
+    runs[1].on_event(&text("one", None));
+    for run in runs {
+        run.finish().await;
+    }
+    assert_eq!(lock(&logs[0])[0], "0 text zero");
+    assert_eq!(lock(&logs[1])[0], "0 text one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn b3_one_start_and_one_end_whatever_happens() {
+    let error = "Error { kind: Execution, message: \"It broke. See the agent's log for details, \
+                 then send the message again.\" }";
+    let stopped = "Error { kind: Stopped, message: \"The run was stopped before it ended; send \
+                   the message again.\" }";
+    let cases = [
+        (Some(Status::Ok), "End { text: \"ab\" }"),
+        (Some(Status::Error), error),
+        (Some(Status::Incomplete), error),
+        (None, stopped),
+    ];
+    for (status, end) in cases {
+        let bus = Bus::new("r1");
+        let (log, _subscription) = listen(&bus);
+        let mut run = Run::start(bus.clone(), RunSettings::default(), None);
+        play(&mut run);
+        if let Some(status) = status {
+            run.on_event(&Event::Outcome(&outcome(status, "ab")));
+        }
+        run.finish().await;
+        let stream = ["2 assistant", "3 tool", "4 thinking", "5 tool", "6 assistant"];
+        let log = lock(&log);
+        assert_eq!(log[0], "1 Start");
+        assert_eq!(log[1..6], stream);
+        assert_eq!(log[6..], [format!("7 {end}")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn g7_the_end_is_told_after_the_last_word() {
+    let (log, bus) = (Log::default(), Bus::new("r1"));
+    let seen = log.clone();
+    let _subscription = bus.subscribe(move |event| {
+        if matches!(event.data, Data::Lifecycle(Phase::End { .. })) {
+            lock(&seen).push("end".to_owned());
+        }
+    });
+    let channel = Recorder::channel(&log, |_| How::Takes(100));
+    let mut run = Run::start(bus.clone(), RunSettings::default(), Some(channel));
+    run.on_event(&text("a", None));
+    run.on_event(&Event::Outcome(&outcome(Status::Ok, "a")));
+    run.finish().await;
+    assert_eq!(*lock(&log), ["0 text a", "100 text a.", "100 finish a", "end"]);
+    assert_eq!(bus.listeners(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn g7_a_dropped_run_leaves_nothing_behind() {
+    let bus = Bus::new("r1");
+    let (log, subscription) = listen(&bus);
+    let calls = Log::default();
+    let mut run = Run::start(
+        bus.clone(),
+        RunSettings::default(),
+        Some(Recorder::channel(&calls, |_| How::Takes(100))),
+    );
+    run.on_event(&text("a", None));
+    sleep(Duration::from_millis(10)).await;
+    drop(run);
+    drop(subscription);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(bus.listeners(), 0);
+    assert_eq!(*lock(&calls), ["0 text a"]);
+    assert!(lock(&log)[2].starts_with("3 Error { kind: Stopped"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn v3_a_whole_run_is_one_message() {
+    let fake = Arc::new(Fake::new(vec![]));
+    let telegram = Telegram::new(TelegramSettings::default(), fake.clone());
+    let bus = Bus::new("r1");
+    let mut run = Run::start(bus, RunSettings::default(), Some(Box::new(telegram)));
+    play(&mut run);
+    sleep(Duration::from_millis(100)).await;
+    run.on_event(&text(" & c", None));
+    sleep(Duration::from_secs(2)).await;
+    run.on_event(&Event::Outcome(&outcome(Status::Incomplete, "ab & c")));
+    let report = run.finish().await;
+    let notice = "⚠️ The answer is incomplete: It broke. See the agent's log for details, then \
+                  send the message again.";
+    let expect = [
+        "0 send a\n\n📖 Read: from /etc/hosts\n\nb".to_owned(),
+        "1000 edit 100 a\n\n📖 Read: from /etc/hosts\n\nb &amp; c".to_owned(),
+        format!("2100 edit 100 final ab &amp; c\n\n{notice}"),
+    ];
+    assert_eq!(fake.log(), expect);
+    let message_ids = vec![100];
+    assert_eq!(report.final_delivered, Delivery::Sent { message_ids });
+}

@@ -1,0 +1,106 @@
+//! The two calls of Telegram's Bot API that a run needs, and how they can fail.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+/// How long one call may take; after that it counts as a network error.
+const CALL_LIMIT: Duration = Duration::from_secs(15);
+
+/// Whatever sends calls to Telegram, or pretends to.
+pub trait BotApi: Send + Sync {
+    /// Makes one call. The channel never has two at work at once.
+    fn call(&self, call: Call) -> Answer<'_>;
+}
+
+/// A call at work.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Sent, ApiError>> + Send + 'a>>;
+
+/// A method of the Bot API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// A new message.
+    SendMessage,
+    /// A new text for a message.
+    EditMessageText,
+}
+
+impl Method {
+    /// Its name in the Bot API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SendMessage => "sendMessage",
+            Self::EditMessageText => "editMessageText",
+        }
+    }
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// What to do.
+    pub method: Method,
+    /// The message to edit; `None` for a new one.
+    pub message_id: Option<i64>,
+    /// The text, for `parse_mode: HTML`; at most 4,096 UTF-16 units (V5).
+    pub text: String,
+    /// Whether it carries the run's last word (V7).
+    pub is_final: bool,
+}
+
+/// What a call that went well gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// The message that was sent or edited.
+    pub message_id: i64,
+}
+
+/// How a call can fail (V6).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// 429: too many calls.
+    #[error("Telegram asks to wait {seconds} s; wait that long before the next call")]
+    RetryAfter {
+        /// Seconds to wait.
+        seconds: u64,
+    },
+    /// 400 `message is not modified`: the message says so already, which is as good as success.
+    #[error("the message says so already; nothing is left to do")]
+    NotModified,
+    /// The call may or may not have arrived.
+    #[error("Telegram was not reached: {0}; check the network")]
+    Network(String),
+    /// Any other refusal; the same call again would be refused again.
+    #[error("Telegram refused the call: {0}; check the bot's token and its rights in the chat")]
+    Other(String),
+}
+
+/// Makes `call`, with a limit on how long it may take. `NotModified` is success.
+pub(super) async fn submit(api: &dyn BotApi, call: Call) -> Result<i64, ApiError> {
+    let message_id = call.message_id;
+    match timeout(CALL_LIMIT, api.call(call)).await {
+        Ok(Ok(sent)) => Ok(sent.message_id),
+        Ok(Err(ApiError::NotModified)) => message_id.ok_or(ApiError::NotModified),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(ApiError::Network(format!("no answer in {} s", CALL_LIMIT.as_secs()))),
+    }
+}
+
+/// How long to wait after the `failures`-th network error in a row: 250 ms, doubled each time, at
+/// most 8 s (V6).
+pub(super) fn backoff(failures: u32) -> Duration {
+    let doublings = failures.saturating_sub(1).min(5);
+    Duration::from_millis(250 << doublings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v6_backoff_doubles_up_to_eight_seconds() {
+        let waits = (1..8).map(|n| backoff(n).as_millis());
+        assert!(waits.eq([250, 500, 1_000, 2_000, 4_000, 8_000, 8_000]));
+    }
+}

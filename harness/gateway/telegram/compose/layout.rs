@@ -1,0 +1,115 @@
+//! Lays the parts of a draft out so that they fit one message: which rows show, and how much text.
+
+use super::super::markup::Piece;
+use super::super::page::{LIMIT, first_page, units};
+
+/// Tool lines that show; older ones fold (V2).
+const LINES: usize = 8;
+/// UTF-16 units of all the tool lines together, so that text always has room.
+pub(super) const LINES_LIMIT: usize = 3_000;
+/// What stands between two blocks.
+const GAP: &str = "\n\n";
+/// What stands for text that is left out.
+const MORE: &str = "…";
+/// UTF-16 units in which a text is not worth beginning.
+const LITTLE_ROOM: usize = 100;
+
+/// A line as it shows: `times` equal calls that are neighbours.
+pub(super) struct Row {
+    pub(super) html: String,
+    pub(super) times: usize,
+}
+
+/// A stretch of text, or the rows that stand between two of them.
+pub(super) enum Block {
+    Text(Vec<Piece>),
+    Rows(Vec<Row>),
+}
+
+impl Row {
+    fn html(&self) -> String {
+        match self.times {
+            1 => self.html.clone(),
+            times => format!("{} ×{times}", self.html),
+        }
+    }
+}
+
+/// Takes the oldest rows away until the others are few and short enough, and says how many calls
+/// they were of.
+pub(super) fn fold(blocks: &mut Vec<Block>) {
+    let mut sizes: Vec<usize> = rows(blocks).map(|row| units(&row.html()) + GAP.len()).collect();
+    sizes.reverse();
+    let mut used = 0;
+    let kept = sizes
+        .iter()
+        .take(LINES)
+        .take_while(|size| {
+            used += **size;
+            used <= LINES_LIMIT
+        })
+        .count()
+        .max(1);
+    let mut surplus = sizes.len().saturating_sub(kept);
+    if surplus == 0 {
+        return;
+    }
+    let earlier: usize = rows(blocks).take(surplus).map(|row| row.times).sum();
+    for block in &mut *blocks {
+        if let Block::Rows(rows) = block {
+            let here = surplus.min(rows.len());
+            rows.drain(..here);
+            surplus -= here;
+            if !rows.is_empty() {
+                let html = format!("+{earlier} earlier");
+                rows.insert(0, Row { html, times: 1 });
+                break;
+            }
+        }
+    }
+    blocks.retain(|block| !matches!(block, Block::Rows(rows) if rows.is_empty()));
+}
+
+fn rows(blocks: &[Block]) -> impl Iterator<Item = &Row> {
+    blocks.iter().flat_map(|block| match block {
+        Block::Rows(rows) => rows.as_slice(),
+        Block::Text(_) => &[],
+    })
+}
+
+/// The blocks one below the other, and whether the last one is cut (V5).
+///
+/// Rows always show. Text gets the room they leave, the newest first, and shows as much of its
+/// beginning as fits.
+pub(super) fn layout(blocks: &[Block]) -> (String, bool) {
+    let size = |row: &Row| units(&row.html()) + GAP.len();
+    let rows: usize = rows(blocks).map(size).sum();
+    // A sign for what is left out may stand at the beginning and at the end of a text.
+    let mut room = LIMIT.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
+    let mut parts = Vec::new();
+    let mut is_cut = false;
+    let mut is_left_out = false;
+    for (index, block) in blocks.iter().enumerate().rev() {
+        match block {
+            Block::Rows(rows) => {
+                parts.push(rows.iter().map(Row::html).collect::<Vec<_>>().join("\n"));
+            }
+            Block::Text(_) if room < LITTLE_ROOM => is_left_out = true,
+            Block::Text(pieces) => {
+                let Some((mut html, is_whole)) = first_page(pieces, room) else {
+                    continue;
+                };
+                room = room.saturating_sub(units(&html) + GAP.len());
+                if !is_whole {
+                    html.push_str(MORE);
+                    room = 0;
+                    is_cut |= index + 1 == blocks.len();
+                }
+                parts.push(html);
+            }
+        }
+    }
+    parts.extend(is_left_out.then(|| MORE.to_owned()));
+    parts.reverse();
+    (parts.join(GAP), is_cut)
+}

@@ -1,0 +1,182 @@
+//! What the draft shows after a few events.
+
+use super::super::page::{LIMIT, units};
+use super::*;
+
+enum Op {
+    Text(&'static str),
+    Start(&'static str, &'static str, Option<&'static str>),
+    End(&'static str, bool, bool),
+}
+use Op::{End, Start, Text};
+
+fn compose(mode: Mode, ops: &[Op]) -> Option<String> {
+    let mut compositor = Compositor::new(mode);
+    let mut text = String::new();
+    for op in ops {
+        match *op {
+            Text(delta) => {
+                text.push_str(delta);
+                compositor.text(&text);
+            }
+            Start(id, title, parent) => compositor.start(id, title, parent),
+            End(id, is_error, is_incomplete) => compositor.tool(&Tool::Result {
+                id: id.to_owned(),
+                name: String::new(),
+                is_error,
+                result: serde_json::Value::Null,
+                incomplete: is_incomplete.then_some(clitape_stream::Incomplete::Incomplete),
+                parent: None,
+            }),
+        }
+    }
+    compositor.draft()
+}
+
+fn check(mode: Mode, ops: &[Op], expect: &str) {
+    assert_eq!(compose(mode, ops).unwrap_or_default(), expect);
+}
+
+#[test]
+fn v2_a_line_belongs_to_its_call() {
+    check(
+        Mode::Partial,
+        &[
+            Start("a", "Read: <a>", None),
+            Start("b", "Read: b", None),
+            Start("c", "Bash: c", None),
+            Start("d", "Bash: d", None),
+            End("b", true, false),
+            End("a", false, false),
+            End("d", false, true),
+            End("unknown", false, false),
+        ],
+        "Read: &lt;a&gt;\nRead: b <i>⚠️ failed</i>\nBash: c <i>running…</i>\n\
+         Bash: d <i>⚠️ no result</i>",
+    );
+}
+
+#[test]
+fn v2_equal_neighbours_are_counted() {
+    check(
+        Mode::Partial,
+        &[
+            Start("a", "Read: x", None),
+            End("a", false, false),
+            Start("b", "Read: x", None),
+            End("b", false, false),
+            Start("c", "Read: x", None),
+        ],
+        "Read: x ×2\nRead: x <i>running…</i>",
+    );
+}
+
+#[test]
+fn u4_an_id_used_again_is_a_new_line() {
+    check(
+        Mode::Partial,
+        &[
+            Start("a", "one", None),
+            End("a", false, false),
+            Start("a", "two", None),
+            End("a", true, false),
+        ],
+        "one\ntwo <i>⚠️ failed</i>",
+    );
+}
+
+#[test]
+fn u5_tools_of_a_subagent_stand_below_their_parent() {
+    check(
+        Mode::Progress,
+        &[
+            Start("p", "Agent", None),
+            Start("q", "Read", None),
+            Start("c", "Grep", Some("p")),
+            Start("e", "Glob", Some("c")),
+            Start("d", "Bash", Some("p")),
+            Start("x", "Skill", Some("lost")),
+        ],
+        "Agent <i>running…</i>\n↳ Grep <i>running…</i>\n↳ ↳ Glob <i>running…</i>\n\
+         ↳ Bash <i>running…</i>\nRead <i>running…</i>\n↳ Skill <i>running…</i>",
+    );
+}
+
+#[test]
+fn v2_older_lines_fold() {
+    let names = ["0", "1", "1", "3", "4", "5", "6", "7", "8", "9", "10"];
+    let mut ops = vec![Text("Before.")];
+    for name in names {
+        ops.push(Start("x", name, None));
+        ops.push(End("x", false, false));
+    }
+    check(Mode::Partial, &ops, "Before.\n\n+3 earlier\n3\n4\n5\n6\n7\n8\n9\n10");
+}
+
+#[test]
+fn v3_lines_show_before_between_and_after_text() {
+    let ops = || {
+        [
+            Start("a", "A", None),
+            Text("I read\nit.\n"),
+            End("a", false, false),
+            Start("b", "B", None),
+            Text("\n\n```\nopen"),
+            Start("c", "C", None),
+        ]
+    };
+    check(
+        Mode::Partial,
+        &ops(),
+        "A\n\nI read\nit.\n\nB <i>running…</i>\n\n<pre>open</pre>\n\nC <i>running…</i>",
+    );
+    check(Mode::Progress, &ops(), "A\nB <i>running…</i>\nC <i>running…</i>");
+}
+
+#[test]
+fn v4_a_first_message_needs_a_line_or_thirty_characters() {
+    check(Mode::Partial, &[Text("twenty-nine characters, <b>. ")], "");
+    check(
+        Mode::Partial,
+        &[Text("thirty characters & no more: <")],
+        "thirty characters &amp; no more: &lt;",
+    );
+    check(Mode::Partial, &[Text("x"), Start("a", "A", None)], "x\n\nA <i>running…</i>");
+    check(Mode::Progress, &[Text("much text that is never shown here")], "");
+}
+
+#[test]
+fn v5_a_long_draft_keeps_its_lines_and_the_newest_text() {
+    let long = "&<> ".repeat(2_000).leak();
+    let ops = [Text("old"), Start("a", "A", None), Text(long), Start("b", "B", None), Text("new")];
+    let draft = compose(Mode::Partial, &ops).expect("there is a draft");
+    assert!(draft.starts_with("…\n\nA <i>running…</i>\n\n&amp;&lt;"), "{draft}");
+    assert!(draft.ends_with("&gt;…\n\nB <i>running…</i>\n\nnew"), "{draft}");
+    assert!((3_900..=LIMIT).contains(&units(&draft)), "{}", units(&draft));
+}
+
+#[test]
+fn v5_text_beyond_the_draft_changes_nothing() {
+    let mut compositor = Compositor::new(Mode::Partial);
+    let long = "word ".repeat(1_000);
+    assert!(compositor.text(&long));
+    let draft = compositor.draft();
+    let longer = long + "more";
+    assert!(!compositor.text(&longer));
+    assert_eq!(compositor.draft(), draft);
+    compositor.start("a", "A", None);
+    assert!(compositor.text(&(longer + "after")));
+}
+
+#[test]
+fn v5_long_lines_fold_early() {
+    let long: &str = "&".repeat(190).leak();
+    let ops: Vec<Op> = (0..9)
+        .map(|n| {
+            Start(if n % 2 == 0 { "a" } else { "b" }, if n % 2 == 0 { long } else { "B" }, None)
+        })
+        .collect();
+    let draft = compose(Mode::Partial, &ops).expect("there is a draft");
+    assert!(draft.starts_with("+3 earlier\nB"), "{draft}");
+    assert!(units(&draft) <= LIMIT, "{}", units(&draft));
+}

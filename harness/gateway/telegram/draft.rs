@@ -1,0 +1,124 @@
+//! Keeps the draft a person sees up to date, as often as Telegram allows (V4).
+//!
+//! One task owns the message: it has one call at work at a time and waits out every throttle
+//! window, so that nothing can overwrite the last word. It reads the newest draft when it may call
+//! again; what came in between is never sent.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::api::{ApiError, BotApi, Call, Method, backoff, submit};
+use super::compose::Compositor;
+use crate::bridge::Task;
+use crate::bus::lock;
+
+/// The draft of one turn.
+pub(super) struct Draft {
+    /// `true` ends the task; any other write tells it that there is something new.
+    signal: watch::Sender<bool>,
+    task: Task<Shown>,
+}
+
+/// What is left of the draft when it has ended.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// The message that can be edited; `None` when there is none, or Telegram refused a call.
+    pub(super) message_id: Option<i64>,
+    /// What it says.
+    pub(super) html: String,
+    /// When Telegram wants the next call at the earliest.
+    pub(super) not_before: Option<Instant>,
+}
+
+impl Draft {
+    /// Starts to show what `compositor` composes, at most one call a `throttle`.
+    pub(super) fn start(
+        api: Arc<dyn BotApi>,
+        compositor: Arc<Mutex<Compositor>>,
+        throttle: Duration,
+    ) -> Self {
+        let (signal, news) = watch::channel(false);
+        let task = Task::spawn(keep_up(api, compositor, throttle, news));
+        Self { signal, task }
+    }
+
+    /// There is something new to show.
+    pub(super) fn update(&self) {
+        self.signal.send_replace(false);
+    }
+
+    /// Ends the draft once the call at work has settled; what is not shown by then never is.
+    pub(super) async fn end(self) -> Shown {
+        self.signal.send_replace(true);
+        // The task does not panic; were it cancelled, the last word goes out on its own.
+        self.task.join().await.unwrap_or_default()
+    }
+}
+
+async fn keep_up(
+    api: Arc<dyn BotApi>,
+    compositor: Arc<Mutex<Compositor>>,
+    throttle: Duration,
+    mut news: watch::Receiver<bool>,
+) -> Shown {
+    let mut shown = Shown::default();
+    let mut due = Instant::now();
+    let mut failures = 0;
+    loop {
+        if *news.borrow_and_update() {
+            return shown;
+        }
+        if Instant::now() < due {
+            tokio::select! {
+                biased;
+                _ = news.wait_for(|ended| *ended) => return shown,
+                () = sleep_until(due) => {}
+            }
+            continue;
+        }
+        let draft = lock(&compositor).draft();
+        let Some(html) = draft.filter(|html| *html != shown.html) else {
+            if news.changed().await.is_err() {
+                return shown;
+            }
+            continue;
+        };
+        let call = Call {
+            method: method(shown.message_id),
+            message_id: shown.message_id,
+            text: html.clone(),
+            is_final: false,
+        };
+        let window = Instant::now() + throttle;
+        shown.not_before = None;
+        match submit(&*api, call).await {
+            Ok(message_id) => {
+                failures = 0;
+                due = window;
+                shown.message_id = Some(message_id);
+                shown.html = html;
+            }
+            Err(ApiError::RetryAfter { seconds }) => {
+                due = window.max(Instant::now() + Duration::from_secs(seconds));
+                shown.not_before = Some(due);
+            }
+            Err(ApiError::Network(_)) => {
+                failures += 1;
+                due = window.max(Instant::now() + backoff(failures));
+            }
+            // V6: the draft ends, and the last word goes out as a message of its own.
+            Err(ApiError::NotModified | ApiError::Other(_)) => return Shown::default(),
+        }
+    }
+}
+
+/// The method that shows a text in the message `message_id`, or in a new one.
+pub(super) fn method(message_id: Option<i64>) -> Method {
+    match message_id {
+        Some(_) => Method::EditMessageText,
+        None => Method::SendMessage,
+    }
+}

@@ -1,0 +1,90 @@
+//! A Telegram for tests: answers as scripted, and writes down when it was asked what.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::api::{Answer, ApiError, BotApi, Call, Method, Sent};
+use crate::bus::lock;
+
+/// What happens to one call.
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// It goes well after so many milliseconds.
+    After(u64),
+    /// It fails at once.
+    Fails(ApiError),
+    /// It never settles.
+    Never,
+}
+
+/// The fake. Calls beyond the script go well at once; messages are numbered from 100.
+pub(crate) struct Fake {
+    script: Vec<Reply>,
+    started: Instant,
+    busy: AtomicBool,
+    log: Mutex<Vec<String>>,
+    next_id: Mutex<i64>,
+}
+
+impl Fake {
+    pub(crate) fn new(script: Vec<Reply>) -> Self {
+        Self {
+            script,
+            started: Instant::now(),
+            busy: AtomicBool::new(false),
+            log: Mutex::default(),
+            next_id: Mutex::new(100),
+        }
+    }
+
+    /// One line a call: `<ms> send|edit <message> [final] <text>`.
+    pub(crate) fn log(&self) -> Vec<String> {
+        lock(&self.log).clone()
+    }
+}
+
+/// Marks the end of a call, also of one that was dropped.
+struct Busy<'a>(&'a AtomicBool);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+impl BotApi for Fake {
+    fn call(&self, call: Call) -> Answer<'_> {
+        Box::pin(async move {
+            assert!(!self.busy.swap(true, Ordering::SeqCst), "two calls at work at once");
+            let _busy = Busy(&self.busy);
+            let what = match (call.method, call.message_id) {
+                (Method::SendMessage, None) => "send".to_owned(),
+                (Method::EditMessageText, Some(id)) => format!("edit {id}"),
+                wrong => panic!("no such call: {wrong:?}"),
+            };
+            let index = {
+                let mut log = lock(&self.log);
+                let last = if call.is_final { " final" } else { "" };
+                let at = self.started.elapsed().as_millis();
+                log.push(format!("{at} {what}{last} {}", call.text));
+                log.len() - 1
+            };
+            match self.script.get(index).cloned().unwrap_or(Reply::After(0)) {
+                Reply::After(0) => {}
+                Reply::After(ms) => sleep(Duration::from_millis(ms)).await,
+                Reply::Fails(error) => return Err(error),
+                Reply::Never => std::future::pending().await,
+            }
+            Ok(Sent {
+                message_id: call.message_id.unwrap_or_else(|| {
+                    let mut next = lock(&self.next_id);
+                    *next += 1;
+                    *next - 1
+                }),
+            })
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! The Telegram channel: a draft that grows while the agent works and becomes the answer in place.
+//!
+//! Events change the compositor; the draft task shows what it composes; the last word takes the
+//! draft's place. A person sees one message a turn (V3), and more only when the answer is longer
+//! than a message.
+
+mod api;
+mod compose;
+mod draft;
+mod last;
+mod markup;
+mod page;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+pub use api::{Answer, ApiError, BotApi, Call, Method, Sent};
+use compose::Compositor;
+use draft::{Draft, Shown};
+
+use crate::bridge::{Callback, Channel, Finish};
+use crate::bus::{Tool, lock};
+use crate::ending::Ending;
+
+/// The shortest throttle window (V4).
+const THROTTLE_FLOOR: Duration = Duration::from_millis(250);
+
+/// What a person sees before the answer is whole (V1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Nothing.
+    Off,
+    /// The answer as it grows, and the tool lines.
+    #[default]
+    Partial,
+    /// The tool lines.
+    Progress,
+}
+
+/// How the channel behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TelegramSettings {
+    /// What a person sees before the answer is whole.
+    pub mode: Mode,
+    /// At most one call in this time while the draft grows; under 250 ms counts as 250 ms (V4).
+    pub throttle: Duration,
+}
+
+impl Default for TelegramSettings {
+    fn default() -> Self {
+        Self { mode: Mode::default(), throttle: Duration::from_millis(1_000) }
+    }
+}
+
+/// A chat on Telegram. Its calls are made on the current tokio runtime.
+pub struct Telegram {
+    settings: TelegramSettings,
+    api: Arc<dyn BotApi>,
+    compositor: Arc<Mutex<Compositor>>,
+    draft: Option<Draft>,
+}
+
+impl Telegram {
+    /// A chat that `api` reaches, for one turn.
+    pub fn new(settings: TelegramSettings, api: Arc<dyn BotApi>) -> Self {
+        Self {
+            settings,
+            api,
+            compositor: Arc::new(Mutex::new(Compositor::new(settings.mode))),
+            draft: None,
+        }
+    }
+
+    /// Makes `change`, which says whether the draft may look different, and shows the draft.
+    fn compose(&mut self, change: impl FnOnce(&mut Compositor) -> bool) {
+        if self.settings.mode == Mode::Off || !change(&mut lock(&self.compositor)) {
+            return;
+        }
+        let throttle = self.settings.throttle.max(THROTTLE_FLOOR);
+        self.draft
+            .get_or_insert_with(|| {
+                Draft::start(self.api.clone(), self.compositor.clone(), throttle)
+            })
+            .update();
+    }
+}
+
+impl Channel for Telegram {
+    fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.compose(|compositor| compositor.text(text));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn thinking<'a>(&'a mut self, _text: &'a str) -> Callback<'a> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
+        self.compose(|compositor| {
+            compositor.tool(tool);
+            true
+        });
+        Box::pin(async { Ok(()) })
+    }
+
+    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+        Box::pin(async move {
+            let shown = match self.draft.take() {
+                Some(draft) => draft.end().await,
+                None => Shown::default(),
+            };
+            let pages = page::pages(&last::last_word(ending), page::LIMIT);
+            last::deliver(&*self.api, shown, pages).await
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;

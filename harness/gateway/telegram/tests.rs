@@ -1,0 +1,232 @@
+//! The channel against a scripted Telegram, in virtual time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::fake::Reply::{After, Fails, Never};
+use super::fake::{Fake, Reply};
+use super::*;
+use crate::bridge::Delivery;
+
+/// What happens, and the millisecond it happens at.
+enum Step {
+    /// The answer so far.
+    Text(u64, &'static str),
+    /// A tool call begins.
+    Tool(u64, &'static str),
+    /// The run ends with this answer.
+    End(u64, &'static str),
+}
+use Step::{End, Text, Tool as Start};
+
+const A: &str = "short text that is now over thirty chars";
+const B: &str = "short text that is now over thirty chars b";
+const C: &str = "short text that is now over thirty chars b c";
+
+async fn run(mode: Mode, script: Vec<Reply>, steps: &[Step]) -> (Vec<String>, Option<Delivery>) {
+    let fake = Arc::new(Fake::new(script));
+    let settings = TelegramSettings { mode, ..TelegramSettings::default() };
+    let mut telegram = Telegram::new(settings, fake.clone());
+    let started = Instant::now();
+    let mut delivery = None;
+    for step in steps {
+        let (Text(at, _) | Start(at, _) | End(at, _)) = step;
+        sleep_until(started + Duration::from_millis(*at)).await;
+        match step {
+            Text(_, text) => telegram.text(text).await.expect("text is taken"),
+            Start(_, title) => {
+                let tool = Tool::Start {
+                    id: (*title).to_owned(),
+                    name: (*title).to_owned(),
+                    title: (*title).to_owned(),
+                    args: serde_json::Value::Null,
+                    truncated: None,
+                    parent: None,
+                };
+                telegram.tool(&tool).await.expect("a tool is taken");
+            }
+            End(_, answer) => {
+                let ending = Ending { answer: (*answer).to_owned(), notice: None };
+                delivery = Some(telegram.finish(&ending).await);
+            }
+        }
+    }
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    (fake.log(), delivery)
+}
+
+/// Partial mode: the calls, `@a`, `@b`, `@c` standing for the texts.
+async fn check(script: Vec<Reply>, steps: &[Step], expect: &[&str]) -> Option<Delivery> {
+    let (log, delivery) = run(Mode::Partial, script, steps).await;
+    let fill = |line: &&str| line.replace("@a", A).replace("@b", B).replace("@c", C);
+    let expect: Vec<String> = expect.iter().map(fill).collect();
+    assert_eq!(log, expect);
+    delivery
+}
+
+#[tokio::test(start_paused = true)]
+async fn v1_modes() {
+    let steps = [Start(0, "Read"), Text(1_500, A), End(3_000, C)];
+    for (mode, expect) in [
+        (Mode::Off, vec![format!("3000 send final {C}")]),
+        (
+            Mode::Progress,
+            vec!["0 send Read <i>running…</i>".to_owned(), format!("3000 edit 100 final {C}")],
+        ),
+        (
+            Mode::Partial,
+            vec![
+                "0 send Read <i>running…</i>".to_owned(),
+                format!("1500 edit 100 Read <i>running…</i>\n\n{A}"),
+                format!("3000 edit 100 final {C}"),
+            ],
+        ),
+    ] {
+        assert_eq!(run(mode, vec![], &steps).await.0, expect, "{mode:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn v4_first_at_once_then_once_a_window_by_itself() {
+    let steps = [
+        Text(0, "short"),
+        Text(100, "short text"),
+        Text(200, A),
+        Text(300, "short text that is now over thirty chars x"),
+        Text(900, "short text that is now over thirty chars xy"),
+        Text(1_600, "short text that is now over thirty chars xy   "),
+        End(3_000, "short text that is now over thirty chars xyz"),
+    ];
+    let xy = "1200 edit 100 short text that is now over thirty chars xy";
+    let xyz = "3000 edit 100 final short text that is now over thirty chars xyz";
+    check(vec![], &steps, &["200 send @a", xy, xyz]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v4_the_window_holds_after_a_slow_request() {
+    let steps = [Text(0, A), Text(100, B), Text(800, C), End(5_000, C)];
+    check(vec![After(700)], &steps, &["0 send @a", "1000 edit 100 @c"]).await;
+    check(vec![After(1_700)], &steps, &["0 send @a", "1700 edit 100 @c"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v5_a_long_answer_goes_on_in_the_next_message() {
+    let long: &str = "word ".repeat(1_000).leak();
+    let (log, delivery) = run(Mode::Partial, vec![], &[Text(0, A), End(10, long)]).await;
+    let pages: Vec<&str> = log.iter().map(|line| &line[..17.min(line.len())]).collect();
+    assert_eq!(pages[1..], ["10 edit 100 final", "10 send final wor"]);
+    assert!(log[1..].iter().all(|line| line.ends_with("word")));
+    let sent = vec![100, 101];
+    assert_eq!(delivery, Some(Delivery::Sent { message_ids: sent }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
+    let wait = || Fails(ApiError::RetryAfter { seconds: 3 });
+    let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(9_000, "done")];
+    check(
+        vec![After(0), wait()],
+        &steps,
+        &["0 send @a", "1200 edit 100 @b", "4200 edit 100 @c", "9000 edit 100 final done"],
+    )
+    .await;
+    // The last word waits as long as Telegram asked, and as it asks again.
+    let steps = [Text(0, A), Text(1_200, B), End(2_000, C)];
+    check(
+        vec![After(0), wait(), wait()],
+        &steps,
+        &["0 send @a", "1200 edit 100 @b", "4200 edit 100 final @c", "7200 edit 100 final @c"],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v6_not_modified_is_success() {
+    let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
+    let delivery = check(
+        vec![After(0), Fails(ApiError::NotModified)],
+        &steps,
+        &["0 send @a", "1200 edit 100 @b", "2500 edit 100 @c"],
+    )
+    .await;
+    assert_eq!(delivery, Some(Delivery::AlreadyShown { message_id: 100 }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn v6_network_errors_back_off_and_recover() {
+    let lost = || Fails(ApiError::Network("reset".to_owned()));
+    let steps = [Text(0, A), Text(4_000, B), End(20_000, C)];
+    check(
+        vec![lost(), lost(), lost(), lost()],
+        &steps,
+        &[
+            "0 send @a",
+            "1000 send @a",
+            "2000 send @a",
+            "3000 send @a",
+            "5000 send @b",
+            "20000 edit 100 final @c",
+        ],
+    )
+    .await;
+    let delivery = check(
+        vec![After(0), lost(), lost(), lost(), lost(), lost()],
+        &[Text(0, A), End(500, B)],
+        &[
+            "0 send @a",
+            "500 edit 100 final @b",
+            "750 edit 100 final @b",
+            "1250 edit 100 final @b",
+            "2250 edit 100 final @b",
+            "4250 edit 100 final @b",
+        ],
+    )
+    .await;
+    let reason = "Telegram was not reached: reset; check the network".to_owned();
+    assert_eq!(delivery, Some(Delivery::Failed { reason }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn v6_other_errors_end_the_draft() {
+    let refused = || Fails(ApiError::Other("no rights".to_owned()));
+    let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
+    check(
+        vec![After(0), refused()],
+        &steps,
+        &["0 send @a", "1200 edit 100 @b", "4000 send final @c"],
+    )
+    .await;
+    // The same when it is the last word that can't be put in place.
+    check(
+        vec![After(0), refused()],
+        &[Text(0, A), End(1_200, B)],
+        &["0 send @a", "1200 edit 100 final @b", "1200 send final @b"],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v7_no_late_edit_overwrites_the_last_word() {
+    // The slow edit is waited for; the text that came meanwhile is never sent.
+    let steps = [Text(0, A), Text(1_000, B), Text(1_500, C), End(1_600, "The end.")];
+    let expect = ["0 send @a", "1000 edit 100 @b", "4000 edit 100 final The end."];
+    check(vec![After(0), After(3_000)], &steps, &expect).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v7_a_call_that_never_settles_does_not_hold_back_the_last_word() {
+    let steps = [Text(0, A), Text(1_000, B), End(1_600, C)];
+    let expect = ["0 send @a", "1000 edit 100 @b", "16000 edit 100 final @c"];
+    check(vec![After(0), Never], &steps, &expect).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v7_nothing_is_sent_twice() {
+    let delivery = check(vec![], &[Text(0, A), End(10, A)], &["0 send @a"]).await;
+    assert_eq!(delivery, Some(Delivery::AlreadyShown { message_id: 100 }));
+    let delivery = check(vec![], &[Text(0, "short"), End(10, A)], &["10 send final @a"]).await;
+    let message_ids = vec![100];
+    assert_eq!(delivery, Some(Delivery::Sent { message_ids }));
+}

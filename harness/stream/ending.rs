@@ -1,0 +1,291 @@
+//! `result` records and the end of the run: final text (T2), failures, what is missing (T5).
+
+use serde_json::Value;
+
+use crate::event::{Failure, FailureKind, Outcome, Status, Usage};
+use crate::json::{self, Field};
+use crate::lane::Answer;
+use crate::lead;
+use crate::snapshot::API_ERROR;
+use crate::stream::counted;
+use crate::value;
+
+/// Levels of results printed as the text of results that are unwrapped.
+const NESTED: usize = 8;
+
+/// Reasons for which the CLI ends a turn that was not done.
+const STOPPED: [&str; 4] =
+    ["hook_stopped", "stop_hook_prevented", "aborted_tools", "aborted_streaming"];
+
+/// Reasons that mean the API refused.
+const REFUSED: [&str; 2] = ["api_error", "prompt_too_long"];
+
+/// One `result` record, read.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) failed: bool,
+    pub(crate) usage: Option<Usage>,
+    text: String,
+    subtype: String,
+    /// `terminal_reason`.
+    reason: String,
+    stop_reason: String,
+    api_status: bool,
+    /// The first error named that is not a note of the CLI to itself.
+    named: Option<String>,
+}
+
+impl Verdict {
+    pub(crate) fn read(record: &str) -> Self {
+        let [subtype, is_error, status, result, errors, error, message, content] = pick(
+            record,
+            &["subtype", "is_error", "status", "result", "errors", "error", "message", "content"],
+        );
+        let [usage, reason, stop_reason, api_status] =
+            pick(record, &["usage", "terminal_reason", "stop_reason", "api_error_status"]);
+        let word = |field| json::word(field).unwrap_or_default().into_owned();
+        let subtype = word(subtype);
+        let failed = json::is_true(is_error)
+            || subtype.starts_with("error_")
+            || json::string(status).is_some_and(|status| status == "error");
+        let text = unwrap(&json::string(result).unwrap_or_default());
+        let [nested] = json::inner(error, &["message"]);
+        let errors = errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
+        let named = errors
+            .into_iter()
+            .filter_map(|raw| json::word(Some(raw)))
+            .find(|text| !text.starts_with("[ede_diagnostic]"))
+            .map(|text| text.into_owned())
+            .or_else(|| Some(text.clone()).filter(|text| !text.is_empty()))
+            .or_else(|| {
+                [message, content, error, nested]
+                    .into_iter()
+                    .find_map(|field| json::word(field).map(|text| text.into_owned()))
+            });
+        Self {
+            failed,
+            usage: usage.map(|counts| counted(Some(counts), Usage::default())),
+            text,
+            subtype,
+            reason: word(reason),
+            stop_reason: word(stop_reason),
+            api_status: api_status.is_some(),
+            named: named.map(|text| plain(&text)),
+        }
+    }
+}
+
+fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [Field<'a>; N] {
+    json::fields(record, names).unwrap_or([None; N])
+}
+
+/// The text of a result; where it is a whole result record itself, that one's, up to eight times.
+fn unwrap(text: &str) -> String {
+    let mut text = lead::visible(text.trim()).trim().to_owned();
+    for _ in 0..NESTED {
+        let nested =
+            if text.starts_with('{') { pick(&text, &["type", "result"]) } else { [None; 2] };
+        let is_result = json::string(nested[0]).is_some_and(|kind| kind == "result");
+        match json::string(nested[1]).filter(|_| is_result) {
+            Some(inner) => text = inner.trim().to_owned(),
+            None => break,
+        }
+    }
+    text
+}
+
+/// An error's text with the JSON in it replaced by the message that JSON carries.
+fn plain(text: &str) -> String {
+    let json = text.find('{').map(|at| text.split_at(at));
+    let Some((before, Ok(value))) = json.map(|(a, b)| (a, value::lenient_value(b))) else {
+        return text.to_owned();
+    };
+    let message = ["/error/message", "/message", "/error"]
+        .iter()
+        .find_map(|path| value.pointer(path).and_then(Value::as_str));
+    message.map_or_else(|| text.to_owned(), |message| format!("{before}{message}"))
+}
+
+/// What is known of the end so far.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    parts: Vec<String>,
+    failure: Option<Failure>,
+    /// What a failed turn had streamed.
+    failed_text: String,
+    usage: Option<Usage>,
+    results: usize,
+    /// A turn has begun that has no result yet.
+    pub(crate) open: bool,
+    /// The last API error of this turn, in words.
+    pub(crate) api_error: Option<String>,
+    /// The CLI said that there was nothing to answer.
+    pub(crate) no_response: bool,
+    /// Calls started before this turn.
+    calls: usize,
+}
+
+impl Ending {
+    /// Takes a result: an error replaces what came before it, a later success the error.
+    pub(crate) fn take(&mut self, verdict: &Verdict, answer: &mut Answer, calls: usize) {
+        let text = answer.final_text(&verdict.text);
+        self.failure = self.failure_of(verdict, text, calls);
+        if self.failure.is_some() {
+            self.parts.clear();
+            answer.since_result().clone_into(&mut self.failed_text);
+        } else if !text.is_empty() && self.parts.last().is_none_or(|last| last != text) {
+            self.parts.push(text.to_owned());
+        }
+        self.usage = verdict.usage.or(self.usage);
+        self.results += 1;
+        (self.open, self.api_error, self.no_response) = (false, None, false);
+        self.calls = calls;
+        answer.settle();
+    }
+
+    fn failure_of(&self, verdict: &Verdict, text: &str, calls: usize) -> Option<Failure> {
+        let reason = verdict.reason.as_str();
+        if verdict.failed {
+            let kind = self.kind(verdict);
+            let named = verdict.named.clone().or_else(|| self.api_error.clone());
+            let message = named.unwrap_or_else(|| sentence(kind, verdict));
+            return Some(Failure { kind, message });
+        }
+        if !text.is_empty() {
+            return None;
+        }
+        if STOPPED.contains(&reason) || reason == "budget_exhausted" {
+            let kind = self.kind(verdict);
+            return Some(Failure { kind, message: sentence(kind, verdict) });
+        }
+        (self.no_response && calls == self.calls).then(|| Failure {
+            kind: FailureKind::Other,
+            message: "The CLI found nothing to answer; send the message again.".to_owned(),
+        })
+    }
+
+    fn kind(&self, verdict: &Verdict) -> FailureKind {
+        let named = verdict.named.as_deref().unwrap_or_default();
+        match (verdict.subtype.as_str(), verdict.reason.as_str()) {
+            ("error_max_turns", _) | (_, "max_turns") => FailureKind::MaxTurns,
+            ("error_max_budget_usd", _) | (_, "budget_exhausted") => FailureKind::MaxBudget,
+            (_, reason) if STOPPED.contains(&reason) => FailureKind::Stopped,
+            (_, reason)
+                if verdict.api_status
+                    || REFUSED.contains(&reason)
+                    || named.starts_with(API_ERROR)
+                    || self.api_error.is_some() =>
+            {
+                FailureKind::Api
+            }
+            ("error_during_execution", _) => FailureKind::Execution,
+            _ => FailureKind::Other,
+        }
+    }
+
+    /// The outcome, when no more bytes come.
+    pub(crate) fn outcome(self, answer: &Answer, session_id: Option<String>) -> Outcome {
+        let (usage, streamed) = (self.usage, answer.since_result());
+        let (status, text, error) = match self.failure {
+            _ if self.open || self.results == 0 => {
+                let mut parts = self.parts;
+                parts.extend((!streamed.is_empty()).then(|| streamed.to_owned()));
+                let mut message = "The output ended without a result, so the answer may be cut \
+                                   off; resume the session to go on."
+                    .to_owned();
+                if let Some(error) = &self.api_error {
+                    message = format!("{message} The API's last word was: {}", plain(error));
+                }
+                let error = Failure { kind: FailureKind::NoResult, message };
+                (Status::Incomplete, parts.join("\n"), Some(error))
+            }
+            Some(failure) => (Status::Error, self.failed_text, Some(failure)),
+            None => (Status::Ok, self.parts.join("\n"), None),
+        };
+        Outcome { status, text, error, session_id, usage }
+    }
+}
+
+/// What to say when the CLI gave no words of its own.
+fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
+    let Verdict { subtype, reason, stop_reason, .. } = verdict;
+    match kind {
+        FailureKind::MaxTurns => {
+            "The limit of turns was reached; raise it or ask again.".to_owned()
+        }
+        FailureKind::MaxBudget => "The budget was used up; raise it or ask again.".to_owned(),
+        FailureKind::Stopped => {
+            let stop = if stop_reason.is_empty() { "none" } else { stop_reason };
+            format!(
+                "The turn was stopped before it was done (terminal_reason: {reason}, \
+                 stop_reason: {stop}); ask again to go on."
+            )
+        }
+        _ if subtype.is_empty() => "The CLI marked its result as an error.".to_owned(),
+        _ => format!("The CLI ended the turn with the result {subtype} and gave no reason."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_put_in_words() {
+        for (record, kind, message) in [
+            (
+                r#"{"is_error":true,"result":"Credit balance is too low"}"#,
+                "other",
+                "Credit balance is too low",
+            ),
+            (
+                r#"{"subtype":"error_during_execution","errors":["[ede_diagnostic] x","why"]}"#,
+                "execution",
+                "why",
+            ),
+            (
+                r#"{"subtype":"error_max_turns"}"#,
+                "max_turns",
+                "The limit of turns was reached; raise it or ask again.",
+            ),
+            (
+                r#"{"is_error":true,"result":"API Error: 529 {\"error\":{\"message\":\"Overloaded\"}}"}"#,
+                "api",
+                "API Error: 529 Overloaded",
+            ),
+            (r#"{"is_error":true,"api_error_status":401,"error":{"message":"no"}}"#, "api", "no"),
+            (r#"{"status":"error"}"#, "other", "The CLI marked its result as an error."),
+            (
+                r#"{"terminal_reason":"budget_exhausted"}"#,
+                "max_budget",
+                "The budget was used up; raise it or ask again.",
+            ),
+        ] {
+            let mut ending = Ending::default();
+            ending.take(&Verdict::read(record), &mut Answer::default(), 0);
+            let error = ending.outcome(&Answer::default(), None).error.unwrap();
+            assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
+        }
+    }
+
+    #[test]
+    fn results_that_look_like_errors_are_none() {
+        for record in [
+            r#"{"is_error":"true","result":"x"}"#,
+            r#"{"subtype":"success","result":"API Error: 500"}"#,
+        ] {
+            assert!(!Verdict::read(record).failed, "{record}");
+        }
+    }
+
+    #[test]
+    fn a_result_in_a_result_is_unwrapped_eight_times() {
+        let wrap = |times: usize| {
+            (0..times).fold("deep".to_owned(), |text, _| {
+                serde_json::json!({"type": "result", "result": text}).to_string()
+            })
+        };
+        assert_eq!(unwrap(&wrap(8)), "deep");
+        assert_eq!(unwrap(&wrap(10)), wrap(2));
+    }
+}

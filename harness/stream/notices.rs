@@ -1,0 +1,248 @@
+//! The records that are neither text nor tool: which are known, and what of them a person may
+//! want to know.
+
+use serde_json::{Map, Value};
+
+use crate::event::Event;
+use crate::json;
+use crate::tell::Tell;
+use crate::value;
+
+/// When a known record is told.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    Always,
+    /// It is known, and of no interest.
+    Never,
+    /// A field has a value that is not `null` and none of these.
+    Unless(&'static str, &'static [&'static str]),
+    /// One of these fields is there; a `status` must be other than `requesting`.
+    Any(&'static [&'static str]),
+}
+
+/// `type`, `subtype`, when it is told, and the fields that are shown (a path of names; the last
+/// names it).
+type Row = (&'static str, Option<&'static str>, When, &'static [&'static str]);
+
+use When::{Always, Any, Never, Unless};
+
+const fn system(subtype: &'static str, when: When, fields: &'static [&'static str]) -> Row {
+    ("system", Some(subtype), when, fields)
+}
+
+const fn silent(kind: &'static str) -> Row {
+    (kind, None, Never, &[])
+}
+
+const HOOK: &[&str] = &["hook_name", "hook_event", "exit_code", "outcome", "stderr"];
+const TASK: &[&str] = &["task_id", "tool_use_id", "description", "task_type", "subagent_type"];
+const REFUSAL: &[&str] = &["content", "original_model", "fallback_model", "direction", "trigger"];
+const PROGRESS: &[&str] = &["task_id", "tool_use_id", "description", "last_tool_name", "summary"];
+const RETRY: &[&str] = &["attempt", "max_retries", "retry_delay_ms", "error_status", "error"];
+const COMPACT: &[&str] = &["status", "compact_result", "compact_error"];
+const ASK: &[&str] = &["request.tool_name", "request.tool_use_id", "request.decision_reason"];
+const LIMIT: &[&str] = &[
+    "rate_limit_info.status",
+    "rate_limit_info.rateLimitType",
+    "rate_limit_info.resetsAt",
+    "rate_limit_info.utilization",
+];
+
+const ROWS: &[Row] = &[
+    ("error", None, Always, &["error.type", "error.message"]),
+    ("rate_limit_event", None, Unless("rate_limit_info.status", &["allowed"]), LIMIT),
+    ("auth_status", None, Any(&["error"]), &["error"]),
+    ("conversation_reset", None, Always, &["new_conversation_id", "trigger"]),
+    ("control_request", Some("can_use_tool"), Always, ASK),
+    (
+        "control_request",
+        Some("elicitation"),
+        Always,
+        &["request.mcp_server_name", "request.message"],
+    ),
+    ("control_request", Some("request_user_dialog"), Always, &["request.message"]),
+    ("control_request", Some("hook_callback"), Never, &[]),
+    ("control_request", Some("mcp_message"), Never, &[]),
+    ("control_response", Some("success"), Never, &[]),
+    ("control_response", Some("error"), Always, &["response.error"]),
+    silent("control_cancel_request"),
+    silent("keep_alive"),
+    silent("tool_progress"),
+    silent("tool_use_summary"),
+    silent("prompt_suggestion"),
+    silent("active_goal"),
+    silent("command_lifecycle"),
+    silent("post_turn_summary"),
+    silent("transcript_mirror"),
+    system("api_retry", Always, RETRY),
+    system(
+        "compact_boundary",
+        Always,
+        &["compact_metadata.trigger", "compact_metadata.pre_tokens"],
+    ),
+    system("status", Any(COMPACT), COMPACT),
+    system("hook_response", Unless("exit_code", &["0"]), HOOK),
+    system("hook_started", Never, &[]),
+    system("hook_progress", Never, &[]),
+    system("informational", Always, &["level", "content"]),
+    system("notification", Always, &["key", "text", "priority"]),
+    system("permission_denied", Always, &["tool_name", "tool_use_id", "message"]),
+    system("model_fallback", Always, REFUSAL),
+    system("model_refusal_fallback", Always, REFUSAL),
+    system("model_refusal_no_fallback", Always, REFUSAL),
+    system("task_started", Always, TASK),
+    system("task_progress", Always, PROGRESS),
+    system("task_updated", Always, &["task_id", "patch.status", "patch.error"]),
+    system("task_notification", Always, &["task_id", "tool_use_id", "status", "summary"]),
+    system("local_command_output", Always, &["content"]),
+    system(
+        "control_request_progress",
+        Always,
+        &["request_id", "status", "attempt", "error_status"],
+    ),
+    system("plugin_install", Any(&["error"]), &["name", "status", "error"]),
+    system("files_persisted", Never, &[]),
+    system("mirror_error", Always, &["error"]),
+    system("session_writes_lost", Always, &[]),
+    system("worker_shutting_down", Always, &["reason"]),
+    system("turn_preempted", Always, &["reason"]),
+    system("peer_message_hold", Always, &["from_name", "state", "cause"]),
+    system("file_attachments_missing", Always, &["missing", "sent_count"]),
+    system("instruction_size_warning", Always, &["total_chars", "total_limit_chars"]),
+    system("code_change_published", Always, &["action", "url"]),
+    system("ui_toast", Always, &["plugin", "text"]),
+    system("background_tasks_changed", Never, &[]),
+    system("thinking_tokens", Never, &[]),
+    system("session_state_changed", Never, &[]),
+    system("session_title_changed", Never, &[]),
+    system("commands_changed", Never, &[]),
+    system("memory_recall", Never, &[]),
+    system("elicitation_complete", Never, &[]),
+    system("cloud_session_delta", Never, &[]),
+    system("dev_intent", Never, &[]),
+    system("feedback_draft_queued", Never, &[]),
+    system("inherited_asks_settled", Never, &[]),
+    system("per_turn_effort_changed", Never, &[]),
+    system("permission_check_status", Never, &[]),
+    system("turn_handoff_available", Never, &[]),
+    system("ui_focus", Never, &[]),
+    system("ui_invalidate", Never, &[]),
+    system("ui_log", Never, &[]),
+    system("ui_panes", Never, &[]),
+    system("ui_placed", Never, &[]),
+    system("ui_scroll", Never, &[]),
+    system("ui_status", Never, &[]),
+    system("vcs_state_changed", Never, &[]),
+];
+
+/// Tells a record of a type that the table knows, or that it is unknown.
+pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut Tell<'_>) {
+    let [request, response] = json::fields(record, &["request", "response"]).unwrap_or([None; 2]);
+    let [inner] = json::inner(request.or(response), &["subtype"]);
+    let inner = json::string(inner);
+    let subtype = subtype.or(inner.as_deref().filter(|_| kind.starts_with("control_re")));
+    tell.record(kind, subtype);
+    let row = ROWS.iter().find(|(k, s, ..)| *k == kind && (s.is_none() || *s == subtype));
+    let Some((_, _, when, fields)) = row else {
+        return tell.unknown(kind, subtype, record);
+    };
+    if matches!(when, Never) {
+        return;
+    }
+    let record = value::lenient_value(record).unwrap_or_default();
+    let told = match when {
+        Always => true,
+        Never => false,
+        Unless(path, values) => look_up(&record, path)
+            .map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
+            .is_some_and(|found| !values.contains(&found.as_str())),
+        Any(paths) => paths
+            .iter()
+            .filter_map(|path| look_up(&record, path))
+            .any(|found| found.as_str() != Some("requesting")),
+    };
+    if told {
+        let named = |path: &&str| {
+            let name = path.rsplit('.').next().unwrap_or(path).to_owned();
+            Some((name, look_up(&record, path)?.clone()))
+        };
+        let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
+        tell.event(Event::Notice { kind, subtype, detail: &detail });
+    }
+}
+
+fn look_up<'v>(record: &'v Value, path: &str) -> Option<&'v Value> {
+    let found = path.split('.').try_fold(record, |value, name| value.get(name));
+    found.filter(|value| !value.is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tell::Ledger;
+
+    fn check(record: &str, expect: &str) {
+        let value: Value = serde_json::from_str(record).unwrap();
+        let mut seen = String::new();
+        let mut sink = |event: Event<'_>| {
+            seen = match event {
+                Event::Notice { detail, .. } => Value::Object(detail.clone()).to_string(),
+                other => format!("{other:?}"),
+            };
+        };
+        let mut ledger = Ledger::default();
+        let kind = value["type"].as_str().unwrap();
+        notice(kind, value["subtype"].as_str(), record, &mut Tell::line(&mut ledger, &mut sink));
+        assert_eq!(seen, expect, "{record}");
+    }
+
+    #[test]
+    fn what_a_person_may_want_to_know_is_told() {
+        check(
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"error":"overloaded","uuid":"u"}"#,
+            r#"{"attempt":1,"error":"overloaded"}"#,
+        );
+        check(
+            r#"{"type":"system","subtype":"status","status":"compacting"}"#,
+            r#"{"status":"compacting"}"#,
+        );
+        check(
+            r#"{"type":"system","subtype":"status","status":null,"compact_result":"success"}"#,
+            r#"{"compact_result":"success"}"#,
+        );
+        check(
+            r#"{"request":{"tool_name":"Bash","subtype":"can_use_tool"},"type":"control_request"}"#,
+            r#"{"tool_name":"Bash"}"#,
+        );
+        check(
+            r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}"#,
+            r#"{"status":"rejected"}"#,
+        );
+        check(
+            r#"{"type":"system","subtype":"hook_response","exit_code":2,"stderr":"no"}"#,
+            r#"{"exit_code":2,"stderr":"no"}"#,
+        );
+    }
+
+    #[test]
+    fn what_is_of_no_interest_is_known_and_silent() {
+        for record in [
+            r#"{"type":"system","subtype":"status","status":"requesting"}"#,
+            r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,
+            r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}"#,
+            r#"{"type":"rate_limit_event"}"#,
+            r#"{"type":"system","subtype":"hook_response","exit_code":0}"#,
+            r#"{"type":"control_response","response":{"subtype":"success"}}"#,
+            r#"{"type":"keep_alive"}"#,
+        ] {
+            check(record, "");
+        }
+    }
+
+    #[test]
+    fn unknown_types_and_subtypes_are_kept_raw() {
+        let record = r#"{"type":"system","subtype":"new_thing"}"#;
+        let unknown = Event::Unknown { kind: "system", subtype: Some("new_thing"), raw: record };
+        check(record, &format!("{unknown:?}"));
+    }
+}

@@ -1,0 +1,53 @@
+//! The session's id, model and CLI version, told at first sight and on change.
+
+use crate::event::Event;
+use crate::json::{self, Field};
+use crate::tell::Tell;
+
+/// The session as it was last told.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    id: Option<String>,
+    model: Option<String>,
+    version: Option<String>,
+    /// The field as it was last printed, to skip the records that repeat it.
+    printed: String,
+}
+
+impl Session {
+    /// The last id seen.
+    pub(crate) fn into_id(self) -> Option<String> {
+        self.id
+    }
+
+    /// Looks at a record's id; `init` is the record when it is one, else empty.
+    pub(crate) fn see(&mut self, fields: [Field<'_>; 4], init: &str, tell: &mut Tell<'_>) {
+        let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::word(f)?))) else {
+            return;
+        };
+        if field.get() == self.printed && init.is_empty() {
+            return;
+        }
+        field.get().clone_into(&mut self.printed);
+        let names = json::fields(init, &["model", "claude_code_version"]).unwrap_or([None; 2]);
+        let [model, version] = names.map(|f| json::word(f).map(|name| name.into_owned()));
+        let same_id = self.id.as_deref() == Some(&*id);
+        let says_more =
+            model.is_some() && model != self.model || version.is_some() && version != self.version;
+        if same_id && !says_more {
+            return;
+        }
+        if same_id {
+            self.model = model.or_else(|| self.model.take());
+            self.version = version.or_else(|| self.version.take());
+        } else {
+            (self.model, self.version) = (model, version);
+            self.id = Some(id.into_owned());
+        }
+        tell.event(Event::Session {
+            session_id: self.id.as_deref().unwrap_or_default(),
+            model: self.model.as_deref(),
+            cli_version: self.version.as_deref(),
+        });
+    }
+}

@@ -1,0 +1,221 @@
+//! The parser as a whole: records in, events out, under every cut.
+
+mod framing;
+mod text;
+mod thinking;
+mod tools;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use crate::{Args, Event, Parser, Stats, ToolKind};
+
+/// Feeds `bytes` in the pieces that `cut` asks for and prints the events.
+fn run(bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
+    let mut seen = Vec::new();
+    let mut so_far = HashMap::new();
+    let mut sink = |event: Event<'_>| {
+        if let Event::Text { delta, text, parent, .. }
+        | Event::Thinking { delta, text, parent, .. } = event
+        {
+            let lane = (matches!(event, Event::Text { .. }), parent.map(str::to_owned));
+            let whole: &mut String = so_far.entry(lane).or_default();
+            whole.push_str(delta);
+            assert_eq!(whole, text, "the deltas of a lane make up its text");
+        }
+        seen.push(show(event));
+    };
+    let mut parser = Parser::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (piece, tail) = rest.split_at(cut().clamp(1, rest.len()));
+        parser.feed(piece, &mut sink);
+        rest = tail;
+    }
+    let stats = parser.finish(&mut sink);
+    (seen, stats)
+}
+
+/// Runs `bytes` whole, cut at every byte, and in random pieces; all must give the same.
+fn run_all(bytes: &[u8]) -> (Vec<String>, Stats) {
+    let whole = run(bytes, || usize::MAX);
+    for at in 1..bytes.len() {
+        let mut next = at;
+        let cut = run(bytes, || std::mem::replace(&mut next, usize::MAX));
+        assert_eq!(cut, whole, "cut at byte {at}");
+    }
+    assert_eq!(run(bytes, || 1), whole, "byte by byte");
+    for seed in 1..20_u64 {
+        let mut state = seed;
+        let random = run(bytes, || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % 97
+        });
+        assert_eq!(random, whole, "random pieces, seed {seed}");
+    }
+    let Stats { lines, blank, records, unknown, unusable, .. } = whole.1;
+    assert_eq!(lines, blank + records + unknown + unusable, "every line is accounted for");
+    whole
+}
+
+/// The events of `records`, one a line.
+fn check(records: &[String], expect: &[&str]) {
+    let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
+    let (seen, stats) = run_all(bytes.as_bytes());
+    assert_eq!(seen, expect, "of\n{bytes}");
+    let told = seen.iter().filter(|event| event.starts_with("diagnostic")).count();
+    assert_eq!(stats.diagnostics, told as u64);
+}
+
+fn show(event: Event<'_>) -> String {
+    let mut line = match event {
+        Event::Session { session_id, model, cli_version } => [Some(session_id), model, cli_version]
+            .into_iter()
+            .flatten()
+            .fold("session".to_owned(), |line, part| line + " " + part),
+        Event::Text { message_id, delta, .. } => format!("text {message_id} {delta:?}"),
+        Event::Thinking { message_id, block, delta, .. } => {
+            format!("think {message_id}#{block} {delta:?}")
+        }
+        Event::ToolStart { id, name, kind, args, .. } => {
+            let kind = if kind == ToolKind::ToolUse { "" } else { kind.as_str() };
+            let args = match args {
+                Args::Complete(value) => value.to_string(),
+                Args::Truncated(raw) => format!("cut {raw:?}"),
+            };
+            format!("start {id} {name} {kind}{args}")
+        }
+        Event::ToolResult { id, name, is_error, result, incomplete, .. } => {
+            let how = incomplete.map_or(if is_error { "error " } else { "" }, |how| how.as_str());
+            format!("result {id} {name} {how}{result}")
+        }
+        Event::Usage { usage: u, is_final } => {
+            let end = if is_final { " final" } else { "" };
+            format!("usage {} {} {} {}{end}", u.input, u.output, u.cache_read, u.cache_write)
+        }
+        Event::Notice { kind, subtype, detail } => {
+            let detail = serde_json::to_string(detail).unwrap();
+            format!("notice {kind}/{} {detail}", subtype.unwrap_or("-"))
+        }
+        Event::Unknown { kind, raw, .. } => format!("unknown {kind} {raw}"),
+        Event::Diagnostic { code, line, .. } => format!("diagnostic {} {line}", code.as_str()),
+        Event::Outcome(outcome) => {
+            let mut line = format!("{} {:?}", outcome.status.as_str(), outcome.text);
+            if let Some(error) = &outcome.error {
+                write!(line, " {}", error.kind.as_str()).unwrap();
+            }
+            if let Some(usage) = outcome.usage {
+                write!(line, " of {}", usage.input).unwrap();
+            }
+            line
+        }
+    };
+    let parent = match event {
+        Event::Text { parent, .. }
+        | Event::Thinking { parent, .. }
+        | Event::ToolStart { parent, .. }
+        | Event::ToolResult { parent, .. } => parent,
+        _ => None,
+    };
+    if let Some(parent) = parent {
+        write!(line, " @{parent}").unwrap();
+    }
+    line
+}
+
+fn event(event: &str) -> String {
+    format!(r#"{{"type":"stream_event","event":{event},"parent_tool_use_id":null}}"#)
+}
+
+/// A record of a subagent.
+fn under(parent: &str, record: &str) -> String {
+    let open = record.replace(r#","parent_tool_use_id":null"#, "");
+    format!(r#"{{"parent_tool_use_id":"{parent}",{}"#, &open[1..])
+}
+
+fn message(id: &str) -> String {
+    event(&format!(r#"{{"type":"message_start","message":{{"id":"{id}","content":[]}}}}"#))
+}
+
+fn over() -> String {
+    event(r#"{"type":"message_stop"}"#)
+}
+
+fn block(index: u64, block: &str) -> String {
+    event(&format!(r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#))
+}
+
+fn tool(index: u64, id: &str, input: &str) -> String {
+    block(index, &call(id, input))
+}
+
+/// A tool_use block.
+fn call(id: &str, input: &str) -> String {
+    format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{input}}}"#)
+}
+
+fn delta(index: u64, kind: &str, field: &str, escaped: &str) -> String {
+    event(&format!(
+        r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{field}":"{escaped}"}}}}"#
+    ))
+}
+
+fn text(index: u64, escaped: &str) -> String {
+    delta(index, "text_delta", "text", escaped)
+}
+
+fn think(index: u64, escaped: &str) -> String {
+    delta(index, "thinking_delta", "thinking", escaped)
+}
+
+fn json(index: u64, json: &str) -> String {
+    delta(
+        index,
+        "input_json_delta",
+        "partial_json",
+        &json.replace('\\', r"\\").replace('"', r#"\""#),
+    )
+}
+
+fn stop(index: u64) -> String {
+    event(&format!(r#"{{"type":"content_block_stop","index":{index}}}"#))
+}
+
+fn snapshot(id: &str, blocks: &str) -> String {
+    format!(r#"{{"message":{{"content":[{blocks}],"id":"{id}"}},"type":"assistant"}}"#)
+}
+
+fn says(escaped: &str) -> String {
+    format!(r#"{{"type":"text","text":"{escaped}"}}"#)
+}
+
+fn tool_result(id: &str, content: &str) -> String {
+    format!(
+        r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"{content}"}}]}}}}"#
+    )
+}
+
+fn result(escaped: &str) -> String {
+    format!(r#"{{"is_error":false,"result":"{escaped}","subtype":"success","type":"result"}}"#)
+}
+
+/// Joins single records and lists of them.
+macro_rules! records {
+    ($($part:expr),* $(,)?) => { [$(Vec::from_iter($part)),*].concat() };
+}
+use records;
+
+/// One record as a list.
+fn one(record: impl Into<String>) -> [String; 1] {
+    [record.into()]
+}
+
+/// A message with one streamed text block.
+fn spoken(id: &str, escaped: &str) -> Vec<String> {
+    vec![message(id), text(0, escaped), stop(0), over()]
+}
+
+/// A message with one streamed call.
+fn called(id: &str, call: &str) -> Vec<String> {
+    vec![message(id), tool(0, call, "{}"), json(0, r#"{"a":1}"#), stop(0), over()]
+}

@@ -1,0 +1,289 @@
+//! The command as its users meet it: exit codes, what it prints, what it writes.
+
+mod common;
+
+use std::fs;
+
+use clitape_deck::replay::Entry;
+use clitape_deck::scenario::House;
+use clitape_deck::verdict::{Check, Kind, checks, judge};
+use common::{files, house, root, run};
+
+const CASSETTE: &str = "cassettes/three-tools/2.1.329";
+
+/// Runs the command in the checkout; the exit code, and what stdout and stderr contain.
+#[track_caller]
+fn check(args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
+    let (got, stdout, stderr) = run(root(), args);
+    assert_eq!(got, code, "{args:?}\n{stdout}{stderr}");
+    for part in out {
+        assert!(stdout.contains(part), "{args:?}: no `{part}` in\n{stdout}");
+    }
+    for part in err {
+        assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
+    }
+    stdout
+}
+
+#[test]
+fn all_held_is_0() {
+    check(&["test", "three-tools"], 0, &["ok three-tools", "all held"], &[]);
+}
+
+#[test]
+fn usage_is_2() {
+    check(&["tset"], 2, &[], &["tset"]);
+    check(&["replay", CASSETTE, "--cut", "0"], 2, &[], &["a number of bytes"]);
+    check(&["replay", CASSETTE, "--lane", "telegramm"], 2, &[], &["the lanes are"]);
+    check(&["replay", "nowhere"], 2, &[], &["neither a cassette nor a file"]);
+    check(&["replay", "cassettes/three-tools"], 2, &[], &[CASSETTE]);
+    check(&["record", "no-such-scenario"], 2, &[], &["clitape new no-such-scenario"]);
+    let empty = tempfile::tempdir().unwrap();
+    let (code, _, err) = run(empty.path(), &["test"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("clitape new NAME"), "{err}");
+}
+
+#[test]
+fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
+    let house = house(&["plain-text"]);
+    let golden = house.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
+    let (code, out, _) = run(house.path(), &["test"]);
+    assert_eq!(code, 3, "{out}");
+    for part in [
+        "FAILED plain-text",
+        "GD001 golden-differs plain-text",
+        "telegram-partial",
+        "entry 1: expected sendMessagf",
+        "reproduce: clitape replay cassettes/plain-text/",
+        "finding",
+    ] {
+        assert!(out.contains(part), "no `{part}` in\n{out}");
+    }
+    let line =
+        out.lines().find_map(|line| line.trim().strip_prefix("reproduce: clitape ")).unwrap();
+    let args: Vec<&str> = line.split(' ').collect();
+    let (code, out, err) = run(house.path(), &args);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("sendMessage"), "{out}");
+}
+
+#[test]
+fn nothing_ran_is_4() {
+    check(&["test", "no-such-scenario"], 4, &["nothing ran", "three-tools"], &[]);
+}
+
+#[test]
+fn a_damaged_cassette_is_5() {
+    let house = house(&["plain-text"]);
+    let path = house.path().join("cassettes/plain-text/2.1.329/stdout.jsonl");
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let (code, _, err) = run(house.path(), &["test"]);
+    assert_eq!(code, 5, "{err}");
+    assert!(err.contains("stdout.jsonl is damaged"), "{err}");
+    assert!(err.contains("restore it from version control"), "{err}");
+    let (code, ..) = run(house.path(), &["replay", "cassettes/plain-text/2.1.329"]);
+    assert_eq!(code, 5);
+}
+
+#[test]
+fn one_changed_character_in_any_golden_is_caught_and_explained() {
+    let names = House::at(root()).names().unwrap();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let temporary = house(&names);
+    let house = House::at(temporary.path());
+    let mut broken = 0;
+    for name in names {
+        let scenario = house.load(name).unwrap();
+        for check in checks(&house, &scenario).unwrap() {
+            let Check::Golden { version, view } = &check else { continue };
+            let own = scenario.dir.join(format!("golden/{view}.{version}.snap"));
+            let shared = scenario.dir.join(format!("golden/{view}.snap"));
+            let path = if own.exists() { own } else { shared };
+            let text = fs::read_to_string(&path).unwrap();
+            // The middle of the text below the header.
+            let body = clitape_deck::verdict::body(&text).unwrap();
+            let start = text.len() - body.len();
+            let mut at = start + body.len() / 2;
+            while !text.is_char_boundary(at) || !text[at..].starts_with(char::is_alphanumeric) {
+                at += 1;
+            }
+            let mut changed = text.clone();
+            let to = if text[at..].starts_with('7') { "8" } else { "7" };
+            changed.replace_range(at..at + text[at..].chars().next().unwrap().len_utf8(), to);
+            fs::write(&path, changed).unwrap();
+            let findings = judge(&house, &scenario, &check, false).unwrap().findings;
+            fs::write(&path, text).unwrap();
+            let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
+            assert_eq!(finding.kind, Kind::GoldenDiffers, "{}", path.display());
+            assert!(!finding.sentence.is_empty() && !finding.diff.is_empty());
+            broken += 1;
+        }
+    }
+    assert!(broken >= 8 * 4, "only {broken} goldens were tried");
+}
+
+#[test]
+fn update_proposes_and_review_settles() {
+    let house = house(&["plain-text"]);
+    let dir = house.path().join("scenarios/plain-text/golden");
+    let golden = dir.join("bus.snap");
+    let before = fs::read_to_string(&golden).unwrap();
+    let broken = before.replacen("\"phase\":\"start\"", "\"phase\":\"begin\"", 1);
+    assert_ne!(before, broken);
+
+    fs::write(&golden, &broken).unwrap();
+    let (code, out, _) = run(house.path(), &["test", "--update"]);
+    assert_eq!(code, 3);
+    assert!(out.contains("clitape review"), "{out}");
+    assert_eq!(fs::read_to_string(&golden).unwrap(), broken, "testing never writes a golden");
+    assert!(dir.join("bus.snap.new").exists());
+
+    let (_, out, _) = run(house.path(), &["review", "--reject"]);
+    assert!(out.contains("rejected"), "{out}");
+    assert!(files(&dir, ".new").is_empty());
+    assert_eq!(fs::read_to_string(&golden).unwrap(), broken);
+
+    run(house.path(), &["test", "--update"]);
+    let (code, out, _) = run(house.path(), &["review", "--accept"]);
+    assert_eq!(code, 0, "{out}");
+    let (code, out, _) = run(house.path(), &["test"]);
+    assert_eq!(code, 0, "{out}");
+    assert_eq!(fs::read_to_string(&golden).unwrap(), before);
+}
+
+#[test]
+fn a_missing_or_orphaned_golden_is_a_finding() {
+    let house = house(&["plain-text"]);
+    let dir = house.path().join("scenarios/plain-text/golden");
+    fs::rename(dir.join("telegram-partial.snap"), dir.join("telegram-nobody.snap")).unwrap();
+    let (code, out, _) = run(house.path(), &["test"]);
+    assert_eq!(code, 3);
+    assert!(out.contains("GD002 golden-missing"), "{out}");
+    assert!(out.contains("GD003 golden-orphan"), "{out}");
+    fs::remove_dir_all(house.path().join("cassettes")).unwrap();
+    let (code, out, _) = run(house.path(), &["test"]);
+    assert_eq!(code, 3);
+    assert!(out.contains("TP001 not-recorded"), "{out}");
+    assert!(out.contains("clitape record plain-text --claude npm:2.1.329"), "{out}");
+}
+
+#[test]
+fn json_is_one_trace_entry_a_line() {
+    let out = check(
+        &["replay", CASSETTE, "--json", "--lane", "read,lifecycle,bus,telegram"],
+        0,
+        &[],
+        &[],
+    );
+    let entries: Vec<Entry> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(entries.windows(2).all(|pair| pair[0].at <= pair[1].at), "times go forward");
+    for lane in clitape_deck::replay::Lane::ALL {
+        assert!(entries.iter().any(|entry| entry.lane == lane), "nothing on {lane}");
+    }
+    let only = check(&["replay", CASSETTE, "--json", "--lane", "telegram"], 0, &[], &[]);
+    let lines: Vec<&str> =
+        out.lines().filter(|line| line.contains(r#""lane":"telegram""#)).collect();
+    assert_eq!(only.lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn however_it_is_cut_the_lifecycle_is_the_same() {
+    let timeless = |args: &[&str]| {
+        let mut all = vec!["replay", CASSETTE, "--json", "--lane", "lifecycle,bus"];
+        all.extend(args);
+        let out = check(&all, 0, &[], &[]);
+        let entries = out.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap());
+        entries.map(|entry| Entry { at: 0, ..entry }.to_line()).collect::<Vec<_>>()
+    };
+    let whole = timeless(&["--cut", "none"]);
+    assert!(whole.len() > 20);
+    for args in [
+        &["--cut", "line"][..],
+        &["--cut", "byte"],
+        &["--cut", "7"],
+        &["--cut", "random"],
+        &["--seed", "5"],
+        &["--pace", "3"],
+    ] {
+        assert_eq!(timeless(args), whole, "{args:?}");
+    }
+}
+
+#[test]
+fn a_printed_plan_replays_what_its_seed_did() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = check(&["replay", CASSETTE, "--seed", "9", "--print-plan"], 0, &["\"seed\":9"], &[]);
+    let file = dir.path().join("plan.json");
+    fs::write(&file, plan).unwrap();
+    let by_seed = check(&["replay", CASSETTE, "--seed", "9", "--json"], 0, &[], &[]);
+    let by_plan =
+        check(&["replay", CASSETTE, "--plan", file.to_str().unwrap(), "--json"], 0, &[], &[]);
+    assert_eq!(by_seed, by_plan);
+    let other = ["replay", "cassettes/plain-text/2.1.329", "--plan", file.to_str().unwrap()];
+    check(&other, 2, &[], &["it was made for another cassette"]);
+}
+
+#[test]
+fn the_timeline_accounts_for_every_line() {
+    check(&["replay", CASSETTE], 0, &["tool_start Read", "0 unknown, 0 unusable, 0 blank"], &[]);
+}
+
+#[test]
+fn real_time_draws_the_chat() {
+    let out = check(
+        &["replay", CASSETTE, "--speed", "1000"],
+        0,
+        &["╭", "📖 Read: from /clitape/project/"],
+        &[],
+    );
+    assert!(!out.contains("tool_start"), "{out}");
+    check(&["replay", CASSETTE, "--speed", "0"], 2, &[], &["is no speed"]);
+}
+
+#[test]
+fn an_imported_capture_becomes_a_scenario() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = [
+        r#"{"type":"system","subtype":"init","cwd":"/home/ada/work","session_id":"0a1b2c3d-0000-4000-8000-123456789abc","claude_code_version":"2.1.0"}"#,
+        r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"In /home/ada/work."}],"stop_reason":null},"session_id":"0a1b2c3d-0000-4000-8000-123456789abc"}"#,
+        r#"{"type":"result","subtype":"success","is_error":false,"result":"In /home/ada/work.","session_id":"0a1b2c3d-0000-4000-8000-123456789abc"}"#,
+    ];
+    let file = dir.path().join("run.jsonl");
+    fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let (code, out, err) = run(dir.path(), &["import", "run.jsonl", "--scenario", "mine"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("cassettes/mine/2.1.0"), "{out}");
+    let stdout = fs::read_to_string(dir.path().join("cassettes/mine/2.1.0/stdout.jsonl")).unwrap();
+    assert!(!stdout.contains("ada") && !stdout.contains("0a1b2c3d"), "{stdout}");
+    let manifest =
+        fs::read_to_string(dir.path().join("cassettes/mine/2.1.0/cassette.toml")).unwrap();
+    assert!(manifest.contains("origin = \"imported\""), "{manifest}");
+    run(dir.path(), &["test", "--update"]);
+    run(dir.path(), &["review", "--accept"]);
+    let (code, out, _) = run(dir.path(), &["test"]);
+    assert_eq!(code, 0, "{out}");
+
+    fs::write(&file, "no json\n").unwrap();
+    let (code, _, err) = run(dir.path(), &["import", "run.jsonl", "--scenario", "other"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("--output-format stream-json"), "{err}");
+    assert!(!dir.path().join("scenarios/other").exists());
+}
+
+#[test]
+fn a_scenario_s_mistake_is_told_with_its_line() {
+    let house = house(&["plain-text"]);
+    let path = house.path().join("scenarios/plain-text/scenario.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let line = text.lines().position(|line| line.starts_with("about")).unwrap() + 1;
+    fs::write(&path, text.replacen("about", "abuot", 1)).unwrap();
+    let (code, _, err) = run(house.path(), &["test"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{err}");
+}

@@ -1,0 +1,60 @@
+//! What the tests share: running the command, and a copy of the house to break on purpose.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// The checkout.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The built command, without colours.
+pub(crate) fn clitape() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
+    command.env("NO_COLOR", "1");
+    command
+}
+
+/// Runs the command in `dir`; its exit code, stdout and stderr.
+pub(crate) fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } =
+        clitape().current_dir(dir).args(args).output().expect("the command runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    (status.code().expect("it exits"), text(stdout), text(stderr))
+}
+
+/// A house of its own with copies of these scenarios and their cassettes.
+pub(crate) fn house(scenarios: &[&str]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    std::fs::create_dir_all(dir.path().join("scenarios")).expect("scenarios/");
+    for name in scenarios {
+        for folder in ["scenarios", "cassettes"] {
+            copy(&root().join(folder).join(name), &dir.path().join(folder).join(name));
+        }
+    }
+    dir
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.expect("a readable folder");
+        let target = to.join(entry.path().strip_prefix(from).expect("below it"));
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(&target).expect("a folder");
+        } else {
+            std::fs::copy(entry.path(), &target).expect("a copy");
+        }
+    }
+}
+
+/// Every file below `dir` whose name ends with `end`, sorted.
+pub(crate) fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
+    let walk = walkdir::WalkDir::new(dir).sort_by_file_name();
+    let paths = walk.into_iter().map(|entry| entry.expect("a readable folder").into_path());
+    paths.filter(|path| path.is_file() && path.to_string_lossy().ends_with(end)).collect()
+}

@@ -1,0 +1,69 @@
+//! Records with the real CLI, which npm installs into the user's cache. Without npm these tests
+//! are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `npm`.
+
+mod common;
+
+use std::process::{Command, ExitCode};
+
+use common::{root, run};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+const CLI: &str = "npm:2.1.329";
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let trials = vec![
+        trial("plain_text_records_byte_for_byte", || check("plain-text")),
+        trial("three_tools_records_byte_for_byte", || check("three-tools")),
+        trial("a_new_scenario_records_and_passes", new_scenario),
+        trial("an_unscripted_request_ends_the_recording", unscripted),
+    ];
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
+    Trial::ignorable_test(name, move || {
+        if Command::new("npm").arg("--version").output().is_ok_and(|out| out.status.success()) {
+            return test().map(|()| Completion::Completed);
+        }
+        let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+        if required.split([',', ' ']).any(|tool| tool == "npm") {
+            return Err("npm is not installed, and CLITAPE_REQUIRE names it".into());
+        }
+        Ok(Completion::ignored_with("npm is not installed"))
+    })
+}
+
+/// Recording again gives the committed bytes.
+fn check(scenario: &str) -> Result<(), Failed> {
+    let (code, out, err) = run(root(), &["record", "--check", scenario, "--claude", CLI]);
+    expect(code == 0 && out.contains("identical"), &format!("{code}\n{out}{err}"))
+}
+
+fn new_scenario() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    for args in [&["new", "first-try"][..], &["record", "first-try"], &["test"]] {
+        let (code, out, err) = run(dir.path(), args);
+        expect(code == 0, &format!("clitape {} exits {code}\n{out}{err}", args.join(" ")))?;
+    }
+    let again = run(dir.path(), &["record", "--check", "first-try"]);
+    expect(again.0 == 0 && again.1.contains("identical"), &format!("{again:?}"))
+}
+
+/// The error says what was asked, and nothing is written.
+fn unscripted() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    run(dir.path(), &["new", "short"]);
+    let model = dir.path().join("scenarios/short/model.toml");
+    let text = std::fs::read_to_string(&model)?;
+    let last = text.rfind("[[turn]]").ok_or("the template has turns")?;
+    std::fs::write(&model, &text[..last])?;
+    let (code, out, err) = run(dir.path(), &["record", "short"]);
+    let told = format!("{code}\n{out}{err}");
+    expect(code == 4 && err.contains("/v1/messages"), &told)?;
+    expect(!dir.path().join("cassettes/short/2.1.329").exists(), "something was written")
+}
+
+fn expect(holds: bool, otherwise: &str) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(otherwise.into()) }
+}

@@ -1,0 +1,48 @@
+//! Every check of every scenario as a test of its own: `cargo test` and `cargo nextest run` hold
+//! what `clitape test` holds.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clitape_deck::report::write_finding;
+use clitape_deck::scenario::House;
+use clitape_deck::verdict::{Finding, checks, judge, orphaned_cassettes};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let args = Arguments::from_args();
+    let house = House::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    Ok(libtest_mimic::run(&args, trials(&house)?).exit_code())
+}
+
+fn trials(house: &House) -> Result<Vec<Trial>, Box<dyn Error>> {
+    let mut trials = Vec::new();
+    for name in house.names()? {
+        let scenario = house.load(&name)?;
+        for check in checks(house, &scenario)? {
+            let (house, scenario) = (house.clone(), scenario.clone());
+            let title = format!("{name}::{check}");
+            trials.push(Trial::test(title, move || {
+                told(&judge(&house, &scenario, &check, false)?.findings)
+            }));
+        }
+    }
+    let house = house.clone();
+    trials
+        .push(Trial::test("cassettes::none_orphaned", move || told(&orphaned_cassettes(&house)?)));
+    Ok(trials)
+}
+
+/// Fails with the findings as `clitape test` tells them.
+fn told(findings: &[Finding]) -> Result<(), Failed> {
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    for finding in findings {
+        write_finding(&mut text, finding)?;
+    }
+    let text = String::from_utf8_lossy(&text);
+    Err(anstream::adapter::strip_str(&text).to_string().into())
+}

@@ -1,0 +1,82 @@
+//! The house keeps its own rules: rooms of a knowable size that say what they are for, goldens and
+//! cassettes without a trace of the machine that made them.
+
+#![allow(clippy::panic, reason = "a file that can't be read fails the test")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{files, root};
+
+/// Lines a file may have; a larger room wants a wall.
+const ROOM: usize = 420;
+
+fn sources() -> Vec<std::path::PathBuf> {
+    ["harness", "tests", "benches"]
+        .iter()
+        .flat_map(|folder| files(&root().join(folder), ".rs"))
+        .collect()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_room_says_what_it_is_for() {
+    let is_tests =
+        |path: &Path| path.ends_with("tests.rs") || path.to_string_lossy().contains("tests/");
+    for path in sources() {
+        let text = read(&path);
+        let lines = text.lines().count();
+        assert!(lines <= ROOM, "{} has {lines} lines, {ROOM} are enough", path.display());
+        if !is_tests(path.strip_prefix(root()).unwrap()) {
+            assert!(text.starts_with("//!"), "{} has no doc comment on top", path.display());
+        }
+    }
+}
+
+#[test]
+fn goldens_end_lines_with_lf_and_have_a_header() {
+    let goldens = files(&root().join("scenarios"), ".snap");
+    assert!(!goldens.is_empty());
+    for path in goldens {
+        let text = read(&path);
+        assert!(!text.contains('\r'), "{} has a CR", path.display());
+        let body = clitape_deck::verdict::body(&text);
+        assert!(body.is_some(), "{} has no header", path.display());
+        for line in body.unwrap().lines() {
+            let entry: Result<clitape_deck::replay::Entry, _> = serde_json::from_str(line);
+            assert!(entry.is_ok(), "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn no_cassette_knows_the_machine_that_recorded_it() {
+    let mut seen = 0;
+    for path in files(&root().join("cassettes"), "") {
+        seen += 1;
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        for leak in
+            ["/tmp/", "/root", "/home/", "/Users/", "127.0.0.1:", "\"osVersion\"", "\"gitBranch\""]
+        {
+            // The canonical places are /clitape/project, /clitape/home and /clitape/tmp.
+            let text = text.replace("/clitape/tmp/", "").replace("/clitape/home/", "");
+            assert!(!text.contains(leak), "{} holds `{leak}`", path.display());
+        }
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn every_scenario_has_the_parts_a_reader_looks_for() {
+    for dir in fs::read_dir(root().join("scenarios")).unwrap() {
+        let dir = dir.unwrap().path();
+        for part in ["scenario.toml", "golden"] {
+            assert!(dir.join(part).exists(), "{} has no {part}", dir.display());
+        }
+    }
+}
