@@ -145,7 +145,8 @@ impl Plan {
 
     /// Random cuts and delays, the same ones for the same seed on every machine.
     pub fn random(total: u64, seed: u64) -> Self {
-        Self { format: PLAN_FORMAT, seed: Some(seed), steps: random::steps(total, seed) }
+        let steps = random::pieces(total, seed).into_iter().map(Step::from).collect();
+        Self { format: PLAN_FORMAT, seed: Some(seed), steps }
     }
 
     /// The same arrival times without the cuts: every line comes whole, at the moment this plan

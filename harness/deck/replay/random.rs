@@ -4,8 +4,6 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::plan::Step;
-
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
 /// of large pieces glues records together.
 const SIZES: [u32; 6] = [1, 4, 16, 128, 1024, 65_536];
@@ -15,12 +13,12 @@ const STRETCH: u32 = 40;
 /// channel's throttle window.
 const DELAYS: [(u32, u32); 4] = [(1, 44), (20, 14), (400, 5), (3_000, 1)];
 
-/// The steps of the plan of `seed` for `total` bytes.
-pub(super) fn steps(total: u64, seed: u64) -> Vec<Step> {
+/// Delay in ms and size of each piece of the plan of `seed` for `total` bytes.
+pub(super) fn pieces(total: u64, seed: u64) -> Vec<(u64, u64)> {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     let mut rng = ChaCha8Rng::from_seed(key);
-    let mut steps = Vec::new();
+    let mut pieces = Vec::new();
     let (mut left, mut in_stretch, mut largest) = (total, 0, 1);
     while left > 0 {
         if in_stretch == 0 {
@@ -30,9 +28,9 @@ pub(super) fn steps(total: u64, seed: u64) -> Vec<Step> {
         in_stretch -= 1;
         let bytes = u64::from(1 + below(&mut rng, largest)).min(left);
         left -= bytes;
-        steps.push(Step { after_ms: delay(&mut rng), bytes });
+        pieces.push((delay(&mut rng), bytes));
     }
-    steps
+    pieces
 }
 
 fn delay(rng: &mut ChaCha8Rng) -> u64 {
