@@ -35,6 +35,7 @@ fn usage_is_2() {
     check(&["tset"], 2, &[], &["tset"]);
     check(&["replay", CASSETTE, "--cut", "0"], 2, &[], &["a number of bytes"]);
     check(&["replay", CASSETTE, "--lane", "telegramm"], 2, &[], &["the lanes are"]);
+    check(&["replay", CASSETTE, "--cut", "line", "--seed", "1"], 2, &[], &["write `--cut random`"]);
     check(&["replay", "nowhere"], 2, &[], &["neither a cassette nor a file"]);
     check(&["replay", "cassettes/three-tools"], 2, &[], &[CASSETTE]);
     check(&["record", "no-such-scenario"], 2, &[], &["clitape new no-such-scenario"]);
@@ -268,6 +269,9 @@ fn an_imported_capture_becomes_a_scenario() {
     run(dir.path(), &["review", "--accept"]);
     let (code, out, _) = run(dir.path(), &["test"]);
     assert_eq!(code, 0, "{out}");
+
+    let (code, _, err) = run(dir.path(), &["record", "mine", "--claude", "path"]);
+    assert_eq!(code, 4, "{err}");
 
     fs::write(&file, "no json\n").unwrap();
     let (code, _, err) = run(dir.path(), &["import", "run.jsonl", "--scenario", "other"]);

@@ -155,6 +155,9 @@ fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
     if let Some(pace) = args.pace {
         return Ok(Plan::paced(stdout, pace));
     }
-    let random = args.seed.map_or(Cut::None, |_| Cut::Random);
-    Ok(Plan::cut(stdout, timeline, args.cut.unwrap_or(random), args.seed.unwrap_or(1)))
+    let cut = args.cut.unwrap_or(args.seed.map_or(Cut::None, |_| Cut::Random));
+    if args.seed.is_some() && cut != Cut::Random {
+        bail!("`--seed` says how to cut at random; take it away, or write `--cut random`");
+    }
+    Ok(Plan::cut(stdout, timeline, cut, args.seed.unwrap_or(1)))
 }

@@ -188,7 +188,9 @@ fn shared_path(scenario: &Scenario, view: View) -> PathBuf {
 
 /// Where a golden is proposed.
 fn pending_path(golden: &Path) -> PathBuf {
-    golden.with_added_extension("new")
+    let mut path = golden.to_owned().into_os_string();
+    path.push(".new");
+    path.into()
 }
 
 fn own_path(scenario: &Scenario, view: View, version: &str) -> PathBuf {

@@ -183,6 +183,11 @@ impl Model {
     /// [`ScenarioError`] that points at the line of a key or value that can't be used.
     pub fn load(dir: &Path) -> Result<Self, ScenarioError> {
         let path = dir.join("model.toml");
+        if !path.exists() {
+            let what = "there is none, so nobody knows what the model answers; write one as \
+                        `clitape new` does (an imported scenario comes without)";
+            return Err(ScenarioError::Invalid { path, what: what.to_owned() });
+        }
         let model: Self = read_toml(&path)?;
         match model.complaint() {
             None => Ok(model),
