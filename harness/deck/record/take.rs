@@ -4,7 +4,7 @@ use super::RawRun;
 use crate::scenario::Scenario;
 use crate::tape::canon::{Facts, Place, canonical, conversation_lines};
 use crate::tape::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind};
-use crate::tape::{RAW, sha256};
+use crate::tape::{RAW, sha256, today};
 
 /// The canonical form of `run`.
 pub(crate) fn into_take(run: &RawRun, scenario: &Scenario) -> Take {
@@ -27,7 +27,7 @@ pub(crate) fn into_take(run: &RawRun, scenario: &Scenario) -> Take {
             version: run.version.clone(),
             argv: run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect(),
             platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
-            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            date: today(),
         },
         exit: Some(run.exit),
         counts: Counts::default(),

@@ -67,6 +67,11 @@ pub struct Cli {
     pub date: String,
 }
 
+/// Today's date (UTC), as [`Cli::date`] has it.
+pub(crate) fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
+
 /// How the CLI ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

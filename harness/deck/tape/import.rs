@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clitape_stream::{Event, Parser};
 
 use super::canon;
-use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind};
+use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind, today};
 use super::store::{RAW, sha256};
 
 /// Milliseconds between two lines: a capture does not say when they came.
@@ -51,12 +51,7 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
         .split_inclusive(|&byte| byte == b'\n')
         .map(|line| Tick { after_ms: PACE, kind: TickKind::Out(line.len() as u64) })
         .collect();
-    let cli = Cli {
-        version,
-        argv: Vec::new(),
-        platform: String::new(),
-        date: jiff::Zoned::now().date().to_string(),
-    };
+    let cli = Cli { version, argv: Vec::new(), platform: String::new(), date: today() };
     let manifest = Manifest {
         format: FORMAT,
         scenario: scenario.to_owned(),

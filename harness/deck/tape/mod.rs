@@ -5,6 +5,7 @@ mod format;
 mod import;
 mod store;
 
+pub(crate) use format::today;
 pub use format::{
     Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, parse_timeline,
     render_timeline,
