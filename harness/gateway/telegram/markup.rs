@@ -137,18 +137,16 @@ fn marks(line: &str) -> Option<(char, usize, &str)> {
 fn read_inline(text: &str, out: &mut Vec<Piece>) {
     let mut plain = String::new();
     let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let (found, after) = match c {
-            '`' => code(rest),
-            '*' => bold(rest),
-            _ => None,
-        }
-        .unwrap_or_else(|| {
+    while let Some(at) = rest.find(['`', '*']) {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let mark = if rest.starts_with('`') { '`' } else { '*' };
+        let opened = if mark == '`' { code(rest) } else { bold(rest) };
+        let (found, after) = opened.unwrap_or_else(|| {
             // A run of marks that opens nothing is text as a whole.
-            let same = rest.len() - rest.trim_start_matches(c).len();
-            let end = if c == '`' || c == '*' { same } else { c.len_utf8() };
-            plain.push_str(&rest[..end]);
-            (Vec::new(), &rest[end..])
+            let after = rest.trim_start_matches(mark);
+            plain.push_str(&rest[..rest.len() - after.len()]);
+            (Vec::new(), after)
         });
         if !found.is_empty() {
             out.push(piece(Style::Plain, std::mem::take(&mut plain)));
@@ -156,6 +154,7 @@ fn read_inline(text: &str, out: &mut Vec<Piece>) {
         }
         rest = after;
     }
+    plain.push_str(rest);
     out.push(piece(Style::Plain, plain));
 }
 
@@ -163,11 +162,14 @@ fn read_inline(text: &str, out: &mut Vec<Piece>) {
 fn code(text: &str) -> Option<(Vec<Piece>, &str)> {
     let body = text.trim_start_matches('`');
     let mark = &text[..text.len() - body.len()];
-    let line = body.split('\n').next()?;
     let mut at = 0;
     loop {
-        let start = at + line[at..].find('`')?;
-        let end = line.len() - line[start..].trim_start_matches('`').len();
+        let start = at + body[at..].find(['`', '\n'])?;
+        let end = body.len() - body[start..].trim_start_matches('`').len();
+        if end == start {
+            // The line ends first.
+            return None;
+        }
         if end - start == mark.len() {
             let inner = &body[..start];
             let is_blank = inner.trim().is_empty();
@@ -180,12 +182,17 @@ fn code(text: &str) -> Option<(Vec<Piece>, &str)> {
 /// Bold text at the start of `text`, and what comes after it. Code within stays code.
 fn bold(text: &str) -> Option<(Vec<Piece>, &str)> {
     let body = text.strip_prefix("**")?;
-    let line = body.split('\n').next()?;
-    let end = line.find("**")?;
-    let inner = &line[..end];
+    let end = body.find("**")?;
+    let inner = &body[..end];
     let edges = |c: char| c.is_whitespace() || c == '*';
     let cuts_code = inner.matches('`').count() % 2 == 1;
-    if inner.is_empty() || inner.starts_with(edges) || inner.ends_with(edges) || cuts_code {
+    let many_lines = inner.contains('\n');
+    if many_lines
+        || inner.is_empty()
+        || inner.starts_with(edges)
+        || inner.ends_with(edges)
+        || cuts_code
+    {
         return None;
     }
     let mut pieces = Vec::new();
@@ -221,6 +228,8 @@ mod tests {
             ("2 ** 3 ** 4", "2 ** 3 ** 4"),
             ("**open", "**open"),
             ("****", "****"),
+            ("**a\nb** c", "**a\nb** c"),
+            ("========", "========"),
             (
                 "see\n```rust\nlet a = &b;\n\n**x**\n```\ndone",
                 "see\n<pre><code class=\"language-rust\">let a = &amp;b;\n\n**x**</code></pre>\ndone",
