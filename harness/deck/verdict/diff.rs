@@ -76,10 +76,10 @@ fn differ(a: &str, b: &str) -> String {
         let what = new.headline();
         return format!("expected at {} ms, it came at {} ms: {what}", old.at, new.at);
     }
-    let (kind, at) = (new.kind, new.at);
+    let (kind, at) = (new.kind, time(new.at));
     match first_difference("", &Value::Object(old.data), &Value::Object(new.data)) {
-        Some((path, a, b)) => format!("{kind} at {at} ms: `{path}` should be {a}, it is {b}"),
-        None => format!("{kind} at {at} ms: its fields stand in another order"),
+        Some((path, a, b)) => format!("{kind}{at}: `{path}` should be {a}, it is {b}"),
+        None => format!("{kind}{at}: its fields stand in another order"),
     }
 }
 
@@ -89,9 +89,14 @@ fn parse(line: &str) -> serde_json::Result<Entry> {
 
 fn tell(line: &str) -> String {
     match parse(line) {
-        Ok(entry) => format!("{} (at {} ms)", entry.headline(), entry.at),
+        Ok(entry) => entry.headline() + &time(entry.at),
         Err(_) => format!("{:?}, which is no trace entry", clip(line)),
     }
+}
+
+/// When an entry came; 0 says nothing, as it also stands where times are left aside.
+fn time(at: u64) -> String {
+    if at == 0 { String::new() } else { format!(" (at {at} ms)") }
 }
 
 /// The first path, in the order of the fields, at which two values differ, with both values.
@@ -213,7 +218,7 @@ mod tests {
             &[ONE, TWO],
             &[ONE, &TWO.replace("you", "you!")],
             Some(
-                r#"entry 2: editMessageText at 900 ms: `text` should be "Hello you", it is "Hello you!""#,
+                r#"entry 2: editMessageText (at 900 ms): `text` should be "Hello you", it is "Hello you!""#,
             ),
         );
         check(
@@ -248,14 +253,14 @@ mod tests {
         check(
             &[ONE],
             &[&ONE.replace(r#""message_id":1,"#, "")],
-            Some("entry 1: sendMessage at 0 ms: `message_id` should be 1, it is absent"),
+            Some("entry 1: sendMessage: `message_id` should be 1, it is absent"),
         );
         check(
             &["x"],
             &[ONE],
             Some(concat!(
                 "entry 1: expected \"x\", which is no trace entry, ",
-                "got sendMessage #1 \"Hello\" (at 0 ms)"
+                "got sendMessage #1 \"Hello\""
             )),
         );
     }

@@ -12,7 +12,7 @@ use super::invariant;
 use crate::replay::{Entry, Lane, Plan, Replay, Setup, replay};
 
 /// Replays spent at most on making a plan smaller.
-const SHRINK_TRIES: u32 = 2_000;
+const SHRINK_TRIES: u32 = 600;
 
 /// What one sweep needs to know.
 pub(super) struct Sweep<'a> {
@@ -145,4 +145,52 @@ fn last_seen(entries: &[Entry]) -> String {
         }
     }
     messages.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Mode;
+
+    const RUN: &str = concat!(
+        r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
+        "\n",
+        r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","#,
+        r#""text":"Grüße aus 世界 🌍, und noch ein paar Worte mehr."}],"stop_reason":null},"#,
+        r#""session_id":"s"}"#,
+        "\n",
+        r#"{"type":"result","subtype":"success","is_error":false,"#,
+        r#""result":"Grüße aus 世界 🌍, und noch ein paar Worte mehr.","session_id":"s"}"#,
+        "\n",
+    );
+
+    /// Sweeps [`RUN`] against the paced replay of `base`.
+    fn sweep(base: &str) -> Option<Finding> {
+        let setup = Setup { silent: false, channel: Some(Mode::Partial) };
+        let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
+        Sweep {
+            stdout: RUN.as_bytes(),
+            setup,
+            plans: 16,
+            base: &base,
+            place: "x 1.0 plans".into(),
+            command: "clitape replay x".into(),
+        }
+        .run()
+    }
+
+    #[test]
+    fn every_plan_tells_what_the_uncut_replay_does() {
+        assert_eq!(sweep(RUN), None);
+    }
+
+    #[test]
+    fn a_divergence_is_told_with_the_smallest_plan() {
+        let finding = sweep(&RUN.replace("Worte", "Wörter")).unwrap();
+        assert_eq!(finding.kind, Kind::PlanDiverges);
+        let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
+        assert!(finding.sentence.contains("`delta` should be"), "{}", finding.sentence);
+        assert!(finding.sentence.ends_with(&plan), "{}", finding.sentence);
+        assert_eq!(finding.reproduce, "clitape replay x --seed 1 --lane lifecycle");
+    }
 }
