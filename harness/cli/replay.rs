@@ -8,12 +8,9 @@ use anyhow::{Context as _, bail};
 use clitape_deck::replay::{Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
 use clitape_deck::scenario::{House, Mode};
-use clitape_deck::tape::{Cassette, Tick, TickKind};
+use clitape_deck::tape::{Cassette, Tick, line_by_line};
 
 use crate::exit::Exit;
-
-/// Milliseconds between the lines of a plain capture, which knows no times.
-const PACE: u64 = 200;
 
 /// Replays a cassette or a capture, and prints what happens
 #[derive(clap::Args)]
@@ -110,7 +107,7 @@ fn play<'a>(
     Ok(())
 }
 
-/// Bytes and times of a cassette, or of a plain capture, whose lines come [`PACE`] ms apart.
+/// Bytes and times of a cassette, or of a plain capture, whose lines come one by one.
 fn load(house: &House, input: &Path) -> anyhow::Result<(Vec<u8>, Vec<Tick>)> {
     let named = house.cassettes().join(input);
     let path = if !input.exists() && named.exists() { &named } else { input };
@@ -124,9 +121,7 @@ fn load(house: &House, input: &Path) -> anyhow::Result<(Vec<u8>, Vec<Tick>)> {
     let stdout = std::fs::read(path).with_context(|| {
         format!("{}: neither a cassette nor a file of stream-json lines", input.display())
     })?;
-    let lines = stdout.split_inclusive(|&byte| byte == b'\n');
-    let timeline =
-        lines.map(|line| Tick { after_ms: PACE, kind: TickKind::Out(line.len() as u64) }).collect();
+    let timeline = line_by_line(&stdout);
     Ok((stdout, timeline))
 }
 

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use clitape_stream::{Event, Parser};
 
 use super::canon;
-use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind, today};
+use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, line_by_line, today};
 use super::store::{RAW, sha256};
-
-/// Milliseconds between two lines: a capture does not say when they came.
-const PACE: u64 = 200;
 
 /// Why a capture can't be imported.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -46,11 +43,7 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
     let version = version.map(str::to_owned).or(told).ok_or(ImportError::NoVersion)?;
     let facts = canon::guess(stdout);
     let (canonical, _) = canon::canonical(stdout, &facts);
-    let timeline = canonical
-        .bytes
-        .split_inclusive(|&byte| byte == b'\n')
-        .map(|line| Tick { after_ms: PACE, kind: TickKind::Out(line.len() as u64) })
-        .collect();
+    let timeline = line_by_line(&canonical.bytes);
     let cli = Cli { version, argv: Vec::new(), platform: String::new(), date: today() };
     let manifest = Manifest {
         format: FORMAT,

@@ -7,9 +7,9 @@ mod store;
 
 pub(crate) use format::today;
 pub use format::{
-    Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, parse_timeline,
-    render_timeline,
+    Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
+    parse_timeline, render_timeline,
 };
 pub use import::{ImportError, import};
-pub use store::{Cassette, STDOUT, TapeError};
+pub use store::{Cassette, TapeError};
 pub(crate) use store::{RAW, sha256};

@@ -11,8 +11,7 @@ use super::format::{
     Counts, FORMAT, Manifest, Take, Tick, TickKind, parse_timeline, render_timeline,
 };
 
-/// Name of the file that holds the bytes of stdout.
-pub const STDOUT: &str = "stdout.jsonl";
+const STDOUT: &str = "stdout.jsonl";
 const MANIFEST: &str = "cassette.toml";
 const TIMELINE: &str = "timeline.jsonl";
 const STDERR: &str = "stderr.txt";

@@ -79,7 +79,7 @@ impl Golden {
         Ok(Self { path, text })
     }
 
-    /// Writes `text` as a pending golden for `view` of `version`; returns where.
+    /// Writes `text` as a pending golden for `view` of `version`.
     ///
     /// It stands beside the golden it would replace. A version that differs from the shared golden
     /// gets one of its own; one that is served by it, or by the one that is proposed for it, gets
@@ -88,19 +88,14 @@ impl Golden {
     /// # Errors
     ///
     /// When a file can't be read or written.
-    pub fn propose(
-        scenario: &Scenario,
-        view: View,
-        version: &str,
-        text: &str,
-    ) -> io::Result<Option<PathBuf>> {
+    pub fn propose(scenario: &Scenario, view: View, version: &str, text: &str) -> io::Result<()> {
         let (own, shared) = (own_path(scenario, view, version), shared_path(scenario, view));
         let first = scenario.record.versions.first().is_some_and(|first| first == version);
         let target = if own.exists() || !first { own } else { shared.clone() };
         if !target.exists() && target != shared {
             let served = read(&pending_path(&shared))?.or(read(&shared)?);
             if served.as_deref() == Some(text) {
-                return Ok(None);
+                return Ok(());
             }
         }
         let path = pending_path(&target);
@@ -109,8 +104,7 @@ impl Golden {
             "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
             scenario.name
         );
-        fs::write(&path, header + text)?;
-        Ok(Some(path))
+        fs::write(path, header + text)
     }
 
     /// The golden files of a scenario that none of `versions` is compared with.

@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
 
 use super::diff::{align, first_divergence};
 use super::finding::{Finding, Kind};
@@ -54,8 +53,6 @@ pub struct Verdict {
     pub goldens: u64,
     /// Plans replayed.
     pub plans: u64,
-    /// Pending goldens written.
-    pub proposed: Vec<PathBuf>,
 }
 
 /// Folders of cassettes that belong to no scenario.
@@ -155,7 +152,7 @@ fn golden(
     };
     verdict.findings.push(finding);
     if update {
-        verdict.proposed.extend(Golden::propose(scenario, view, version, &got)?);
+        Golden::propose(scenario, view, version, &got)?;
     }
     Ok(verdict)
 }

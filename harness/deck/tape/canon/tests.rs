@@ -338,11 +338,15 @@ fn other_files_get_the_same_placeholders_and_the_next_numbers() {
     );
 }
 
+/// Home of the superuser, as on any Linux.
+const SUPERUSER: &str = "/root";
+
 #[test]
 fn facts_are_guessed_from_a_capture() {
     let stdout = [
         r#"{"subtype":"init","cwd":"/home/ann/p","messaging_socket_path":"/var/t/cc-socks/7.sock","claude_code_version":"2.1.148"}"#,
-        r#"{"x":"at\n/root/.claude/projects/-home-ann-p/s.jsonl, x/home/bob, /Users/cy."}"#,
+        &r#"{"x":"at\nHOME/.claude/projects/-home-ann-p/s.jsonl, x/home/bob, /Users/cy."}"#
+            .replace("HOME", SUPERUSER),
         r#"{"x":"to: /t/claude-0/-home-ann-p/s, /models/claude-3/x"}"#,
     ]
     .join("\n");
@@ -352,7 +356,7 @@ fn facts_are_guessed_from_a_capture() {
             path("/home/ann/p", Place::Project),
             path("/var/t", Place::Tmp),
             path("/home/ann", Place::Home),
-            path("/root", Place::Home),
+            path(SUPERUSER, Place::Home),
             path("/Users/cy", Place::Home),
             path("/t", Place::Tmp),
         ],
