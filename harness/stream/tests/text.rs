@@ -232,6 +232,17 @@ fn t4_the_mark_of_an_empty_block_is_no_text() {
 }
 
 #[test]
+fn t6_an_error_record_makes_a_failure_without_words_the_api_s() {
+    let error = r#"{"type":"error","error":{"message":"Overloaded"}}"#.to_owned();
+    let status = r#"{"type":"system","subtype":"status","status":"requesting"}"#.to_owned();
+    let failed =
+        r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#.to_owned();
+    let notice = r#"notice error/- {"message":"Overloaded"}"#;
+    check(&[error, status.clone(), failed.clone()], &[notice, r#"error "" api"#]);
+    check(&[status, failed], &[r#"error "" execution"#]);
+}
+
+#[test]
 fn t5_a_run_without_a_result_yields_what_was_streamed() {
     check(
         &[message("a"), text(0, "half")],
