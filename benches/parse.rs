@@ -45,9 +45,9 @@ fn parse_runs(bencher: Bencher<'_, '_>, piece: usize) {
                 let mut parser = Parser::new();
                 let mut count = |_: Event<'_>| events += 1;
                 for piece in run.chunks(piece) {
-                    parser.feed(piece, &mut count);
+                    parser.feed_with(piece, &mut count);
                 }
-                parser.finish(&mut count);
+                parser.finish_with(&mut count);
             }
         }
         events
@@ -64,9 +64,9 @@ fn parse_one_stream(bencher: Bencher<'_, '_>) {
         let mut count = |_: Event<'_>| events += 1;
         let mut parser = Parser::new();
         for piece in input.chunks(65_536) {
-            parser.feed(piece, &mut count);
+            parser.feed_with(piece, &mut count);
         }
-        parser.finish(&mut count);
+        parser.finish_with(&mut count);
         events
     });
 }

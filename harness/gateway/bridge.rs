@@ -58,7 +58,7 @@ pub enum Delivery {
 /// or panics is counted, the later ones still come; one that never settles is dropped at the end
 /// of the run (G2).
 pub trait Channel: Send {
-    /// There is more of the answer; `text` is all of it so far.
+    /// There is more of the answer, or some of it was taken back; `text` is all of it so far.
     fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
     /// There is more of the reasoning; `text` is all of it so far.
     fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
@@ -140,12 +140,16 @@ async fn work(
         match &data {
             Data::Assistant { delta, .. } => text.push_str(delta),
             Data::Thinking { delta, .. } => thinking.push_str(delta),
+            Data::Retract { text: left, thinking: thought, .. } => {
+                text.clone_from(left);
+                thinking.clone_from(thought);
+            }
             Data::Tool(_) | Data::Lifecycle(_) => {}
         }
         let channel = &mut drained.channel;
         let callback: Callback<'_> = Box::pin(async {
             match &data {
-                Data::Assistant { .. } => channel.text(&text).await,
+                Data::Assistant { .. } | Data::Retract { .. } => channel.text(&text).await,
                 Data::Thinking { .. } => channel.thinking(&thinking).await,
                 Data::Tool(tool) => channel.tool(tool).await,
                 Data::Lifecycle(_) => Ok(()),

@@ -26,7 +26,7 @@ impl BusEvent {
     /// The stream it belongs to: `assistant`, `thinking`, `tool` or `lifecycle`.
     pub fn stream(&self) -> &'static str {
         match self.data {
-            Data::Assistant { .. } => "assistant",
+            Data::Assistant { .. } | Data::Retract { .. } => "assistant",
             Data::Thinking { .. } => "thinking",
             Data::Tool(_) => "tool",
             Data::Lifecycle(_) => "lifecycle",
@@ -43,14 +43,26 @@ pub enum Data {
         /// The new piece.
         delta: String,
         /// Characters of the answer so far, `delta` included.
-        length: usize,
+        length: u64,
     },
     /// More of the reasoning.
     Thinking {
         /// The new piece.
         delta: String,
         /// Characters of the reasoning so far, `delta` included.
-        length: usize,
+        length: u64,
+    },
+    /// What was told does not all count any more: answer and reasoning are to be rewritten. What
+    /// comes next goes after what is left.
+    Retract {
+        /// The answer that is left.
+        text: String,
+        /// Characters of it.
+        length: u64,
+        /// The reasoning that is left.
+        thinking: String,
+        /// Characters of it.
+        thinking_length: u64,
     },
     /// A tool call began or ended.
     Tool(Tool),
@@ -228,7 +240,7 @@ mod tests {
     use super::*;
 
     fn text(delta: &str) -> Data {
-        Data::Assistant { delta: delta.to_owned(), length: delta.len() }
+        Data::Assistant { delta: delta.to_owned(), length: delta.len() as u64 }
     }
 
     /// Publishes `data` and gives what a listener saw as `seq stream`.

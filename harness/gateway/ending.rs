@@ -103,11 +103,19 @@ fn sentence(outcome: &Outcome) -> String {
 fn advice(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Api => "Check the API key, the credit and the provider's status, then retry.",
+        FailureKind::Refusal => "Put the request in other words.",
+        FailureKind::MaxTokens => "Ask for the answer in parts.",
+        FailureKind::Interrupted => "Send a message to go on from here.",
         FailureKind::MaxTurns => "Raise the limit of turns or ask for a smaller step.",
         FailureKind::MaxBudget => "Raise the budget or ask for a smaller step.",
         FailureKind::Stopped => "Send the message again.",
-        FailureKind::NoResult => "See the agent's log for why it stopped, then send it again.",
-        _ => "See the agent's log for details, then send the message again.",
+        FailureKind::Limit => "Raise the limit, then send the message again.",
+        FailureKind::NoResult | FailureKind::NoOutput => {
+            "See the agent's log for why it stopped, then send it again."
+        }
+        FailureKind::Execution | FailureKind::Other => {
+            "See the agent's log for details, then send the message again."
+        }
     }
 }
 

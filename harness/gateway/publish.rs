@@ -10,39 +10,43 @@ use crate::sanitise::{redact_text, sanitise_args, sanitise_result};
 /// Publishes a run's lifecycle events on its bus.
 pub(crate) struct Publisher {
     bus: Bus,
-    text_length: usize,
-    thinking_length: usize,
 }
 
 impl Publisher {
     /// Makes the publisher of the run that `bus` belongs to.
     pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus, text_length: 0, thinking_length: 0 }
+        Self { bus }
     }
 
     /// Publishes `event` if the bus has a place for it. Text and reasoning of a subagent have none
     /// (T3); its tool calls do, with the parent's id (U5).
     pub(crate) fn publish(&mut self, event: &Event<'_>) {
-        let data = match *event {
-            Event::Text { delta, parent: None, .. } => {
-                self.text_length += delta.chars().count();
-                Data::Assistant { delta: delta.to_owned(), length: self.text_length }
+        let data = match event {
+            Event::Text { delta, length, parent: None, .. } => {
+                Data::Assistant { delta: delta.clone().into_owned(), length: *length }
             }
-            Event::Thinking { delta, parent: None, .. } => {
-                self.thinking_length += delta.chars().count();
-                Data::Thinking { delta: delta.to_owned(), length: self.thinking_length }
+            Event::Thinking { delta, length, parent: None, .. } => {
+                Data::Thinking { delta: delta.clone().into_owned(), length: *length }
+            }
+            Event::Retract { text, length, thinking, thinking_length, parent: None, .. } => {
+                Data::Retract {
+                    text: (*text).to_owned(),
+                    length: *length,
+                    thinking: (*thinking).to_owned(),
+                    thinking_length: *thinking_length,
+                }
             }
             Event::ToolStart { id, name, args, parent, .. } => {
-                Data::Tool(start(id, name, args, parent))
+                Data::Tool(start(id, name, args, parent.as_deref()))
             }
             Event::ToolResult { id, name, is_error, result, incomplete, parent } => {
                 Data::Tool(Tool::Result {
-                    id: id.to_owned(),
-                    name: name.to_owned(),
-                    is_error,
-                    result: sanitise_result(result),
-                    incomplete,
-                    parent: parent.map(str::to_owned),
+                    id: id.to_string(),
+                    name: name.to_string(),
+                    is_error: *is_error,
+                    result: sanitise_result(&result.value()),
+                    incomplete: *incomplete,
+                    parent: parent.as_deref().map(str::to_owned),
                 })
             }
             _ => return,
@@ -51,16 +55,16 @@ impl Publisher {
     }
 }
 
-fn start(id: &str, name: &str, args: Args<'_>, parent: Option<&str>) -> Tool {
+fn start(id: &str, name: &str, args: &Args<'_>, parent: Option<&str>) -> Tool {
     let (whole, truncated) = match args {
-        Args::Complete(value) => (value, None),
-        Args::Truncated(raw) => (&Value::Null, Some(redact_text(raw).into_owned())),
+        Args::Complete(json) => (json.value(), None),
+        Args::Truncated(raw) => (Value::Null, Some(redact_text(raw).into_owned())),
     };
     Tool::Start {
         id: id.to_owned(),
         name: name.to_owned(),
-        title: display::title(name, whole),
-        args: sanitise_args(whole),
+        title: display::title(name, &whole),
+        args: sanitise_args(&whole),
         truncated,
         parent: parent.map(str::to_owned),
     }
@@ -89,7 +93,14 @@ mod tests {
     }
 
     fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
-        Event::Text { message_id: "m", delta, text: delta, parent }
+        Event::Text {
+            message_id: "m".into(),
+            delta: delta.into(),
+            length: delta.chars().count() as u64,
+            text: delta,
+            message_text: delta,
+            parent: parent.map(Into::into),
+        }
     }
 
     #[test]
@@ -98,7 +109,7 @@ mod tests {
             &[text("añ", None), text("child", Some("t1")), text("b", None)],
             &[
                 Data::Assistant { delta: "añ".into(), length: 2 },
-                Data::Assistant { delta: "b".into(), length: 3 },
+                Data::Assistant { delta: "b".into(), length: 1 },
             ],
         );
     }
@@ -110,17 +121,17 @@ mod tests {
         check(
             &[
                 Event::ToolStart {
-                    id: "t1",
-                    name: "Read",
+                    id: "t1".into(),
+                    name: "Read".into(),
                     kind: ToolKind::ToolUse,
-                    args: Args::Complete(&args),
-                    parent: Some("p"),
+                    args: Args::Complete((&args).into()),
+                    parent: Some("p".into()),
                 },
                 Event::ToolResult {
-                    id: "t1",
-                    name: "Read",
+                    id: "t1".into(),
+                    name: "Read".into(),
                     is_error: false,
-                    result: &result,
+                    result: (&result).into(),
                     incomplete: Some(Incomplete::Ambiguous),
                     parent: None,
                 },
@@ -150,10 +161,10 @@ mod tests {
     fn u1_truncated_args_are_never_an_empty_object() {
         check(
             &[Event::ToolStart {
-                id: "t1",
-                name: "Bash",
+                id: "t1".into(),
+                name: "Bash".into(),
                 kind: ToolKind::ToolUse,
-                args: Args::Truncated("{\"password\": \"hunter2"),
+                args: Args::Truncated("{\"password\": \"hunter2".into()),
                 parent: None,
             }],
             &[Data::Tool(Tool::Start {

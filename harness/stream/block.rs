@@ -1,11 +1,14 @@
 //! Content blocks while they stream, and how a tool block's input becomes arguments (U1).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
-use crate::event::{Args, ToolKind};
-use crate::json::{Field, Joint};
+use crate::event::ToolKind;
+use crate::json::{self, Field, Joint};
+use crate::partial::Partial;
+use crate::payload::{Args, Json};
 use crate::track::Flow;
-use crate::value;
 
 /// The key under which the CLI (2.1.200 and later) wraps input it could not parse.
 const UNPARSED: &str = "__unparsedToolInput";
@@ -22,7 +25,7 @@ pub(crate) struct Block {
 pub(crate) enum Kind {
     Text(Flow),
     Thinking(Flow),
-    Tool(Input),
+    Tool(Box<Input>),
     /// Nothing of its deltas is told: results, redacted reasoning, calls without an id.
     Quiet,
     /// Of an unknown type, as its deltas are.
@@ -47,64 +50,105 @@ pub(crate) struct Input {
     /// A snapshot said `{}` while there were deltas.
     pub(crate) hollow: bool,
     /// Input that the start of the block carried.
-    own: Option<Given>,
+    own: Option<Given<'static>>,
     deltas: String,
     joint: Joint,
+    partial: Partial,
+    /// Something of the input was told while it came.
+    told: bool,
 }
 
 /// Arguments as they were given.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Given {
-    Whole(Value),
-    Cut(String),
+pub(crate) enum Given<'a> {
+    Whole(Json<'a>),
+    Cut(Cow<'a, str>),
 }
 
-impl Given {
+impl<'a> Given<'a> {
     /// Reads a block's `input`. Old CLIs print that of server tools as a string of JSON.
-    pub(crate) fn read(input: Field<'_>) -> Self {
-        match input.map(value::value) {
-            None => Self::empty(),
-            Some(value) => Self::from(value),
+    pub(crate) fn read(input: Field<'a>) -> Self {
+        let Some(input) = input else { return Self::Whole(Json::EMPTY) };
+        if input.get().contains(UNPARSED) {
+            let [wrapped] = json::inner(Some(input), &[UNPARSED]);
+            let [raw] = json::inner(wrapped, &["raw"]);
+            if let Some(raw) = json::string(raw) {
+                return Self::Cut(raw);
+            }
+        }
+        match json::string(Some(input)) {
+            Some(Cow::Borrowed(text)) => Self::parse(text),
+            Some(Cow::Owned(text)) => Given::parse(&text).into_owned(),
+            None => Self::Whole(input.into()),
         }
     }
 
-    fn from(value: Value) -> Self {
-        let unparsed = value.get(UNPARSED).and_then(|wrapped| wrapped.get("raw"));
-        if let Some(raw) = unparsed.and_then(Value::as_str) {
-            return Self::Cut(raw.to_owned());
-        }
-        match value {
-            Value::String(text) => Self::parse(text),
-            value => Self::Whole(value),
-        }
-    }
-
-    fn parse(text: String) -> Self {
+    fn parse(text: &'a str) -> Self {
         if text.trim().is_empty() {
-            return Self::empty();
+            return Self::Whole(Json::EMPTY);
         }
-        match value::lenient_value(&text) {
-            Ok(Value::String(_)) | Err(_) => Self::Cut(text),
-            Ok(value) => Self::Whole(value),
+        match json::parse(text) {
+            Some(raw) if !raw.get().starts_with('"') => Self::Whole(raw.into()),
+            _ => Self::Cut(text.into()),
         }
-    }
-
-    fn empty() -> Self {
-        Self::Whole(Value::Object(Map::new()))
     }
 
     /// Whether this is `{}`.
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Whole(Value::Object(map)) if map.is_empty())
+        matches!(self, Self::Whole(json) if is_hollow(json.get()))
+    }
+
+    pub(crate) fn into_owned(self) -> Given<'static> {
+        match self {
+            Self::Whole(json) => Given::Whole(json.into_owned()),
+            Self::Cut(raw) => Given::Cut(Cow::Owned(raw.into_owned())),
+        }
     }
 
     /// As the event prints it.
     pub(crate) fn args(&self) -> Args<'_> {
         match self {
-            Self::Whole(value) => Args::Complete(value),
-            Self::Cut(raw) => Args::Truncated(raw),
+            Self::Whole(json) => Args::Complete(json.by_ref()),
+            Self::Cut(raw) => Args::Truncated(Cow::Borrowed(raw)),
         }
     }
+
+    /// The top-level fields that `other`, which came later and counts, says otherwise than this,
+    /// and a sentence about them; `None` where the two are the same.
+    pub(crate) fn difference(&self, other: &Given<'_>) -> Option<(Map<String, Value>, String)> {
+        let (Self::Whole(ours), Given::Whole(theirs)) = (self, other) else { return None };
+        if json::same_text(ours.get(), theirs.get()) {
+            return None;
+        }
+        let (ours, theirs) = (ours.value(), theirs.value());
+        let (Value::Object(ours), Value::Object(theirs)) = (ours, theirs) else { return None };
+        let left_out = ours.keys().filter(|key| !theirs.contains_key(*key));
+        let left_out: Vec<_> = left_out.map(String::as_str).collect();
+        let (mut added, mut changed) = (Vec::new(), Vec::new());
+        for (key, value) in &theirs {
+            match ours.get(key) {
+                None => added.push(key.as_str()),
+                Some(ours) if ours != value => changed.push(key.as_str()),
+                Some(_) => {}
+            }
+        }
+        let parts = [("adds", &added), ("changes", &changed), ("leaves out", &left_out)];
+        let told = parts.iter().filter(|(_, names)| !names.is_empty());
+        let told: Vec<_> =
+            told.map(|(verb, names)| format!("it {verb} {}", names.join(", "))).collect();
+        if told.is_empty() {
+            return None;
+        }
+        let is_new = |key: &str| added.contains(&key) || changed.contains(&key);
+        let new = theirs.iter().filter(|(key, _)| is_new(key));
+        Some((new.map(|(key, value)| (key.clone(), value.clone())).collect(), told.join("; ")))
+    }
+}
+
+/// Whether JSON text is an object without fields.
+fn is_hollow(text: &str) -> bool {
+    let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    inside.is_some_and(|inside| inside.trim().is_empty())
 }
 
 impl Input {
@@ -115,15 +159,26 @@ impl Input {
             kind,
             stopped: false,
             hollow: false,
-            own: Some(Given::read(own)).filter(|own| !own.is_empty()),
+            own: Some(Given::read(own).into_owned()).filter(|own| !own.is_empty()),
             deltas: String::new(),
             joint: Joint::default(),
+            partial: Partial::default(),
+            told: false,
         }
     }
 
-    /// Takes the next piece of the JSON text.
-    pub(crate) fn append(&mut self, escaped: &str) {
+    /// Takes the next piece of the JSON text; gives the fields that it makes new (U2). The piece
+    /// that ends the object gives none: the call's start follows, and tells them all.
+    pub(crate) fn append(&mut self, escaped: &str) -> Option<Map<String, Value>> {
         self.joint.append(escaped, &mut self.deltas);
+        let new = self.partial.update(&self.deltas).filter(|_| !self.partial.is_over());
+        self.told |= new.is_some();
+        new
+    }
+
+    /// Whether something of the input was told while it came.
+    pub(crate) fn is_told(&self) -> bool {
+        self.told
     }
 
     /// Whether the deltas say anything.
@@ -131,18 +186,28 @@ impl Input {
         !self.deltas.trim().is_empty()
     }
 
+    /// The block stops.
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
+        self.close();
+    }
+
+    /// No more input comes: half a pair stays alone.
+    pub(crate) fn close(&mut self) {
+        self.joint.close(&mut self.deltas);
+    }
+
     /// The arguments as the stream alone gives them. A block that never stopped and never got
     /// input was cut off, so it does not count as `{}`.
-    pub(crate) fn streamed(&mut self) -> Given {
-        self.joint.close(&mut self.deltas);
+    pub(crate) fn streamed(&self) -> Given<'_> {
         if self.has_deltas() {
-            Given::parse(self.deltas.clone())
+            Given::parse(&self.deltas)
         } else if let Some(own) = &self.own {
             own.clone()
         } else if self.stopped {
-            Given::empty()
+            Given::Whole(Json::EMPTY)
         } else {
-            Given::Cut(String::new())
+            Given::Cut(Cow::Borrowed(""))
         }
     }
 }
@@ -152,12 +217,14 @@ mod tests {
     use super::*;
 
     fn check(own: &str, deltas: &[&str], stopped: bool, expect: &str) {
-        let own = serde_json::from_str(own).unwrap();
-        let mut input = Input::new("t", "Bash", ToolKind::ToolUse, Some(own));
-        deltas.iter().for_each(|delta| input.append(delta));
+        let mut input = Input::new("t", "Bash", ToolKind::ToolUse, json::parse(own));
+        for delta in deltas {
+            input.append(delta);
+        }
+        input.close();
         input.stopped = stopped;
         let printed = match input.streamed() {
-            Given::Whole(value) => value.to_string(),
+            Given::Whole(json) => json.value().to_string(),
             Given::Cut(raw) => format!("cut {raw}"),
         };
         assert_eq!(printed, expect, "{deltas:?}");
@@ -176,5 +243,28 @@ mod tests {
         check(r#""{\"q\":""#, &[], true, r#"cut {"q":"#);
         check(r#"{"__unparsedToolInput":{"raw":"{\"q","len":3}}"#, &[], true, r#"cut {"q"#);
         check("{}", &[r#"{\"a\":\"\ud83d"#, r#"\ude00\"}"#], true, r#"{"a":"😀"}"#);
+    }
+
+    fn check_difference(streamed: &str, snapshot: &str, expect: Option<(&str, &str)>) {
+        let given = |text| Given::Whole(json::parse(text).unwrap().into());
+        let told = given(streamed).difference(&given(snapshot));
+        let told = told.map(|(new, what)| (Value::Object(new).to_string(), what));
+        assert_eq!(told, expect.map(|(new, what)| (new.to_owned(), what.to_owned())));
+    }
+
+    #[test]
+    fn u1_what_a_snapshot_says_otherwise() {
+        check_difference(r#"{"a": 1, "b":[2]}"#, r#"{"b":[2],"a":1}"#, None);
+        check_difference(
+            r#"{"a":1}"#,
+            r#"{"a":1,"b":false}"#,
+            Some((r#"{"b":false}"#, "it adds b")),
+        );
+        check_difference(
+            r#"{"a":1,"b":2,"c":3}"#,
+            r#"{"b":3,"a":1,"d":4,"e":5}"#,
+            Some((r#"{"b":3,"d":4,"e":5}"#, "it adds d, e; it changes b; it leaves out c")),
+        );
+        check_difference("[1]", r#"{"a":1}"#, None);
     }
 }

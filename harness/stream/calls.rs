@@ -1,14 +1,13 @@
 //! The tool calls of a run: each starts once and ends once (U1, U3, U4, U5).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-
-use crate::event::{Args, DiagnosticCode, Event, Incomplete, ToolKind};
-use crate::json;
+use crate::block::Given;
+use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
+use crate::json::{self, Raw};
+use crate::payload::Json;
 use crate::tell::Tell;
-use crate::value;
 
 /// Who brings a result: the same assistant-side block comes twice, streamed and as a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +16,13 @@ pub(crate) enum Side {
     User,
     /// A `…_tool_result` block of the assistant.
     Assistant,
+}
+
+/// What announces a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    Stream,
+    Snapshot,
 }
 
 /// Where a call was announced.
@@ -37,6 +43,8 @@ struct Call {
     kind: ToolKind,
     parent: Option<String>,
     message: String,
+    /// The arguments that were told, where only the stream had given them.
+    streamed: Option<Given<'static>>,
     ended: Option<Side>,
 }
 
@@ -56,7 +64,7 @@ impl Call {
 struct Held {
     side: Side,
     is_error: bool,
-    result: Value,
+    result: Json<'static>,
     raw: String,
 }
 
@@ -80,17 +88,27 @@ impl Calls {
     pub(crate) fn start(
         &mut self,
         (id, name, kind): (&str, &str, ToolKind),
-        args: Args<'_>,
+        given: &Given<'_>,
+        from: From,
         place: Place<'_>,
         tell: &mut Tell<'_>,
     ) {
         if let Some(at) = self.newest(id) {
             if self.list[at].is_repeated(place) {
+                if from == From::Snapshot {
+                    self.list[at].correct(given, tell);
+                }
                 return;
             }
             self.abandon(at, tell);
         }
-        tell.event(Event::ToolStart { id, name, kind, args, parent: place.parent });
+        tell.event(Event::ToolStart {
+            id: id.into(),
+            name: name.into(),
+            kind,
+            args: given.args(),
+            parent: place.parent.map(Into::into),
+        });
         self.latest.insert(id.to_owned(), self.list.len());
         self.list.push(Call {
             id: id.to_owned(),
@@ -98,11 +116,19 @@ impl Calls {
             kind,
             parent: place.parent.map(str::to_owned),
             message: place.message.to_owned(),
+            streamed: (from == From::Stream).then(|| given.clone().into_owned()),
             ended: None,
         });
         let held = self.held_by_id.remove(id).and_then(|at| self.held[at].take());
         if let Some(held) = held {
-            self.end(self.list.len() - 1, held.side, held.is_error, &held.result, tell);
+            self.end(self.list.len() - 1, held.side, held.is_error, held.result, tell);
+        }
+    }
+
+    /// The call of this id does not count any more: it ends without a result, if it is open.
+    pub(crate) fn give_up(&mut self, id: &str, tell: &mut Tell<'_>) {
+        if let Some(at) = self.newest(id) {
+            self.abandon(at, tell);
         }
     }
 
@@ -112,18 +138,16 @@ impl Calls {
     }
 
     /// Tells a result, holds it until its call starts, or says that it is one too many.
-    pub(crate) fn result(&mut self, id: &str, block: &RawValue, side: Side, tell: &mut Tell<'_>) {
+    pub(crate) fn result(&mut self, id: &str, block: Raw<'_>, side: Side, tell: &mut Tell<'_>) {
         let [content, error] = json::inner(Some(block), &["content", "is_error"]);
         let [content_kind] = json::inner(content, &["type"]);
         let is_error = json::is_true(error)
             || side == Side::Assistant
                 && json::string(content_kind).is_some_and(|kind| kind.ends_with("_error"));
+        let result = content.map_or(Json::NULL, Json::from);
         let earlier = match self.newest(id) {
             Some(at) => match self.list[at].ended {
-                None => {
-                    let result = content.map_or(Value::Null, value::value);
-                    return self.end(at, side, is_error, &result, tell);
-                }
+                None => return self.end(at, side, is_error, result, tell),
                 Some(earlier) => Some(earlier),
             },
             None => {
@@ -143,7 +167,7 @@ impl Calls {
                 self.held.push(Some(Held {
                     side,
                     is_error,
-                    result: content.map_or(Value::Null, value::value),
+                    result: result.into_owned(),
                     raw: block.get().to_owned(),
                 }));
             }
@@ -181,13 +205,20 @@ impl Calls {
                 ToolKind::ToolUse => Incomplete::Incomplete,
                 ToolKind::ServerToolUse | ToolKind::McpToolUse => Incomplete::Ambiguous,
             };
-            tell.event(call.result(false, &Value::Null, Some(incomplete)));
+            tell.event(call.result(false, Json::NULL, Some(incomplete)));
         }
     }
 
-    fn end(&mut self, at: usize, side: Side, is_error: bool, result: &Value, tell: &mut Tell<'_>) {
+    fn end(
+        &mut self,
+        at: usize,
+        side: Side,
+        is_error: bool,
+        result: Json<'_>,
+        tell: &mut Tell<'_>,
+    ) {
         let call = &mut self.list[at];
-        call.ended = Some(side);
+        (call.ended, call.streamed) = (Some(side), None);
         tell.event(call.result(is_error, result, None));
     }
 }
@@ -196,16 +227,33 @@ impl Call {
     fn result<'a>(
         &'a self,
         is_error: bool,
-        result: &'a Value,
+        result: Json<'a>,
         incomplete: Option<Incomplete>,
     ) -> Event<'a> {
         Event::ToolResult {
-            id: &self.id,
-            name: &self.name,
+            id: self.id.as_str().into(),
+            name: self.name.as_str().into(),
             is_error,
             result,
             incomplete,
-            parent: self.parent.as_deref(),
+            parent: self.parent.as_deref().map(Into::into),
+        }
+    }
+
+    /// A snapshot says what the arguments are after the stream has: it counts (U1).
+    fn correct(&mut self, given: &Given<'_>, tell: &mut Tell<'_>) {
+        let streamed = self.streamed.take();
+        let Some((new, what)) = streamed.and_then(|streamed| streamed.difference(given)) else {
+            return;
+        };
+        tell.differs(&self.name, &what);
+        if !new.is_empty() {
+            tell.event(Event::ToolInput {
+                id: self.id.as_str().into(),
+                name: self.name.as_str().into(),
+                args: Cow::Owned(new),
+                parent: self.parent.as_deref().map(Into::into),
+            });
         }
     }
 }

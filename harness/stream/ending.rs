@@ -2,23 +2,38 @@
 
 use serde_json::Value;
 
-use crate::event::{Failure, FailureKind, Outcome, Status, Usage};
 use crate::json::{self, Field};
 use crate::lane::Answer;
 use crate::lead;
+use crate::outcome::{Failure, FailureKind, Outcome, Status, Usage};
 use crate::snapshot::API_ERROR;
-use crate::stream::counted;
+use crate::stream::{Stop, counted};
 use crate::value;
 
 /// Levels of results printed as the text of results that are unwrapped.
 const NESTED: usize = 8;
 
-/// Reasons for which the CLI ends a turn that was not done.
-const STOPPED: [&str; 4] =
-    ["hook_stopped", "stop_hook_prevented", "aborted_tools", "aborted_streaming"];
+/// Kinds of failure by the `subtype` or the `terminal_reason` of a result.
+const KINDS: [(&str, FailureKind); 12] = [
+    ("error_max_turns", FailureKind::MaxTurns),
+    ("max_turns", FailureKind::MaxTurns),
+    ("error_max_budget_usd", FailureKind::MaxBudget),
+    ("budget_exhausted", FailureKind::MaxBudget),
+    ("aborted_tools", FailureKind::Interrupted),
+    ("aborted_streaming", FailureKind::Interrupted),
+    ("hook_stopped", FailureKind::Stopped),
+    ("stop_hook_prevented", FailureKind::Stopped),
+    ("api_error", FailureKind::Api),
+    ("prompt_too_long", FailureKind::Api),
+    ("max_output_tokens", FailureKind::MaxTokens),
+    ("refusal", FailureKind::Refusal),
+];
 
-/// Reasons that mean the API refused.
-const REFUSED: [&str; 2] = ["api_error", "prompt_too_long"];
+/// Kinds of failure by what the CLI says where it says nothing else.
+const WORDS: [(&str, FailureKind); 2] = [
+    ("violate our Usage Policy", FailureKind::Refusal),
+    ("output token maximum", FailureKind::MaxTokens),
+];
 
 /// One `result` record, read.
 #[derive(Debug)]
@@ -121,6 +136,12 @@ pub(crate) struct Ending {
     pub(crate) api_error: Option<String>,
     /// The CLI said that there was nothing to answer.
     pub(crate) no_response: bool,
+    /// Somebody interrupted this turn.
+    pub(crate) interrupted: bool,
+    /// Why the last message of this turn ended.
+    pub(crate) stop: Stop,
+    /// Which limit was reached, in words: the rest was not read.
+    pub(crate) limit: Option<String>,
     /// Calls started before this turn.
     calls: usize,
 }
@@ -139,23 +160,26 @@ impl Ending {
         self.usage = verdict.usage.or(self.usage);
         self.results += 1;
         (self.open, self.api_error, self.no_response) = (false, None, false);
+        (self.interrupted, self.stop) = (false, Stop::Done);
         self.calls = calls;
         answer.settle();
     }
 
     fn failure_of(&self, verdict: &Verdict, text: &str, calls: usize) -> Option<Failure> {
-        let reason = verdict.reason.as_str();
         if verdict.failed {
-            let kind = self.kind(verdict);
+            let kind = self.kind(verdict).unwrap_or(FailureKind::Other);
             let named = verdict.named.clone().or_else(|| self.api_error.clone());
             let message = named.unwrap_or_else(|| sentence(kind, verdict));
             return Some(Failure { kind, message });
         }
+        if verdict.stop_reason == "refusal" {
+            let kind = FailureKind::Refusal;
+            return Some(Failure { kind, message: sentence(kind, verdict) });
+        }
         if !text.is_empty() {
             return None;
         }
-        if STOPPED.contains(&reason) || reason == "budget_exhausted" {
-            let kind = self.kind(verdict);
+        if let Some(kind) = self.kind(verdict) {
             return Some(Failure { kind, message: sentence(kind, verdict) });
         }
         (self.no_response && calls == self.calls).then(|| Failure {
@@ -164,40 +188,37 @@ impl Ending {
         })
     }
 
-    fn kind(&self, verdict: &Verdict) -> FailureKind {
+    fn kind(&self, verdict: &Verdict) -> Option<FailureKind> {
         let named = verdict.named.as_deref().unwrap_or_default();
-        match (verdict.subtype.as_str(), verdict.reason.as_str()) {
-            ("error_max_turns", _) | (_, "max_turns") => FailureKind::MaxTurns,
-            ("error_max_budget_usd", _) | (_, "budget_exhausted") => FailureKind::MaxBudget,
-            (_, reason) if STOPPED.contains(&reason) => FailureKind::Stopped,
-            (_, reason)
-                if verdict.api_status
-                    || REFUSED.contains(&reason)
-                    || named.starts_with(API_ERROR)
-                    || self.api_error.is_some() =>
-            {
-                FailureKind::Api
-            }
-            ("error_during_execution", _) => FailureKind::Execution,
-            _ => FailureKind::Other,
+        let listed = [&verdict.subtype, &verdict.reason, &verdict.stop_reason]
+            .into_iter()
+            .find_map(|word| KINDS.iter().find(|(known, _)| known == word));
+        let worded = || WORDS.iter().find(|(words, _)| named.contains(words));
+        let api = verdict.api_status || named.starts_with(API_ERROR) || self.api_error.is_some();
+        match (listed.or_else(worded), self.stop) {
+            (Some((_, kind)), _) => Some(*kind),
+            (None, Stop::Refusal) => Some(FailureKind::Refusal),
+            (None, Stop::MaxTokens) if verdict.failed => Some(FailureKind::MaxTokens),
+            _ if self.interrupted => Some(FailureKind::Interrupted),
+            _ if api => Some(FailureKind::Api),
+            _ if verdict.subtype == "error_during_execution" => Some(FailureKind::Execution),
+            _ => None,
         }
     }
 
-    /// The outcome, when no more bytes come.
-    pub(crate) fn outcome(self, answer: &Answer, session_id: Option<String>) -> Outcome {
+    /// The outcome, when no more bytes come; `silent` says that none came at all.
+    pub(crate) fn outcome(
+        mut self,
+        answer: &Answer,
+        session_id: Option<String>,
+        silent: bool,
+    ) -> Outcome {
         let (usage, streamed) = (self.usage, answer.since_result());
-        let (status, text, error) = match self.failure {
-            _ if self.open || self.results == 0 => {
-                let mut parts = self.parts;
+        let (status, text, error) = match self.failure.take() {
+            _ if self.limit.is_some() || self.open || self.results == 0 => {
+                let mut parts = std::mem::take(&mut self.parts);
                 parts.extend((!streamed.is_empty()).then(|| streamed.to_owned()));
-                let mut message = "The output ended without a result, so the answer may be cut \
-                                   off; resume the session to go on."
-                    .to_owned();
-                if let Some(error) = &self.api_error {
-                    message = format!("{message} The API's last word was: {}", plain(error));
-                }
-                let error = Failure { kind: FailureKind::NoResult, message };
-                (Status::Incomplete, parts.join("\n"), Some(error))
+                (Status::Incomplete, parts.join("\n"), Some(self.cut_off(silent)))
             }
             Some(failure) => (Status::Error, self.failed_text, Some(failure)),
             None => (Status::Ok, self.parts.join("\n"), None),
@@ -205,6 +226,28 @@ impl Ending {
         Outcome { status, text, error, session_id, usage }
     }
 }
+
+impl Ending {
+    /// Why the output has no end.
+    fn cut_off(self, silent: bool) -> Failure {
+        let (kind, mut message) = match self.limit {
+            Some(message) => (FailureKind::Limit, message),
+            None if silent => (FailureKind::NoOutput, SILENT.to_owned()),
+            None if self.interrupted => (FailureKind::Interrupted, INTERRUPTED.to_owned()),
+            None => (FailureKind::NoResult, CUT_OFF.to_owned()),
+        };
+        if let Some(error) = &self.api_error {
+            message = format!("{message} The API's last word was: {}", plain(error));
+        }
+        Failure { kind, message }
+    }
+}
+
+const SILENT: &str = "The CLI printed nothing; see its exit code and what it wrote to stderr.";
+const INTERRUPTED: &str =
+    "The turn was interrupted before it was done; send a message to go on from here.";
+const CUT_OFF: &str = "The output ended without a result, so the answer may be cut off; resume \
+                       the session to go on.";
 
 /// What to say when the CLI gave no words of its own.
 fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
@@ -214,6 +257,13 @@ fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
             "The limit of turns was reached; raise it or ask again.".to_owned()
         }
         FailureKind::MaxBudget => "The budget was used up; raise it or ask again.".to_owned(),
+        FailureKind::Interrupted => INTERRUPTED.to_owned(),
+        FailureKind::Refusal => {
+            "The model declined to answer; put the request in other words.".to_owned()
+        }
+        FailureKind::MaxTokens => {
+            "The answer is longer than the model may write; ask for it in parts.".to_owned()
+        }
         FailureKind::Stopped => {
             let stop = if stop_reason.is_empty() { "none" } else { stop_reason };
             format!(
@@ -263,7 +313,7 @@ mod tests {
         ] {
             let mut ending = Ending::default();
             ending.take(&Verdict::read(record), &mut Answer::default(), 0);
-            let error = ending.outcome(&Answer::default(), None).error.unwrap();
+            let error = ending.outcome(&Answer::default(), None, false).error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
         }
     }

@@ -1,118 +1,286 @@
 //! The lifecycle events: what the parser tells, in order, of one run.
 //!
-//! Every event borrows from the parser; a listener that keeps one copies what it needs. Texts come
-//! as the new piece (`delta`) and as the whole so far (`text`), the latter a borrowed slice, so
-//! that a long answer costs nothing extra per delta. `parent` is the id of the subagent's tool
-//! call; it is `None` on the main thread.
+//! Every event borrows from the parser; [`Event::into_owned`] makes one that outlives it. Texts
+//! come as the new piece (`delta`) and, lent, as the whole so far, so that a long answer costs
+//! nothing extra per delta. `parent` is the id of the subagent's tool call; it is `None` on the
+//! main thread.
+//!
+//! An event serialises to `{"kind": …, "data": {…}}`: an entry of the trace's `lifecycle` lane.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::outcome::{Outcome, Usage};
+use crate::payload::{Args, Json};
+
 /// One event of a run's lifecycle.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", content = "data", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The session id was seen for the first time, or has changed.
+    /// The session id was seen for the first time, or it, the model or the version has changed.
     Session {
         /// The id as the CLI prints it.
-        session_id: &'a str,
+        session_id: Cow<'a, str>,
         /// Model of the session, where `init` names one.
-        model: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        model: Option<Cow<'a, str>>,
         /// Version of the CLI, where `init` names one (2.0.70 and later).
-        cli_version: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cli_version: Option<Cow<'a, str>>,
     },
     /// More of the answer (T1).
     Text {
         /// Message the text belongs to; empty when the stream names none.
-        message_id: &'a str,
+        message_id: Cow<'a, str>,
         /// The new piece, with the blank line that parts it from what came before, if any.
-        delta: &'a str,
-        /// The text of this lane so far, `delta` included.
+        delta: Cow<'a, str>,
+        /// Characters of the lane's text so far, `delta` included.
+        length: u64,
+        /// The text of this lane so far, `delta` included; empty in an owned event.
+        #[serde(skip)]
         text: &'a str,
+        /// The text of this message so far, without the blank line before it; empty in an owned
+        /// event. A new message begins where this is as long as the piece.
+        #[serde(skip)]
+        message_text: &'a str,
         /// The subagent's tool call.
-        parent: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
     },
     /// More of the reasoning (R1).
     Thinking {
         /// Message the reasoning belongs to.
-        message_id: &'a str,
+        message_id: Cow<'a, str>,
         /// Index of the content block in its message.
         block: u64,
         /// The new piece, with the blank line that parts it from the block before, if any.
-        delta: &'a str,
-        /// The reasoning of this lane so far, `delta` included.
+        delta: Cow<'a, str>,
+        /// Characters of the lane's reasoning so far, `delta` included.
+        length: u64,
+        /// The reasoning of this lane so far, `delta` included; empty in an owned event.
+        #[serde(skip)]
         text: &'a str,
+        /// The reasoning of this block so far; empty in an owned event.
+        #[serde(skip)]
+        block_text: &'a str,
         /// The subagent's tool call.
-        parent: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
+    },
+    /// What was told of a message does not count any more: the CLI has abandoned, superseded or
+    /// refused it. What comes later goes after what is left.
+    Retract {
+        /// The message.
+        message_id: Cow<'a, str>,
+        /// Characters of the lane's text that are left.
+        length: u64,
+        /// Characters of the lane's reasoning that are left.
+        thinking_length: u64,
+        /// Calls whose input was told ([`Event::ToolInput`]) and that will never start.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        calls: Cow<'a, [String]>,
+        /// The lane's text that is left; empty in an owned event.
+        #[serde(skip)]
+        text: &'a str,
+        /// The lane's reasoning that is left; empty in an owned event.
+        #[serde(skip)]
+        thinking: &'a str,
+        /// The subagent's tool call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
+    },
+    /// More of a call's arguments, while they stream (U2). It comes before the call's start; one
+    /// that comes after it corrects the arguments that the start told.
+    ToolInput {
+        /// Id of the call.
+        id: Cow<'a, str>,
+        /// Name of the tool.
+        name: Cow<'a, str>,
+        /// The top-level fields that are new or have changed, whole.
+        args: Cow<'a, Map<String, Value>>,
+        /// The subagent's tool call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
     },
     /// A tool call with its full arguments, once a call (U1).
     ToolStart {
         /// Id of the call, trimmed, never empty (U4).
-        id: &'a str,
+        id: Cow<'a, str>,
         /// Name of the tool, trimmed, never empty.
-        name: &'a str,
+        name: Cow<'a, str>,
         /// Which of the block types announced it.
+        #[serde(rename = "type")]
         kind: ToolKind,
         /// The arguments.
+        #[serde(flatten)]
         args: Args<'a>,
         /// The subagent's tool call.
-        parent: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
     },
     /// The result of a tool call, once a call (U3).
     ToolResult {
         /// Id of the call.
-        id: &'a str,
+        id: Cow<'a, str>,
         /// Name of the tool, from the call's start.
-        name: &'a str,
+        name: Cow<'a, str>,
         /// Whether the tool failed.
         is_error: bool,
-        /// The result's content as it came; `Null` when there is none.
-        result: &'a Value,
+        /// The result's content as it came; `null` when there is none.
+        result: Json<'a>,
         /// Set when the run ended before a result came.
+        #[serde(skip_serializing_if = "Option::is_none")]
         incomplete: Option<Incomplete>,
         /// The subagent's tool call.
-        parent: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
     },
-    /// Tokens used: by one message, or (`is_final`) by the turn.
+    /// Tokens used: by one message, or (`is_final`) by the turn. Never a sum over snapshots.
     Usage {
         /// The counts.
+        #[serde(flatten)]
         usage: Usage,
         /// Whether these are the totals of a `result` record.
+        #[serde(rename = "final")]
         is_final: bool,
     },
     /// A known record that is neither text nor tool, and that a person may want to know of.
     Notice {
         /// `type` of the record.
-        kind: &'a str,
-        /// `subtype` of the record, or of the request in it; `api_error` for the message the CLI
-        /// makes up when the API fails (`kind` is then `assistant`, T6).
-        subtype: Option<&'a str>,
+        #[serde(rename = "type")]
+        kind: Cow<'a, str>,
+        /// `subtype` of the record, or of the request in it; of an `assistant` record `api_error`
+        /// for the message the CLI makes up when the API fails (T6), `aborted` for one that an
+        /// interrupt cut off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subtype: Option<Cow<'a, str>>,
         /// The fields worth showing.
-        detail: &'a Map<String, Value>,
+        #[serde(flatten)]
+        detail: Cow<'a, Map<String, Value>>,
+    },
+    /// A known record of which nothing needs telling, passed through.
+    Record {
+        /// `type` of the record.
+        #[serde(rename = "type")]
+        kind: Cow<'a, str>,
+        /// `subtype` of the record, or of the request in it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subtype: Option<Cow<'a, str>>,
+        /// The raw JSON.
+        raw: Cow<'a, str>,
     },
     /// A record, block or delta of a type the parser does not know, kept whole.
     Unknown {
         /// `type` of the record, or `type/inner type` of a block or delta.
-        kind: &'a str,
+        #[serde(rename = "type")]
+        kind: Cow<'a, str>,
         /// `subtype` of the record.
-        subtype: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subtype: Option<Cow<'a, str>>,
         /// The raw JSON.
-        raw: &'a str,
+        raw: Cow<'a, str>,
     },
     /// A line, or a part of one, that could not be used. The stream goes on.
     Diagnostic {
         /// What is wrong.
         code: DiagnosticCode,
         /// One sentence, with the start of the offending text.
-        message: &'a str,
+        message: Cow<'a, str>,
         /// Number of the line, from 1.
         line: u64,
     },
     /// The end of the run; always the last event, exactly once.
-    Outcome(&'a Outcome),
+    Outcome(Cow<'a, Outcome>),
+}
+
+impl Event<'_> {
+    /// The same event, outliving the parser. The texts so far, which are only lent, are empty in
+    /// it; their lengths and the deltas stay.
+    pub fn into_owned(self) -> Event<'static> {
+        use Event as E;
+        match self {
+            E::Session { session_id, model, cli_version } => E::Session {
+                session_id: own(session_id),
+                model: model.map(own),
+                cli_version: cli_version.map(own),
+            },
+            E::Text { message_id, delta, length, parent, .. } => E::Text {
+                message_id: own(message_id),
+                delta: own(delta),
+                length,
+                text: "",
+                message_text: "",
+                parent: parent.map(own),
+            },
+            E::Thinking { message_id, block, delta, length, parent, .. } => E::Thinking {
+                message_id: own(message_id),
+                block,
+                delta: own(delta),
+                length,
+                text: "",
+                block_text: "",
+                parent: parent.map(own),
+            },
+            E::Retract { message_id, length, thinking_length, calls, parent, .. } => E::Retract {
+                message_id: own(message_id),
+                length,
+                thinking_length,
+                calls: own(calls),
+                text: "",
+                thinking: "",
+                parent: parent.map(own),
+            },
+            E::ToolInput { id, name, args, parent } => E::ToolInput {
+                id: own(id),
+                name: own(name),
+                args: own(args),
+                parent: parent.map(own),
+            },
+            E::ToolStart { id, name, kind, args, parent } => E::ToolStart {
+                id: own(id),
+                name: own(name),
+                kind,
+                args: args.into_owned(),
+                parent: parent.map(own),
+            },
+            E::ToolResult { id, name, is_error, result, incomplete, parent } => E::ToolResult {
+                id: own(id),
+                name: own(name),
+                is_error,
+                result: result.into_owned(),
+                incomplete,
+                parent: parent.map(own),
+            },
+            E::Usage { usage, is_final } => E::Usage { usage, is_final },
+            E::Notice { kind, subtype, detail } => {
+                E::Notice { kind: own(kind), subtype: subtype.map(own), detail: own(detail) }
+            }
+            E::Record { kind, subtype, raw } => {
+                E::Record { kind: own(kind), subtype: subtype.map(own), raw: own(raw) }
+            }
+            E::Unknown { kind, subtype, raw } => {
+                E::Unknown { kind: own(kind), subtype: subtype.map(own), raw: own(raw) }
+            }
+            E::Diagnostic { code, message, line } => {
+                E::Diagnostic { code, message: own(message), line }
+            }
+            E::Outcome(outcome) => E::Outcome(own(outcome)),
+        }
+    }
+}
+
+fn own<T: ToOwned + ?Sized + 'static>(value: Cow<'_, T>) -> Cow<'static, T> {
+    Cow::Owned(value.into_owned())
 }
 
 /// The block types that call a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// A tool the CLI runs.
     ToolUse,
@@ -133,19 +301,12 @@ impl ToolKind {
     }
 }
 
-/// Arguments of a tool call.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Args<'a> {
-    /// The whole input, an object in nearly every case.
-    Complete(&'a Value),
-    /// The input never became valid JSON; this is its raw text (U1: never `{}`).
-    Truncated(&'a str),
-}
-
 /// Why a call has no result of its own (U3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Incomplete {
-    /// The CLI ran the tool; the run ended before it answered.
+    /// The CLI ran the tool; the run ended, or the call was given up, before it answered.
     Incomplete,
     /// The API ran the tool; whether it took effect is not known.
     Ambiguous,
@@ -161,28 +322,18 @@ impl Incomplete {
     }
 }
 
-/// Token counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
-    /// Input tokens outside the cache.
-    pub input: u64,
-    /// Output tokens.
-    pub output: u64,
-    /// Tokens read from the cache.
-    pub cache_read: u64,
-    /// Tokens written to the cache.
-    pub cache_write: u64,
-}
-
 /// What a diagnostic is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum DiagnosticCode {
     /// The line is not one JSON object (nor an array of them).
     NotJson,
     /// The last line has no LF and is not whole JSON: the output was cut.
     CutLine,
-    /// The line held bytes that are not UTF-8; each was replaced by U+FFFD.
+    /// The line held bytes that are not UTF-8; each bad sequence was replaced by U+FFFD.
+    #[serde(rename = "invalid-utf8")]
     InvalidUtf8,
     /// A record lacks a field its type needs, or the field has the wrong shape.
     BadRecord,
@@ -192,6 +343,14 @@ pub enum DiagnosticCode {
     DuplicateResult,
     /// A snapshot's text is not what was streamed of the message.
     TextMismatch,
+    /// A snapshot's input is not what was streamed of the call; the snapshot's counts.
+    InputDiffers,
+    /// The line is longer than [`Limits::line`](crate::Limits); nothing of it was read.
+    LineTooLong,
+    /// The run has more lines than [`Limits::records`](crate::Limits); the rest was not read.
+    TooManyRecords,
+    /// The run has more bytes than [`Limits::bytes`](crate::Limits); the rest was not read.
+    TooManyBytes,
 }
 
 impl DiagnosticCode {
@@ -205,88 +364,10 @@ impl DiagnosticCode {
             Self::BadToolId => "bad-tool-id",
             Self::DuplicateResult => "duplicate-result",
             Self::TextMismatch => "text-mismatch",
-        }
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// Ok, failed, or cut off.
-    pub status: Status,
-    /// The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text
-    /// of an API error is never in it, only in `error` (T6).
-    pub text: String,
-    /// Why it is not ok.
-    pub error: Option<Failure>,
-    /// The last session id seen.
-    pub session_id: Option<String>,
-    /// The turn's totals.
-    pub usage: Option<Usage>,
-}
-
-/// Whether a run came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// A `result` record said success.
-    Ok,
-    /// A `result` record said failure.
-    Error,
-    /// The bytes ended without a `result` record (T5).
-    Incomplete,
-}
-
-impl Status {
-    /// The word the trace prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Incomplete => "incomplete",
-        }
-    }
-}
-
-/// Why a run failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// A closed set of kinds.
-    pub kind: FailureKind,
-    /// The CLI's own words where it gave any, else a sentence.
-    pub message: String,
-}
-
-/// The kinds of failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FailureKind {
-    /// The model's API answered with an error.
-    Api,
-    /// The limit of turns was reached.
-    MaxTurns,
-    /// The budget was used up.
-    MaxBudget,
-    /// A hook, an interrupt or an abort ended the turn.
-    Stopped,
-    /// The CLI reported an error during execution.
-    Execution,
-    /// The output ended without a result.
-    NoResult,
-    /// A failure that fits none of the others.
-    Other,
-}
-
-impl FailureKind {
-    /// The word the trace prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::MaxTurns => "max_turns",
-            Self::MaxBudget => "max_budget",
-            Self::Stopped => "stopped",
-            Self::Execution => "execution",
-            Self::NoResult => "no_result",
-            Self::Other => "other",
+            Self::InputDiffers => "input-differs",
+            Self::LineTooLong => "line-too-long",
+            Self::TooManyRecords => "too-many-records",
+            Self::TooManyBytes => "too-many-bytes",
         }
     }
 }

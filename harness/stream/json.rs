@@ -10,8 +10,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// A JSON value that was validated.
+pub(crate) type Raw<'a> = &'a RawValue;
 /// A field that was found and is not `null`.
-pub(crate) type Field<'a> = Option<&'a RawValue>;
+pub(crate) type Field<'a> = Option<Raw<'a>>;
 
 /// Slices the named fields out of one JSON object; of equal keys the last wins, `null` is absent.
 pub(crate) fn fields<'a, const N: usize>(
@@ -65,6 +67,31 @@ impl<'de, const N: usize> Visitor<'de> for Pick<'_, N> {
         }
         Ok(found)
     }
+}
+
+/// The one JSON value of a text, or `None` when it is something else.
+pub(crate) fn parse(text: &str) -> Option<Raw<'_>> {
+    serde_json::from_str(text).ok()
+}
+
+/// Whether two JSON texts are the same but for blanks between their tokens.
+pub(crate) fn same_text(a: &str, b: &str) -> bool {
+    tokens(a).eq(tokens(b))
+}
+
+/// The bytes of JSON text without the blanks between its tokens.
+fn tokens(text: &str) -> impl Iterator<Item = u8> {
+    let (mut quoted, mut escaped) = (false, false);
+    text.bytes().filter(move |byte| {
+        if escaped {
+            escaped = false;
+        } else if *byte == b'"' {
+            quoted = !quoted;
+        } else {
+            escaped = quoted && *byte == b'\\';
+        }
+        quoted || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+    })
 }
 
 /// The elements of a JSON array, or `None` when the text is not one.

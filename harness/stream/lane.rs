@@ -1,13 +1,19 @@
-//! One lane: the main thread, or one subagent. Its answer and its reasoning so far (T1, T3, R1).
+//! One lane: the main thread, or one subagent. Its messages, its answer and its reasoning so far
+//! (T1, T3, R1).
 
 use std::collections::HashMap;
 
-use crate::block::Block;
+use crate::block::{Block, Kind};
 use crate::calls::Place;
-use crate::event::{Event, Usage};
+use crate::event::Event;
 use crate::lead::{Lead, Part};
+use crate::outcome::Usage;
+use crate::said::{By, Join, Said};
 use crate::tell::Tell;
 use crate::track::Track;
+
+/// How many of a lane's messages keep their text, to be compared with snapshots that come late.
+const REMEMBERED: usize = 64;
 
 /// The state of one lane.
 #[derive(Debug, Default)]
@@ -74,15 +80,24 @@ impl Lane {
         }
     }
 
+    /// The message of this id, if it is known.
+    pub(crate) fn known(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
     /// Whether the message of this id came as stream events.
     pub(crate) fn streams(&self, id: &str) -> bool {
-        self.by_id.get(id).is_some_and(|at| self.messages[*at].streamed)
+        self.known(id).is_some_and(|at| self.messages[at].streamed)
     }
 
     fn add(&mut self, id: &str) -> usize {
         let at = self.messages.len();
         self.messages.push(Message { id: id.to_owned(), ..Message::default() });
         self.by_id.insert(id.to_owned(), at);
+        if let Some(old) = at.checked_sub(REMEMBERED) {
+            let old = &mut self.messages[old];
+            (old.text, old.thinking, old.blocks) = Default::default();
+        }
         at
     }
 
@@ -93,57 +108,85 @@ impl Lane {
     }
 
     /// Takes more text of a message and tells what of it is answer and what reasoning (T6).
-    pub(crate) fn text(
-        &mut self,
-        (at, block): (usize, u64),
-        write: impl FnOnce(&mut String),
-        tell: &mut Tell<'_>,
-    ) {
-        let message = &mut self.messages[at];
+    pub(crate) fn text(&mut self, by: By, write: impl FnOnce(&mut String), tell: &mut Tell<'_>) {
+        let message = &mut self.messages[by.message];
         let piece = message.text.take(write);
-        let mut sorted = Sorted {
-            at,
-            block,
-            id: &message.id,
-            parent: self.parent.as_deref(),
-            answer: &mut self.answer,
-            thoughts: &mut self.thoughts,
-        };
-        message.lead.push(piece, &mut |part| sorted.tell(part, tell));
+        let (lead, mut sorted) = (
+            &mut message.lead,
+            Sorted {
+                by,
+                id: &message.id,
+                parent: self.parent.as_deref(),
+                answer: &mut self.answer,
+                thoughts: &mut self.thoughts,
+            },
+        );
+        lead.push(piece, &mut |part| sorted.tell(part, tell));
     }
 
     /// A text block has ended: nothing of it is withheld any more.
-    pub(crate) fn text_ended(&mut self, (at, block): (usize, u64), tell: &mut Tell<'_>) {
-        let message = &mut self.messages[at];
-        let mut sorted = Sorted {
-            at,
-            block,
-            id: &message.id,
-            parent: self.parent.as_deref(),
-            answer: &mut self.answer,
-            thoughts: &mut self.thoughts,
-        };
-        message.lead.end(&mut |part| sorted.tell(part, tell));
+    pub(crate) fn text_ended(&mut self, by: By, tell: &mut Tell<'_>) {
+        let message = &mut self.messages[by.message];
+        let (lead, mut sorted) = (
+            &mut message.lead,
+            Sorted {
+                by,
+                id: &message.id,
+                parent: self.parent.as_deref(),
+                answer: &mut self.answer,
+                thoughts: &mut self.thoughts,
+            },
+        );
+        lead.end(&mut |part| sorted.tell(part, tell));
     }
 
     /// Takes more reasoning of a message and tells it.
-    pub(crate) fn think(
-        &mut self,
-        (at, block): (usize, u64),
-        write: impl FnOnce(&mut String),
-        tell: &mut Tell<'_>,
-    ) {
-        let message = &mut self.messages[at];
+    pub(crate) fn think(&mut self, by: By, write: impl FnOnce(&mut String), tell: &mut Tell<'_>) {
+        let message = &mut self.messages[by.message];
         let piece = message.thinking.take(write);
-        let parent = self.parent.as_deref();
-        self.thoughts.tell((at, block), &message.id, parent, piece, tell);
+        self.thoughts.tell(by, &message.id, self.parent.as_deref(), piece, tell);
+    }
+
+    /// Takes back what the blocks of a message have said that `gone` names, and drops those of
+    /// them that are open. Says whether anything a person has seen is gone.
+    pub(crate) fn take_back(
+        &mut self,
+        at: usize,
+        gone: impl Fn(u64) -> bool,
+        tell: &mut Tell<'_>,
+    ) -> bool {
+        let message = &mut self.messages[at];
+        let mut calls = Vec::new();
+        message.blocks.retain_mut(|block| {
+            let keep = !gone(block.index);
+            if let (false, Kind::Tool(input)) = (keep, &mut block.kind) {
+                calls.extend(input.is_told().then(|| std::mem::take(&mut input.id)));
+            }
+            keep
+        });
+        let named = |by: By| by.message == at && gone(by.block);
+        let said = self.answer.take_back(named);
+        let thought = self.thoughts.said.take_back(named, &mut []);
+        if !(said || thought) && calls.is_empty() {
+            return false;
+        }
+        let (answer, thoughts) = (&self.answer.said, &self.thoughts.said);
+        tell.event(Event::Retract {
+            message_id: message.id.as_str().into(),
+            length: answer.length(),
+            thinking_length: thoughts.length(),
+            calls: calls.into(),
+            text: answer.text(),
+            thinking: thoughts.text(),
+            parent: self.parent.as_deref().map(Into::into),
+        });
+        true
     }
 }
 
 /// Where sorted text goes.
 struct Sorted<'a> {
-    at: usize,
-    block: u64,
+    by: By,
     id: &'a str,
     parent: Option<&'a str>,
     answer: &'a mut Answer,
@@ -152,29 +195,30 @@ struct Sorted<'a> {
 
 impl Sorted<'_> {
     fn tell(&mut self, part: Part<'_>, tell: &mut Tell<'_>) {
-        let (id, parent) = (self.id, self.parent);
         match part {
-            Part::Visible(piece) => self.answer.tell(self.at, id, parent, piece, tell),
+            Part::Visible(piece) => self.answer.tell(self.by, self.id, self.parent, piece, tell),
             Part::Reasoning(piece) => {
-                self.thoughts.tell((self.at, self.block), id, parent, piece, tell);
+                self.thoughts.tell(self.by, self.id, self.parent, piece, tell);
             }
         }
     }
 }
 
-/// The answer so far (T1), and the marks that the final text needs (T2).
+/// The answer so far (T1), and the marks that the final text needs (T2): numbers of parts.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    text: String,
+    said: Said,
     /// The message of the last piece.
     last: Option<usize>,
     /// A tool call came since the last piece.
     split: bool,
+    /// The next message goes on where the last one was cut off.
+    continues: bool,
     /// Text came since the last result.
     fresh: bool,
     /// Where the text of this turn begins.
     turn: usize,
-    /// Where the text begins that only tool calls have split.
+    /// Where the text begins that only tool calls and cuts have split.
     unsplit: usize,
     /// Where the text begins that nothing has split.
     piece: usize,
@@ -191,116 +235,98 @@ impl Answer {
         self.split
     }
 
+    /// The message was cut off, and the next one goes on in the middle of its sentence.
+    pub(crate) fn goes_on(&mut self) {
+        self.continues = true;
+    }
+
     /// A result has used the text so far.
     pub(crate) fn settle(&mut self) {
-        self.fresh = false;
+        (self.fresh, self.continues) = (false, false);
     }
 
     /// What was told since the last result.
     pub(crate) fn since_result(&self) -> &str {
-        if self.fresh { self.text[self.turn..].trim() } else { "" }
+        if self.fresh { self.said.since(self.turn).trim() } else { "" }
     }
 
     /// The final text for a result that says `result` (T2), both trimmed.
     pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> &'a str {
         if result.is_empty() {
             self.since_result()
-        } else if self.fresh && self.text[self.piece..].trim() == result {
-            self.text[self.unsplit..].trim()
+        } else if self.fresh && self.said.since(self.piece).trim() == result {
+            self.said.since(self.unsplit).trim()
         } else {
             result
         }
     }
 
-    fn tell(
-        &mut self,
-        at: usize,
-        id: &str,
-        parent: Option<&str>,
-        piece: &str,
-        tell: &mut Tell<'_>,
-    ) {
+    fn take_back(&mut self, gone: impl Fn(By) -> bool) -> bool {
+        let mut marks = [self.turn, self.unsplit, self.piece];
+        let was_any = self.said.take_back(gone, &mut marks);
+        [self.turn, self.unsplit, self.piece] = marks;
+        self.fresh &= self.turn < self.said.parts();
+        was_any
+    }
+
+    fn tell(&mut self, by: By, id: &str, parent: Option<&str>, piece: &str, tell: &mut Tell<'_>) {
         if piece.is_empty() {
             return;
         }
-        let start = self.text.len();
-        let other_message = self.last.is_some_and(|last| last != at);
-        if other_message || self.split {
-            part(&mut self.text, piece);
-            self.piece = self.text.len();
-            if !self.split {
-                self.unsplit = self.piece;
+        let is_other = self.last.is_some_and(|last| last != by.message);
+        let goes_on = is_other && self.continues && !self.split;
+        let join = match (is_other || self.split, goes_on) {
+            (false, _) if self.fresh => Join::On,
+            (false, _) | (true, true) => Join::New,
+            (true, false) => Join::Apart,
+        };
+        let next = self.said.parts();
+        if !self.fresh {
+            (self.turn, self.unsplit, self.piece) = (next, next, next);
+        } else if is_other || self.split {
+            self.piece = next;
+            if !(self.split || goes_on) {
+                self.unsplit = next;
             }
         }
-        if !self.fresh {
-            (self.turn, self.unsplit, self.piece) =
-                (self.text.len(), self.text.len(), self.text.len());
-        }
-        self.text.push_str(piece);
-        (self.last, self.split, self.fresh) = (Some(at), false, true);
-        let (delta, text) = (&self.text[start..], self.text.as_str());
-        tell.event(Event::Text { message_id: id, delta, text, parent });
+        (self.last, self.split, self.fresh) = (Some(by.message), false, true);
+        self.continues &= !is_other;
+        let from = self.said.add(by, join, piece);
+        let text = self.said.text();
+        tell.event(Event::Text {
+            message_id: id.into(),
+            delta: text[from..].into(),
+            length: self.said.length(),
+            text,
+            message_text: self.said.of_message(),
+            parent: parent.map(Into::into),
+        });
     }
 }
 
 /// The reasoning so far (R1).
 #[derive(Debug, Default)]
 pub(crate) struct Thoughts {
-    text: String,
-    last: Option<(usize, u64)>,
+    said: Said,
+    last: Option<By>,
 }
 
 impl Thoughts {
-    fn tell(
-        &mut self,
-        block: (usize, u64),
-        id: &str,
-        parent: Option<&str>,
-        piece: &str,
-        tell: &mut Tell<'_>,
-    ) {
+    fn tell(&mut self, by: By, id: &str, parent: Option<&str>, piece: &str, tell: &mut Tell<'_>) {
         if piece.is_empty() {
             return;
         }
-        let start = self.text.len();
-        if self.last.replace(block).is_some_and(|last| last != block) {
-            part(&mut self.text, piece);
-        }
-        self.text.push_str(piece);
-        let (delta, text) = (&self.text[start..], self.text.as_str());
-        tell.event(Event::Thinking { message_id: id, block: block.1, delta, text, parent });
-    }
-}
-
-/// Puts a blank line between a text and the piece to come, counting the line ends both have.
-fn part(text: &mut String, piece: &str) {
-    if text.is_empty() {
-        return;
-    }
-    let before = text.bytes().rev().take(2).take_while(|b| *b == b'\n').count();
-    let after = piece.bytes().take(2).take_while(|b| *b == b'\n').count();
-    for _ in (before + after)..2 {
-        text.push('\n');
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::part;
-
-    #[test]
-    fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
-        for (text, piece, expect) in [
-            ("one", "two", "one\n\n"),
-            ("one\n", "two", "one\n\n"),
-            ("one\n", "\ntwo", "one\n"),
-            ("one", "\n\ntwo", "one"),
-            ("one\n\n\n", "two", "one\n\n\n"),
-            ("", "two", ""),
-        ] {
-            let mut parted = text.to_owned();
-            part(&mut parted, piece);
-            assert_eq!(parted, expect);
-        }
+        let is_other = self.last.replace(by).is_some_and(|last| last != by);
+        let from = self.said.add(by, if is_other { Join::Apart } else { Join::On }, piece);
+        let text = self.said.text();
+        tell.event(Event::Thinking {
+            message_id: id.into(),
+            block: by.block,
+            delta: text[from..].into(),
+            length: self.said.length(),
+            text,
+            block_text: self.said.since(self.said.parts() - 1),
+            parent: parent.map(Into::into),
+        });
     }
 }

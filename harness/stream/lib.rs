@@ -1,19 +1,23 @@
-//! Turns the stdout bytes of a `stream-json` CLI into lifecycle events.
-//!
-//! Feed [`Parser`] bytes as they come, cut anywhere; it calls back with one [`Event`] after
-//! another. The crate does no IO, reads no clock and knows nothing of the harness: the events are
-//! a function of the bytes alone.
+#![doc = include_str!("README.md")]
 
 mod block;
 mod calls;
 mod ending;
 mod event;
+mod feed;
+mod head;
 mod json;
 mod lane;
 mod lead;
+mod limits;
 mod lines;
 mod notices;
+mod outcome;
 mod parser;
+mod partial;
+mod payload;
+mod run;
+mod said;
 mod session;
 mod snapshot;
 mod stream;
@@ -22,7 +26,11 @@ mod track;
 mod value;
 
 pub use event::*;
+pub use feed::{Feed, Finish};
+pub use limits::Limits;
+pub use outcome::*;
 pub use parser::Parser;
+pub use payload::{Args, Json};
 pub use tell::Stats;
 pub use value::lenient_value;
 

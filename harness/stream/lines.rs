@@ -1,41 +1,81 @@
 //! Cuts the bytes into lines: only LF ends one, wherever the reads were cut.
 
+use std::ops::ControlFlow;
+
+/// A line that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// The line without its LF.
+    Whole(&'a [u8]),
+    /// The line is longer than the limit; this is how long. Its bytes are gone.
+    TooLong(u64),
+}
+
 /// The bytes of a line that has not ended yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lines {
     partial: Vec<u8>,
+    limit: usize,
+    /// Bytes of the line that were not kept because it is too long.
+    lost: u64,
 }
 
 impl Lines {
-    /// Takes the next bytes and calls back with each line they complete, without its LF. A line
-    /// that lies whole in `bytes` is not copied.
-    pub(crate) fn feed(&mut self, bytes: &[u8], line: &mut dyn FnMut(&[u8])) {
+    /// Lines of at most `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { partial: Vec::new(), limit, lost: 0 }
+    }
+
+    /// Takes the next bytes and calls back with each line they complete, until it breaks. A line
+    /// that lies whole in `bytes` is not copied. Gives the bytes that were not taken.
+    pub(crate) fn feed<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+    ) -> &'b [u8] {
         let mut rest = bytes;
-        while let Some(end) = line_end(rest) {
-            if self.partial.is_empty() {
-                line(&rest[..end]);
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (own, more) = (&rest[..end], &rest[end + 1..]);
+            rest = more;
+            let flow = if self.partial.is_empty() && self.lost == 0 && own.len() <= self.limit {
+                line(Line::Whole(own))
             } else {
-                self.partial.extend_from_slice(&rest[..end]);
-                line(&self.partial);
-                self.partial.clear();
+                self.keep(own);
+                self.end(line)
+            };
+            if flow.is_break() {
+                return rest;
             }
-            rest = &rest[end + 1..];
         }
-        self.partial.extend_from_slice(rest);
+        self.keep(rest);
+        &[]
     }
 
     /// The last line, when the bytes did not end with LF.
-    pub(crate) fn finish(self) -> Option<Vec<u8>> {
-        (!self.partial.is_empty()).then_some(self.partial)
+    pub(crate) fn finish(&mut self, line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) {
+        if !self.partial.is_empty() || self.lost > 0 {
+            // Nothing comes after it, whatever it says.
+            let _ = self.end(line);
+        }
     }
-}
 
-/// Where the next LF is; whole chunks are skipped at a time.
-fn line_end(bytes: &[u8]) -> Option<usize> {
-    const CHUNK: usize = 64;
-    let chunk = bytes.chunks(CHUNK).position(|chunk| chunk.contains(&b'\n'))?;
-    let start = chunk * CHUNK;
-    bytes[start..].iter().position(|byte| *byte == b'\n').map(|at| start + at)
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.lost > 0 || self.partial.len() + bytes.len() > self.limit {
+            self.lost += (self.partial.len() + bytes.len()) as u64;
+            self.partial = Vec::new();
+        } else {
+            self.partial.extend_from_slice(bytes);
+        }
+    }
+
+    fn end(&mut self, line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+        let flow = match std::mem::take(&mut self.lost) {
+            0 => line(Line::Whole(&self.partial)),
+            lost => line(Line::TooLong(lost)),
+        };
+        self.partial.clear();
+        flow
+    }
 }
 
 /// What may stand around a record: white space, CR, and a byte order mark.
@@ -47,23 +87,45 @@ pub(crate) fn trim(line: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn check(pieces: &[&str], expect: &[&str]) {
-        let mut lines = Lines::default();
+    /// The lines of `pieces`, those above the limit as their length.
+    fn check(limit: usize, pieces: &[&str], expect: &[&str]) {
+        let mut lines = Lines::new(limit);
         let mut seen = Vec::new();
+        let mut keep = |line: Line<'_>| {
+            seen.push(match line {
+                Line::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+                Line::TooLong(bytes) => format!("{bytes} bytes"),
+            });
+            ControlFlow::Continue(())
+        };
         for piece in pieces {
-            lines
-                .feed(piece.as_bytes(), &mut |l| seen.push(String::from_utf8(l.to_vec()).unwrap()));
+            assert!(lines.feed(piece.as_bytes(), &mut keep).is_empty());
         }
-        seen.extend(lines.finish().map(|l| String::from_utf8(l).unwrap()));
+        lines.finish(&mut keep);
         assert_eq!(seen, expect);
     }
 
     #[test]
     fn only_lf_ends_a_line() {
-        check(&["a\r\n\nb\u{2028}c\u{85}\rd\n"], &["a\r", "", "b\u{2028}c\u{85}\rd"]);
-        check(&["a", "", "b\nc", "d", "\n", "\n"], &["ab", "cd", ""]);
-        check(&["a\nb"], &["a", "b"]);
-        check(&[""], &[]);
+        check(99, &["a\r\n\nb\u{2028}c\u{85}\rd\n"], &["a\r", "", "b\u{2028}c\u{85}\rd"]);
+        check(99, &["a", "", "b\nc", "d", "\n", "\n"], &["ab", "cd", ""]);
+        check(99, &["a\nb"], &["a", "b"]);
+        check(99, &[""], &[]);
+    }
+
+    #[test]
+    fn a_line_above_the_limit_is_not_kept() {
+        for pieces in [&["abc\nabcd\nab\nabcde"][..], &["a", "bc\nab", "c", "d\na", "b\nabcd", "e"]]
+        {
+            check(3, pieces, &["abc", "4 bytes", "ab", "5 bytes"]);
+        }
+    }
+
+    #[test]
+    fn a_break_leaves_the_rest() {
+        let mut lines = Lines::new(9);
+        let rest = lines.feed(b"a\nb\nc", &mut |_| ControlFlow::Break(()));
+        assert_eq!(rest, b"b\nc");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The records that are neither text nor tool: which are known, and what of them a person may
 //! want to know.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::event::Event;
@@ -147,27 +149,53 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut
         return tell.unknown(kind, subtype, record);
     };
     if matches!(when, Never) {
-        return;
+        return pass(kind, subtype, record, tell);
     }
-    let record = value::lenient_value(record).unwrap_or_default();
+    let value = value::lenient_value(record).unwrap_or_default();
     let told = match when {
         Always => true,
         Never => false,
-        Unless(path, values) => look_up(&record, path)
+        Unless(path, values) => look_up(&value, path)
             .map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
             .is_some_and(|found| !values.contains(&found.as_str())),
         Any(paths) => paths
             .iter()
-            .filter_map(|path| look_up(&record, path))
+            .filter_map(|path| look_up(&value, path))
             .any(|found| found.as_str() != Some("requesting")),
     };
-    if told {
-        let named = |path: &&str| {
-            let name = path.rsplit('.').next().unwrap_or(path).to_owned();
-            Some((name, look_up(&record, path)?.clone()))
-        };
-        let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
-        tell.event(Event::Notice { kind, subtype, detail: &detail });
+    if !told {
+        return pass(kind, subtype, record, tell);
+    }
+    let named = |path: &&str| Some((shown_name(path), look_up(&value, path)?.clone()));
+    let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
+    tell.event(Event::Notice {
+        kind: kind.into(),
+        subtype: subtype.map(Into::into),
+        detail: Cow::Owned(detail),
+    });
+}
+
+/// Passes a record through of which nothing needs telling.
+pub(crate) fn pass(kind: &str, subtype: Option<&str>, record: &str, tell: &mut Tell<'_>) {
+    let (kind, subtype) = (kind.into(), subtype.map(Into::into));
+    tell.event(Event::Record { kind, subtype, raw: record.into() });
+}
+
+/// Tells something of a message that is no part of it.
+pub(crate) fn of_message(what: &'static str, detail: Map<String, Value>, tell: &mut Tell<'_>) {
+    tell.event(Event::Notice {
+        kind: "assistant".into(),
+        subtype: Some(what.into()),
+        detail: Cow::Owned(detail),
+    });
+}
+
+/// The last name of a path; one that a notice has a use for is told with the name before it.
+fn shown_name(path: &str) -> String {
+    match path.rsplit_once('.') {
+        Some((before, name @ ("type" | "subtype"))) => format!("{before}_{name}"),
+        Some((_, name)) => name.to_owned(),
+        None => path.to_owned(),
     }
 }
 
@@ -186,7 +214,8 @@ mod tests {
         let mut seen = String::new();
         let mut sink = |event: Event<'_>| {
             seen = match event {
-                Event::Notice { detail, .. } => Value::Object(detail.clone()).to_string(),
+                Event::Notice { detail, .. } => Value::Object(detail.into_owned()).to_string(),
+                Event::Record { raw, .. } => raw.into_owned(),
                 other => format!("{other:?}"),
             };
         };
@@ -225,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_interest_is_known_and_silent() {
+    fn what_is_of_no_interest_is_passed_through() {
         for record in [
             r#"{"type":"system","subtype":"status","status":"requesting"}"#,
             r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,
@@ -235,14 +264,18 @@ mod tests {
             r#"{"type":"control_response","response":{"subtype":"success"}}"#,
             r#"{"type":"keep_alive"}"#,
         ] {
-            check(record, "");
+            check(record, record);
         }
     }
 
     #[test]
     fn unknown_types_and_subtypes_are_kept_raw() {
         let record = r#"{"type":"system","subtype":"new_thing"}"#;
-        let unknown = Event::Unknown { kind: "system", subtype: Some("new_thing"), raw: record };
+        let unknown = Event::Unknown {
+            kind: "system".into(),
+            subtype: Some("new_thing".into()),
+            raw: record.into(),
+        };
         check(record, &format!("{unknown:?}"));
     }
 }

@@ -1,44 +1,53 @@
-//! The parser: bytes in, events out. Splits lines, reads the head of each record, and hands it
-//! to the room that knows its type.
+//! The parser: bytes in, events out. Cuts them into lines, keeps to the limits, and hands each
+//! record to the run.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
-
-use crate::calls::{Calls, Side};
-use crate::ending::{Ending, Verdict};
 use crate::event::{DiagnosticCode, Event};
-use crate::json::{self, Field};
-use crate::lane::Lane;
-use crate::lines::{self, Lines};
-use crate::notices;
-use crate::session::Session;
-use crate::snapshot::{self, MadeUp};
-use crate::stream::{self, BAD_ID, NAMELESS_RESULT, Seen};
+use crate::feed::{Feed, Finish};
+use crate::limits::Limits;
+use crate::lines::{self, Line, Lines};
+use crate::run::Run;
 use crate::tell::{Ledger, Stats, Tell};
 
 /// Turns the stdout bytes of one run into lifecycle events.
+///
+/// Events can be had by callback ([`feed_with`](Self::feed_with)), which lends the text so far, or
+/// as an iterator of owned ones ([`feed`](Self::feed)):
 ///
 /// ```
 /// use clitape_stream::{Event, Parser};
 ///
 /// let mut parser = Parser::new();
 /// let mut answer = String::new();
-/// let mut sink = |event: Event<'_>| {
-///     if let Event::Outcome(outcome) = event {
-///         answer.clone_from(&outcome.text);
+/// for piece in [&b"{\"type\":\"result\",\"subtype\":\"succ"[..], b"ess\",\"result\":\"Hi.\"}\n"] {
+///     for event in parser.feed(piece) {
+///         println!("{}", serde_json::to_string(&event)?);
 ///     }
-/// };
-/// parser.feed(b"{\"type\":\"result\",\"subtype\":\"succ", &mut sink);
-/// parser.feed(b"ess\",\"result\":\"Hi.\"}\n", &mut sink);
-/// parser.finish(&mut sink);
+/// }
+/// for event in parser.finish() {
+///     if let Event::Outcome(outcome) = event {
+///         answer = outcome.into_owned().text;
+///     }
+/// }
 /// assert_eq!(answer, "Hi.");
+/// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parser {
+    limits: Limits,
     lines: Lines,
+    ledger: Ledger,
     run: Run,
+    /// A limit was reached: nothing more is read.
+    closed: bool,
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::with_limits(Limits::default())
+    }
 }
 
 impl Parser {
@@ -47,267 +56,133 @@ impl Parser {
         Self::default()
     }
 
-    /// Feeds bytes, cut anywhere; calls `sink` for every event they complete.
-    pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
-        let Self { lines, run } = self;
-        run.ledger.stats.bytes += bytes.len() as u64;
-        lines.feed(bytes, &mut |line| run.line(line, true, sink));
+    /// A parser that takes only so much.
+    pub fn with_limits(limits: Limits) -> Self {
+        let lines = Lines::new(limits.line);
+        Self { limits, lines, ledger: Ledger::default(), run: Run::default(), closed: false }
+    }
+
+    /// Feeds bytes, cut anywhere; gives the events they complete.
+    pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> Feed<'p, 'b> {
+        Feed::new(self, bytes)
+    }
+
+    /// End of the bytes: gives the last events, the outcome last of all, and what was read.
+    pub fn finish(self) -> Finish {
+        Finish::new(self)
+    }
+
+    /// Feeds bytes, cut anywhere; calls `sink` for every event they complete. The events lend the
+    /// texts so far, so nothing is copied.
+    pub fn feed_with(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
+        let room = self.limits.bytes - self.ledger.fed().min(self.limits.bytes);
+        self.ledger.bytes(bytes.len());
+        if self.closed {
+            return self.ledger.unread(bytes.len() as u64);
+        }
+        let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
+        let (bytes, over) = bytes.split_at(room);
+        let Self { lines, ledger, run, limits, closed } = self;
+        let mut reader = Reader { ledger, run, limits, sink };
+        let left = lines.feed(bytes, &mut |line| {
+            let flow = reader.line(line, true);
+            *closed = flow.is_break();
+            flow
+        });
+        let left = left.len() + over.len();
+        if !over.is_empty() && !*closed {
+            *closed = true;
+            lines.finish(&mut |line| reader.line(line, false));
+            let most = limits.bytes;
+            reader.stop(DiagnosticCode::TooManyBytes, &format!("more than {most} bytes"));
+        }
+        if *closed {
+            self.ledger.unread(left as u64);
+        }
     }
 
     /// End of the bytes: an unterminated last line counts; open calls get incomplete results; the
     /// outcome comes last.
-    pub fn finish(self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
-        let mut run = self.run;
-        if let Some(line) = self.lines.finish() {
-            run.line(&line, false, sink);
+    pub fn finish_with(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
+        if !self.closed {
+            let Self { lines, ledger, run, limits, .. } = &mut self;
+            let mut reader = Reader { ledger, run, limits, sink };
+            lines.finish(&mut |line| reader.line(line, false));
         }
-        run.finish(sink)
+        let silent = self.ledger.records() == 0;
+        self.run.finish(silent, &mut Tell::end(&mut self.ledger, sink));
+        self.ledger.stats()
     }
 
     /// What was read so far.
-    pub fn stats(&self) -> &Stats {
-        &self.run.ledger.stats
+    pub fn stats(&self) -> Stats {
+        self.ledger.stats()
     }
 }
 
-/// All that is known of the run.
-#[derive(Debug, Default)]
-struct Run {
-    ledger: Ledger,
-    state: State,
+/// Reads lines into a run.
+struct Reader<'p, 's> {
+    ledger: &'p mut Ledger,
+    run: &'p mut Run,
+    limits: &'p Limits,
+    sink: &'s mut dyn FnMut(Event<'_>),
 }
 
-impl Run {
-    fn line(&mut self, bytes: &[u8], whole: bool, sink: &mut dyn FnMut(Event<'_>)) {
-        let Self { ledger, state } = self;
-        let mut tell = Tell::line(ledger, sink);
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(bytes),
+impl Reader<'_, '_> {
+    fn line(&mut self, line: Line<'_>, ended: bool) -> ControlFlow<()> {
+        let (text, replaced) = match line {
+            Line::Whole(bytes) => decode(bytes),
+            Line::TooLong(bytes) => {
+                self.too_long(bytes);
+                return ControlFlow::Continue(());
+            }
         };
-        let line = lines::trim(&text);
-        if matches!(text, Cow::Owned(_)) {
-            let what = "The line has bytes that are not UTF-8, shown as U+FFFD";
-            tell.diagnostic(DiagnosticCode::InvalidUtf8, what, line);
+        let record = lines::trim(&text);
+        if !record.is_empty() && self.ledger.records() >= self.limits.records {
+            let most = self.limits.records;
+            self.ledger.unread(text.len() as u64 + u64::from(ended));
+            self.stop(DiagnosticCode::TooManyRecords, &format!("more than {most} records"));
+            return ControlFlow::Break(());
         }
-        if !line.is_empty() && !state.records(line, &mut tell) {
-            let (code, what) = if whole {
+        let mut tell = Tell::line(self.ledger, self.sink);
+        if replaced > 0 {
+            tell.replaced(replaced, record);
+        }
+        if !record.is_empty() && !self.run.records(record, &mut tell) {
+            let (code, what) = if ended {
                 (DiagnosticCode::NotJson, "The line is not a record")
             } else {
                 (DiagnosticCode::CutLine, "The output ends within a line")
             };
-            tell.diagnostic(code, what, line);
+            tell.diagnostic(code, what, record);
         }
         tell.close();
+        ControlFlow::Continue(())
     }
 
-    fn finish(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
-        let mut tell = Tell::end(&mut self.ledger, sink);
-        self.state.finish(&mut tell);
-        self.ledger.stats
+    fn too_long(&mut self, bytes: u64) {
+        let mut tell = Tell::line(self.ledger, self.sink);
+        let what =
+            format!("A line of {bytes} bytes was not read: the limit is {}", self.limits.line);
+        tell.diagnostic(DiagnosticCode::LineTooLong, &what, "");
+        tell.close();
+        self.ledger.unread(bytes);
     }
-}
 
-#[derive(Debug)]
-struct State {
-    /// The main thread first, then each subagent.
-    lanes: Vec<Lane>,
-    calls: Calls,
-    session: Session,
-    ending: Ending,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            lanes: vec![Lane::default()],
-            calls: Calls::default(),
-            session: Session::default(),
-            ending: Ending::default(),
-        }
+    fn stop(&mut self, code: DiagnosticCode, what: &str) {
+        let mut tell = Tell::end(self.ledger, self.sink);
+        tell.diagnostic(code, &format!("The output has {what}, and the rest is not read"), "");
+        self.run.stop(&format!("The output has {what}; raise the limit to read the rest."));
     }
 }
 
-/// The fields every record may have.
-struct Head<'a> {
-    kind: Field<'a>,
-    subtype: Field<'a>,
-    event: Field<'a>,
-    message: Field<'a>,
-    parent: Field<'a>,
-    error: Field<'a>,
-    api_error: Field<'a>,
-    replay: Field<'a>,
-    session: [Field<'a>; 4],
-}
-
-impl<'a> Head<'a> {
-    fn read(record: &'a str) -> Option<Self> {
-        let names = [
-            "type",
-            "subtype",
-            "event",
-            "message",
-            "parent_tool_use_id",
-            "error",
-            "is_api_error_message",
-            "isReplay",
-            "session_id",
-            "sessionId",
-            "conversation_id",
-            "conversationId",
-        ];
-        let [kind, subtype, event, message, parent, error, api_error, replay, a, b, c, d] =
-            json::fields(record, &names).ok()?;
-        let session = [a, b, c, d];
-        Some(Self { kind, subtype, event, message, parent, error, api_error, replay, session })
-    }
-}
-
-impl State {
-    /// Reads a line; false when it is neither a record nor an array of them.
-    fn records(&mut self, line: &str, tell: &mut Tell<'_>) -> bool {
-        if !line.starts_with('[') {
-            return self.record(line, tell);
+/// The text of a line, and how many sequences of bytes in it are no UTF-8: each becomes U+FFFD.
+fn decode(bytes: &[u8]) -> (Cow<'_, str>, u64) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), 0),
+        Err(_) => {
+            let bad = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+            (String::from_utf8_lossy(bytes), bad as u64)
         }
-        let list = json::elements(line).unwrap_or_default();
-        let records = !list.is_empty() && list.iter().all(|raw| raw.get().starts_with('{'));
-        records && list.iter().all(|raw| self.record(raw.get(), tell))
-    }
-
-    fn record(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        let Some(head) = Head::read(record) else { return false };
-        let kind = json::string(head.kind).unwrap_or_default();
-        let subtype = json::string(head.subtype);
-        let init = if kind == "system" && subtype.as_deref() == Some("init") { record } else { "" };
-        self.session.see(head.session, init, tell);
-        match (&*kind, head.event, head.message) {
-            ("stream_event", Some(event), _) => self.stream_event(&head, event, tell),
-            ("assistant", _, Some(message)) => self.assistant(&head, message, tell),
-            ("user", _, Some(message)) => self.user(&head, message, tell),
-            ("stream_event" | "assistant" | "user", ..) => {
-                tell.record(&kind, None);
-                tell.diagnostic(DiagnosticCode::BadRecord, "The record has no body", record);
-            }
-            ("result", ..) => {
-                tell.record(&kind, subtype.as_deref());
-                self.result(record, tell);
-            }
-            _ if !init.is_empty() => tell.record(&kind, subtype.as_deref()),
-            _ => {
-                if kind == "error" {
-                    let [message] = json::inner(head.error, &["message"]);
-                    self.ending.api_error = json::word(message).map(|text| text.into_owned());
-                }
-                notices::notice(&kind, subtype.as_deref(), record, tell);
-            }
-        }
-        true
-    }
-
-    fn stream_event(&mut self, head: &Head<'_>, event: &RawValue, tell: &mut Tell<'_>) {
-        let at = self.lane(head.parent);
-        let lane = &mut self.lanes[at];
-        snapshot::release(lane, tell);
-        match stream::event(lane, &mut self.calls, event, tell) {
-            Seen::Start if at == 0 => self.ending.open = true,
-            Seen::Usage(usage) if at == 0 => tell.event(Event::Usage { usage, is_final: false }),
-            _ => {}
-        }
-    }
-
-    fn assistant(&mut self, head: &Head<'_>, message: &RawValue, tell: &mut Tell<'_>) {
-        tell.record("assistant", None);
-        let at = self.lane(head.parent);
-        let lane = &mut self.lanes[at];
-        snapshot::release(lane, tell);
-        let marked = json::is_true(head.api_error) || json::word(head.error).is_some();
-        match snapshot::made_up(lane, message, marked) {
-            Some(MadeUp::ApiError(text)) => {
-                let mut detail = Map::new();
-                detail.insert("text".to_owned(), Value::String(text.clone()));
-                if let Some(error) = json::word(head.error) {
-                    detail.insert("error".to_owned(), Value::String(error.into_owned()));
-                }
-                let subtype = Some("api_error");
-                tell.event(Event::Notice { kind: "assistant", subtype, detail: &detail });
-                if at == 0 {
-                    self.ending.api_error = Some(text);
-                }
-            }
-            Some(MadeUp::NoResponse) => self.ending.no_response |= at == 0,
-            None => {
-                self.ending.open |= at == 0;
-                snapshot::assistant(lane, &mut self.calls, message, tell);
-            }
-        }
-    }
-
-    fn user(&mut self, head: &Head<'_>, message: &RawValue, tell: &mut Tell<'_>) {
-        tell.record("user", None);
-        let at = self.lane(head.parent);
-        snapshot::release(&mut self.lanes[at], tell);
-        let [content] = json::inner(Some(message), &["content"]);
-        if content.is_none() {
-            let what = "A user record's message has no content";
-            tell.diagnostic(DiagnosticCode::BadRecord, what, message.get());
-        }
-        let blocks = content.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
-        if json::is_true(head.replay) {
-            return;
-        }
-        for block in blocks {
-            let [kind, call] = json::inner(Some(block), &["type", "tool_use_id"]);
-            let kind = json::string(kind).unwrap_or_default();
-            match (&*kind, json::word(call)) {
-                ("tool_result", Some(id)) => {
-                    if self.calls.awaits_start(&id) {
-                        for lane in &mut self.lanes {
-                            stream::result_came(lane, &mut self.calls, &id, tell);
-                        }
-                    }
-                    self.calls.result(&id, block, Side::User, tell);
-                }
-                ("tool_result", None) => tell.diagnostic(BAD_ID, NAMELESS_RESULT, block.get()),
-                ("text" | "image" | "document" | "search_result" | "tool_reference", _) => {}
-                (other, _) => tell.unknown(&format!("user/{other}"), None, block.get()),
-            }
-        }
-    }
-
-    fn result(&mut self, record: &str, tell: &mut Tell<'_>) {
-        let verdict = Verdict::read(record);
-        let main = &mut self.lanes[0];
-        if verdict.failed {
-            main.doubtful = None;
-        }
-        snapshot::release(main, tell);
-        stream::message_end(main, &mut self.calls, tell);
-        if let Some(usage) = verdict.usage {
-            tell.event(Event::Usage { usage, is_final: true });
-        }
-        self.ending.take(&verdict, &mut main.answer, self.calls.count());
-    }
-
-    fn finish(mut self, tell: &mut Tell<'_>) {
-        for (at, lane) in self.lanes.iter_mut().enumerate() {
-            if let (0, Some((_, text))) = (at, lane.doubtful.take()) {
-                self.ending.api_error = Some(text);
-            }
-            stream::message_end(lane, &mut self.calls, tell);
-        }
-        self.calls.finish(tell);
-        let outcome = self.ending.outcome(&self.lanes[0].answer, self.session.into_id());
-        tell.event(Event::Outcome(&outcome));
-    }
-
-    /// The lane of a record; a subagent's is made when it is first seen (T3).
-    fn lane(&mut self, parent: Field<'_>) -> usize {
-        let Some(parent) = json::word(parent) else { return 0 };
-        let known = self.lanes.iter().rposition(|lane| lane.parent.as_deref() == Some(&*parent));
-        known.unwrap_or_else(|| {
-            self.lanes.push(Lane::new(Some(parent.into_owned())));
-            self.lanes.len() - 1
-        })
     }
 }

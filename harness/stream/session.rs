@@ -45,9 +45,9 @@ impl Session {
             self.id = Some(id.into_owned());
         }
         tell.event(Event::Session {
-            session_id: self.id.as_deref().unwrap_or_default(),
-            model: self.model.as_deref(),
-            cli_version: self.version.as_deref(),
+            session_id: self.id.as_deref().unwrap_or_default().into(),
+            model: self.model.as_deref().map(Into::into),
+            cli_version: self.version.as_deref().map(Into::into),
         });
     }
 }

@@ -1,12 +1,11 @@
 //! `assistant` records: snapshots of one or more finished blocks of a message (T4, U1, R1).
 
-use serde_json::value::RawValue;
-
-use crate::block::{Given, Kind, tool_kind};
-use crate::calls::{Calls, Side};
+use crate::block::{Block, Given, Kind, tool_kind};
+use crate::calls::{Calls, From, Side};
 use crate::event::{DiagnosticCode, ToolKind};
-use crate::json::{self, Field};
+use crate::json::{self, Field, Raw};
 use crate::lane::Lane;
+use crate::said::By;
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
 use crate::tell::Tell;
 use crate::track::{Fit, Snapshot};
@@ -30,14 +29,14 @@ pub(crate) enum MadeUp {
 }
 
 /// The blocks of a message's `content`; `None` when it is no array.
-fn blocks(content: Field<'_>) -> Option<Vec<&RawValue>> {
+fn blocks(content: Field<'_>) -> Option<Vec<Raw<'_>>> {
     content.and_then(|raw| json::elements(raw.get()))
 }
 
 /// Whether a message was made up by the CLI, and why: it holds nothing but text and did not come
 /// as stream events. `marked` says that the record itself names an error (2.0.70 and later); older
 /// CLIs only name no model.
-pub(crate) fn made_up(lane: &Lane, message: &RawValue, marked: bool) -> Option<MadeUp> {
+pub(crate) fn made_up(lane: &Lane, message: Raw<'_>, marked: bool) -> Option<MadeUp> {
     let [id, model, content] = json::inner(Some(message), &["id", "model", "content"]);
     let nameless = json::string(model).is_some_and(|model| model == "<synthetic>");
     if !marked && !nameless || json::word(id).is_some_and(|id| lane.streams(&id)) {
@@ -55,27 +54,60 @@ pub(crate) fn made_up(lane: &Lane, message: &RawValue, marked: bool) -> Option<M
     }
 }
 
+/// What one record has shown: named by the record's uuid when it is taken back.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    /// Number of the message in its lane.
+    pub(crate) message: usize,
+    /// Its blocks.
+    pub(crate) blocks: std::ops::Range<u64>,
+    /// Ids of the calls among them.
+    pub(crate) calls: Vec<String>,
+}
+
 /// Reads the message of one record.
 pub(crate) fn assistant(
     lane: &mut Lane,
     calls: &mut Calls,
-    message: &RawValue,
+    message: Raw<'_>,
     tell: &mut Tell<'_>,
-) {
+) -> Option<Shown> {
     let [id, content] = json::inner(Some(message), &["id", "content"]);
     let Some(blocks) = blocks(content) else {
         let what = "An assistant record's message has no list of blocks";
-        return tell.diagnostic(DiagnosticCode::BadRecord, what, message.get());
+        tell.diagnostic(DiagnosticCode::BadRecord, what, message.get());
+        return None;
     };
     let at = match (json::word(id), lane.current) {
         (Some(id), _) => lane.find(&id),
         (None, Some(at)) => at,
         (None, None) => lane.find(""),
     };
-    let mut record = Record { at, alone: blocks.len() == 1, text: None, thinking: None };
+    let alone = blocks.len() == 1;
+    let mut record = Record { at, alone, text: None, thinking: None, calls: Vec::new() };
+    let first = lane.messages[at].shown;
     for block in blocks {
         record.block(lane, calls, block, tell);
     }
+    let blocks = first..lane.messages[at].shown;
+    Some(Shown { message: at, blocks, calls: record.calls })
+}
+
+/// Takes back what a record has shown: another record of the CLI names it. What comes of the same
+/// message later is told anew.
+pub(crate) fn take_back(
+    lane: &mut Lane,
+    calls: &mut Calls,
+    shown: &Shown,
+    tell: &mut Tell<'_>,
+) -> bool {
+    let was_any = lane.take_back(shown.message, |block| shown.blocks.contains(&block), tell);
+    let message = &mut lane.messages[shown.message];
+    (message.text, message.thinking, message.streamed) = Default::default();
+    for id in &shown.calls {
+        calls.give_up(id, tell);
+    }
+    was_any
 }
 
 /// The state of one record: where the block before ended, in text and reasoning.
@@ -84,10 +116,11 @@ struct Record {
     alone: bool,
     text: Option<usize>,
     thinking: Option<usize>,
+    calls: Vec<String>,
 }
 
 impl Record {
-    fn block(&mut self, lane: &mut Lane, calls: &mut Calls, block: &RawValue, tell: &mut Tell<'_>) {
+    fn block(&mut self, lane: &mut Lane, calls: &mut Calls, block: Raw<'_>, tell: &mut Tell<'_>) {
         let [kind, text, thinking, id, name, input, result_of] = json::inner(
             Some(block),
             &["type", "text", "thinking", "id", "name", "input", "tool_use_id"],
@@ -125,7 +158,7 @@ impl Record {
     }
 
     fn text(&mut self, lane: &mut Lane, index: u64, text: &str, tell: &mut Tell<'_>) {
-        let here = (self.at, index);
+        let here = By { message: self.at, block: index };
         each_flow(lane, self.at, &mut |lane, kind| {
             if let Kind::Text(flow) = kind {
                 lane.text(here, |out| flow.sow(out), tell);
@@ -155,7 +188,7 @@ impl Record {
     }
 
     fn thinking(&mut self, lane: &mut Lane, index: u64, text: &str, tell: &mut Tell<'_>) {
-        let here = (self.at, index);
+        let here = By { message: self.at, block: index };
         each_flow(lane, self.at, &mut |lane, kind| {
             if let Kind::Thinking(flow) = kind {
                 lane.think(here, |out| flow.sow(out), tell);
@@ -187,20 +220,28 @@ impl Record {
         if !lane.messages[self.at].streamed {
             lane.answer.split();
         }
-        let mut given = Given::read(input);
-        let streams =
-            lane.messages[self.at].blocks.iter_mut().find_map(|block| match &mut block.kind {
-                Kind::Tool(input) if input.id == id && input.has_deltas() => Some(input),
-                _ => None,
-            });
-        if let (true, Some(streams)) = (given.is_empty(), streams) {
-            if !streams.stopped {
+        self.calls.push(id.to_owned());
+        let given = Given::read(input);
+        let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id && input.has_deltas());
+        let streams = lane.messages[self.at].blocks.iter().position(open);
+        let streams = streams.map(|found| &mut lane.messages[self.at].blocks[found].kind);
+        match streams {
+            Some(Kind::Tool(streams)) if given.is_empty() && !streams.stopped => {
                 streams.hollow = true;
-                return;
             }
-            given = streams.streamed();
+            Some(Kind::Tool(streams)) if given.is_empty() => {
+                let streamed = streams.streamed().into_owned();
+                calls.start((id, name, kind), &streamed, From::Stream, lane.place(self.at), tell);
+            }
+            streams => {
+                if let Some(Kind::Tool(streams)) = streams
+                    && let Some((_, how)) = streams.streamed().difference(&given)
+                {
+                    tell.differs(name, &how);
+                }
+                calls.start((id, name, kind), &given, From::Snapshot, lane.place(self.at), tell);
+            }
         }
-        calls.start((id, name, kind), given.args(), lane.place(self.at), tell);
     }
 }
 
@@ -226,7 +267,8 @@ fn forget_halves(lane: &mut Lane, at: usize) {
 /// Tells the text that was held because it looks like an API error: the run went on.
 pub(crate) fn release(lane: &mut Lane, tell: &mut Tell<'_>) {
     if let Some((at, text)) = lane.doubtful.take() {
-        lane.text((at, 0), |out| out.push_str(&text), tell);
-        lane.text_ended((at, 0), tell);
+        let by = By { message: at, block: 0 };
+        lane.text(by, |out| out.push_str(&text), tell);
+        lane.text_ended(by, tell);
     }
 }

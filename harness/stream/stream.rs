@@ -1,12 +1,15 @@
 //! `stream_event` records: the API's own events of a message while it comes.
 
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use crate::block::{Block, Given, Input, Kind, tool_kind};
-use crate::calls::{Calls, Side};
-use crate::event::{DiagnosticCode, Usage};
+use crate::calls::{Calls, From, Side};
+use crate::event::{DiagnosticCode, Event};
+use crate::head::{Api, Delta};
 use crate::json::{self, Field};
 use crate::lane::Lane;
+use crate::outcome::Usage;
+use crate::said::By;
 use crate::tell::Tell;
 use crate::track::Flow;
 
@@ -15,34 +18,54 @@ use crate::track::Flow;
 pub(crate) enum Seen {
     /// A message begins.
     Start,
-    /// Token counts of a message.
-    Usage(Usage),
+    /// A message is about to end: why, and its token counts.
+    End(Stop, Option<Usage>),
     /// Anything else.
     Other,
 }
 
-/// Reads the event of one record.
+/// Why a message ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Stop {
+    /// The model had said what it wanted to say, or nothing is known.
+    #[default]
+    Done,
+    /// The limit of output tokens.
+    MaxTokens,
+    /// The model declined to go on.
+    Refusal,
+}
+
+impl Stop {
+    fn read(reason: Field<'_>) -> Self {
+        match json::string(reason).as_deref() {
+            Some("max_tokens") => Self::MaxTokens,
+            Some("refusal") => Self::Refusal,
+            _ => Self::Done,
+        }
+    }
+}
+
+/// Takes the event of one record.
 pub(crate) fn event(
     lane: &mut Lane,
     calls: &mut Calls,
-    event: &RawValue,
+    api: &Api<'_>,
     tell: &mut Tell<'_>,
 ) -> Seen {
-    let [kind, index, message, block, delta, usage] =
-        json::inner(Some(event), &["type", "index", "message", "content_block", "delta", "usage"]);
-    let kind = json::string(kind).unwrap_or_default();
+    let kind = json::string(api.kind).unwrap_or_default();
     tell.record("stream_event", Some(&kind));
-    let index = index.and_then(|raw| raw.get().parse::<u64>().ok());
+    let index = api.index.and_then(|raw| raw.get().parse::<u64>().ok());
     match (&*kind, index) {
-        ("content_block_delta", Some(index)) => block_delta(lane, index, delta, tell),
-        ("content_block_start", Some(index)) => block_start(lane, calls, (index, block), tell),
+        ("content_block_delta", Some(index)) => block_delta(lane, index, &api.delta, tell),
+        ("content_block_start", Some(index)) => block_start(lane, calls, (index, api.block), tell),
         ("content_block_stop", Some(index)) => block_stop(lane, calls, index, tell),
         ("content_block_delta" | "content_block_start" | "content_block_stop", None) => {
-            tell.diagnostic(BAD, "A stream event has no block index", event.get());
+            tell.diagnostic(BAD, "A stream event has no block index", api.raw.get());
         }
         ("message_start", _) => {
             message_end(lane, calls, tell);
-            let [id, counts] = json::inner(message, &["id", "usage"]);
+            let [id, counts] = json::inner(api.message, &["id", "usage"]);
             let at = lane.open(&json::word(id).unwrap_or_default());
             lane.messages[at].usage = counted(counts, Usage::default());
             return Seen::Start;
@@ -50,11 +73,12 @@ pub(crate) fn event(
         ("message_delta", _) => {
             let at = lane.streaming();
             let base = lane.messages[at].usage;
-            return usage.map_or(Seen::Other, |counts| Seen::Usage(counted(Some(counts), base)));
+            let counts = api.usage.map(|counts| counted(Some(counts), base));
+            return Seen::End(Stop::read(api.delta.stop_reason), counts);
         }
         ("message_stop", _) => message_end(lane, calls, tell),
         ("ping", _) => {}
-        _ => tell.unknown(&format!("stream_event/{kind}"), None, event.get()),
+        _ => tell.unknown(&format!("stream_event/{kind}"), None, api.raw.get()),
     }
     Seen::Other
 }
@@ -120,7 +144,7 @@ fn block_start(
         (_, Some(tool)) => {
             lane.answer.split();
             match (json::word(id), json::word(name)) {
-                (Some(id), Some(name)) => Kind::Tool(Input::new(&id, &name, tool, input)),
+                (Some(id), Some(name)) => Kind::Tool(Box::new(Input::new(&id, &name, tool, input))),
                 _ => {
                     tell.diagnostic(BAD_ID, NAMELESS_CALL, raw.get());
                     Kind::Quiet
@@ -146,29 +170,26 @@ pub(crate) const BAD_ID: DiagnosticCode = DiagnosticCode::BadToolId;
 pub(crate) const NAMELESS_CALL: &str = "A tool call without an id or a name is left out";
 pub(crate) const NAMELESS_RESULT: &str = "A tool result without the id of its call is left out";
 
-fn block_delta(lane: &mut Lane, index: u64, delta: Field<'_>, tell: &mut Tell<'_>) {
+fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'_>) {
     let at = lane.streaming();
-    let [kind, text, thinking, json] =
-        json::inner(delta, &["type", "text", "thinking", "partial_json"]);
-    let kind = json::string(kind).unwrap_or_default();
+    let kind = json::string(delta.kind).unwrap_or_default();
     let piece = match &*kind {
-        "text_delta" => text,
-        "thinking_delta" => thinking,
-        "input_json_delta" => json,
+        "text_delta" => delta.text,
+        "thinking_delta" => delta.thinking,
+        "input_json_delta" => delta.json,
         "signature_delta" | "citations_delta" => return,
         other => {
-            let raw = delta.map_or("", RawValue::get);
-            return tell.unknown(&format!("content_block_delta/{other}"), None, raw);
+            return tell.unknown(&format!("content_block_delta/{other}"), None, delta.text());
         }
     };
     let Some(piece) = json::escaped(piece) else {
-        return tell.diagnostic(BAD, "A delta carries no string", delta.map_or("", RawValue::get));
+        return tell.diagnostic(BAD, "A delta carries no string", delta.text());
     };
     let open = match (open_block(lane, at, index), &*kind) {
         (Some(open), _) => open,
         (None, "input_json_delta") => {
-            let raw = delta.map_or("", RawValue::get);
-            return tell.diagnostic(BAD, "Input comes for a block that is not open", raw);
+            let what = "Input comes for a block that is not open";
+            return tell.diagnostic(BAD, what, delta.text());
         }
         (None, other) => {
             let flow = Flow::default();
@@ -177,18 +198,26 @@ fn block_delta(lane: &mut Lane, index: u64, delta: Field<'_>, tell: &mut Tell<'_
             lane.messages[at].blocks.len() - 1
         }
     };
-    let here = (at, index);
+    let by = By { message: at, block: index };
     let mut block = std::mem::replace(&mut lane.messages[at].blocks[open].kind, Kind::Quiet);
     match (&*kind, &mut block) {
-        ("text_delta", Kind::Text(flow)) => lane.text(here, |out| flow.append(piece, out), tell),
+        ("text_delta", Kind::Text(flow)) => lane.text(by, |out| flow.append(piece, out), tell),
         ("thinking_delta", Kind::Thinking(flow)) => {
-            lane.think(here, |out| flow.append(piece, out), tell);
+            lane.think(by, |out| flow.append(piece, out), tell);
         }
-        ("input_json_delta", Kind::Tool(input)) => input.append(piece),
+        ("input_json_delta", Kind::Tool(input)) => {
+            if let Some(new) = input.append(piece) {
+                tell.event(Event::ToolInput {
+                    id: input.id.as_str().into(),
+                    name: input.name.as_str().into(),
+                    args: Cow::Owned(new),
+                    parent: lane.parent.as_deref().map(Into::into),
+                });
+            }
+        }
         (_, Kind::Quiet) => {}
         (other, _) => {
-            let raw = delta.map_or("", RawValue::get);
-            tell.unknown(&format!("content_block_delta/{other}"), None, raw);
+            tell.unknown(&format!("content_block_delta/{other}"), None, delta.text());
         }
     }
     lane.messages[at].blocks[open].kind = block;
@@ -197,32 +226,32 @@ fn block_delta(lane: &mut Lane, index: u64, delta: Field<'_>, tell: &mut Tell<'_
 fn block_stop(lane: &mut Lane, calls: &mut Calls, index: u64, tell: &mut Tell<'_>) {
     let at = lane.streaming();
     let Some(open) = open_block(lane, at, index) else { return };
-    if let Kind::Tool(input) = &mut lane.messages[at].blocks[open].kind {
-        input.stopped = true;
-        let cut = !input.hollow && matches!(input.streamed(), Given::Cut(_));
-        let id = input.id.clone();
-        if cut && !calls.knows(&id, lane.place(at)) {
-            return;
+    let mut block = lane.messages[at].blocks.remove(open);
+    if let Kind::Tool(input) = &mut block.kind {
+        input.stop();
+        let waits = !input.hollow && !calls.knows(&input.id, lane.place(at));
+        if waits && matches!(input.streamed(), Given::Cut(_)) {
+            return lane.messages[at].blocks.insert(open, block);
         }
     }
-    let block = lane.messages[at].blocks.remove(open);
     settle(lane, calls, (at, block), tell);
 }
 
 /// Ends a block for good.
 fn settle(lane: &mut Lane, calls: &mut Calls, (at, block): (usize, Block), tell: &mut Tell<'_>) {
-    let here = (at, block.index);
+    let by = By { message: at, block: block.index };
     match block.kind {
         Kind::Text(mut flow) => {
-            lane.text(here, |out| flow.close(out), tell);
-            lane.text_ended(here, tell);
+            lane.text(by, |out| flow.close(out), tell);
+            lane.text_ended(by, tell);
         }
-        Kind::Thinking(mut flow) => lane.think(here, |out| flow.close(out), tell),
+        Kind::Thinking(mut flow) => lane.think(by, |out| flow.close(out), tell),
         Kind::Tool(mut input) => {
             let place = lane.place(at);
             if !calls.knows(&input.id, place) {
-                let given = input.streamed();
-                calls.start((&input.id, &input.name, input.kind), given.args(), place, tell);
+                input.close();
+                let call = (input.id.as_str(), input.name.as_str(), input.kind);
+                calls.start(call, &input.streamed(), From::Stream, place, tell);
             }
         }
         Kind::Quiet | Kind::Unknown => {}

@@ -10,6 +10,8 @@ use crate::event::{DiagnosticCode, Event};
 pub struct Stats {
     /// Bytes fed.
     pub bytes: u64,
+    /// Bytes that were not read because of a limit ([`Limits`](crate::Limits)).
+    pub unread: u64,
     /// Lines, an unterminated last one included.
     pub lines: u64,
     /// Lines of white space.
@@ -22,9 +24,13 @@ pub struct Stats {
     pub unusable: u64,
     /// Diagnostics told, also of lines that could be used in part.
     pub diagnostics: u64,
+    /// Sequences of bytes that are not UTF-8, each shown as one U+FFFD.
+    pub replaced: u64,
     /// Records by kind: `type`, or `type/subtype`, or `stream_event/` and the event's type. A
     /// line that is an array counts once for each of its records.
     pub by_kind: BTreeMap<String, u64>,
+    /// What was told as [`Event::Unknown`], by kind: `type`, or `type/subtype`.
+    pub unknown_kinds: BTreeMap<String, u64>,
 }
 
 /// What became of a line; of several the last in this order counts.
@@ -36,33 +42,79 @@ enum Fate {
     Unusable,
 }
 
-/// Counts kinds without a new key each time.
+/// All that is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    pub(crate) stats: Stats,
-    key: String,
+    /// Without the kinds of records, which are in `kinds` until they are asked for.
+    stats: Stats,
+    kinds: Vec<Kind>,
+    /// The kind that was counted last: most records are of the same kind as the one before.
+    last: usize,
+}
+
+#[derive(Debug)]
+struct Kind {
+    kind: String,
+    part: Option<String>,
+    count: u64,
+}
+
+impl Kind {
+    fn is(&self, kind: &str, part: Option<&str>) -> bool {
+        self.kind == kind && self.part.as_deref() == part
+    }
 }
 
 impl Ledger {
-    fn count(&mut self, kind: &str, part: Option<&str>) {
-        self.key.clear();
-        self.key.push_str(kind);
-        if let Some(part) = part {
-            self.key.push('/');
-            self.key.push_str(part);
-        }
-        match self.stats.by_kind.get_mut(&self.key) {
-            Some(count) => *count += 1,
-            None => drop(self.stats.by_kind.insert(self.key.clone(), 1)),
-        }
+    /// All counts.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        let named = |k: &Kind| (name(&k.kind, k.part.as_deref()), k.count);
+        stats.by_kind.extend(self.kinds.iter().map(named));
+        stats
     }
+
+    /// Counts bytes that were fed.
+    pub(crate) fn bytes(&mut self, count: usize) {
+        self.stats.bytes += count as u64;
+    }
+
+    /// Counts bytes that will not be read.
+    pub(crate) fn unread(&mut self, count: u64) {
+        self.stats.unread += count;
+    }
+
+    /// Bytes fed so far.
+    pub(crate) fn fed(&self) -> u64 {
+        self.stats.bytes
+    }
+
+    /// Lines that held anything so far.
+    pub(crate) fn records(&self) -> u64 {
+        self.stats.lines - self.stats.blank
+    }
+
+    fn count(&mut self, kind: &str, part: Option<&str>) {
+        if self.kinds.get(self.last).is_none_or(|last| !last.is(kind, part)) {
+            let known = self.kinds.iter().position(|known| known.is(kind, part));
+            self.last = known.unwrap_or_else(|| {
+                let part = part.map(str::to_owned);
+                self.kinds.push(Kind { kind: kind.to_owned(), part, count: 0 });
+                self.kinds.len() - 1
+            });
+        }
+        self.kinds[self.last].count += 1;
+    }
+}
+
+fn name(kind: &str, part: Option<&str>) -> String {
+    part.map_or_else(|| kind.to_owned(), |part| format!("{kind}/{part}"))
 }
 
 /// The way out, for the time of one line.
 pub(crate) struct Tell<'s> {
     sink: &'s mut dyn FnMut(Event<'_>),
     ledger: &'s mut Ledger,
-    line: u64,
     fate: Fate,
 }
 
@@ -70,12 +122,12 @@ impl<'s> Tell<'s> {
     /// Opens the next line.
     pub(crate) fn line(ledger: &'s mut Ledger, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
         ledger.stats.lines += 1;
-        Self { line: ledger.stats.lines, sink, ledger, fate: Fate::Blank }
+        Self { sink, ledger, fate: Fate::Blank }
     }
 
     /// Opens what comes after the last line.
     pub(crate) fn end(ledger: &'s mut Ledger, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
-        Self { line: ledger.stats.lines, sink, ledger, fate: Fate::Blank }
+        Self { sink, ledger, fate: Fate::Blank }
     }
 
     /// Closes the line: it is counted.
@@ -101,21 +153,40 @@ impl<'s> Tell<'s> {
 
     pub(crate) fn unknown(&mut self, kind: &str, subtype: Option<&str>, raw: &str) {
         self.fate = self.fate.max(Fate::Unknown);
-        self.event(Event::Unknown { kind, subtype, raw });
+        *self.ledger.stats.unknown_kinds.entry(name(kind, subtype)).or_default() += 1;
+        self.event(Event::Unknown {
+            kind: kind.into(),
+            subtype: subtype.map(Into::into),
+            raw: raw.into(),
+        });
+    }
+
+    /// Counts and tells that bytes of the line were replaced.
+    pub(crate) fn replaced(&mut self, count: u64, line: &str) {
+        self.ledger.stats.replaced += count;
+        let what = "The line has bytes that are not UTF-8, shown as U+FFFD";
+        self.diagnostic(DiagnosticCode::InvalidUtf8, what, line);
+    }
+
+    /// Tells how the arguments that count differ from those that streamed.
+    pub(crate) fn differs(&mut self, name: &str, how: &str) {
+        let what = "A snapshot's input is not what was streamed, and counts";
+        self.diagnostic(DiagnosticCode::InputDiffers, what, &format!("{name}: {how}"));
     }
 
     /// Tells what is wrong and, clipped, with what.
     pub(crate) fn diagnostic(&mut self, code: DiagnosticCode, what: &str, with: &str) {
-        if matches!(
-            code,
-            DiagnosticCode::NotJson | DiagnosticCode::CutLine | DiagnosticCode::BadRecord
-        ) {
+        use DiagnosticCode as Code;
+        if matches!(code, Code::NotJson | Code::CutLine | Code::BadRecord | Code::LineTooLong) {
             self.fate = Fate::Unusable;
         }
         self.ledger.stats.diagnostics += 1;
-        let message = format!("{what}: {}", clip(with));
-        let line = self.line;
-        self.event(Event::Diagnostic { code, message: &message, line });
+        let message = match with {
+            "" => format!("{what}."),
+            with => format!("{what}: {}", clip(with)),
+        };
+        let line = self.ledger.stats.lines;
+        self.event(Event::Diagnostic { code, message: message.into(), line });
     }
 }
 

@@ -5,35 +5,70 @@ mod text;
 mod thinking;
 mod tools;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
+
+use serde_json::Value;
 
 use crate::{Args, Event, Parser, Stats, ToolKind};
 
 /// Feeds `bytes` in the pieces that `cut` asks for and prints the events.
 fn run(bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     let mut seen = Vec::new();
-    let mut so_far = HashMap::new();
+    let mut so_far = SoFar::default();
     let mut sink = |event: Event<'_>| {
-        if let Event::Text { delta, text, parent, .. }
-        | Event::Thinking { delta, text, parent, .. } = event
-        {
-            let lane = (matches!(event, Event::Text { .. }), parent.map(str::to_owned));
-            let whole: &mut String = so_far.entry(lane).or_default();
-            whole.push_str(delta);
-            assert_eq!(whole, text, "the deltas of a lane make up its text");
-        }
+        so_far.check(&event);
         seen.push(show(event));
     };
     let mut parser = Parser::new();
     let mut rest = bytes;
     while !rest.is_empty() {
         let (piece, tail) = rest.split_at(cut().clamp(1, rest.len()));
-        parser.feed(piece, &mut sink);
+        parser.feed_with(piece, &mut sink);
         rest = tail;
     }
-    let stats = parser.finish(&mut sink);
+    let stats = parser.finish_with(&mut sink);
     (seen, stats)
+}
+
+/// The texts of each lane, as the deltas make them up: answer and reasoning.
+#[derive(Default)]
+struct SoFar(HashMap<Option<String>, [String; 2]>);
+
+impl SoFar {
+    fn check(&mut self, event: &Event<'_>) {
+        let (parent, at, delta, text, length) = match event {
+            Event::Text { delta, text, message_text, length, parent, .. } => {
+                assert!(
+                    text.ends_with(message_text)
+                        && message_text.ends_with(delta.trim_start_matches('\n'))
+                );
+                (parent, 0, delta, text, length)
+            }
+            Event::Thinking { delta, text, block_text, length, parent, .. } => {
+                assert!(
+                    text.ends_with(block_text)
+                        && block_text.ends_with(delta.trim_start_matches('\n'))
+                );
+                (parent, 1, delta, text, length)
+            }
+            Event::Retract { text, thinking, length, thinking_length, parent, .. } => {
+                let left = [(*text).to_owned(), (*thinking).to_owned()];
+                assert_eq!(
+                    [*length, *thinking_length],
+                    left.each_ref().map(|t| t.chars().count() as u64)
+                );
+                self.0.insert(parent.as_deref().map(str::to_owned), left);
+                return;
+            }
+            _ => return,
+        };
+        let whole = &mut self.0.entry(parent.as_deref().map(str::to_owned)).or_default()[at];
+        whole.push_str(delta);
+        assert_eq!(whole, text, "the deltas of a lane make up its text");
+        assert_eq!(*length, text.chars().count() as u64);
+    }
 }
 
 /// Runs `bytes` whole, cut at every byte, and in random pieces; all must give the same.
@@ -68,35 +103,45 @@ fn check(records: &[String], expect: &[&str]) {
 }
 
 fn show(event: Event<'_>) -> String {
-    let mut line = match event {
-        Event::Session { session_id, model, cli_version } => [Some(session_id), model, cli_version]
-            .into_iter()
-            .flatten()
-            .fold("session".to_owned(), |line, part| line + " " + part),
+    let or_dash = |word: &Option<Cow<'_, str>>| word.as_deref().unwrap_or("-").to_owned();
+    let mut line = match &event {
+        Event::Session { session_id, model, cli_version } => {
+            [Some(session_id), model.as_ref(), cli_version.as_ref()]
+                .into_iter()
+                .flatten()
+                .fold("session".to_owned(), |line, part| line + " " + part)
+        }
         Event::Text { message_id, delta, .. } => format!("text {message_id} {delta:?}"),
         Event::Thinking { message_id, block, delta, .. } => {
             format!("think {message_id}#{block} {delta:?}")
         }
+        Event::Retract { message_id, text, thinking, calls, .. } => {
+            format!("retract {message_id} leaves {text:?} {thinking:?} without {calls:?}")
+        }
+        Event::ToolInput { id, name, args, .. } => {
+            format!("input {id} {name} {}", Value::Object(args.clone().into_owned()))
+        }
         Event::ToolStart { id, name, kind, args, .. } => {
-            let kind = if kind == ToolKind::ToolUse { "" } else { kind.as_str() };
+            let kind = if *kind == ToolKind::ToolUse { "" } else { kind.as_str() };
             let args = match args {
-                Args::Complete(value) => value.to_string(),
+                Args::Complete(json) => json.value().to_string(),
                 Args::Truncated(raw) => format!("cut {raw:?}"),
             };
             format!("start {id} {name} {kind}{args}")
         }
         Event::ToolResult { id, name, is_error, result, incomplete, .. } => {
-            let how = incomplete.map_or(if is_error { "error " } else { "" }, |how| how.as_str());
-            format!("result {id} {name} {how}{result}")
+            let how = incomplete.map_or(if *is_error { "error " } else { "" }, |how| how.as_str());
+            format!("result {id} {name} {how}{}", result.value())
         }
         Event::Usage { usage: u, is_final } => {
-            let end = if is_final { " final" } else { "" };
+            let end = if *is_final { " final" } else { "" };
             format!("usage {} {} {} {}{end}", u.input, u.output, u.cache_read, u.cache_write)
         }
         Event::Notice { kind, subtype, detail } => {
             let detail = serde_json::to_string(detail).unwrap();
-            format!("notice {kind}/{} {detail}", subtype.unwrap_or("-"))
+            format!("notice {kind}/{} {detail}", or_dash(subtype))
         }
+        Event::Record { kind, subtype, .. } => format!("record {kind}/{}", or_dash(subtype)),
         Event::Unknown { kind, raw, .. } => format!("unknown {kind} {raw}"),
         Event::Diagnostic { code, line, .. } => format!("diagnostic {} {line}", code.as_str()),
         Event::Outcome(outcome) => {
@@ -110,14 +155,8 @@ fn show(event: Event<'_>) -> String {
             line
         }
     };
-    let parent = match event {
-        Event::Text { parent, .. }
-        | Event::Thinking { parent, .. }
-        | Event::ToolStart { parent, .. }
-        | Event::ToolResult { parent, .. } => parent,
-        _ => None,
-    };
-    if let Some(parent) = parent {
+    let data = &serde_json::to_value(&event).unwrap()["data"];
+    if let Some(parent) = data["parent"].as_str() {
         write!(line, " @{parent}").unwrap();
     }
     line

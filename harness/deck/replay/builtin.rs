@@ -4,6 +4,7 @@
 //! is due in the channel happens before the bytes that arrive, so that the trace does not hang on
 //! which timer was set first.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,10 +16,9 @@ use clitape_stream::{Event, Parser, Stats};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::bus;
-use super::lifecycle::{Writer, object};
 use super::plan::Plan;
-use super::trace::{Entry, Lane};
+use super::trace::{Entry, Lane, object};
+use super::{bus, lifecycle};
 use crate::scenario::Mode;
 
 /// How long a call of the Bot API takes, in virtual time.
@@ -76,11 +76,11 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
         Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
     });
     let mut run = Run::start(bus, RunSettings { silent: setup.silent }, channel);
-    let mut writer = Writer::default();
     let mut parser = Parser::new();
     let mut sink = |event: Event<'_>| {
-        let (kind, data) = writer.write(&event);
-        log.add(Lane::Lifecycle, kind, data);
+        if let Some((kind, data)) = lifecycle::entry(&event) {
+            log.add(Lane::Lifecycle, kind, data);
+        }
         run.on_event(&event);
     };
 
@@ -94,9 +94,9 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
         let (piece, more) = rest.split_at(size);
         rest = more;
         log.add(Lane::Read, "chunk", object(json!({ "bytes": size })));
-        parser.feed(piece, &mut sink);
+        parser.feed_with(piece, &mut sink);
     }
-    let stats = parser.finish(&mut sink);
+    let stats = parser.finish_with(&mut sink);
     let report = run.finish().await;
     log.final_word(&report);
     // A call that comes late would come now.
@@ -130,7 +130,7 @@ impl Log {
         Self { began: Instant::now(), entries: Arc::default() }
     }
 
-    fn add(&self, lane: Lane, kind: &'static str, data: Map<String, Value>) {
+    fn add(&self, lane: Lane, kind: impl Into<Cow<'static, str>>, data: Map<String, Value>) {
         let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.entries().push(Entry { at, lane, kind: kind.into(), data });
     }

@@ -4,7 +4,7 @@
 use clitape_gateway::{BusEvent, Data, Phase, Tool};
 use serde_json::{Map, Value, json};
 
-use super::lifecycle::object;
+use super::trace::object;
 
 /// Data of the entry for `event`.
 pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
@@ -14,6 +14,9 @@ pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
     let own = match &event.data {
         Data::Assistant { delta, length } | Data::Thinking { delta, length } => {
             json!({ "delta": delta, "length": length })
+        }
+        Data::Retract { length, thinking_length, .. } => {
+            json!({ "retract": true, "length": length, "thinking_length": thinking_length })
         }
         Data::Tool(tool) => tool_fields(tool),
         Data::Lifecycle(Phase::Start) => json!({ "phase": "start" }),

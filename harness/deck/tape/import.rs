@@ -32,11 +32,11 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
     let mut parser = Parser::new();
     let mut sink = |event: Event<'_>| {
         if let Event::Session { cli_version: Some(version), .. } = event {
-            told.get_or_insert_with(|| version.to_owned());
+            told.get_or_insert_with(|| version.into_owned());
         }
     };
-    parser.feed(stdout, &mut sink);
-    let stats = parser.finish(&mut sink);
+    parser.feed_with(stdout, &mut sink);
+    let stats = parser.finish_with(&mut sink);
     if stats.records == 0 {
         return Err(ImportError::NoRecord);
     }

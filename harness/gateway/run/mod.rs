@@ -63,10 +63,14 @@ impl Run {
     pub fn on_event(&mut self, event: &Event<'_>) {
         match event {
             _ if self.outcome.is_some() => {}
-            Event::Outcome(outcome) => self.outcome = Some((*outcome).clone()),
+            Event::Outcome(outcome) => self.outcome = Some(outcome.clone().into_owned()),
             _ => {
-                if let Event::Text { delta, parent: None, .. } = event {
-                    self.streamed.push_str(delta);
+                match event {
+                    Event::Text { delta, parent: None, .. } => self.streamed.push_str(delta),
+                    Event::Retract { text, parent: None, .. } => {
+                        (*text).clone_into(&mut self.streamed);
+                    }
+                    _ => {}
                 }
                 self.publisher.publish(event);
             }

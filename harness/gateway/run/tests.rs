@@ -1,10 +1,11 @@
 //! Whole runs: channels that are slow, fail, panic or never settle, and what the bus tells.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clitape_stream::{Args, Failure, FailureKind, Status, ToolKind};
-use serde_json::{Value, json};
+use clitape_stream::{Args, Failure, FailureKind, Json, Status, ToolKind};
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::*;
@@ -84,7 +85,14 @@ impl Channel for Recorder {
 }
 
 fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
-    Event::Text { message_id: "m", delta, text: delta, parent }
+    Event::Text {
+        message_id: "m".into(),
+        delta: delta.into(),
+        length: delta.chars().count() as u64,
+        text: delta,
+        message_text: delta,
+        parent: parent.map(Into::into),
+    }
 }
 
 fn outcome(status: Status, text: &str) -> Outcome {
@@ -104,24 +112,26 @@ fn play(run: &mut Run) {
     run.on_event(&text("a", None));
     run.on_event(&text("child", Some("t0")));
     run.on_event(&Event::ToolStart {
-        id: "t1",
-        name: "Read",
+        id: "t1".into(),
+        name: "Read".into(),
         kind: ToolKind::ToolUse,
-        args: Args::Complete(&args),
+        args: Args::Complete((&args).into()),
         parent: None,
     });
     run.on_event(&Event::Thinking {
-        message_id: "m",
+        message_id: "m".into(),
         block: 0,
-        delta: "hm",
+        delta: "hm".into(),
+        length: 2,
         text: "hm",
+        block_text: "hm",
         parent: None,
     });
     run.on_event(&Event::ToolResult {
-        id: "t1",
-        name: "Read",
+        id: "t1".into(),
+        name: "Read".into(),
         is_error: false,
-        result: &Value::Null,
+        result: Json::NULL,
         incomplete: None,
         parent: None,
     });
@@ -145,7 +155,7 @@ async fn check(how: fn(usize) -> How, silent: bool, expect: &[&str]) -> RunRepor
     let channel = Recorder::channel(&log, how);
     let mut run = Run::start(bus.clone(), RunSettings { silent }, Some(channel));
     play(&mut run);
-    run.on_event(&Event::Outcome(&outcome(Status::Ok, "ab")));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "ab"))));
     run.on_event(&text("late", None));
     let report = run.finish().await;
     assert_eq!(*lock(&log), expect);
@@ -267,7 +277,7 @@ async fn b3_one_start_and_one_end_whatever_happens() {
         let mut run = Run::start(bus.clone(), RunSettings::default(), None);
         play(&mut run);
         if let Some(status) = status {
-            run.on_event(&Event::Outcome(&outcome(status, "ab")));
+            run.on_event(&Event::Outcome(Cow::Owned(outcome(status, "ab"))));
         }
         run.finish().await;
         let stream = ["2 assistant", "3 tool", "4 thinking", "5 tool", "6 assistant"];
@@ -290,7 +300,7 @@ async fn g7_the_end_is_told_after_the_last_word() {
     let channel = Recorder::channel(&log, |_| How::Takes(100));
     let mut run = Run::start(bus.clone(), RunSettings::default(), Some(channel));
     run.on_event(&text("a", None));
-    run.on_event(&Event::Outcome(&outcome(Status::Ok, "a")));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "a"))));
     run.finish().await;
     assert_eq!(*lock(&log), ["0 text a", "100 text a.", "100 finish a", "end"]);
     assert_eq!(bus.listeners(), 1);
@@ -326,7 +336,7 @@ async fn v3_a_whole_run_is_one_message() {
     sleep(Duration::from_millis(100)).await;
     run.on_event(&text(" & c", None));
     sleep(Duration::from_secs(2)).await;
-    run.on_event(&Event::Outcome(&outcome(Status::Incomplete, "ab & c")));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Incomplete, "ab & c"))));
     let report = run.finish().await;
     let notice = "⚠️ The answer is incomplete: It broke. See the agent's log for details, then \
                   send the message again.";

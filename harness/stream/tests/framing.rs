@@ -44,6 +44,7 @@ fn every_line_is_accounted_for() {
             "diagnostic bad-record 7",
             r#"unknown holo {"type":"holo","x":1}"#,
             r#"unknown  {"no":"type"}"#,
+            "record keep_alive/-",
             r#"unknown assistant/holo {"type":"holo"}"#,
             r#"unknown stream_event/holo {"type":"holo"}"#,
             r#"unknown content_block_start/holo {"type":"holo"}"#,
@@ -53,6 +54,7 @@ fn every_line_is_accounted_for() {
             "diagnostic bad-record 18",
             r#"unknown user/holo {"type":"holo"}"#,
             "diagnostic bad-record 20",
+            "record user/-",
             r#"unknown system {"type":"system","subtype":"holo"}"#,
             "diagnostic cut-line 23",
             r#"incomplete "x\ny" no_result"#,
@@ -143,10 +145,10 @@ fn long_lines_and_many_deltas() {
     let (mut deltas, mut whole, mut content) = (0, 0, 0);
     let mut sink = |event: Event<'_>| match event {
         Event::Text { text, .. } => (deltas, whole) = (deltas + 1, text.len()),
-        Event::ToolResult { result, .. } => content = result.as_str().map_or(0, str::len),
+        Event::ToolResult { result, .. } => content = result.value().as_str().map_or(0, str::len),
         _ => {}
     };
-    bytes.as_bytes().chunks(7).for_each(|piece| parser.feed(piece, &mut sink));
-    parser.finish(&mut sink);
+    bytes.as_bytes().chunks(7).for_each(|piece| parser.feed_with(piece, &mut sink));
+    parser.finish_with(&mut sink);
     assert_eq!((deltas, whole, content), (20_000, 100_000, 300_000));
 }

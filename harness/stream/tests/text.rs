@@ -238,8 +238,9 @@ fn t6_an_error_record_makes_a_failure_without_words_the_api_s() {
     let failed =
         r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#.to_owned();
     let notice = r#"notice error/- {"message":"Overloaded"}"#;
-    check(&[error, status.clone(), failed.clone()], &[notice, r#"error "" api"#]);
-    check(&[status, failed], &[r#"error "" execution"#]);
+    let passed = "record system/status";
+    check(&[error, status.clone(), failed.clone()], &[notice, passed, r#"error "" api"#]);
+    check(&[status, failed], &[passed, r#"error "" execution"#]);
 }
 
 #[test]
@@ -252,7 +253,8 @@ fn t5_a_run_without_a_result_yields_what_was_streamed() {
         &records![spoken("a", "one"), one(result("one")), [message("b"), text(0, "tw")]],
         &[r#"text a "one""#, r#"text b "\n\ntw""#, r#"incomplete "one\ntw" no_result"#],
     );
-    check(&[], &[r#"incomplete "" no_result"#]);
+    check(&[], &[r#"incomplete "" no_output"#]);
+    check(&["".into(), " ".into()], &[r#"incomplete "" no_output"#]);
 }
 
 #[test]

@@ -68,7 +68,17 @@ fn session_is_told_at_first_sight_and_on_change() {
             r#"{"type":"keep_alive","session_id":"","conversationId":"s2"}"#.into(),
             result("x"),
         ],
-        &["session s", "session s m 2", "session s2", r#"ok "x""#],
+        &[
+            "session s",
+            "record system/hook_started",
+            "session s m 2",
+            "record system/init",
+            "record keep_alive/-",
+            "record system/init",
+            "session s2",
+            "record keep_alive/-",
+            r#"ok "x""#,
+        ],
     );
 }
 

@@ -12,14 +12,14 @@ fn u1_snapshot_before_stop() {
             tool(0, "t", "{}"),
             json(0, ""),
             json(0, r#"{"a":"#),
-            json(0, "1}"),
-            snapshot("a", &call("t", r#"{"a":1,"more":false}"#)),
+            json(0, " 1}"),
+            snapshot("a", &call("t", r#"{"a":1}"#)),
             stop(0),
             over(),
             tool_result("t", "ok"),
             result("x"),
         ],
-        &[r#"start t Bash {"a":1,"more":false}"#, r#"result t Bash "ok""#, END],
+        &[r#"start t Bash {"a":1}"#, r#"result t Bash "ok""#, END],
     );
 }
 

@@ -60,11 +60,15 @@ impl Compositor {
         Self { mode, parts: Vec::new(), seen: 0, is_full: false }
     }
 
-    /// Takes the answer so far; what is new of it goes after what is there. Says whether the draft
-    /// may look different now.
+    /// Takes the answer so far; what is new of it goes after what is there, and what was taken back
+    /// of it goes. Says whether the draft may look different now.
     pub(super) fn text(&mut self, text: &str) -> bool {
-        let Some(new) = text.get(self.seen..) else {
-            return false;
+        let shorter = text.len() < self.seen;
+        if shorter {
+            self.take_back(text);
+        }
+        let Some(new) = text.get(self.seen..).filter(|new| !new.is_empty()) else {
+            return shorter;
         };
         self.seen = text.len();
         if self.mode != Mode::Partial {
@@ -76,6 +80,24 @@ impl Compositor {
         }
         self.parts.push(Part::Text(new.to_owned()));
         true
+    }
+
+    /// Keeps of the text what still is the beginning of the answer.
+    fn take_back(&mut self, left: &str) {
+        let mut rest = left;
+        self.parts.retain_mut(|part| {
+            let Part::Text(text) = part else { return true };
+            let same = text.chars().zip(rest.chars()).take_while(|(a, b)| a == b);
+            let same = same.map(|(c, _)| c.len_utf8()).sum();
+            rest = if same == text.len() { &rest[same..] } else { "" };
+            text.truncate(same);
+            !text.is_empty()
+        });
+        let kept = |part: &Part| if let Part::Text(text) = part { text.len() } else { 0 };
+        self.seen = match self.mode {
+            Mode::Partial => self.parts.iter().map(kept).sum(),
+            Mode::Off | Mode::Progress => left.len(),
+        };
     }
 
     /// Takes the start or the result of a call. A line belongs to a call: the result changes the

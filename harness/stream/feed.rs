@@ -1,0 +1,97 @@
+//! The events as an iterator, for callers that would rather loop than be called back.
+
+use std::collections::VecDeque;
+
+use crate::event::Event;
+use crate::parser::Parser;
+use crate::tell::Stats;
+
+/// The events that some bytes complete. The bytes are read line by line, as the events are asked
+/// for; dropping the iterator reads the rest of them.
+#[derive(Debug)]
+pub struct Feed<'p, 'b> {
+    parser: &'p mut Parser,
+    rest: &'b [u8],
+    ready: VecDeque<Event<'static>>,
+}
+
+impl<'p, 'b> Feed<'p, 'b> {
+    pub(crate) fn new(parser: &'p mut Parser, bytes: &'b [u8]) -> Self {
+        Self { parser, rest: bytes, ready: VecDeque::new() }
+    }
+}
+
+impl Iterator for Feed<'_, '_> {
+    type Item = Event<'static>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() && !self.rest.is_empty() {
+            let end = memchr::memchr(b'\n', self.rest).map_or(self.rest.len(), |at| at + 1);
+            let (line, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            let Self { parser, ready, .. } = self;
+            parser.feed_with(line, &mut |event| ready.push_back(event.into_owned()));
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl Drop for Feed<'_, '_> {
+    fn drop(&mut self) {
+        self.parser.feed_with(self.rest, &mut |_| {});
+    }
+}
+
+/// The last events of a run, and what was read of it.
+#[derive(Debug)]
+pub struct Finish {
+    events: std::vec::IntoIter<Event<'static>>,
+    /// What was read.
+    pub stats: Stats,
+}
+
+impl Finish {
+    pub(crate) fn new(parser: Parser) -> Self {
+        let mut events = Vec::new();
+        let stats = parser.finish_with(&mut |event| events.push(event.into_owned()));
+        Self { events: events.into_iter(), stats }
+    }
+}
+
+impl Iterator for Finish {
+    type Item = Event<'static>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.events.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUN: &[u8] = b"{\"type\":\"holo\"}\n{\"type\":\"keep_alive\"}\n{\"type\":\"result\",\"result\":\"Hi.\"}\n{";
+
+    fn kinds(events: impl Iterator<Item = Event<'static>>) -> Vec<String> {
+        events.map(|event| serde_json::to_value(event).unwrap()["kind"].to_string()).collect()
+    }
+
+    #[test]
+    fn the_iterator_gives_what_the_callback_gets() {
+        let mut parser = Parser::new();
+        let mut seen = kinds(parser.feed(&RUN[..20]));
+        seen.extend(kinds(parser.feed(&RUN[20..])));
+        let finish = parser.finish();
+        assert_eq!(finish.stats.lines, 4);
+        seen.extend(kinds(finish));
+        assert_eq!(seen, [r#""unknown""#, r#""record""#, r#""diagnostic""#, r#""outcome""#]);
+    }
+
+    #[test]
+    fn a_dropped_iterator_has_read_its_bytes() {
+        let mut parser = Parser::new();
+        assert!(matches!(parser.feed(RUN).next(), Some(Event::Unknown { .. })));
+        drop(parser.feed(b"}"));
+        assert_eq!(parser.finish().stats.lines, 4);
+    }
+}

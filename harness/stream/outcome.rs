@@ -1,0 +1,123 @@
+//! How a run ended: the outcome, what it cost, and the closed set of failures.
+
+use serde::Serialize;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Outcome {
+    /// Ok, failed, or cut off.
+    pub status: Status,
+    /// The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text
+    /// of an API error is never in it, only in `error` (T6).
+    pub text: String,
+    /// Why it is not ok.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// The last session id seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The turn's totals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// Whether a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// A `result` record said success.
+    Ok,
+    /// A `result` record said failure.
+    Error,
+    /// The bytes ended without a `result` record (T5), or were not all read.
+    Incomplete,
+}
+
+impl Status {
+    /// The word the trace prints.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// Token counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usage {
+    /// Input tokens outside the cache.
+    pub input: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Tokens read from the cache.
+    pub cache_read: u64,
+    /// Tokens written to the cache.
+    pub cache_write: u64,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failure {
+    /// A closed set of kinds.
+    pub kind: FailureKind,
+    /// What a person should see: the CLI's own words where it gave any, else a sentence.
+    pub message: String,
+}
+
+/// The kinds of failure: a closed set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The model's API answered with an error. The CLI reports it as `subtype: "success"` with
+    /// `is_error` set.
+    Api,
+    /// The model declined to answer (`stop_reason: "refusal"`).
+    Refusal,
+    /// The answer is longer than the model's output limit, and the CLI did not go on.
+    MaxTokens,
+    /// The limit of turns was reached.
+    MaxTurns,
+    /// The budget was used up.
+    MaxBudget,
+    /// Somebody interrupted the turn.
+    Interrupted,
+    /// A hook ended the turn.
+    Stopped,
+    /// The CLI reported an error during execution.
+    Execution,
+    /// The output ended without a result, whatever the exit code.
+    NoResult,
+    /// The CLI printed nothing at all.
+    NoOutput,
+    /// A limit of the parser's was reached.
+    Limit,
+    /// A failure that fits none of the others.
+    Other,
+}
+
+impl FailureKind {
+    /// The word the trace prints.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Refusal => "refusal",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxTurns => "max_turns",
+            Self::MaxBudget => "max_budget",
+            Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
+            Self::Execution => "execution",
+            Self::NoResult => "no_result",
+            Self::NoOutput => "no_output",
+            Self::Limit => "limit",
+            Self::Other => "other",
+        }
+    }
+}

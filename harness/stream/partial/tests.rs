@@ -1,0 +1,347 @@
+//! U2: what is told of a tool's input under every cut of its text, and what it costs.
+
+mod random;
+
+use serde_json::json;
+
+use super::*;
+
+/// What was told of a text that came in pieces.
+struct Run {
+    told: Map<String, Value>,
+    updates: usize,
+    parsed: usize,
+}
+
+/// The beginnings of `text` that pieces of so many bytes, each up to the next character, give.
+fn beginnings(text: &str, mut sizes: impl FnMut() -> usize) -> Vec<&str> {
+    let mut list = vec![""];
+    let mut end = 0;
+    while end < text.len() {
+        end = text.len().min(end.saturating_add(sizes().max(1)));
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        list.push(&text[..end]);
+    }
+    list
+}
+
+fn run(text: &str, sizes: impl FnMut() -> usize) -> Run {
+    let mut partial = Partial::default();
+    let mut run = Run { told: Map::new(), updates: 0, parsed: 0 };
+    for text in beginnings(text, sizes) {
+        let Some(update) = partial.update(text) else { continue };
+        assert!(!update.is_empty(), "an empty update of {text:?}");
+        run.updates += 1;
+        for (key, value) in update {
+            let earlier = run.told.insert(key, value.clone());
+            assert_ne!(earlier.as_ref(), Some(&value), "told twice of {text:?}");
+        }
+    }
+    run.parsed = partial.parsed;
+    run
+}
+
+/// Whether `late` is `early` or what it may grow into.
+fn grows(early: &Value, late: &Value) -> bool {
+    match (early, late) {
+        (Value::String(early), Value::String(late)) => late.starts_with(early.as_str()),
+        (Value::Array(early), Value::Array(late)) => {
+            early.iter().enumerate().all(|(at, item)| late.get(at).is_some_and(|l| grows(item, l)))
+        }
+        (Value::Object(early), Value::Object(late)) => {
+            early.iter().all(|(key, item)| late.get(key).is_some_and(|late| grows(item, late)))
+        }
+        _ => early == late,
+    }
+}
+
+/// In one piece, `text` tells `whole`; in small pieces, `bytewise` or, where pieces are not
+/// single bytes, anything on the way to the one or the other.
+fn check_pieces(text: &str, whole: &str, bytewise: &str) {
+    let told = |size| Value::Object(run(text, || size).told);
+    assert_eq!(told(usize::MAX).to_string(), whole, "{text:?} in one piece");
+    assert_eq!(told(1).to_string(), bytewise, "{text:?} byte by byte");
+    let ends = [whole, bytewise].map(|json| serde_json::from_str(json).unwrap());
+    for size in 2..text.len() {
+        let told = told(size);
+        let on_the_way = ends.iter().any(|end| grows(&told, end));
+        assert!(on_the_way, "{text:?} in pieces of {size} tells {told}");
+    }
+}
+
+/// `text` tells `expect` however it is cut.
+fn check(text: &str, expect: &str) {
+    check_pieces(text, expect, expect);
+}
+
+#[test]
+fn u2_nothing_is_told_but_of_an_object() {
+    for text in [
+        "",
+        " \n\t\r",
+        "\u{a0}",
+        "{",
+        "{}",
+        " {} ",
+        "[",
+        "[{\"a\":1}]",
+        "\"a\"",
+        "12",
+        "true",
+        "null",
+        "}",
+        "]",
+        ",",
+        "{]",
+        "{,",
+        "{:",
+        "{{",
+        "{}}",
+        "{} {\"a\":1}",
+        "{'a':1,",
+        "{a:1,",
+        "not json",
+        "// c\n{\"a\":1,",
+        "```json\n{\"a\":1,",
+        "\u{feff}{\"a\":1}",
+        "[}{\"a\":1}",
+    ] {
+        check(text, "{}");
+    }
+}
+
+#[test]
+fn u2_an_open_key_is_not_told() {
+    for text in [
+        r#"{""#,
+        r#"{"a"#,
+        r#"{"a""#,
+        r#"{"a" "#,
+        r#"{"a":"#,
+        r#"{"a" : "#,
+        r#"{"":"#,
+        r#"{"k\"e"#,
+        r#"{"k\"e":"#,
+        r#"{"k\"#,
+        r#"{"\u00"#,
+        r#"{"\ud83d"#,
+    ] {
+        check(text, "{}");
+        check(&text.replacen('{', r#"{"n":1, "#, 1), r#"{"n":1}"#);
+    }
+    check(r#"{"a\"\\\u0062\ud83d\ude00é":1,"#, r#"{"a\"\\b😀é":1}"#);
+    check(r#"{"":{"":1},"#, r#"{"":{"":1}}"#);
+    check(r#"{"\ud83d":1,"#, "{\"\u{fffd}\":1}");
+}
+
+#[test]
+fn u2_an_open_string_is_told_as_far_as_it_goes() {
+    check(r#"{"a":""#, "{}");
+    check(r#"{"a":"h"#, r#"{"a":"h"}"#);
+    check_pieces(r#"{"a":"hello"#, r#"{"a":"hello"}"#, r#"{"a":"h"}"#);
+    check_pieces(r#"{"a":"hello  "#, r#"{"a":"hello  "}"#, r#"{"a":"h"}"#);
+    check_pieces(r#"{"a":"}],:{["#, r#"{"a":"}],:{["}"#, r#"{"a":"}"}"#);
+    check_pieces(r#"{"a":"aé😀"#, r#"{"a":"aé😀"}"#, r#"{"a":"a"}"#);
+    let seventeen = r#"{"a":"0123456789abcdefg"#;
+    check(seventeen, r#"{"a":"0123456789abcdefg"}"#);
+    check_pieces(
+        &format!("{seventeen}h"),
+        r#"{"a":"0123456789abcdefgh"}"#,
+        r#"{"a":"0123456789abcdefg"}"#,
+    );
+    check(r#"{"a":"hello""#, r#"{"a":"hello"}"#);
+    check(r#"{"a":"","b":""}"#, r#"{"a":"","b":""}"#);
+    check(r#"{"q":"say \"hi\"","r":"\\","#, r#"{"q":"say \"hi\"","r":"\\"}"#);
+    check(r#"{"a":"x" , "b":"y"#, r#"{"a":"x","b":"y"}"#);
+}
+
+#[test]
+fn u2_a_cut_escape_waits_until_it_is_whole() {
+    for cut in [r"\", r"\u", r"\u1", r"\u12", r"\u123", r"\ud83d", r"\ud83d\", r"\ud83d\ude"] {
+        check(&format!(r#"{{"a":"x{cut}"#), r#"{"a":"x"}"#);
+        check(&format!(r#"{{"a":["{cut}"#), r#"{"a":[""]}"#);
+    }
+    for (whole, text) in
+        [(r"\n", "\\n"), (r"\u1234", "ሴ"), (r"\ud83d\ude00", "😀"), (r"\\", "\\\\")]
+    {
+        let open = format!(r#"{{"a":"x{whole}"#);
+        check_pieces(&open, &format!(r#"{{"a":"x{text}"}}"#), r#"{"a":"x"}"#);
+        check(&format!("{open}\""), &format!(r#"{{"a":"x{text}"}}"#));
+    }
+}
+
+#[test]
+fn u2_a_number_or_literal_is_told_when_it_is_complete() {
+    for (token, told) in [
+        ("1", "1"),
+        ("-12", "-12"),
+        ("0", "0"),
+        ("-0", "-0.0"),
+        ("1.50", "1.5"),
+        ("1e5", "100000.0"),
+        ("true", "true"),
+        ("false", "false"),
+        ("null", "null"),
+        ("12345678901234567890", "12345678901234567890"),
+        ("1e999", "\"1e999\""),
+    ] {
+        for at in 1..=token.len() {
+            check(&format!(r#"{{"n":{}"#, &token[..at]), "{}");
+            check(&format!(r#"{{"n":[{}"#, &token[..at]), "{}");
+            check(&format!(r#"{{"n":{{"m":{}"#, &token[..at]), r#"{"n":{}}"#);
+        }
+        for end in [" ", "\n", ",", "}"] {
+            check(&format!(r#"{{"n":{token}{end}"#), &format!(r#"{{"n":{told}}}"#));
+        }
+    }
+    for token in ["01", "1.", "-", "1e+", "tru", "TRUE", "NaN", "Infinity", "undefined", "+1"] {
+        check(&format!(r#"{{"n":{token},"m":2}}"#), r#"{"m":2}"#);
+    }
+}
+
+#[test]
+fn u2_arrays_and_objects_are_told_as_far_as_they_go() {
+    check(r#"{"a":["#, "{}");
+    check(r#"{"a":[1"#, "{}");
+    check(r#"{"a":[1,"#, r#"{"a":[1]}"#);
+    check_pieces(r#"{"a":["x","#, r#"{"a":["x"]}"#, r#"{"a":[""]}"#);
+    check_pieces(r#"{"a":[1,"y"#, r#"{"a":[1,"y"]}"#, r#"{"a":[1]}"#);
+    check_pieces(r#"{"a":[[2,3"#, r#"{"a":[[2]]}"#, r#"{"a":[[]]}"#);
+    check_pieces(r#"{"a":[ 1 ,"#, r#"{"a":[1]}"#, r#"{"a":[]}"#);
+    check_pieces(r#"{"a":{"b":"x","c"#, r#"{"a":{"b":"x"}}"#, r#"{"a":{}}"#);
+    check(r#"{"a":{"b":[1,{"c":null}]}"#, r#"{"a":{"b":[1,{"c":null}]}}"#);
+    check(r#"{"a":[],"b":{},"#, r#"{"a":[],"b":{}}"#);
+    check_pieces(
+        r#"{"todos":[{"content":"a","done":true},{"content":"b","do"#,
+        r#"{"todos":[{"content":"a","done":true},{"content":"b"}]}"#,
+        r#"{"todos":[{"content":"a","done":true},{}]}"#,
+    );
+}
+
+#[test]
+fn u2_deep_nesting_waits_for_its_end() {
+    for (open, within, close) in [("[", "[]", "]"), (r#"{"k":"#, "{}", "}")] {
+        for (levels, told) in [(MAX_DEPTH, 1), (MAX_DEPTH + 1, 0), (50_000, 0)] {
+            let (open, close) = (open.repeat(levels - 1), close.repeat(levels - 1));
+            let text = format!(r#"{{"a":{open}{within}{close}"#);
+            let told_of = |text| run(text, || usize::MAX).told.len();
+            assert_eq!(told_of(&text[..text.len() - 1]), told, "{levels} of {within}, open");
+            assert_eq!(told_of(&text), 1, "{levels} of {within}");
+        }
+    }
+}
+
+#[test]
+fn u2_what_is_malformed_keeps_the_last_good() {
+    let (x, none) = (r#"{"a":"x"}"#, "{}");
+    for bad in ["\n", "\t", "\u{0}", r"\q", r"\u12g4", r"\ud83dy"] {
+        check_pieces(&format!(r#"{{"a":"x{bad} more, and some more"#), none, x);
+    }
+    for bad in ["\n", r"\q"] {
+        check_pieces(&format!(r#"{{"a":"x{bad}","b":1}}"#), r#"{"b":1}"#, r#"{"a":"x","b":1}"#);
+    }
+    check(r#"{"\q":"x","b":[],"#, r#"{"b":[]}"#);
+    check_pieces(r#"{"a":[1,,2],"b":1}"#, r#"{"b":1}"#, r#"{"a":[1],"b":1}"#);
+    check(r#"{"a":"x","b":[,1],"c":{,},"d":2}"#, r#"{"a":"x","d":2}"#);
+    check(r#"{"n":1},"z":1,"#, r#"{"n":1}"#);
+    for broken in [
+        "}",
+        "]",
+        " x",
+        "}x",
+        "}{",
+        "\"b\":2,",
+        ":",
+        ",,",
+        ",}",
+        ",]",
+        ",1",
+        ",b",
+        ",\"b\" 1",
+        ",\"b\"::",
+        ",\"b\":,",
+        ",\"b\":}",
+        ",\"b\":]",
+        ",\"b\":1]",
+        ",\"b\":1\"",
+        ",\"b\":1:",
+        ",\"b\":1[",
+        ",\"b\":1{",
+        ",\"b\":[}",
+        ",\"b\":{]",
+        ",\"b\":[},",
+        ",\"b\":{],",
+        ",\"b\":,,",
+        ",\"b\":},",
+    ] {
+        check(&format!(r#"{{"a":"x"{broken}"z":1,"y":"w"}}"#), x);
+    }
+}
+
+#[test]
+fn u2_a_value_shown_is_not_taken_back_before_its_end() {
+    let mut partial = Partial::default();
+    let mut text = String::new();
+    let mut step = |piece: &str, expect: Value| {
+        text.push_str(piece);
+        let told = partial.update(&text).map_or(Value::Null, Value::Object);
+        assert_eq!(told, expect, "after {piece:?}");
+    };
+    step(r#"{"a":"long","#, json!({"a": "long"}));
+    step(r#""a":"lo"#, Value::Null);
+    step(r#"nger","#, json!({"a": "longer"}));
+    step(r#""a":0,"a":"longer","#, Value::Null);
+    step(r#""a":"longer still"#, Value::Null);
+    step(r#"","#, json!({"a": "longer still"}));
+    step(r#""b":1,"b":2,"b":"t"#, json!({"b": 2}));
+    step(r#"hree","#, json!({"b": "three"}));
+    for (at, long, short) in [("c", json!("long"), r#""s""#), ("d", json!([1, 2]), "[1]")] {
+        step(&format!(r#""{at}":{{"x":{long},"y":1,"#), json!({at: {"x": long, "y": 1}}));
+        step(&format!(r#""x":{short}, "z":"0123456789"#), Value::Null);
+        step(&format!(r#"","x":{long},"a":"0123456789abcdef"#), Value::Null);
+        let end = json!({at: {"x": long, "y": 1, "z": "0123456789", "a": "0123456789abcdef"}});
+        step(r#""},"#, end);
+    }
+    step(r#""e":[12345678901234567890,"#, Value::Null);
+    step(r#"1]"#, json!({"e": [12_345_678_901_234_567_890_u64, 1]}));
+    step(r#","f":["x","#, json!({"f": ["x"]}));
+    step(r#"-0,"0123456789abcdef","#, Value::Null);
+    step(r#"1]"#, json!({"f": ["x", -0.0, "0123456789abcdef", 1]}));
+    step(r#","g":["x",-0.5,"#, json!({"g": ["x", -0.5]}));
+    step(
+        r#""\ud83d", "0123456789abcdef"]"#,
+        json!({"g": ["x", -0.5, "\u{fffd}", "0123456789abcdef"]}),
+    );
+    step(r#"} "#, Value::Null);
+    step(r#"x"#, Value::Null);
+}
+
+/// At most so many bytes are parsed for each byte of the text, in at most so many updates.
+fn check_cost(text: &str, delta: usize, factor: usize, updates: usize) {
+    let run = run(text, || delta);
+    assert_eq!(Value::Object(run.told), serde_json::from_str::<Value>(text).unwrap());
+    let (parsed, length) = (run.parsed, text.len());
+    assert!(parsed <= factor * length, "{parsed} bytes parsed for {length}");
+    assert!(run.updates <= updates, "{} updates", run.updates);
+}
+
+/// The input of a `Write`, about so many bytes of JSON.
+fn write_of(bytes: usize) -> String {
+    let line = "    println!(\"{}\", größe); // 😀\n";
+    let content = line.repeat(bytes / (json!(line).to_string().len() - 2));
+    json!({"file_path": "/src/main.rs", "content": content}).to_string()
+}
+
+#[test]
+fn u2_the_cost_is_linear_in_the_text() {
+    check_cost(&write_of(512 << 10), 64, 8, 60);
+    check_cost(&write_of(32 << 10), 12, 8, 60);
+    let fields = (0..10_000).map(|at| (format!("key{at}"), json!({"at": at})));
+    check_cost(&Value::Object(fields.collect()).to_string(), 12, 3, 20_000);
+    let items: Vec<_> = (0..10_000).map(|at| json!({"at": at, "done": false})).collect();
+    check_cost(&json!({"items": items}).to_string(), 12, 8, 60);
+    check_cost(&json!({"blank": [" ".repeat(100_000)]}).to_string(), 1, 8, 60);
+    check_cost(&format!("{{\"blank\":[{}]}}", " ".repeat(100_000)), 1, 8, 2);
+}

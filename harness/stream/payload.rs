@@ -1,0 +1,139 @@
+//! JSON that an event carries: kept as text, read only when somebody asks.
+
+use std::borrow::Cow;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::json::Raw;
+use crate::value;
+
+/// A JSON value as the stream printed it: validated text, read when it is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json<'a>(Cow<'a, str>);
+
+impl<'a> Json<'a> {
+    /// `null`.
+    pub const NULL: Json<'static> = Json(Cow::Borrowed("null"));
+    /// `{}`.
+    pub(crate) const EMPTY: Json<'static> = Json(Cow::Borrowed("{}"));
+
+    /// The JSON text.
+    pub fn get(&self) -> &str {
+        &self.0
+    }
+
+    /// The value, read leniently (see [`lenient_value`](crate::lenient_value)).
+    pub fn value(&self) -> Value {
+        // What is not valid can't be made outside of this crate but by `From<Value>`.
+        value::lenient_value(&self.0).unwrap_or_default()
+    }
+
+    /// The same, outliving the parser.
+    pub fn into_owned(self) -> Json<'static> {
+        Json(Cow::Owned(self.0.into_owned()))
+    }
+
+    /// The same text, borrowed.
+    pub fn by_ref(&self) -> Json<'_> {
+        Json(Cow::Borrowed(&self.0))
+    }
+}
+
+impl<'a> From<Raw<'a>> for Json<'a> {
+    fn from(raw: Raw<'a>) -> Self {
+        Self(Cow::Borrowed(raw.get()))
+    }
+}
+
+impl From<&Value> for Json<'static> {
+    fn from(value: &Value) -> Self {
+        Self(Cow::Owned(value.to_string()))
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+/// Arguments of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Args<'a> {
+    /// The whole input, an object in nearly every case.
+    Complete(Json<'a>),
+    /// The input never became valid JSON; this is its raw text (U1: never `{}`).
+    Truncated(Cow<'a, str>),
+}
+
+impl Args<'_> {
+    /// The same, outliving the parser.
+    pub fn into_owned(self) -> Args<'static> {
+        match self {
+            Self::Complete(json) => Args::Complete(json.into_owned()),
+            Self::Truncated(raw) => Args::Truncated(Cow::Owned(raw.into_owned())),
+        }
+    }
+}
+
+/// `args`, and where it is `null` the raw text as `truncated`.
+impl Serialize for Args<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Complete(json) => map.serialize_entry("args", json)?,
+            Self::Truncated(raw) => {
+                map.serialize_entry("args", &Value::Null)?;
+                map.serialize_entry("truncated", raw)?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(feature = "schema")]
+mod schema {
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+    use super::{Args, Json};
+
+    impl JsonSchema for Json<'_> {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Json".into()
+        }
+
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!(true)
+        }
+    }
+
+    impl JsonSchema for Args<'_> {
+        fn schema_name() -> std::borrow::Cow<'static, str> {
+            "Args".into()
+        }
+
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({
+                "type": "object",
+                "required": ["args"],
+                "properties": {
+                    "args": { "description": "The arguments; null when they are truncated." },
+                    "truncated": {
+                        "type": "string",
+                        "description": "The raw input that never became valid JSON.",
+                    },
+                },
+            })
+        }
+    }
+}

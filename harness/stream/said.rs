@@ -1,0 +1,176 @@
+//! What a lane has said so far: one growing text, and which message and block said which part of
+//! it, so that a part can be taken back.
+
+/// A growing text (T1, R1).
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    text: String,
+    /// Characters of the text.
+    length: u64,
+    parts: Vec<Part>,
+}
+
+/// What one block of one message said in one go.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    by: By,
+    /// Where the line ends before it begin.
+    from: usize,
+    /// Where its own text begins.
+    start: usize,
+}
+
+/// Who says something: a message (its number in the lane) and the index of the block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct By {
+    pub(crate) message: usize,
+    pub(crate) block: u64,
+}
+
+/// How a piece goes on from what was said before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// As it is.
+    On,
+    /// As it is, but as a part of its own, which can be named.
+    New,
+    /// After a blank line.
+    Apart,
+}
+
+impl Said {
+    /// Adds a piece and says where it begins, with the line ends before it, if any.
+    pub(crate) fn add(&mut self, by: By, join: Join, piece: &str) -> usize {
+        let from = self.text.len();
+        if join == Join::Apart {
+            part(&mut self.text, piece);
+        }
+        if join != Join::On || self.parts.last().is_none_or(|last| last.by != by) {
+            self.parts.push(Part { by, from, start: self.text.len() });
+        }
+        self.text.push_str(piece);
+        self.length += characters(&self.text[from..]);
+        from
+    }
+
+    /// Characters so far.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// All of it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many parts there are: the number of the next.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The text from part `number` on, without the blank line before it.
+    pub(crate) fn since(&self, number: usize) -> &str {
+        self.parts.get(number).map_or("", |part| &self.text[part.start..])
+    }
+
+    /// What the message that spoke last has said.
+    pub(crate) fn of_message(&self) -> &str {
+        let last = self.parts.last().map(|part| part.by.message);
+        let by_last = |part: &&Part| Some(part.by.message) == last;
+        let first = self.parts.iter().rev().take_while(by_last).last();
+        first.map_or("", |part| &self.text[part.start..])
+    }
+
+    /// Takes back what `gone` names. `marks` are numbers of parts, and stay with their parts. Says
+    /// whether there was any.
+    pub(crate) fn take_back(&mut self, gone: impl Fn(By) -> bool, marks: &mut [usize]) -> bool {
+        if !self.parts.iter().any(|part| gone(part.by)) {
+            return false;
+        }
+        let Self { text, parts, .. } = std::mem::take(self);
+        for mark in marks {
+            *mark = parts.iter().take(*mark).filter(|part| !gone(part.by)).count();
+        }
+        let ends = parts.iter().skip(1).map(|next| next.from).chain([text.len()]);
+        for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !gone(part.by)) {
+            let join = if part.from < part.start { Join::Apart } else { Join::New };
+            self.add(part.by, join, &text[part.start..end]);
+        }
+        true
+    }
+}
+
+/// Puts a blank line between a text and the piece to come, counting the line ends both have.
+fn part(text: &mut String, piece: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let before = text.bytes().rev().take(2).take_while(|b| *b == b'\n').count();
+    let after = piece.bytes().take(2).take_while(|b| *b == b'\n').count();
+    for _ in (before + after)..2 {
+        text.push('\n');
+    }
+}
+
+/// Characters of a text: bytes that are no continuation.
+fn characters(text: &str) -> u64 {
+    text.bytes().filter(|byte| byte & 0xc0 != 0x80).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
+        for (text, piece, expect) in [
+            ("one", "two", "one\n\n"),
+            ("one\n", "two", "one\n\n"),
+            ("one\n", "\ntwo", "one\n"),
+            ("one", "\n\ntwo", "one"),
+            ("one\n\n\n", "two", "one\n\n\n"),
+            ("", "two", ""),
+        ] {
+            let mut parted = text.to_owned();
+            part(&mut parted, piece);
+            assert_eq!(parted, expect);
+        }
+    }
+
+    /// Parts `message:block:text`, each after a blank line; then some are taken back.
+    fn check(parts: &[(usize, u64, &str)], gone: &[usize], expect: (&str, u64), marks: [usize; 2]) {
+        let mut said = Said::default();
+        for (message, block, text) in parts {
+            said.add(By { message: *message, block: *block }, Join::Apart, text);
+        }
+        let mut moved = [1, parts.len()];
+        let was_any = said.take_back(|by| gone.contains(&by.message), &mut moved);
+        assert_eq!(was_any, !gone.is_empty());
+        assert_eq!((said.text(), said.length()), expect, "{parts:?} less {gone:?}");
+        assert_eq!(moved, marks, "{parts:?} less {gone:?}");
+    }
+
+    #[test]
+    fn what_is_taken_back_leaves_no_seam() {
+        let parts = [(0, 0, "añ\n"), (1, 0, "b"), (1, 2, "c"), (2, 0, "d")];
+        check(&parts, &[], ("añ\n\nb\n\nc\n\nd", 11), [1, 4]);
+        check(&parts, &[0], ("b\n\nc\n\nd", 7), [0, 3]);
+        check(&parts, &[1], ("añ\n\nd", 5), [1, 2]);
+        check(&parts, &[2], ("añ\n\nb\n\nc", 8), [1, 3]);
+        check(&parts, &[0, 1, 2], ("", 0), [0, 0]);
+    }
+
+    #[test]
+    fn the_last_message_and_what_came_since_a_part() {
+        let mut said = Said::default();
+        let by = |message, block| By { message, block };
+        assert_eq!((said.since(0), said.of_message()), ("", ""));
+        said.add(by(0, 0), Join::On, "a");
+        said.add(by(1, 0), Join::Apart, "b");
+        let from = said.add(by(1, 1), Join::On, "c");
+        assert_eq!((&said.text()[from..], said.text(), said.length()), ("c", "a\n\nbc", 5));
+        let from = said.add(by(1, 1), Join::Apart, "d");
+        assert_eq!((&said.text()[from..], said.length()), ("\n\nd", 8));
+        assert_eq!((said.parts(), said.since(2), said.of_message()), (4, "c\n\nd", "bc\n\nd"));
+    }
+}
