@@ -155,11 +155,12 @@ impl Lane {
         gone: impl Fn(u64) -> bool,
         tell: &mut Tell<'_>,
     ) -> bool {
-        let message = &mut self.messages[at];
+        let (message, answer) = (&mut self.messages[at], &mut self.answer);
         let mut calls = Vec::new();
         message.blocks.retain_mut(|block| {
             let keep = !gone(block.index);
             if let (false, Kind::Tool(input)) = (keep, &mut block.kind) {
+                answer.split = answer.split.saturating_sub(1);
                 calls.extend(input.is_told().then(|| std::mem::take(&mut input.id)));
             }
             keep
@@ -210,8 +211,8 @@ pub(crate) struct Answer {
     said: Said,
     /// The message of the last piece.
     last: Option<usize>,
-    /// A tool call came since the last piece.
-    split: bool,
+    /// Tool calls that came since the last piece.
+    split: usize,
     /// The next message goes on where the last one was cut off.
     continues: bool,
     /// Text came since the last result.
@@ -227,12 +228,12 @@ pub(crate) struct Answer {
 impl Answer {
     /// A tool call splits the text (T1).
     pub(crate) fn split(&mut self) {
-        self.split = true;
+        self.split += 1;
     }
 
     /// Whether a tool call came since the last piece.
     pub(crate) fn is_split(&self) -> bool {
-        self.split
+        self.split > 0
     }
 
     /// The message was cut off, and the next one goes on in the middle of its sentence.
@@ -274,8 +275,8 @@ impl Answer {
             return;
         }
         let is_other = self.last.is_some_and(|last| last != by.message);
-        let goes_on = is_other && self.continues && !self.split;
-        let join = match (is_other || self.split, goes_on) {
+        let goes_on = is_other && self.continues && !self.is_split();
+        let join = match (is_other || self.is_split(), goes_on) {
             (false, _) if self.fresh => Join::On,
             (false, _) | (true, true) => Join::New,
             (true, false) => Join::Apart,
@@ -283,13 +284,13 @@ impl Answer {
         let next = self.said.parts();
         if !self.fresh {
             (self.turn, self.unsplit, self.piece) = (next, next, next);
-        } else if is_other || self.split {
+        } else if is_other || self.is_split() {
             self.piece = next;
-            if !(self.split || goes_on) {
+            if !(self.is_split() || goes_on) {
                 self.unsplit = next;
             }
         }
-        (self.last, self.split, self.fresh) = (Some(by.message), false, true);
+        (self.last, self.split, self.fresh) = (Some(by.message), 0, true);
         self.continues &= !is_other;
         let from = self.said.add(by, join, piece);
         let text = self.said.text();

@@ -130,17 +130,18 @@ struct Reader<'p, 's> {
 
 impl Reader<'_, '_> {
     fn line(&mut self, line: Line<'_>, ended: bool) -> ControlFlow<()> {
-        let (text, replaced) = match line {
-            Line::Whole(bytes) => decode(bytes),
+        let bytes = match line {
+            Line::Whole(bytes) => bytes,
             Line::TooLong(bytes) => {
                 self.too_long(bytes);
                 return ControlFlow::Continue(());
             }
         };
+        let (text, replaced) = decode(bytes);
         let record = lines::trim(&text);
         if !record.is_empty() && self.ledger.records() >= self.limits.records {
             let most = self.limits.records;
-            self.ledger.unread(text.len() as u64 + u64::from(ended));
+            self.ledger.unread(bytes.len() as u64 + u64::from(ended));
             self.stop(DiagnosticCode::TooManyRecords, &format!("more than {most} records"));
             return ControlFlow::Break(());
         }

@@ -1,6 +1,11 @@
 //! The parser as a whole: records in, events out, under every cut.
 
 mod framing;
+mod input;
+mod lanes;
+mod limits;
+mod outcome;
+mod retract;
 mod text;
 mod thinking;
 mod tools;
@@ -19,7 +24,7 @@ fn run(bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     let mut so_far = SoFar::default();
     let mut sink = |event: Event<'_>| {
         so_far.check(&event);
-        seen.push(show(event));
+        seen.push(show(&event));
     };
     let mut parser = Parser::new();
     let mut rest = bytes;
@@ -102,9 +107,9 @@ fn check(records: &[String], expect: &[&str]) {
     assert_eq!(stats.diagnostics, told as u64);
 }
 
-fn show(event: Event<'_>) -> String {
+fn show(event: &Event<'_>) -> String {
     let or_dash = |word: &Option<Cow<'_, str>>| word.as_deref().unwrap_or("-").to_owned();
-    let mut line = match &event {
+    let mut line = match event {
         Event::Session { session_id, model, cli_version } => {
             [Some(session_id), model.as_ref(), cli_version.as_ref()]
                 .into_iter()
@@ -155,7 +160,7 @@ fn show(event: Event<'_>) -> String {
             line
         }
     };
-    let data = &serde_json::to_value(&event).unwrap()["data"];
+    let data = &serde_json::to_value(event).unwrap()["data"];
     if let Some(parent) = data["parent"].as_str() {
         write!(line, " @{parent}").unwrap();
     }
@@ -208,12 +213,8 @@ fn think(index: u64, escaped: &str) -> String {
 }
 
 fn json(index: u64, json: &str) -> String {
-    delta(
-        index,
-        "input_json_delta",
-        "partial_json",
-        &json.replace('\\', r"\\").replace('"', r#"\""#),
-    )
+    let literal = serde_json::to_string(json).unwrap();
+    delta(index, "input_json_delta", "partial_json", &literal[1..literal.len() - 1])
 }
 
 fn stop(index: u64) -> String {

@@ -1,0 +1,115 @@
+//! Tool input while it streams (U2), and where a snapshot says otherwise than the stream (U1).
+
+use super::*;
+
+const END: &str = r#"ok "x""#;
+
+#[test]
+fn u2_fields_are_told_as_they_come_and_the_start_tells_them_all() {
+    check(
+        &[
+            message("a"),
+            tool(0, "t", "{}"),
+            json(0, ""),
+            json(0, r#"{"file_path": "/etc/ho"#),
+            json(0, r#"sts", "limit": 1"#),
+            json(0, r#"0, "pages": "#),
+            json(0, "[]}"),
+            snapshot("a", &call("t", r#"{"file_path":"/etc/hosts","limit":10,"pages":[]}"#)),
+            stop(0),
+            over(),
+            tool_result("t", "ok"),
+            result("x"),
+        ],
+        &[
+            r#"input t Bash {"file_path":"/etc/ho"}"#,
+            r#"input t Bash {"file_path":"/etc/hosts"}"#,
+            r#"input t Bash {"limit":10}"#,
+            r#"start t Bash {"file_path":"/etc/hosts","limit":10,"pages":[]}"#,
+            r#"result t Bash "ok""#,
+            END,
+        ],
+    );
+}
+
+#[test]
+fn u2_input_of_a_subagent_bears_the_parent() {
+    check(
+        &[
+            under("p", &message("s")),
+            under("p", &tool(0, "t", "{}")),
+            under("p", &json(0, r#"{"a":"bc"#)),
+            result("x"),
+        ],
+        &[
+            r#"input t Bash {"a":"bc"} @p"#,
+            r#"start t Bash cut "{\"a\":\"bc" @p"#,
+            "result t Bash incompletenull @p",
+            END,
+        ],
+    );
+}
+
+#[test]
+fn u2_input_that_never_becomes_json_keeps_what_was_told() {
+    check(
+        &[
+            message("a"),
+            tool(0, "t", "{}"),
+            json(0, r#"{"a":"one","b":"tw"#),
+            json(0, "\u{1}"),
+            stop(0),
+            over(),
+            result("x"),
+        ],
+        &[
+            r#"input t Bash {"a":"one","b":"tw"}"#,
+            r#"start t Bash cut "{\"a\":\"one\",\"b\":\"tw\u{1}""#,
+            "result t Bash incompletenull",
+            END,
+        ],
+    );
+}
+
+#[test]
+fn u1_the_snapshot_counts_and_the_difference_is_told() {
+    let streamed = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1,"b":2}"#)];
+    let snapshot = snapshot("a", &call("t", r#"{"b":3,"a":1,"c":false}"#));
+    let end = [tool_result("t", "ok"), result("x")];
+    check(
+        &records![streamed.clone(), [snapshot.clone(), stop(0), over()], end.clone()],
+        &[
+            "diagnostic input-differs 4",
+            r#"start t Bash {"b":3,"a":1,"c":false}"#,
+            r#"result t Bash "ok""#,
+            END,
+        ],
+    );
+    // The start has been told by the time the snapshot comes: what is new is told after it.
+    check(
+        &records![streamed, [stop(0), snapshot.clone(), over(), snapshot], end],
+        &[
+            r#"start t Bash {"a":1,"b":2}"#,
+            "diagnostic input-differs 5",
+            r#"input t Bash {"b":3,"c":false}"#,
+            r#"result t Bash "ok""#,
+            END,
+        ],
+    );
+}
+
+#[test]
+fn u1_other_order_and_blanks_are_no_difference() {
+    check(
+        &[
+            message("a"),
+            tool(0, "t", "{}"),
+            json(0, "{\"b\": [1, 2],\n\"a\": \"x  y\"}"),
+            snapshot("a", &call("t", r#"{"a":"x  y","b":[1,2]}"#)),
+            stop(0),
+            tool_result("t", "ok"),
+            result("x"),
+        ],
+        &[r#"start t Bash {"a":"x  y","b":[1,2]}"#, r#"result t Bash "ok""#, END],
+    );
+}

@@ -1,0 +1,82 @@
+//! Bounds: what goes past one is told and counted, and everything before it is read.
+
+use super::*;
+use crate::{Finish, Limits};
+
+/// The events of `bytes` under `limits`, in pieces of every size, and how many bytes were not read.
+fn check_limits(bytes: &[u8], limits: Limits, expect: &[&str], unread: u64) {
+    for size in [usize::MAX, 1, 2, 3, 7, 50] {
+        let mut parser = Parser::with_limits(limits);
+        let mut seen = Vec::new();
+        for piece in bytes.chunks(size) {
+            seen.extend(parser.feed(piece).map(|event| show(&event)));
+        }
+        let end: Finish = parser.finish();
+        let stats = end.stats.clone();
+        seen.extend(end.map(|event| show(&event)));
+        assert_eq!(seen, expect, "in pieces of {size}");
+        assert_eq!((stats.bytes, stats.unread), (bytes.len() as u64, unread), "of {size}");
+        let Stats { lines, blank, records, unknown, unusable, .. } = stats;
+        assert_eq!(lines, blank + records + unknown + unusable);
+    }
+}
+
+const BYTES: &[u8] =
+    b"{\"type\":\"keep_alive\"}\n\n{\"type\":\"holo\"}\n{\"type\":\"result\",\"result\":\"x\"}\n";
+
+#[test]
+fn r150310_there_is_no_limit_unless_one_is_set() {
+    let seen = ["record keep_alive/-", r#"unknown holo {"type":"holo"}"#, r#"ok "x""#];
+    check_limits(BYTES, Limits::default(), &seen, 0);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_skipped() {
+    check_limits(
+        BYTES,
+        Limits { line: 20, ..Limits::default() },
+        &[
+            "diagnostic line-too-long 1",
+            r#"unknown holo {"type":"holo"}"#,
+            "diagnostic line-too-long 4",
+            r#"incomplete "" no_result"#,
+        ],
+        21 + 30,
+    );
+}
+
+#[test]
+fn lines_past_the_limit_of_records_are_not_read() {
+    check_limits(
+        BYTES,
+        Limits { records: 1, ..Limits::default() },
+        &["record keep_alive/-", "diagnostic too-many-records 2", r#"incomplete "" limit"#],
+        16 + 31,
+    );
+}
+
+#[test]
+fn bytes_past_the_limit_are_not_read() {
+    check_limits(
+        BYTES,
+        Limits { bytes: 30, ..Limits::default() },
+        &[
+            "record keep_alive/-",
+            "diagnostic cut-line 3",
+            "diagnostic too-many-bytes 3",
+            r#"incomplete "" limit"#,
+        ],
+        BYTES.len() as u64 - 30,
+    );
+    // A limit that is just enough is none.
+    let all = ["record keep_alive/-", r#"unknown holo {"type":"holo"}"#, r#"ok "x""#];
+    let just = Limits { bytes: BYTES.len() as u64, records: 3, line: 30 };
+    check_limits(BYTES, just, &all, 0);
+}
+
+#[test]
+fn replaced_bytes_are_counted() {
+    let (_, stats) = run(b"{\"type\":\"\xff\xfe ok \xe2\x82\"}\n{\"a\":\"\xff\"}", || usize::MAX);
+    assert_eq!((stats.replaced, stats.diagnostics), (4, 2));
+    assert_eq!(stats.unknown_kinds["\u{fffd}\u{fffd} ok \u{fffd}"], 1);
+}

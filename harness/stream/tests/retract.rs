@@ -1,0 +1,188 @@
+//! What is taken back: blocks the CLI abandons, records it supersedes, answers of a model it falls
+//! back from; and what goes on where it was cut off.
+
+use super::*;
+
+/// A message's end that the CLI made up.
+fn abandon(id: &str, from: u64) -> String {
+    over().replacen(
+        '{',
+        &format!(r#"{{"abandoned_blocks":{{"api_message_id":"{id}","from_block_index":{from}}},"#),
+        1,
+    )
+}
+
+/// A record with a uuid, and whatever else.
+fn with(record: String, fields: &str) -> String {
+    record.replacen('{', &format!("{{{fields},"), 1)
+}
+
+#[test]
+fn text_of_a_message_that_broke_off_is_taken_back() {
+    check(
+        &[
+            message("a"),
+            text(0, "This stream breaks in th"),
+            stop(0),
+            abandon("a", 0),
+            snapshot("b", &says("Second try is whole.")),
+            result("Second try is whole."),
+        ],
+        &[
+            r#"text a "This stream breaks in th""#,
+            r#"retract a leaves "" "" without []"#,
+            r#"text b "Second try is whole.""#,
+            r#"ok "Second try is whole.""#,
+        ],
+    );
+}
+
+#[test]
+fn an_abandoned_call_never_starts_and_what_came_before_it_stays() {
+    let go_on = r#"{"type":"user","isSynthetic":true,"message":{"content":[{"type":"text","text":"Your response above was cut off mid-stream. Resume directly from where it stops."}]}}"#;
+    check(
+        &[
+            message("a"),
+            think(0, "hm"),
+            text(1, "About to cal"),
+            stop(1),
+            tool(2, "t", "{}"),
+            json(2, r#"{"command":"ec"#),
+            think(3, "lost"),
+            abandon("a", 2),
+            go_on.into(),
+            message("b"),
+            text(0, "l it."),
+            stop(0),
+            over(),
+            result("l it."),
+        ],
+        &[
+            r#"think a#0 "hm""#,
+            r#"text a "About to cal""#,
+            r#"input t Bash {"command":"ec"}"#,
+            r#"think a#3 "\n\nlost""#,
+            r#"retract a leaves "About to cal" "hm" without ["t"]"#,
+            "record user/-",
+            r#"text b "l it.""#,
+            r#"ok "About to call it.""#,
+        ],
+    );
+}
+
+#[test]
+fn blocks_abandoned_before_anything_was_told_are_taken_back_in_silence() {
+    check(&[message("a"), tool(0, "t", "{}"), abandon("a", 0), result("x")], &[r#"ok "x""#]);
+    check(&[abandon("z", 0), result("x")], &[r#"ok "x""#]);
+}
+
+#[test]
+fn a_record_that_supersedes_others_takes_them_back() {
+    check(
+        &[
+            with(snapshot("a", &says("one")), r#""uuid":"u1""#),
+            with(snapshot("a", &says("two")), r#""uuid":"u2""#),
+            with(snapshot("a", &call("t", "{}")), r#""uuid":"u3""#),
+            with(snapshot("a", &says("three")), r#""uuid":"u4","supersedes":["u2","u3","u9"]"#),
+            result("onethree"),
+        ],
+        &[
+            r#"text a "one""#,
+            r#"text a "two""#,
+            "start t Bash {}",
+            r#"retract a leaves "one" "" without []"#,
+            "result t Bash incompletenull",
+            r#"text a "\n\nthree""#,
+            r#"ok "onethree""#,
+        ],
+    );
+}
+
+#[test]
+fn a_fallback_to_another_model_takes_back_what_it_names() {
+    let fallback = |names: &str| {
+        format!(
+            r#"{{"type":"system","subtype":"model_refusal_fallback","retracted_message_uuids":[{names}]}}"#
+        )
+    };
+    check(
+        &[
+            message("a"),
+            text(0, "I can"),
+            with(snapshot("a", &says("I can")), r#""uuid":"u1""#),
+            stop(0),
+            over(),
+            fallback(r#""u1""#),
+            fallback(r#""u1""#),
+            message("b"),
+            text(0, "Sure."),
+            result("Sure."),
+        ],
+        &[
+            r#"text a "I can""#,
+            "notice system/model_refusal_fallback {}",
+            r#"retract a leaves "" "" without []"#,
+            "notice system/model_refusal_fallback {}",
+            r#"text b "Sure.""#,
+            r#"ok "Sure.""#,
+        ],
+    );
+}
+
+#[test]
+fn an_aborted_message_is_told_and_stays() {
+    let interrupted = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+    let end = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","errors":["[ede_diagnostic] x"]}"#;
+    check(
+        &[
+            message("a"),
+            text(0, "half a wo"),
+            with(snapshot("a", &says("half a wo")), r#""aborted":true"#),
+            interrupted.into(),
+            stop(0),
+            over(),
+            end.into(),
+        ],
+        &[
+            r#"text a "half a wo""#,
+            r#"notice assistant/aborted {"message_id":"a"}"#,
+            "record user/-",
+            r#"error "half a wo" interrupted"#,
+        ],
+    );
+}
+
+#[test]
+fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
+    let end = |reason: &str| {
+        event(&format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#))
+    };
+    check(
+        &[
+            message("a"),
+            text(0, "cut in the mid"),
+            end("max_tokens"),
+            over(),
+            message("b"),
+            text(0, "dle of"),
+            end("max_tokens"),
+            over(),
+            message("c"),
+            text(0, " a word."),
+            end("end_turn"),
+            over(),
+            result(" a word."),
+            message("d"),
+            text(0, "Next."),
+            over(),
+            result("Next."),
+        ],
+        &[
+            r#"text a "cut in the mid""#,
+            r#"text b "dle of""#,
+            r#"text c " a word.""#,
+            r#"text d "\n\nNext.""#,
+            r#"ok "cut in the middle of a word.\nNext.""#,
+        ],
+    );
+}
