@@ -5,6 +5,7 @@ mod input;
 mod lanes;
 mod limits;
 mod outcome;
+mod random;
 mod retract;
 mod text;
 mod thinking;

@@ -1,0 +1,22 @@
+//! What the benchmarks measure with: the committed cassettes, so that the figures are of real
+//! output.
+
+use std::path::Path;
+
+use clitape_deck::scenario::House;
+use clitape_deck::tape::Cassette;
+
+/// The stdout of every committed cassette.
+pub(crate) fn cassettes() -> Vec<Vec<u8>> {
+    let house = House::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let mut all = Vec::new();
+    for name in house.names().unwrap_or_default() {
+        for version in house.recorded(&name).unwrap_or_default() {
+            if let Ok(cassette) = Cassette::load(&house.cassette(&name, &version)) {
+                all.push(cassette.stdout);
+            }
+        }
+    }
+    assert!(!all.is_empty(), "there is no cassette to measure with");
+    all
+}

@@ -1,0 +1,27 @@
+//! How fast a whole replay is: `cargo bench --bench replay`.
+
+mod common;
+
+use clitape_deck::replay::{Plan, Setup, replay};
+use clitape_deck::scenario::Mode;
+use common::cassettes;
+use divan::Bencher;
+use divan::counter::BytesCount;
+
+fn main() {
+    divan::main();
+}
+
+/// Every cassette with its Telegram channel, cut at random.
+#[divan::bench]
+fn replay_at_random(bencher: Bencher<'_, '_>) {
+    let runs = cassettes();
+    let once: usize = runs.iter().map(Vec::len).sum();
+    let setup = Setup { silent: false, channel: Some(Mode::Partial) };
+    bencher.counter(BytesCount::new(once)).bench(|| {
+        let entries = runs
+            .iter()
+            .map(|run| replay(run, &Plan::random(run.len() as u64, 1), setup).entries.len());
+        entries.sum::<usize>()
+    });
+}

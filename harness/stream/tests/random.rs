@@ -1,0 +1,158 @@
+//! Properties of random runs: any cut gives the same events, the deltas make up what the snapshots
+//! and the result say, every call starts and ends once.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+
+/// A block that a random message streams.
+#[derive(Debug, Clone)]
+enum Part {
+    Text(Vec<String>),
+    Thinking(Vec<String>),
+    Tool(Value, usize),
+}
+
+/// Pieces of text with all that is hard about them: letters, line ends, tags, characters of one to
+/// four bytes.
+fn pieces() -> impl Strategy<Value = Vec<String>> {
+    vec("[a-c<>/ \\n\"\\\\é世😀]{1,6}", 1..6)
+}
+
+fn input() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-c \"\\\\é😀]{0,40}".prop_map(Value::from),
+    ];
+    let tree = leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..4).prop_map(Value::from),
+            vec(("[a-d]{1,2}", inner), 0..4).prop_map(|members| members.into_iter().collect()),
+        ]
+    });
+    vec(("[a-d]{1,3}", tree), 0..4).prop_map(|members| members.into_iter().collect())
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![
+        pieces().prop_map(Part::Text),
+        pieces().prop_map(Part::Thinking),
+        (input(), 1..9_usize).prop_map(|(input, size)| Part::Tool(input, size)),
+    ]
+}
+
+/// Messages as the CLI prints them, with their snapshots and results, and the result of the run.
+fn records(messages: &[Vec<Part>]) -> Vec<String> {
+    let quoted = |text: &str| {
+        let literal = serde_json::to_string(text).unwrap();
+        literal[1..literal.len() - 1].to_owned()
+    };
+    let mut records = Vec::new();
+    let mut last = String::new();
+    for (at, parts) in messages.iter().enumerate() {
+        let id = format!("m{at}");
+        let mut results = Vec::new();
+        records.push(message(&id));
+        for (index, part) in (0..).zip(parts) {
+            let whole = match part {
+                Part::Text(pieces) => {
+                    records.push(block(index, r#"{"type":"text","text":""}"#));
+                    records.extend(pieces.iter().map(|piece| text(index, &quoted(piece))));
+                    last = pieces.concat();
+                    says(&quoted(&last))
+                }
+                Part::Thinking(pieces) => {
+                    records.push(block(index, r#"{"type":"thinking","thinking":""}"#));
+                    records.extend(pieces.iter().map(|piece| think(index, &quoted(piece))));
+                    format!(r#"{{"type":"thinking","thinking":"{}"}}"#, quoted(&pieces.concat()))
+                }
+                Part::Tool(input, size) => {
+                    let (call_id, raw) = (format!("t{at}.{index}"), input.to_string());
+                    records.push(tool(index, &call_id, "{}"));
+                    let chars: Vec<char> = raw.chars().collect();
+                    let deltas = chars.chunks(*size).map(|chunk| chunk.iter().collect::<String>());
+                    records.extend(deltas.map(|delta| json(index, &delta)));
+                    results.push(tool_result(&call_id, "ok"));
+                    call(&call_id, &raw)
+                }
+            };
+            records.push(snapshot(&id, &whole));
+            records.push(stop(index));
+        }
+        records.push(over());
+        records.extend(results.into_iter().rev());
+    }
+    records.push(result(&quoted(&last)));
+    records
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_cut_gives_the_same_events(messages in vec(vec(part(), 0..4), 1..4), sizes in vec(1..90_usize, 1..20)) {
+        let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
+        let whole = run(bytes.as_bytes(), || usize::MAX);
+        let mut sizes = sizes.iter().cycle();
+        let cut = run(bytes.as_bytes(), || *sizes.next().unwrap());
+        prop_assert_eq!(cut, whole);
+    }
+
+    #[test]
+    fn t4_the_deltas_make_up_what_the_snapshots_say(messages in vec(vec(part(), 0..4), 1..4)) {
+        let mut parser = Parser::new();
+        let mut told: HashMap<(String, &str), String> = HashMap::new();
+        let (mut starts, mut ends, mut diagnostics) = (HashMap::new(), Vec::new(), Vec::new());
+        let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
+        for event in parser.feed(bytes.as_bytes()) {
+            match event {
+                Event::Text { message_id, delta, .. } => {
+                    told.entry((message_id.into_owned(), "text")).or_default().push_str(&delta);
+                }
+                Event::Thinking { message_id, delta, .. } => {
+                    told.entry((message_id.into_owned(), "thinking")).or_default().push_str(&delta);
+                }
+                Event::ToolStart { id, args: Args::Complete(args), .. } => {
+                    prop_assert!(starts.insert(id.into_owned(), args.value()).is_none());
+                }
+                Event::ToolResult { id, .. } => ends.push(id.into_owned()),
+                Event::Diagnostic { message, .. } => diagnostics.push(message.into_owned()),
+                _ => {}
+            }
+        }
+        prop_assert_eq!(diagnostics, Vec::<String>::new());
+        let (mut calls, bare) = (0, |text: &str| text.replace('\n', ""));
+        for (at, parts) in messages.iter().enumerate() {
+            let said = |wanted: fn(&Part) -> Option<&Vec<String>>| {
+                bare(&parts.iter().filter_map(wanted).flatten().cloned().collect::<String>())
+            };
+            let text = said(|part| if let Part::Text(pieces) = part { Some(pieces) } else { None });
+            let thinking =
+                said(|part| if let Part::Thinking(pieces) = part { Some(pieces) } else { None });
+            for (kind, said) in [("text", text), ("thinking", thinking)] {
+                let told = told.get(&(format!("m{at}"), kind)).map_or(String::new(), |t| bare(t));
+                prop_assert_eq!(told, said);
+            }
+            for (index, part) in parts.iter().enumerate() {
+                if let Part::Tool(input, _) = part {
+                    prop_assert_eq!(&starts[&format!("t{at}.{index}")], input);
+                    calls += 1;
+                }
+            }
+        }
+        ends.sort();
+        ends.dedup();
+        prop_assert_eq!((starts.len(), ends.len()), (calls, calls));
+    }
+
+    #[test]
+    fn any_bytes_give_one_outcome_last(bytes in vec(any::<u8>(), 0..400), sizes in vec(1..40_usize, 1..9)) {
+        let whole = run(&bytes, || usize::MAX);
+        let mut sizes = sizes.iter().cycle();
+        prop_assert_eq!(&run(&bytes, || *sizes.next().unwrap()), &whole);
+        prop_assert!(whole.0.last().unwrap().starts_with("incomplete"));
+    }
+}
