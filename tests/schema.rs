@@ -3,6 +3,8 @@
 //! The part about the `lifecycle` lane is generated from the events' types; the rest is written by
 //! hand. `UPDATE_SCHEMA=1 cargo test --test schema` brings it up to date.
 
+#![allow(clippy::expect_used, reason = "a schema that can't be read fails the test")]
+
 use std::path::Path;
 
 use clitape_stream::Event;

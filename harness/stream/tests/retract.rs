@@ -13,7 +13,7 @@ fn abandon(id: &str, from: u64) -> String {
 }
 
 /// A record with a uuid, and whatever else.
-fn with(record: String, fields: &str) -> String {
+fn with(record: &str, fields: &str) -> String {
     record.replacen('{', &format!("{{{fields},"), 1)
 }
 
@@ -80,10 +80,10 @@ fn blocks_abandoned_before_anything_was_told_are_taken_back_in_silence() {
 fn a_record_that_supersedes_others_takes_them_back() {
     check(
         &[
-            with(snapshot("a", &says("one")), r#""uuid":"u1""#),
-            with(snapshot("a", &says("two")), r#""uuid":"u2""#),
-            with(snapshot("a", &call("t", "{}")), r#""uuid":"u3""#),
-            with(snapshot("a", &says("three")), r#""uuid":"u4","supersedes":["u2","u3","u9"]"#),
+            with(&snapshot("a", &says("one")), r#""uuid":"u1""#),
+            with(&snapshot("a", &says("two")), r#""uuid":"u2""#),
+            with(&snapshot("a", &call("t", "{}")), r#""uuid":"u3""#),
+            with(&snapshot("a", &says("three")), r#""uuid":"u4","supersedes":["u2","u3","u9"]"#),
             result("onethree"),
         ],
         &[
@@ -109,7 +109,7 @@ fn a_fallback_to_another_model_takes_back_what_it_names() {
         &[
             message("a"),
             text(0, "I can"),
-            with(snapshot("a", &says("I can")), r#""uuid":"u1""#),
+            with(&snapshot("a", &says("I can")), r#""uuid":"u1""#),
             stop(0),
             over(),
             fallback(r#""u1""#),
@@ -137,7 +137,7 @@ fn an_aborted_message_is_told_and_stays() {
         &[
             message("a"),
             text(0, "half a wo"),
-            with(snapshot("a", &says("half a wo")), r#""aborted":true"#),
+            with(&snapshot("a", &says("half a wo")), r#""aborted":true"#),
             interrupted.into(),
             stop(0),
             over(),
