@@ -11,18 +11,23 @@ use serde_json::{Map, Value, json};
 use super::cut::deltas;
 use super::sandbox::Folders;
 use super::script::Answer;
-use crate::scenario::{Block, Content, Model};
+use crate::scenario::{ApiError, Block, Content, FailureKind, Model, Spot, ToolSide};
 
-/// Bytes of a response, sent in one write.
+/// A step of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     /// How long to wait first.
     pub(crate) delay: Duration,
-    pub(crate) bytes: Bytes,
+    /// What goes out in one write; nothing means that the connection is lost.
+    pub(crate) bytes: Option<Bytes>,
 }
 
 /// Tokens that every request of a conversation is said to have.
 pub(crate) const INPUT_TOKENS: u64 = 1000;
+
+/// How long a connection stands before it is lost: a client that has not read what came may never
+/// do so, and what it prints would differ from run to run.
+const BEFORE_DROP: Duration = Duration::from_millis(250);
 
 /// Turns an [`Answer`] into bytes.
 pub(crate) struct Writer<'a> {
@@ -39,6 +44,16 @@ impl Writer<'_> {
         self.id("req")
     }
 
+    /// The body of an HTTP error.
+    pub(crate) fn error(&self, error: &ApiError) -> Bytes {
+        let (kind, message) = self.told(error);
+        let id = Value::from(self.request_id());
+        let body = format!(
+            "{{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":{message}}},\"request_id\":{id}}}"
+        );
+        Bytes::from(body)
+    }
+
     /// The answer to a request that wants no stream.
     pub(crate) fn whole(&self) -> Bytes {
         let blocks = self.answer.turn.blocks.iter().enumerate();
@@ -48,7 +63,7 @@ impl Writer<'_> {
         Bytes::from(message.to_string())
     }
 
-    /// The answer as a stream: one step a delta.
+    /// The answer as a stream: one step a delta, as far as it comes.
     ///
     /// All that ends the message is one step, because a fast tool's result would otherwise be
     /// printed before the last of it in one run and after it in the next.
@@ -59,38 +74,61 @@ impl Writer<'_> {
         event(&mut pending, "message_start", &format!(",\"message\":{start}"));
         for (index, block) in self.answer.turn.blocks.iter().enumerate() {
             let (cut, delay_ms) = self.script.pace(block);
-            let opening = self.empty_block(index, block);
             let at = format!(",\"index\":{index}");
+            let opening = self.empty_block(index, block);
             event(
                 &mut pending,
                 "content_block_start",
                 &format!("{at},\"content_block\":{opening}"),
             );
-            let (kind, field) = delta_names(&block.content);
             let delta = |pending: &mut String, kind: &str, field: &str, literal: &str| {
                 let delta = format!("{at},\"delta\":{{\"type\":\"{kind}\",\"{field}\":{literal}}}");
                 event(pending, "content_block_delta", &delta);
             };
-            if let Content::Tool { .. } = block.content {
+            let names = delta_names(&block.content);
+            if let (Content::Tool { .. }, Some((kind, field))) = (&block.content, names) {
                 delta(&mut pending, kind, field, "\"\"");
             }
-            for literal in deltas(block.content.pieces(), cut, self.folders) {
-                let before = std::mem::take(&mut pending);
-                push(&mut steps, 0, before);
-                delta(&mut pending, kind, field, &literal);
-                let bytes = std::mem::take(&mut pending);
-                push(&mut steps, delay_ms, bytes);
+            let deltas = deltas(block.content.pieces(), cut, self.folders);
+            for (before, literal) in deltas.iter().enumerate() {
+                if self.breaks_at(index, Some(before)) {
+                    return self.broken(steps, pending);
+                }
+                push(&mut steps, 0, std::mem::take(&mut pending));
+                if let Some((kind, field)) = names {
+                    delta(&mut pending, kind, field, literal);
+                }
+                push(&mut steps, delay_ms, std::mem::take(&mut pending));
             }
-            if let Content::Thinking { signature, .. } = &block.content {
-                let literal = Value::from(signature.as_str()).to_string();
-                delta(&mut pending, "signature_delta", "signature", &literal);
+            if self.breaks_at(index, Some(deltas.len())) {
+                return self.broken(steps, pending);
+            }
+            match &block.content {
+                Content::Thinking { signature, .. } => {
+                    let literal = Value::from(signature.as_str()).to_string();
+                    delta(&mut pending, "signature_delta", "signature", &literal);
+                }
+                Content::Text { citations, .. } => {
+                    for citation in citations {
+                        let literal = self.real(&Value::from(citation.clone())).to_string();
+                        delta(&mut pending, "citations_delta", "citation", &literal);
+                    }
+                }
+                Content::Tool { .. } | Content::Raw(_) => {}
             }
             event(&mut pending, "content_block_stop", &at);
+            if self.breaks_at(index, None) {
+                return self.broken(steps, pending);
+            }
         }
-        let reason = self.answer.turn.stop_reason().as_str();
+        let turn = &self.answer.turn;
+        let reason = turn.stop_reason().as_str();
+        let details = turn.stop_details.clone().map_or_else(String::new, |details| {
+            format!(",\"stop_details\":{}", self.real(&Value::from(details)))
+        });
         let usage = self.usage(self.output_tokens());
         let end = format!(
-            ",\"delta\":{{\"stop_reason\":\"{reason}\",\"stop_sequence\":null}},\"usage\":{usage}"
+            ",\"delta\":{{\"stop_reason\":\"{reason}\",\"stop_sequence\":null{details}}},\"usage\":{usage}"
         );
         event(&mut pending, "message_delta", &end);
         event(&mut pending, "message_stop", "");
@@ -98,8 +136,44 @@ impl Writer<'_> {
         steps
     }
 
+    /// A connection that is lost before anything came.
+    pub(crate) fn lost(&self) -> Vec<Step> {
+        self.broken(Vec::new(), String::new())
+    }
+
+    /// Whether the stream comes no further than here: so many deltas of a block, or all of it.
+    fn breaks_at(&self, index: usize, deltas: Option<usize>) -> bool {
+        let after = self.answer.failure.and_then(FailureKind::after);
+        after.is_some_and(|spot: Spot| spot.block.get() == index + 1 && spot.deltas == deltas)
+    }
+
+    /// The steps of a stream that breaks off.
+    fn broken(&self, mut steps: Vec<Step>, mut pending: String) -> Vec<Step> {
+        if let Some(FailureKind::Event { error, .. }) = self.answer.failure {
+            let (kind, message) = self.told(error);
+            let error = format!(",\"error\":{{\"type\":\"{kind}\",\"message\":{message}}}");
+            event(&mut pending, "error", &error);
+            push(&mut steps, 0, pending);
+        } else {
+            push(&mut steps, 0, pending);
+            steps.push(Step { delay: BEFORE_DROP, bytes: None });
+        }
+        steps
+    }
+
+    /// Type and JSON literal of the message of an error.
+    fn told(&self, error: &ApiError) -> (&'static str, String) {
+        let message = Value::from(self.folders.expand(&error.message)).to_string();
+        (error.kind.as_str(), message)
+    }
+
     fn id(&self, kind: &str) -> String {
-        format!("{kind}_clitape_{}_{}", self.answer.conversation, self.answer.number)
+        let Answer { conversation, number, failed, .. } = self.answer;
+        let retry = match failed {
+            0 => String::new(),
+            failed => format!("_retry_{failed}"),
+        };
+        format!("{kind}_clitape_{conversation}_{number}{retry}")
     }
 
     fn message(&self, content: &[Value], output_tokens: u64) -> Value {
@@ -135,22 +209,40 @@ impl Writer<'_> {
         (characters as u64).div_ceil(4).max(1)
     }
 
-    fn tool_id(&self, index: usize, id: Option<&String>) -> String {
-        id.cloned().unwrap_or_else(|| format!("{}_{}", self.id("toolu"), index + 1))
-    }
-
     fn empty_block(&self, index: usize, block: &Block) -> Value {
         match &block.content {
-            Content::Text(_) => json!({"type": "text", "text": ""}),
+            Content::Text { citations, .. } if citations.is_empty() => {
+                json!({"type": "text", "text": ""})
+            }
+            Content::Text { .. } => json!({"type": "text", "text": "", "citations": []}),
             Content::Thinking { .. } => {
                 json!({"type": "thinking", "thinking": "", "signature": ""})
             }
-            Content::Tool { name, id, .. } => json!({
-                "type": "tool_use",
-                "id": self.tool_id(index, id.as_ref()),
-                "name": name,
-                "input": {},
-            }),
+            Content::Tool { side, name, id, .. } => {
+                let (kind, prefix) = match side {
+                    ToolSide::Client => ("tool_use", "toolu"),
+                    ToolSide::Server => ("server_tool_use", "srvtoolu"),
+                };
+                let made_up = || format!("{}_{}", self.id(prefix), index + 1);
+                let id = id.clone().unwrap_or_else(made_up);
+                json!({"type": kind, "id": id, "name": name, "input": {}})
+            }
+            Content::Raw(block) => self.real(&Value::from(block.clone())),
+        }
+    }
+
+    /// A value of the file as the API sends it: real folders, and `type` before the other keys.
+    fn real(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::from(self.folders.expand(text)),
+            Value::Array(items) => items.iter().map(|item| self.real(item)).collect(),
+            Value::Object(table) => {
+                let (first, rest): (Vec<_>, Vec<_>) =
+                    table.iter().partition(|(key, _)| *key == "type");
+                let members = first.into_iter().chain(rest);
+                members.map(|(key, value)| (key.clone(), self.real(value))).collect()
+            }
+            other => other.clone(),
         }
     }
 
@@ -158,7 +250,14 @@ impl Writer<'_> {
         let mut full = self.empty_block(index, block);
         let text = self.folders.expand(&block.content.pieces().joined());
         match &block.content {
-            Content::Text(_) => full["text"] = Value::from(text),
+            Content::Text { citations, .. } => {
+                full["text"] = Value::from(text);
+                if !citations.is_empty() {
+                    let citations =
+                        citations.iter().map(|one| self.real(&Value::from(one.clone())));
+                    full["citations"] = citations.collect();
+                }
+            }
             Content::Thinking { signature, .. } => {
                 full["thinking"] = Value::from(text);
                 full["signature"] = Value::from(signature.as_str());
@@ -167,16 +266,19 @@ impl Writer<'_> {
                 let input: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
                 full["input"] = Value::from(input);
             }
+            Content::Raw(_) => {}
         }
         full
     }
 }
 
-fn delta_names(content: &Content) -> (&'static str, &'static str) {
+/// Type of a block's deltas, and the field of what they bring.
+fn delta_names(content: &Content) -> Option<(&'static str, &'static str)> {
     match content {
-        Content::Text(_) => ("text_delta", "text"),
-        Content::Thinking { .. } => ("thinking_delta", "thinking"),
-        Content::Tool { .. } => ("input_json_delta", "partial_json"),
+        Content::Text { .. } => Some(("text_delta", "text")),
+        Content::Thinking { .. } => Some(("thinking_delta", "thinking")),
+        Content::Tool { .. } => Some(("input_json_delta", "partial_json")),
+        Content::Raw(_) => None,
     }
 }
 
@@ -186,7 +288,8 @@ fn event(to: &mut String, kind: &str, fields: &str) {
 
 fn push(steps: &mut Vec<Step>, delay_ms: u64, bytes: String) {
     if !bytes.is_empty() {
-        steps.push(Step { delay: Duration::from_millis(delay_ms), bytes: Bytes::from(bytes) });
+        let delay = Duration::from_millis(delay_ms);
+        steps.push(Step { delay, bytes: Some(Bytes::from(bytes)) });
     }
 }
 

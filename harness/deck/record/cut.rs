@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::sandbox::Folders;
-use crate::scenario::{Cut, Pieces};
+use crate::scenario::{Cut, FailureKind, Model, Pieces, Turn};
 
 /// The deltas of a text, as JSON string literals.
 ///
@@ -21,6 +21,30 @@ pub(crate) fn deltas(pieces: &Pieces, cut: Cut, folders: &Folders) -> Vec<String
         }
         Pieces::Whole(text) => whole(text, cut, folders),
     }
+}
+
+/// Says which failure of the script would come after more deltas than its block has.
+pub(crate) fn overrun(model: &Model) -> Option<String> {
+    let turns = model.all_turns().flat_map(|(name, turns)| {
+        turns.iter().enumerate().map(move |(at, turn)| (name, at + 1, turn))
+    });
+    let mut overruns = turns.filter_map(|(name, number, turn)| {
+        let (block, wanted, found) = turn.failures().find_map(|f| overrun_in(model, turn, f))?;
+        Some(format!(
+            "a failure in turn {number} of `{name}` comes after {wanted} deltas of block {block}, \
+             which has {found}; name fewer, or leave `deltas` out to fail after the whole block"
+        ))
+    });
+    overruns.next()
+}
+
+/// Block, deltas before the failure, and deltas there are.
+fn overrun_in(model: &Model, turn: &Turn, failure: &FailureKind) -> Option<(usize, usize, usize)> {
+    let spot = failure.after()?;
+    let block = turn.blocks.get(spot.block.get() - 1)?;
+    let found = deltas(block.content.pieces(), model.pace(block).0, &Folders::canonical()).len();
+    let wanted = spot.deltas.filter(|wanted| *wanted > found)?;
+    Some((spot.block.get(), wanted, found))
 }
 
 fn whole(text: &str, cut: Cut, folders: &Folders) -> Vec<String> {
@@ -172,5 +196,23 @@ mod tests {
         let listed = Pieces::Listed(vec!["{{tmp}}".into(), String::new(), "\"".into()]);
         let found = deltas(&listed, chars(1), &Folders::canonical());
         assert_eq!(found, [r#""/clitape/tmp""#, r#""""#, r#""\"""#]);
+    }
+
+    #[test]
+    fn a_failure_beyond_the_deltas_is_told() {
+        let model = |deltas: &str| -> Model {
+            toml::from_str(&format!(
+                "cut = 8\n[[turn]]\nblock = []\n[[turn]]\n[[turn.block]]\ntext = '{{{{project}}}}'\n\
+                 [[turn.failure]]\ndrop_after = {{ block = 1{deltas} }}"
+            ))
+            .unwrap()
+        };
+        assert_eq!(overrun(&model("")), None);
+        assert_eq!(overrun(&model(", deltas = 2")), None);
+        assert_eq!(
+            overrun(&model(", deltas = 3")).unwrap(),
+            "a failure in turn 2 of `main` comes after 3 deltas of block 1, which has 2; name \
+             fewer, or leave `deltas` out to fail after the whole block"
+        );
     }
 }

@@ -56,6 +56,18 @@ pub enum RecordError {
     /// The caller asked to stop.
     #[error("stopped; nothing was written")]
     Stopped,
+    /// The CLI ended otherwise than the scenario says.
+    #[error(
+        "the CLI {}, the scenario expects code {expected}; if this is what it is to show, set `record.exit`{said}", ended(*.exit)
+    )]
+    Exit {
+        /// How it ended.
+        exit: Exit,
+        /// The code of `record.exit`.
+        expected: i32,
+        /// What it had printed last.
+        said: Said,
+    },
     /// The CLI ended without an answer.
     #[error("the CLI {} before it printed a `result`; run it by hand with the scenario's arguments to see why{said}", ended(*.exit))]
     NoResult {

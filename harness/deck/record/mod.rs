@@ -27,7 +27,7 @@ pub use claude::{Claude, ClaudeChoice, resolve};
 pub use error::{RecordError, Said};
 pub use sandbox::Folders;
 
-use crate::scenario::{Model, Scenario, StdinLine};
+use crate::scenario::{Model, Scenario, ScenarioError, StdinLine};
 use crate::tape::{Exit, Take, TickKind};
 use child::{Ended, Note, Notes, Why, drive};
 use sandbox::Sandbox;
@@ -91,10 +91,14 @@ pub fn record(
 /// # Errors
 ///
 /// [`RecordError`] when `model.toml` can't be used, the CLI can't be started, asks what nobody
-/// scripted, does not end in time, is stopped, or ends without a `result`. Nothing it started is
-/// left by then.
+/// scripted, does not end in time, is stopped, ends without a `result`, or not as the scenario expects. Nothing it
+/// started is left by then.
 pub fn run(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> Result<RawRun, RecordError> {
     let model = Model::load(&scenario.dir)?;
+    let path = scenario.dir.join("model.toml");
+    if let Some(what) = cut::overrun(&model) {
+        return Err(ScenarioError::Invalid { path, what }.into());
+    }
     let sandbox = Sandbox::new(&std::env::temp_dir(), &scenario.dir.join("workspace"))?;
     let folders = &sandbox.folders;
     let notes = Notes::new();
@@ -115,16 +119,17 @@ pub fn run(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> Result<Ra
         Why::Stopped => return Err(RecordError::Stopped),
         Why::Limit => return Err(RecordError::Timeout { limit_s, said: said() }),
         Why::Alarm(asked) => {
-            return Err(RecordError::Unscripted {
-                path: scenario.dir.join("model.toml"),
-                asked: asked.clone(),
-            });
+            return Err(RecordError::Unscripted { path, asked: asked.clone() });
         }
         Why::Itself => {}
     }
     let (answered, session) = results::summary(&ended.stdout);
     if !answered {
         return Err(RecordError::NoResult { exit: ended.exit, said: said() });
+    }
+    let expected = scenario.record.exit.code(&claude.version);
+    if ended.exit != Exit::Code(expected) {
+        return Err(RecordError::Exit { exit: ended.exit, expected, said: said() });
     }
     let transcript = match session {
         Some(session) => sandbox.transcript(&session)?,
@@ -152,10 +157,11 @@ pub fn run(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> Result<Ra
 
 fn args(scenario: &Scenario, folders: &Folders) -> Vec<String> {
     let record = &scenario.record;
-    let fixed = ["--output-format", "stream-json", "--verbose", "--include-partial-messages"];
+    let fixed = ["--output-format", "stream-json", "--verbose"];
     std::iter::once("-p")
         .chain(record.prompt.as_deref())
         .chain(fixed)
+        .chain(record.partial_messages.then_some("--include-partial-messages"))
         .chain(record.args.iter().map(String::as_str))
         .map(|arg| folders.expand(arg))
         .collect()

@@ -1,7 +1,7 @@
-//! A response body whose pieces go out one by one, each after its delay.
+//! A response body whose pieces go out one by one, each after its delay, or that breaks off.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -24,18 +24,19 @@ impl Paced {
     }
 
     pub(crate) fn at_once(bytes: impl Into<Bytes>) -> Self {
-        Self::new(vec![Step { delay: Duration::ZERO, bytes: bytes.into() }])
+        Self::new(vec![Step { delay: Duration::ZERO, bytes: Some(bytes.into()) }])
     }
 }
 
 impl Body for Paced {
     type Data = Bytes;
-    type Error = Infallible;
+    /// What makes the server close the connection in the middle of the body.
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let Some(step) = self.steps.front() else {
             return Poll::Ready(None);
         };
@@ -46,7 +47,10 @@ impl Body for Paced {
             self.due = None;
         }
         let step = self.steps.pop_front();
-        Poll::Ready(step.map(|step| Ok(Frame::data(step.bytes))))
+        Poll::Ready(step.map(|step| match step.bytes {
+            Some(bytes) => Ok(Frame::data(bytes)),
+            None => Err(io::ErrorKind::ConnectionAborted.into()),
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -54,9 +58,12 @@ impl Body for Paced {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let length = |step: &Step| SizeHint::with_exact(step.bytes.len() as u64);
         match self.steps.front() {
-            Some(only) if self.steps.len() == 1 && only.delay.is_zero() => length(only),
+            Some(Step { delay, bytes: Some(bytes) })
+                if self.steps.len() == 1 && delay.is_zero() =>
+            {
+                SizeHint::with_exact(bytes.len() as u64)
+            }
             _ => SizeHint::new(),
         }
     }

@@ -1,10 +1,11 @@
 //! Chooses the scripted answer to a request, by the request's content alone.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::request::{Asked, clip};
-use crate::scenario::{Model, Turn};
+use crate::scenario::{FailureKind, Model, Turn};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,10 @@ pub(crate) struct Answer<'a> {
     pub(crate) number: usize,
     /// What is said.
     pub(crate) turn: Cow<'a, Turn>,
+    /// What goes wrong with it.
+    pub(crate) failure: Option<&'a FailureKind>,
+    /// What ids are made of: how many requests for the turn failed before this one.
+    pub(crate) failed: usize,
     /// Whether the CLI asked beside the conversation. It does not wait for such an answer, so
     /// whether its tokens are in the sum of the `result` would differ from run to run.
     pub(crate) aside: bool,
@@ -52,9 +57,16 @@ const QUESTIONS: &[(Known, &str)] = &[
     (Known::LastUser("Warmup"), "Ready."),
 ];
 
-/// The answer to a request, if the script has one.
-pub(crate) fn choose<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
-    side(model, asked).or_else(|| turn(model, asked))
+/// How often each turn was asked for: conversation, number of the turn.
+pub(crate) type Attempts = HashMap<(String, usize), usize>;
+
+/// The answer to a request, if the script has one; a request for a turn is counted.
+pub(crate) fn choose<'a>(
+    model: &'a Model,
+    asked: &Asked,
+    attempts: &mut Attempts,
+) -> Option<Answer<'a>> {
+    side(model, asked).or_else(|| turn(model, asked, attempts))
 }
 
 fn side<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
@@ -72,23 +84,32 @@ fn side<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
         conversation: "side",
         number: at + 1,
         turn: Cow::Owned(Turn::at_once(text)),
+        failure: None,
+        failed: 0,
         aside: true,
     })
 }
 
-fn turn<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
+fn turn<'a>(model: &'a Model, asked: &Asked, attempts: &mut Attempts) -> Option<Answer<'a>> {
     let (conversation, turns) = conversation(model, asked);
-    let turn = match turns.get(asked.assistants) {
-        Some(turn) => Cow::Borrowed(turn),
+    let number = asked.assistants + 1;
+    let (turn, failure, failed) = match turns.get(asked.assistants) {
+        Some(turn) => {
+            let before = attempts.entry((conversation.to_owned(), number)).or_default();
+            let (failure, failed) = turn.attempt(*before);
+            *before += 1;
+            (Cow::Borrowed(turn), failure, failed)
+        }
         None => {
             let mut spares = model
                 .spares
                 .iter()
                 .flat_map(|spare| std::iter::repeat_n(&spare.text, spare.times.get()));
-            Cow::Owned(Turn::saying(spares.nth(asked.assistants - turns.len())?))
+            let text = spares.nth(asked.assistants - turns.len())?;
+            (Cow::Owned(Turn::saying(text)), None, 0)
         }
     };
-    Some(Answer { conversation, number: asked.assistants + 1, turn, aside: false })
+    Some(Answer { conversation, number, turn, failure, failed, aside: false })
 }
 
 fn conversation<'a>(model: &'a Model, asked: &Asked) -> (&'a str, &'a [Turn]) {
@@ -169,12 +190,41 @@ mod tests {
             (asked(0, prefix, "", ""), "main 1: main 1"),
             (asked(0, "hi", "Warmup", ""), "side 7: Ready."),
         ] {
-            let found = choose(&model, &request).map_or("nothing".into(), |answer| {
-                let text = answer.turn.blocks[0].content.pieces().joined();
-                format!("{} {}: {text}", answer.conversation, answer.number)
-            });
+            let found =
+                choose(&model, &request, &mut Attempts::new()).map_or("nothing".into(), |answer| {
+                    let text = answer.turn.blocks[0].content.pieces().joined();
+                    format!("{} {}: {text}", answer.conversation, answer.number)
+                });
             assert_eq!(found, expect, "{request:?}");
         }
+    }
+
+    #[test]
+    fn a_turn_counts_its_own_requests() {
+        let model: Model = toml::from_str(
+            "[[turn]]
+             block = []
+             failure = [{ status = 529, type = 'overloaded_error', message = '' }]
+             [[turn]]
+             block = []
+             failure = [{ status = 500, type = 'api_error', message = '', times = 2 }]
+             [[side]]
+             contains = 'TITLE'
+             text = ''",
+        )
+        .unwrap();
+        let mut attempts = Attempts::new();
+        let mut ask = |assistants, system| {
+            let answer = choose(&model, &asked(assistants, "", "", system), &mut attempts).unwrap();
+            (answer.failure.is_some(), answer.failed)
+        };
+        assert_eq!(ask(1, ""), (true, 0));
+        assert_eq!(ask(0, ""), (true, 0));
+        assert_eq!(ask(0, "TITLE"), (false, 0));
+        assert_eq!(ask(0, ""), (false, 1));
+        assert_eq!(ask(1, ""), (true, 1));
+        assert_eq!(ask(1, ""), (false, 2));
+        assert_eq!(ask(1, ""), (false, 2));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
@@ -23,8 +23,8 @@ use super::answer::{INPUT_TOKENS, Writer};
 use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
-use super::script::{choose, complaint};
-use crate::scenario::Model;
+use super::script::{Attempts, choose, complaint};
+use crate::scenario::{FailureKind, Model};
 
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
@@ -37,6 +37,7 @@ pub(crate) struct Server {
 struct Desk {
     script: Model,
     folders: Folders,
+    attempts: Mutex<Attempts>,
     /// Told what was asked, when nobody scripted an answer.
     unscripted: Box<dyn Fn(String) + Send + Sync>,
 }
@@ -60,7 +61,9 @@ impl Server {
             let _context = runtime.enter();
             TcpListener::from_std(listener)?
         };
-        let desk = Arc::new(Desk { script, folders, unscripted: Box::new(unscripted) });
+        let attempts = Mutex::default();
+        let unscripted = Box::new(unscripted);
+        let desk = Arc::new(Desk { script, folders, attempts, unscripted });
         let (stop, stopped) = oneshot::channel();
         let thread =
             std::thread::Builder::new().name("scripted-model".into()).spawn(move || {
@@ -128,7 +131,11 @@ async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
 }
 
 fn message(desk: &Desk, head: &Parts, asked: &Asked) -> Response<Paced> {
-    let Some(answer) = choose(&desk.script, asked) else {
+    let answer = {
+        let mut attempts = desk.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        choose(&desk.script, asked, &mut attempts)
+    };
+    let Some(answer) = answer else {
         let path = head.uri.to_string();
         return unscripted(desk, complaint(&desk.script, head.method.as_str(), &path, asked));
     };
@@ -138,14 +145,33 @@ fn message(desk: &Desk, head: &Parts, asked: &Asked) -> Response<Paced> {
         answer: &answer,
         model: &asked.model,
     };
-    let mut response = if asked.stream {
-        typed("text/event-stream; charset=utf-8", Paced::new(writer.stream()))
-    } else {
-        typed(JSON, Paced::at_once(writer.whole()))
+    let mut response = match answer.failure {
+        Some(FailureKind::Http { status, error, headers }) => {
+            let mut response = failed(*status, writer.error(error));
+            for (name, value) in headers {
+                let name = HeaderName::try_from(name.as_str());
+                if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value.as_str())) {
+                    response.headers_mut().insert(name, value);
+                }
+            }
+            response
+        }
+        _ if asked.stream => typed("text/event-stream; charset=utf-8", Paced::new(writer.stream())),
+        Some(FailureKind::Event { error, .. }) => failed(error.kind.status(), writer.error(error)),
+        Some(FailureKind::Drop { .. }) => typed(JSON, Paced::new(writer.lost())),
+        None => typed(JSON, Paced::at_once(writer.whole())),
     };
     if let Ok(id) = HeaderValue::try_from(writer.request_id()) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
+    response
+}
+
+/// An HTTP error with this body.
+fn failed(status: u16, body: Bytes) -> Response<Paced> {
+    let mut response = typed(JSON, Paced::at_once(body));
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
 }
 
@@ -159,8 +185,7 @@ fn unscripted(desk: &Desk, what: String) -> Response<Paced> {
         "error": {"type": "api_error", "message": format!("nobody scripted {what}")},
     });
     (desk.unscripted)(what);
-    let mut response = typed(JSON, Paced::at_once(error.to_string()));
-    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    let mut response = failed(500, error.to_string().into());
     let headers = response.headers_mut();
     headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     response

@@ -7,6 +7,7 @@ use fs_err as fs;
 use tempfile::TempDir;
 
 use super::*;
+use crate::scenario::ExitCodes;
 
 const SCENARIO: &str = "
     title = 't'
@@ -52,7 +53,9 @@ fn a_run_is_kept_with_all_it_left() {
          echo '{{\"type\":\"user\"}}' > $HOME/.claude/projects/-x/5-a.jsonl\n\
          ls; pwd; echo warn >&2; {RESULT}; exit 1"
     );
-    let run = go(&script).unwrap();
+    let (_dir, mut scenario, claude) = house(&script);
+    scenario.record.exit = ExitCodes::Same(1);
+    let run = run(&scenario, &claude, &AtomicBool::new(false)).unwrap();
     let project = run.folders.project.clone();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let result = "{\"type\":\"result\",\"session_id\":\"5-a\"}";
@@ -113,6 +116,49 @@ fn a_cli_without_a_result_is_told_with_its_stderr() {
         "echo one; echo two; kill -9 $$",
         &format!("the CLI was ended by signal 9 {hint}\n  stderr: nothing\n  last line: two"),
     );
+}
+
+#[test]
+fn an_exit_that_nobody_expects_is_told() {
+    let hint = "if this is what it is to show, set `record.exit`";
+    let said = "\n  stderr: nothing\n  last line: {\"type\":\"result\",\"session_id\":\"5-a\"}";
+    for (exit, expected, how) in [
+        ("exit 3", ExitCodes::default(), "exited with code 3, the scenario expects code 0"),
+        ("exit 0", ExitCodes::Same(1), "exited with code 0, the scenario expects code 1"),
+        (
+            "exit 3",
+            ExitCodes::ByVersion([("9.9.8".into(), 3)].into()),
+            "exited with code 3, the scenario expects code 0",
+        ),
+        (
+            "kill -9 $$",
+            ExitCodes::ByVersion([("9.9.9".into(), 9)].into()),
+            "was ended by signal 9, the scenario expects code 9",
+        ),
+    ] {
+        let (_dir, mut scenario, claude) = house(&format!("{RESULT}; {exit}"));
+        scenario.record.exit = expected;
+        let error = run(&scenario, &claude, &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(error.to_string(), format!("the CLI {how}; {hint}{said}"));
+    }
+}
+
+#[test]
+fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
+    let (dir, scenario, claude) = house("exit 9");
+    let model = format!("{MODEL}[[turn.failure]]\ndrop_after = {{ block = 1, deltas = 9 }}\n");
+    fs::write(dir.path().join("model.toml"), model).unwrap();
+    let error = run(&scenario, &claude, &AtomicBool::new(false)).unwrap_err().to_string();
+    assert!(error.contains("model.toml: a failure in turn 1 of `main` comes after 9"), "{error}");
+}
+
+#[test]
+fn a_cli_may_be_asked_for_whole_messages_only() {
+    let (_dir, mut scenario, claude) = house(RESULT);
+    scenario.record.partial_messages = false;
+    let run = run(&scenario, &claude, &AtomicBool::new(false)).unwrap();
+    assert_eq!(run.argv[3..6], ["--output-format", "stream-json", "--verbose"]);
+    assert_eq!(run.argv[6], "--allowedTools");
 }
 
 #[test]

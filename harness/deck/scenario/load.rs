@@ -3,6 +3,7 @@
 //! A key nobody knows is an error that points at its line: a misspelt key must not be a check that
 //! is never made.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -96,6 +97,14 @@ pub struct Record {
     /// Further arguments of the CLI, after those that every recording has.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Whether the CLI is asked for the parts of messages, `--include-partial-messages`; it is by
+    /// default.
+    #[serde(default = "Record::default_partial_messages")]
+    pub partial_messages: bool,
+    /// The exit code of the CLI, for all versions or by version; 0 by default. A CLI that ends with
+    /// another is not recorded.
+    #[serde(default)]
+    pub exit: ExitCodes,
     /// CLI versions to record with; the first is the one whose goldens the others are held to.
     pub versions: Vec<String>,
     /// Seconds after which a CLI that has not ended is stopped.
@@ -109,6 +118,39 @@ pub struct Record {
 impl Record {
     fn default_timeout() -> u64 {
         120
+    }
+
+    fn default_partial_messages() -> bool {
+        true
+    }
+}
+
+/// `record.exit`: how the CLI ends.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected an exit code, or a table of them such as { \"2.1.329\" = 1 }"
+)]
+pub enum ExitCodes {
+    /// With the same code in every version.
+    Same(i32),
+    /// With this code in this version, and with 0 in all others.
+    ByVersion(BTreeMap<String, i32>),
+}
+
+impl Default for ExitCodes {
+    fn default() -> Self {
+        Self::Same(0)
+    }
+}
+
+impl ExitCodes {
+    /// The code of a CLI version.
+    pub fn code(&self, version: &str) -> i32 {
+        match self {
+            Self::Same(code) => *code,
+            Self::ByVersion(codes) => codes.get(version).copied().unwrap_or(0),
+        }
     }
 }
 
@@ -239,6 +281,14 @@ impl Scenario {
         if record.prompt.is_none() && record.stdin.is_empty() {
             return Some("`record` has neither `prompt` nor `stdin`; write what to ask".into());
         }
+        if let ExitCodes::ByVersion(codes) = &record.exit
+            && let Some(odd) = codes.keys().find(|version| !record.versions.contains(version))
+        {
+            return Some(format!(
+                "`record.exit` names version {odd}, which `record.versions` does not; name it in \
+                 both or in neither"
+            ));
+        }
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
         }
@@ -261,4 +311,46 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
             what: error.message().trim().replace('\n', ", "),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(record: &str) -> Result<Scenario, ScenarioError> {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!(
+            "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\nversions = ['1.0.0', '2.0.0']\n{record}"
+        );
+        fs::write(dir.path().join("scenario.toml"), text).unwrap();
+        Scenario::load(dir.path())
+    }
+
+    #[test]
+    fn an_exit_code_is_for_all_versions_or_for_each() {
+        for (record, expect) in
+            [("", [0, 0]), ("exit = 1", [1, 1]), ("exit = { '2.0.0' = 7 }", [0, 7])]
+        {
+            let exit = load(record).unwrap().record.exit;
+            assert_eq!(["1.0.0", "2.0.0"].map(|version| exit.code(version)), expect, "{record}");
+        }
+    }
+
+    #[test]
+    fn an_exit_code_nobody_can_meet_is_told() {
+        for (record, expect) in [
+            (
+                "exit = 'one'",
+                ":6: expected an exit code, or a table of them such as { \"2.1.329\" = 1 }",
+            ),
+            (
+                "exit = { '3.0.0' = 1 }",
+                ": `record.exit` names version 3.0.0, which `record.versions` does not; name it in \
+                 both or in neither",
+            ),
+        ] {
+            let error = load(record).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
+        }
+    }
 }

@@ -7,6 +7,10 @@ pub mod template;
 
 pub use house::House;
 pub use load::{
-    Channel, ChannelKind, Mode, Record, Run, Scenario, ScenarioError, StdinLine, Sweep, read_toml,
+    Channel, ChannelKind, ExitCodes, Mode, Record, Run, Scenario, ScenarioError, StdinLine, Sweep,
+    read_toml,
 };
-pub use model::{Block, Content, Conversation, Cut, Model, Pieces, Side, Spare, StopReason, Turn};
+pub use model::{
+    ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
+    Side, Spare, Spot, StopReason, ToolSide, Turn,
+};

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::*;
 use crate::record::request::Asked;
-use crate::record::script::choose;
+use crate::record::script::{Attempts, choose};
 
 fn write<T>(turn: &str, with: impl FnOnce(&Writer<'_>) -> T) -> T {
     let script: Model = toml::from_str(turn).unwrap();
-    let answer = choose(&script, &Asked::default()).unwrap();
+    let answer = choose(&script, &Asked::default(), &mut Attempts::new()).unwrap();
     with(&Writer {
         script: &script,
         folders: &Folders::canonical(),
@@ -24,7 +24,10 @@ fn check(turn: &str, expect: &[&str]) {
     let lines: Vec<String> = steps
         .iter()
         .map(|step| {
-            let text = std::str::from_utf8(&step.bytes).unwrap();
+            let Some(bytes) = &step.bytes else {
+                return format!("{}: lost", step.delay.as_millis());
+            };
+            let text = std::str::from_utf8(bytes).unwrap();
             let events = text.strip_suffix("\n\n").unwrap().split("\n\n").map(short);
             format!("{}: {}", step.delay.as_millis(), events.collect::<Vec<_>>().join(", "))
         })
@@ -128,5 +131,89 @@ fn an_answer_aside_comes_at_once_and_counts_no_tokens() {
                 "message_stop"
             ),
         ],
+    );
+}
+
+#[test]
+fn a_raw_block_has_no_deltas_and_a_server_tool_has() {
+    check(
+        "[[turn]]\n[[turn.block]]\nraw = { data = 'b3BhcXVl', type = 'redacted_thinking' }\n\
+         [[turn.block]]\nserver_tool = 'web_search'\ninput = { query = 'x' }\n\
+         [[turn.block]]\ntext = 'So.'\ncitations = [{ url = 'u', type = 'web_search_result_location' }]",
+        &[
+            concat!(
+                r#"0: message_start, content_block_start "index":0,"content_block":{"type":"redacted_thinking","data":"b3BhcXVl"}, "#,
+                r#"content_block_stop "index":0, content_block_start "index":1,"content_block":{"type":"server_tool_use","#,
+                r#""id":"srvtoolu_clitape_main_1_2","name":"web_search","input":{}}, "#,
+                r#"content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":""}"#,
+            ),
+            r#"30: content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":"{\"query\":\"x\""}"#,
+            r#"30: content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":"}"}"#,
+            r#"0: content_block_stop "index":1, content_block_start "index":2,"content_block":{"type":"text","text":"","citations":[]}"#,
+            r#"30: content_block_delta "index":2,"delta":{"type":"text_delta","text":"So."}"#,
+            concat!(
+                r#"0: content_block_delta "index":2,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"u"}}, "#,
+                r#"content_block_stop "index":2, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
+                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":4}, "#,
+                "message_stop"
+            ),
+        ],
+    );
+}
+
+/// How a turn with a text and a call ends, told by its last two steps.
+#[track_caller]
+fn check_end(failure: &str, expect: [&str; 2]) {
+    let turn = format!(
+        "[[turn]]\n[[turn.failure]]\n{failure}\n[[turn.block]]\ntext = 'abcd'\ncut = 2\n\
+         [[turn.block]]\ntool = 'Bash'\ninput_json = '{{}}'"
+    );
+    let steps = write(&turn, |writer| writer.stream());
+    let ends = steps.iter().rev().take(2).rev().map(|step| {
+        let Some(bytes) = &step.bytes else {
+            return "lost".to_owned();
+        };
+        let text = std::str::from_utf8(bytes).unwrap();
+        text.strip_suffix("\n\n").unwrap().split("\n\n").map(short).collect::<Vec<_>>().join(", ")
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), expect, "{failure}");
+}
+
+#[test]
+fn a_stream_breaks_off_where_the_script_says() {
+    let text = |text: &str| {
+        format!(r#"content_block_delta "index":0,"delta":{{"type":"text_delta","text":"{text}"}}"#)
+    };
+    let error = r#"error "error":{"type":"overloaded_error","message":"Later in /clitape/tmp"}"#;
+    let told = "type = 'overloaded_error'\nmessage = 'Later in {{tmp}}'";
+    let start =
+        r#"message_start, content_block_start "index":0,"content_block":{"type":"text","text":""}"#;
+    let call = concat!(
+        r#"content_block_stop "index":0, content_block_start "index":1,"content_block":"#,
+        r#"{"type":"tool_use","id":"toolu_clitape_main_1_2","name":"Bash","input":{}}, "#,
+        r#"content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":""}"#,
+    );
+    check_end("drop_after = { block = 1, deltas = 0 }", [start, "lost"]);
+    check_end("drop_after = { block = 1, deltas = 1 }", [&text("ab"), "lost"]);
+    check_end("drop_after = { block = 2, deltas = 0 }", [call, "lost"]);
+    check_end(&format!("error_after = {{ block = 1, deltas = 2 }}\n{told}"), [&text("cd"), error]);
+    check_end(
+        &format!("error_after = {{ block = 1 }}\n{told}"),
+        [&text("cd"), &format!(r#"content_block_stop "index":0, {error}"#)],
+    );
+}
+
+#[test]
+fn a_refusal_says_its_details() {
+    let turn = "[[turn]]\nblock = []\nstop_reason = 'refusal'\n\
+                stop_details = { category = 'cyber', type = 'refusal' }";
+    check(
+        turn,
+        &[concat!(
+            r#"0: message_start, message_delta "delta":{"stop_reason":"refusal","stop_sequence":null,"#,
+            r#""stop_details":{"type":"refusal","category":"cyber"}},"#,
+            r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}, "#,
+            "message_stop"
+        )],
     );
 }

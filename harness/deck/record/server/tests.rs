@@ -12,7 +12,10 @@ const MODEL: &str = "
     text = 'Look in {{project}}.'
     cut = 9";
 
-/// Status line, wanted header lines and body of the answer to one request, and the complaints.
+/// Status line, wanted header lines and body of the answer to one request.
+type Answer = (String, Vec<String>, String);
+
+/// The answer to one request, and the complaints.
 fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Vec<String>) {
     let (complain, complaints) = mpsc::channel();
     let script = toml::from_str(MODEL).unwrap();
@@ -20,6 +23,12 @@ fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Ve
         complain.send(what).unwrap();
     })
     .unwrap();
+    let (status, headers, body) = ask_server(&server, method, path, body);
+    drop(server);
+    (status, headers, body, complaints.iter().collect())
+}
+
+fn ask_server(server: &Server, method: &str, path: &str, body: &str) -> Answer {
     let mut stream = std::net::TcpStream::connect(server.address).unwrap();
     let length = body.len();
     write!(
@@ -32,11 +41,16 @@ fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Ve
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let mut lines = head.lines().map(str::to_owned);
     let status = lines.next().unwrap();
-    let wanted = ["content-type", "content-length", "transfer-encoding", "request-id", "x-should"];
+    let wanted = [
+        "content-type",
+        "content-length",
+        "transfer-encoding",
+        "request-id",
+        "retry-after",
+        "x-should",
+    ];
     let headers = lines.filter(|line| wanted.iter().any(|name| line.starts_with(name)));
-    let headers = headers.collect();
-    drop(server);
-    (status, headers, body.to_owned(), complaints.iter().collect())
+    (status, headers.collect(), body.to_owned())
 }
 
 fn request(stream: bool, assistants: usize) -> String {
@@ -123,4 +137,78 @@ fn a_request_nobody_scripted_is_told_and_not_retried() {
         assert!(answer.contains("\"type\":\"error\""), "{answer}");
         assert_eq!(complaints, [complaint]);
     }
+}
+
+/// The answers to requests in a row for the one turn of this script, streamed or not.
+fn ask_again(turn: &str, streams: &[bool]) -> Vec<Answer> {
+    let script = toml::from_str(&format!("delay_ms = 0\n[[turn]]\n{turn}")).unwrap();
+    let server = Server::start(script, Folders::canonical(), |_| {}).unwrap();
+    let each = streams.iter();
+    each.map(|stream| ask_server(&server, "POST", "/v1/messages", &request(*stream, 0))).collect()
+}
+
+const OVERLOADED: &str = "[[turn.failure]]
+    status = 529
+    type = 'overloaded_error'
+    message = 'Overloaded'
+    headers = { retry-after = '1', x-should-retry = 'true' }
+    times = 2
+    [[turn.block]]
+    text = 'Hi.'";
+
+#[test]
+fn a_request_fails_as_often_as_the_script_says_and_is_then_answered() {
+    let answers = ask_again(OVERLOADED, &[true, false, true, true]);
+    for (at, id) in [(0, "req_clitape_main_1"), (1, "req_clitape_main_1_retry_1")] {
+        let (status, headers, body) = &answers[at];
+        assert_eq!(status, "HTTP/1.1 529 <none>");
+        let expect = [
+            "content-type: application/json".to_owned(),
+            "retry-after: 1".to_owned(),
+            "x-should-retry: true".to_owned(),
+            format!("request-id: {id}"),
+            format!("content-length: {}", body.len()),
+        ];
+        assert_eq!(headers[..], expect, "{at}");
+        let error = r#""error":{"type":"overloaded_error","message":"Overloaded"}"#;
+        let expect = format!(r#"{{"type":"error",{error},"request_id":"{id}"}}"#);
+        assert_eq!(*body, expect);
+    }
+    for (status, headers, body) in &answers[2..] {
+        assert_eq!(status, "HTTP/1.1 200 OK");
+        assert!(headers.contains(&"request-id: req_clitape_main_1_retry_2".to_owned()));
+        assert!(body.contains("\"id\":\"msg_clitape_main_1_retry_2\""), "{body}");
+        assert!(body.contains("event: message_stop"), "{body}");
+    }
+}
+
+#[test]
+fn a_lost_connection_keeps_what_came_and_has_no_end() {
+    let turn = "[[turn.failure]]\ndrop_after = { block = 1, deltas = 2 }\ntimes = 2\n\
+                [[turn.block]]\ntext = 'abcdef'\ncut = 2";
+    let answers = ask_again(turn, &[true, false, true]);
+    let (status, headers, body) = &answers[0];
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    assert!(headers.contains(&"transfer-encoding: chunked".to_owned()), "{headers:?}");
+    assert!(body.contains("\"cd\"") && !body.contains("\"ef\""), "{body}");
+    assert!(!body.ends_with("0\r\n\r\n"), "{body}");
+    let (status, _, body) = &answers[1];
+    assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", ""));
+    assert!(answers[2].2.ends_with("0\r\n\r\n"), "{:?}", answers[2]);
+}
+
+#[test]
+fn an_error_event_ends_the_stream_or_is_an_http_error() {
+    let turn = "[[turn.failure]]\nerror_after = { block = 1, deltas = 1 }\ntimes = 2\n\
+                type = 'overloaded_error'\nmessage = 'Overloaded'\n\
+                [[turn.block]]\ntext = 'abcdef'\ncut = 2";
+    let answers = ask_again(turn, &[true, false, false]);
+    let (_, _, body) = &answers[0];
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let chunks: Vec<_> = body.split("\r\n").filter(|part| part.starts_with("event")).collect();
+    assert_eq!(*chunks.last().unwrap(), format!("event: error\ndata: {error}\n\n"));
+    assert!(chunks[chunks.len() - 2].contains("\"ab\""), "{chunks:?}");
+    assert!(body.ends_with("0\r\n\r\n"), "{body}");
+    assert_eq!(answers[1].0, "HTTP/1.1 529 <none>");
+    assert_eq!(answers[2].0, "HTTP/1.1 200 OK");
 }

@@ -1,4 +1,5 @@
-//! A content block of a scripted message: text, thinking or a tool call, and how it is cut.
+//! A content block of a scripted message: text, thinking, a tool call or a block as it is, and how
+//! it is cut.
 
 use std::num::NonZeroUsize;
 
@@ -8,7 +9,8 @@ use serde_json::{Map, Value};
 /// What thinking is signed with when the file does not say.
 const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
 
-/// `[[turn.block]]`: one content block; it has one of `text`, `thinking` and `tool`.
+/// `[[turn.block]]`: one content block; it has one of `text`, `thinking`, `tool`, `server_tool` and
+/// `raw`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BlockFile")]
 pub struct Block {
@@ -21,8 +23,13 @@ pub struct Block {
 /// What a [`Block`] holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// `text`: a piece of the answer.
-    Text(Pieces),
+    /// `text`: a piece of the answer, with its `citations`.
+    Text {
+        /// The piece.
+        text: Pieces,
+        /// What it cites: one `citations_delta` each, after the text.
+        citations: Vec<Map<String, Value>>,
+    },
     /// `thinking`, with its `signature`.
     Thinking {
         /// The reasoning.
@@ -30,9 +37,11 @@ pub enum Content {
         /// What the API signs it with; a constant when the file has none.
         signature: String,
     },
-    /// `tool`: a call.
+    /// `tool` or `server_tool`: a call.
     Tool {
-        /// `tool`: the tool's name.
+        /// Who runs the tool.
+        side: ToolSide,
+        /// The tool's name.
         name: String,
         /// `id` of the call; made of conversation, turn and block when absent.
         id: Option<String>,
@@ -40,6 +49,19 @@ pub enum Content {
         /// or `input_json`, the text as it is, valid or not. Neither means a call without any.
         input: Pieces,
     },
+    /// `raw`: a block that starts and stops without a delta, such as `redacted_thinking` or
+    /// `web_search_tool_result`. `type` is sent first, the other keys in alphabetical order.
+    Raw(Map<String, Value>),
+}
+
+/// Who runs a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolSide {
+    /// `tool`: the CLI.
+    Client,
+    /// `server_tool`: the API, while the message streams; its result is a block of the same
+    /// message.
+    Server,
 }
 
 /// A text, and perhaps how it is cut.
@@ -76,16 +98,22 @@ pub enum Cut {
 #[serde(deny_unknown_fields)]
 struct BlockFile {
     text: Option<Pieces>,
+    #[serde(default)]
+    citations: Vec<Map<String, Value>>,
     thinking: Option<Pieces>,
     signature: Option<String>,
     tool: Option<String>,
+    server_tool: Option<String>,
     id: Option<String>,
     input: Option<Map<String, Value>>,
     input_json: Option<Pieces>,
+    raw: Option<Map<String, Value>>,
     cut: Option<NonZeroUsize>,
     cut_utf16: Option<NonZeroUsize>,
     delay_ms: Option<u64>,
 }
+
+const ONE_OF: &str = "a block has one of `text`, `thinking`, `tool`, `server_tool` and `raw`";
 
 impl TryFrom<BlockFile> for Block {
     type Error = String;
@@ -94,9 +122,20 @@ impl TryFrom<BlockFile> for Block {
         if file.signature.is_some() && file.thinking.is_none() {
             return Err("`signature` belongs to a block with `thinking`".into());
         }
+        if !file.citations.is_empty() && file.text.is_none() {
+            return Err("`citations` belong to a block with `text`".into());
+        }
+        let tool = match (file.tool, file.server_tool) {
+            (Some(name), None) => Some((ToolSide::Client, name)),
+            (None, Some(name)) => Some((ToolSide::Server, name)),
+            (None, None) => None,
+            _ => return Err(ONE_OF.into()),
+        };
         let of_a_tool = file.id.is_some() || file.input.is_some() || file.input_json.is_some();
-        if of_a_tool && file.tool.is_none() {
-            return Err("`id`, `input` and `input_json` belong to a block with `tool`".into());
+        if of_a_tool && tool.is_none() {
+            return Err("`id`, `input` and `input_json` belong to a block with `tool` or \
+                        `server_tool`"
+                .into());
         }
         let cut = match (file.cut, file.cut_utf16) {
             (None, None) => None,
@@ -104,16 +143,28 @@ impl TryFrom<BlockFile> for Block {
             (None, Some(n)) => Some(Cut::Utf16(n)),
             _ => return Err("`cut` and `cut_utf16` exclude each other; keep one".into()),
         };
-        let content = match (file.text, file.thinking, file.tool) {
-            (Some(text), None, None) => Content::Text(text),
-            (None, Some(thinking), None) => Content::Thinking {
+        let content = match (file.text, file.thinking, tool, file.raw) {
+            (Some(text), None, None, None) => Content::Text { text, citations: file.citations },
+            (None, Some(thinking), None, None) => Content::Thinking {
                 thinking,
                 signature: file.signature.unwrap_or_else(|| SIGNATURE.to_owned()),
             },
-            (None, None, Some(name)) => {
-                Content::Tool { name, id: file.id, input: tool_input(file.input, file.input_json)? }
+            (None, None, Some((side, name)), None) => {
+                let input = tool_input(file.input, file.input_json)?;
+                Content::Tool { side, name, id: file.id, input }
             }
-            _ => return Err("a block has one of `text`, `thinking` and `tool`".into()),
+            (None, None, None, Some(raw)) => {
+                if !raw.get("type").is_some_and(Value::is_string) {
+                    return Err("`raw` is a whole block; write its `type`, such as \
+                                \"redacted_thinking\""
+                        .into());
+                }
+                if cut.is_some() || file.delay_ms.is_some() {
+                    return Err("`raw` has no deltas; take `cut` and `delay_ms` away".into());
+                }
+                Content::Raw(raw)
+            }
+            _ => return Err(ONE_OF.into()),
         };
         if cut.is_some() && matches!(content.pieces(), Pieces::Listed(_)) {
             return Err("a list says where to cut; take `cut` away, or write one string".into());
@@ -134,10 +185,12 @@ fn tool_input(input: Option<Map<String, Value>>, json: Option<Pieces>) -> Result
 impl Content {
     /// The text that is cut into deltas.
     pub fn pieces(&self) -> &Pieces {
+        const NONE: &Pieces = &Pieces::Listed(Vec::new());
         match self {
-            Self::Text(pieces)
+            Self::Text { text: pieces, .. }
             | Self::Thinking { thinking: pieces, .. }
             | Self::Tool { input: pieces, .. } => pieces,
+            Self::Raw(_) => NONE,
         }
     }
 }
@@ -145,12 +198,16 @@ impl Content {
 impl Block {
     /// A text that is cut and paced as the file says.
     pub(super) fn saying(text: &str) -> Self {
-        Self { content: Content::Text(Pieces::Whole(text.to_owned())), cut: None, delay_ms: None }
+        Self::text(Pieces::Whole(text.to_owned()), None)
     }
 
     /// A text that comes as one delta, without a delay.
     pub(super) fn at_once(text: &str) -> Self {
-        let pieces = Pieces::Listed(vec![text.to_owned()]);
-        Self { content: Content::Text(pieces), cut: None, delay_ms: Some(0) }
+        Self::text(Pieces::Listed(vec![text.to_owned()]), Some(0))
+    }
+
+    fn text(text: Pieces, delay_ms: Option<u64>) -> Self {
+        let content = Content::Text { text, citations: Vec::new() };
+        Self { content, cut: None, delay_ms }
     }
 }

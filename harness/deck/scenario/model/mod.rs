@@ -14,6 +14,12 @@
 //! [[turn]]        # answers the request that brings the tool's result
 //! [[turn.block]]
 //! text = ["There are ", "three."]   # a list: one delta each
+//!
+//! [[turn.failure]]   # the first two requests for this turn fail
+//! status = 529
+//! type = "overloaded_error"
+//! message = "Overloaded"
+//! times = 2
 //! ```
 //!
 //! Which turn answers a request depends on the request alone: see [`Model`].
@@ -26,14 +32,19 @@ use serde::Deserialize;
 use super::{ScenarioError, read_toml};
 
 mod block;
+mod failure;
+mod turn;
 
-pub use block::{Block, Content, Cut, Pieces};
+pub use block::{Block, Content, Cut, Pieces, ToolSide};
+pub use failure::{ApiError, ErrorType, Failure, FailureKind, Spot};
+pub use turn::{StopReason, Turn};
 
 /// `model.toml`: the scripted model.
 ///
 /// A request belongs to the conversation whose `marker` stands in its first user message, and to
 /// the main one if none does. It gets the turn whose number is the count of assistant messages it
-/// carries, so a repeated request gets the same turn again.
+/// carries, so a repeated request gets the same turn again: its next failure, or the message once
+/// no failure is left.
 ///
 /// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -74,50 +85,6 @@ pub struct Conversation {
     pub turns: Vec<Turn>,
 }
 
-/// `[[turn]]`: one message of the model.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Turn {
-    /// `[[turn.block]]`: its content blocks, in order; `block = []` is an empty message.
-    #[serde(rename = "block")]
-    pub blocks: Vec<Block>,
-    /// Why the message ends; `tool_use` or `end_turn`, by its blocks, when absent.
-    #[serde(default)]
-    stop_reason: Option<StopReason>,
-}
-
-/// Why a message of the model ends, in the words of the Messages API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The answer is complete.
-    EndTurn,
-    /// A tool is to be run.
-    ToolUse,
-    /// The limit of output tokens was hit.
-    MaxTokens,
-    /// A stop sequence was hit.
-    StopSequence,
-    /// A long turn is paused.
-    PauseTurn,
-    /// The model refuses.
-    Refusal,
-}
-
-impl StopReason {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::EndTurn => "end_turn",
-            Self::ToolUse => "tool_use",
-            Self::MaxTokens => "max_tokens",
-            Self::StopSequence => "stop_sequence",
-            Self::PauseTurn => "pause_turn",
-            Self::Refusal => "refusal",
-        }
-    }
-}
-
 /// `[[spare]]`: an answer beyond the script.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -151,28 +118,6 @@ fn default_delay_ms() -> u64 {
 
 fn default_times() -> NonZeroUsize {
     NonZeroUsize::MIN
-}
-
-impl Turn {
-    /// Why the message ends.
-    pub fn stop_reason(&self) -> StopReason {
-        let tool = |block: &Block| matches!(block.content, Content::Tool { .. });
-        match self.stop_reason {
-            Some(reason) => reason,
-            None if self.blocks.iter().any(tool) => StopReason::ToolUse,
-            None => StopReason::EndTurn,
-        }
-    }
-
-    /// A message of one text that comes at once.
-    pub(crate) fn at_once(text: &str) -> Self {
-        Self { blocks: vec![Block::at_once(text)], stop_reason: None }
-    }
-
-    /// A message of one text, cut and paced as the file says.
-    pub(crate) fn saying(text: &str) -> Self {
-        Self { blocks: vec![Block::saying(text)], stop_reason: None }
-    }
 }
 
 impl Model {

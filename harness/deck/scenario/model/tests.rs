@@ -30,15 +30,34 @@ fn a_mistake_is_told_with_its_line() {
             "\n\ncut = 0\nturn = []\n",
             "model.toml:3: invalid value: integer `0`, expected a nonzero usize",
         ),
-        ("[[turn]]\n[[turn]]\nblock = []\n", "model.toml:1: missing field `block`"),
+        (
+            "[[turn]]\n[[turn]]\nblock = []\n",
+            "model.toml:1: a turn has a `block`, a `failure` or both; `block = []` is an empty message",
+        ),
         (
             "[[turn]]\nblock = []\nstop_reason = 'done'\n",
             "model.toml:3: unknown variant `done`, expected one of `end_turn`, `tool_use`, \
-             `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`",
+             `max_tokens`, `stop_sequence`, `pause_turn`, `refusal`, `model_context_window_exceeded`",
         ),
         (
             "[[turn]]\n\n[[turn.block]]\ntext = 'x'\ntool = 'Bash'\n",
-            "model.toml:3: a block has one of `text`, `thinking` and `tool`",
+            "model.toml:3: a block has one of `text`, `thinking`, `tool`, `server_tool` and `raw`",
+        ),
+        (
+            "[[turn]]\n[[turn.block]]\ntool = 'Bash'\nserver_tool = 'web_search'\n",
+            "model.toml:2: a block has one of `text`, `thinking`, `tool`, `server_tool` and `raw`",
+        ),
+        (
+            "[[turn]]\n[[turn.block]]\ntool = 'Bash'\ncitations = [{ url = 'x' }]\n",
+            "model.toml:2: `citations` belong to a block with `text`",
+        ),
+        (
+            "[[turn]]\n[[turn.block]]\nraw = { type = 3 }\n",
+            "model.toml:2: `raw` is a whole block; write its `type`, such as \"redacted_thinking\"",
+        ),
+        (
+            "[[turn]]\n[[turn.block]]\nraw = { type = 'x' }\ndelay_ms = 9\n",
+            "model.toml:2: `raw` has no deltas; take `cut` and `delay_ms` away",
         ),
         (
             "[[turn]]\n[[turn.block]]\ntext = 3\n",
@@ -58,7 +77,7 @@ fn a_mistake_is_told_with_its_line() {
         ),
         (
             "[[turn]]\n[[turn.block]]\ntext = 'x'\ninput = {}\n",
-            "model.toml:2: `id`, `input` and `input_json` belong to a block with `tool`",
+            "model.toml:2: `id`, `input` and `input_json` belong to a block with `tool` or `server_tool`",
         ),
         (
             "[[turn]]\n[[turn.block]]\ntool = 'x'\ninput = {}\ninput_json = '{}'\n",
@@ -67,6 +86,98 @@ fn a_mistake_is_told_with_its_line() {
     ];
     for (text, expect) in cases {
         check(text, expect);
+    }
+}
+
+#[test]
+fn a_failure_that_makes_no_sense_is_told() {
+    let one_of = "a failure has one of `status`, `error_after` and `drop_after`";
+    let error = "type = 'api_error'\nmessage = 'm'";
+    for (keys, expect) in [
+        ("times = 2", one_of.to_owned()),
+        (&format!("status = 500\ndrop_after = {{ block = 1 }}\n{error}"), one_of.to_owned()),
+        (
+            "status = 500\ntype = 'api_error'",
+            "an error has both `type` and `message`; write the other one".into(),
+        ),
+        ("status = 500", "a failure with `status` has `type` and `message` too".into()),
+        (
+            "error_after = { block = 1 }",
+            "a failure with `error_after` has `type` and `message` too".into(),
+        ),
+        (
+            &format!("drop_after = {{ block = 1 }}\n{error}"),
+            "a lost connection says nothing; take `type` and `message` away, or write `error_after`"
+                .into(),
+        ),
+        (
+            "drop_after = { block = 1 }\nheaders = { retry-after = '1' }",
+            "`headers` belong to a failure with `status`".into(),
+        ),
+        (
+            &format!("status = 200\n{error}"),
+            "`status = 200` is no failure; write one from 400 to 599".into(),
+        ),
+        (
+            &format!("status = 500\nheaders = {{ Retry-After = '1' }}\n{error}"),
+            "`Retry-After: 1` is no header; a name has lower-case letters, digits and `-`, a value \
+             plain ASCII"
+                .into(),
+        ),
+    ] {
+        let text = format!("[[turn]]\nblock = []\n[[turn.failure]]\n{keys}\n");
+        check(&text, &format!("model.toml:3: {expect}"));
+    }
+    check(
+        "[[turn]]\nblock = []\n[[turn.failure]]\nstatus = 500\ntype = 'oops'\nmessage = 'm'\n",
+        "model.toml:5: unknown variant `oops`, expected one of `invalid_request_error`, \
+         `authentication_error`, `billing_error`, `permission_error`, `not_found_error`, \
+         `request_too_large`, `rate_limit_error`, `api_error`, `timeout_error`, `overloaded_error`",
+    );
+}
+
+#[test]
+fn what_a_turn_lacks_is_told() {
+    for (turn, expect) in [
+        (
+            "block = []\nstop_reason = 'max_tokens'\nstop_details = { type = 'refusal' }",
+            "`stop_details` belong to a turn with `stop_reason = \"refusal\"`",
+        ),
+        (
+            "block = [{ text = 'x' }]\nfailure = [{ drop_after = { block = 2 } }]",
+            "a failure comes in block 2, and the turn has 1; name one of them, from 1",
+        ),
+        (
+            "failure = [{ drop_after = { block = 1 } }]",
+            "a failure comes in block 1, and the turn has 0; name one of them, from 1",
+        ),
+        (
+            "block = [{ raw = { type = 'x' } }]\nfailure = [{ drop_after = { block = 1, deltas = 0 } }]",
+            "block 1 is `raw` and has no deltas to fail after; take `deltas` away",
+        ),
+    ] {
+        check(&format!("[[turn]]\n{turn}\n"), &format!("model.toml:1: {expect}"));
+    }
+}
+
+#[test]
+fn a_turn_fails_as_often_as_it_says() {
+    let failure = |status: u16, times: &str| {
+        format!("[[turn.failure]]\nstatus = {status}\ntype = 'api_error'\nmessage = ''\n{times}\n")
+    };
+    let two = failure(529, "times = 2") + &failure(500, "");
+    for (turn, expect) in [
+        ("block = []\n".to_owned(), "ok 0, ok 0, ok 0, ok 0, ok 0"),
+        (format!("block = []\n{two}"), "529 0, 529 1, 500 2, ok 3, ok 3"),
+        (two, "529 0, 529 1, 500 2, 500 3, 500 4"),
+    ] {
+        let model = load(&format!("[[turn]]\n{turn}")).unwrap();
+        let attempts = (0..5).map(|before| match model.turns[0].attempt(before) {
+            (None, failed) => format!("ok {failed}"),
+            (Some(FailureKind::Http { status, .. }), failed) => format!("{status} {failed}"),
+            other => format!("{other:?}"),
+        });
+        assert_eq!(attempts.collect::<Vec<_>>().join(", "), expect, "{turn}");
     }
 }
 
@@ -120,11 +231,12 @@ fn a_turn_ends_for_the_reason_its_blocks_give() {
         "[[turn]]\n[[turn.block]]\ntext = 'x'\n[[turn.block]]\ntool = 'Bash'\n\
          input = { command = 'ls', a = [1, { b = true }] }\n\
          [[turn]]\n[[turn.block]]\nthinking = 'hm'\n\
-         [[turn]]\nblock = []\nstop_reason = 'max_tokens'\n",
+         [[turn]]\nblock = []\nstop_reason = 'max_tokens'\n\
+         [[turn]]\n[[turn.block]]\nserver_tool = 'web_search'\n",
     )
     .unwrap();
     let reasons: Vec<_> = model.turns.iter().map(|t| t.stop_reason().as_str()).collect();
-    assert_eq!(reasons, ["tool_use", "end_turn", "max_tokens"]);
+    assert_eq!(reasons, ["tool_use", "end_turn", "max_tokens", "end_turn"]);
     let input = model.turns[0].blocks[1].content.pieces().joined();
     assert_eq!(input, r#"{"a":[1,{"b":true}],"command":"ls"}"#);
 }

@@ -1,0 +1,160 @@
+//! One message of the scripted model: its blocks, why it ends, and what fails before it comes.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::block::{Block, Content, ToolSide};
+use super::failure::{Failure, FailureKind};
+
+/// `[[turn]]`: one message of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "TurnFile")]
+pub struct Turn {
+    /// `[[turn.block]]`: its content blocks, in order; `block = []` is an empty message.
+    pub blocks: Vec<Block>,
+    /// `[[turn.failure]]`: what the first requests for it get.
+    failures: Vec<Failure>,
+    /// Whether the message ever comes; without `block` the last failure stays for good.
+    comes: bool,
+    /// Why the message ends; `tool_use` or `end_turn`, by its blocks, when absent.
+    stop_reason: Option<StopReason>,
+    /// `stop_details`: what the API says of a refusal.
+    pub stop_details: Option<Map<String, Value>>,
+}
+
+/// Why a message of the model ends, in the words of the Messages API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The answer is complete.
+    EndTurn,
+    /// A tool is to be run.
+    ToolUse,
+    /// The limit of output tokens was hit.
+    MaxTokens,
+    /// A stop sequence was hit.
+    StopSequence,
+    /// A long turn is paused.
+    PauseTurn,
+    /// The model refuses.
+    Refusal,
+    /// The model's context is full.
+    ModelContextWindowExceeded,
+}
+
+impl StopReason {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+            Self::ModelContextWindowExceeded => "model_context_window_exceeded",
+        }
+    }
+}
+
+/// The turn as it is written, before its keys are held against each other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TurnFile {
+    #[serde(rename = "block")]
+    blocks: Option<Vec<Block>>,
+    #[serde(default, rename = "failure")]
+    failures: Vec<Failure>,
+    stop_reason: Option<StopReason>,
+    stop_details: Option<Map<String, Value>>,
+}
+
+impl TryFrom<TurnFile> for Turn {
+    type Error = String;
+
+    fn try_from(file: TurnFile) -> Result<Self, String> {
+        if file.blocks.is_none() && file.failures.is_empty() {
+            return Err("a turn has a `block`, a `failure` or both; `block = []` is an empty \
+                        message"
+                .into());
+        }
+        if file.stop_details.is_some() && file.stop_reason != Some(StopReason::Refusal) {
+            return Err("`stop_details` belong to a turn with `stop_reason = \"refusal\"`".into());
+        }
+        let comes = file.blocks.is_some();
+        let blocks = file.blocks.unwrap_or_default();
+        let spots = file.failures.iter().filter_map(|failure| failure.kind.after());
+        for spot in spots {
+            let Some(block) = blocks.get(spot.block.get() - 1) else {
+                return Err(format!(
+                    "a failure comes in block {}, and the turn has {}; name one of them, from 1",
+                    spot.block,
+                    blocks.len()
+                ));
+            };
+            if spot.deltas.is_some() && matches!(block.content, Content::Raw(_)) {
+                return Err(format!(
+                    "block {} is `raw` and has no deltas to fail after; take `deltas` away",
+                    spot.block
+                ));
+            }
+        }
+        Ok(Self {
+            blocks,
+            failures: file.failures,
+            comes,
+            stop_reason: file.stop_reason,
+            stop_details: file.stop_details,
+        })
+    }
+}
+
+impl Turn {
+    /// Why the message ends.
+    pub fn stop_reason(&self) -> StopReason {
+        let waits =
+            |block: &Block| matches!(block.content, Content::Tool { side: ToolSide::Client, .. });
+        match self.stop_reason {
+            Some(reason) => reason,
+            None if self.blocks.iter().any(waits) => StopReason::ToolUse,
+            None => StopReason::EndTurn,
+        }
+    }
+
+    /// What a request for this turn meets, after so many others for it, and how many of those
+    /// have failed: the message itself when no failure is left.
+    pub fn attempt(&self, before: usize) -> (Option<&FailureKind>, usize) {
+        let each = self
+            .failures
+            .iter()
+            .flat_map(|failure| std::iter::repeat_n(&failure.kind, failure.times.get()));
+        let failed = if self.comes { before.min(each.clone().count()) } else { before };
+        let last = self.failures.last().filter(|_| !self.comes).map(|failure| &failure.kind);
+        (each.clone().nth(before).or(last), failed)
+    }
+
+    /// What may fail, in order.
+    pub fn failures(&self) -> impl Iterator<Item = &FailureKind> {
+        self.failures.iter().map(|failure| &failure.kind)
+    }
+
+    /// A message of one text that comes at once.
+    pub(crate) fn at_once(text: &str) -> Self {
+        Self::of(Block::at_once(text))
+    }
+
+    /// A message of one text, cut and paced as the file says.
+    pub(crate) fn saying(text: &str) -> Self {
+        Self::of(Block::saying(text))
+    }
+
+    fn of(block: Block) -> Self {
+        Self {
+            blocks: vec![block],
+            failures: Vec::new(),
+            comes: true,
+            stop_reason: None,
+            stop_details: None,
+        }
+    }
+}
