@@ -66,7 +66,8 @@ impl Writer<'_> {
     /// The answer as a stream: one step a delta, as far as it comes.
     ///
     /// All that ends the message is one step, because a fast tool's result would otherwise be
-    /// printed before the last of it in one run and after it in the next.
+    /// printed before the last of it in one run and after it in the next; a turn may ask for a
+    /// pause in which it surely is.
     pub(crate) fn stream(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut pending = String::new();
@@ -122,17 +123,24 @@ impl Writer<'_> {
             }
         }
         let turn = &self.answer.turn;
+        if turn.end_delay_ms > 0 {
+            push(&mut steps, 0, std::mem::take(&mut pending));
+        }
         let reason = turn.stop_reason().as_str();
         let details = turn.stop_details.clone().map_or_else(String::new, |details| {
             format!(",\"stop_details\":{}", self.real(&Value::from(details)))
         });
-        let usage = self.usage(self.output_tokens());
+        let mut usage = self.usage(self.output_tokens());
+        let searches = turn.blocks.iter().filter(|block| is_search(block)).count();
+        if searches > 0 {
+            usage["server_tool_use"] = json!({"web_search_requests": searches});
+        }
         let end = format!(
             ",\"delta\":{{\"stop_reason\":\"{reason}\",\"stop_sequence\":null{details}}},\"usage\":{usage}"
         );
         event(&mut pending, "message_delta", &end);
         event(&mut pending, "message_stop", "");
-        push(&mut steps, 0, pending);
+        push(&mut steps, turn.end_delay_ms, pending);
         steps
     }
 
@@ -270,6 +278,11 @@ impl Writer<'_> {
         }
         full
     }
+}
+
+/// Whether the API counts a block as a web search.
+fn is_search(block: &Block) -> bool {
+    matches!(&block.content, Content::Tool { side: ToolSide::Server, name, .. } if name == "web_search")
 }
 
 /// Type of a block's deltas, and the field of what they bring.

@@ -154,7 +154,7 @@ fn a_raw_block_has_no_deltas_and_a_server_tool_has() {
             concat!(
                 r#"0: content_block_delta "index":2,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"u"}}, "#,
                 r#"content_block_stop "index":2, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
-                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":4}, "#,
+                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":4,"server_tool_use":{"web_search_requests":1}}, "#,
                 "message_stop"
             ),
         ],
@@ -200,6 +200,21 @@ fn a_stream_breaks_off_where_the_script_says() {
     check_end(
         &format!("error_after = {{ block = 1 }}\n{told}"),
         [&text("cd"), &format!(r#"content_block_stop "index":0, {error}"#)],
+    );
+}
+
+#[test]
+fn the_end_may_wait_for_a_fast_tool() {
+    check(
+        "[[turn]]\nend_delay_ms = 400\n[[turn.block]]\nraw = { type = 'x' }",
+        &[
+            r#"0: message_start, content_block_start "index":0,"content_block":{"type":"x"}, content_block_stop "index":0"#,
+            concat!(
+                r#"400: message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
+                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}, "#,
+                "message_stop"
+            ),
+        ],
     );
 }
 

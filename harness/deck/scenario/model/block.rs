@@ -6,6 +6,8 @@ use std::num::NonZeroUsize;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::fill;
+
 /// What thinking is signed with when the file does not say.
 const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
 
@@ -144,9 +146,11 @@ impl TryFrom<BlockFile> for Block {
             _ => return Err("`cut` and `cut_utf16` exclude each other; keep one".into()),
         };
         let content = match (file.text, file.thinking, tool, file.raw) {
-            (Some(text), None, None, None) => Content::Text { text, citations: file.citations },
+            (Some(text), None, None, None) => {
+                Content::Text { text: fill::pieces(text)?, citations: file.citations }
+            }
             (None, Some(thinking), None, None) => Content::Thinking {
-                thinking,
+                thinking: fill::pieces(thinking)?,
                 signature: file.signature.unwrap_or_else(|| SIGNATURE.to_owned()),
             },
             (None, None, Some((side, name)), None) => {
@@ -175,7 +179,7 @@ impl TryFrom<BlockFile> for Block {
 
 fn tool_input(input: Option<Map<String, Value>>, json: Option<Pieces>) -> Result<Pieces, String> {
     match (input, json) {
-        (Some(table), None) => Ok(Pieces::Whole(Value::Object(table).to_string())),
+        (Some(table), None) => Ok(Pieces::Whole(Value::Object(fill::table(table)?).to_string())),
         (None, Some(json)) => Ok(json),
         (None, None) => Ok(Pieces::Listed(Vec::new())),
         _ => Err("`input` and `input_json` exclude each other; keep one".into()),

@@ -33,6 +33,7 @@ use super::{ScenarioError, read_toml};
 
 mod block;
 mod failure;
+mod fill;
 mod turn;
 
 pub use block::{Block, Content, Cut, Pieces, ToolSide};
@@ -46,7 +47,8 @@ pub use turn::{StopReason, Turn};
 /// carries, so a repeated request gets the same turn again: its next failure, or the message once
 /// no failure is left.
 ///
-/// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run.
+/// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run,
+/// `{{lines:500}}` so many numbered lines.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {

@@ -20,6 +20,9 @@ pub struct Turn {
     stop_reason: Option<StopReason>,
     /// `stop_details`: what the API says of a refusal.
     pub stop_details: Option<Map<String, Value>>,
+    /// `end_delay_ms`: milliseconds between the last block and the events that end the message, so
+    /// that the result of a fast tool comes before them; 0 by default: it comes after them.
+    pub end_delay_ms: u64,
 }
 
 /// Why a message of the model ends, in the words of the Messages API.
@@ -67,6 +70,8 @@ struct TurnFile {
     failures: Vec<Failure>,
     stop_reason: Option<StopReason>,
     stop_details: Option<Map<String, Value>>,
+    #[serde(default)]
+    end_delay_ms: u64,
 }
 
 impl TryFrom<TurnFile> for Turn {
@@ -105,6 +110,7 @@ impl TryFrom<TurnFile> for Turn {
             comes,
             stop_reason: file.stop_reason,
             stop_details: file.stop_details,
+            end_delay_ms: file.end_delay_ms,
         })
     }
 }
@@ -155,6 +161,7 @@ impl Turn {
             comes: true,
             stop_reason: None,
             stop_details: None,
+            end_delay_ms: 0,
         }
     }
 }

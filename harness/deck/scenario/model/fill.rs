@@ -1,0 +1,90 @@
+//! `{{lines:N}}` in the texts and inputs of `model.toml`: so many numbered lines, so that a long
+//! text is one word in the file.
+
+use serde_json::{Map, Value};
+
+use super::Pieces;
+
+const OPEN: &str = "{{lines:";
+const CLOSE: &str = "}}";
+
+/// The line of this number; quotes and `é`, because what is long should be escaped and more than
+/// one byte a character now and then.
+fn line(number: usize) -> String {
+    format!("{number:05} A \"line\" of a long text, all of the same length, même ici.\n")
+}
+
+/// The text with every `{{lines:N}}` in it written out.
+pub(super) fn text(text: &str) -> Result<String, String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(OPEN) {
+        let number = after.split_once(CLOSE).and_then(|(n, after)| Some((n.parse().ok()?, after)));
+        let Some((lines, after)) = number else {
+            return Err(
+                "`{{lines:…}}` says how many lines; write a number, as in `{{lines:500}}`".into()
+            );
+        };
+        filled.push_str(before);
+        filled.extend((1..=lines).map(line));
+        rest = after;
+    }
+    Ok(filled + rest)
+}
+
+/// The pieces with every `{{lines:N}}` in them written out.
+pub(super) fn pieces(pieces: Pieces) -> Result<Pieces, String> {
+    match pieces {
+        Pieces::Whole(whole) => Ok(Pieces::Whole(text(&whole)?)),
+        Pieces::Listed(list) => {
+            Ok(Pieces::Listed(list.iter().map(|piece| text(piece)).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// The table with every `{{lines:N}}` in its texts written out.
+pub(super) fn table(table: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    table.into_iter().map(|(key, value)| Ok((key, self::value(value)?))).collect()
+}
+
+fn value(value: Value) -> Result<Value, String> {
+    Ok(match value {
+        Value::String(string) => Value::String(text(&string)?),
+        Value::Array(items) => {
+            Value::Array(items.into_iter().map(self::value).collect::<Result<_, _>>()?)
+        }
+        Value::Object(members) => Value::Object(table(members)?),
+        other => other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_written_out_wherever_a_text_stands() {
+        let two = line(1) + &line(2);
+        assert_eq!(two.lines().count(), 2);
+        assert_eq!(line(1).chars().count(), 68);
+        for (from, expect) in [
+            ("", String::new()),
+            ("{{project}}", "{{project}}".to_owned()),
+            ("a {{lines:2}}b{{lines:0}}", format!("a {two}b")),
+        ] {
+            assert_eq!(text(from).unwrap(), expect, "{from}");
+            assert_eq!(pieces(Pieces::Listed(vec![from.into()])).unwrap().joined(), expect);
+            let deep = serde_json::json!({"a": [{"b": from}, 1]});
+            let expect = serde_json::json!({"a": [{"b": expect}, 1]});
+            assert_eq!(value(deep).unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn a_number_is_asked_for() {
+        let expect = "`{{lines:…}}` says how many lines; write a number, as in `{{lines:500}}`";
+        for wrong in ["{{lines:}}", "{{lines:x}}", "{{lines:5"] {
+            assert_eq!(text(wrong).unwrap_err(), expect, "{wrong}");
+        }
+    }
+}
