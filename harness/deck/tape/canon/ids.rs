@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Run,
     /// A hash of text that holds other ids: 16 hexadecimal digits.
     Hash,
+    /// A file that holds what a tool gave: milliseconds since 1970, `-`, up to 6 of base 36.
+    Blob,
 }
 
 /// The fourth group of a uuid's placeholder, by the record that shows it first.
@@ -52,6 +54,10 @@ impl Kind {
             }
             (Self::Task, _) => matches!(text.len(), 6 | 7) && hex(text),
             (Self::Hash, _) => text.len() == 16 && hex(text),
+            (Self::Blob, _) => text.split_at_checked(14).is_some_and(|(time, rest)| {
+                let digits = time[..13].iter().all(u8::is_ascii_digit);
+                digits && time[13] == b'-' && (1..=6).contains(&rest.len()) && base36(rest)
+            }),
             (Self::Run, _) => {
                 let dash = text.iter().position(|&b| b == b'-').unwrap_or(0);
                 (6..=12).contains(&dash)
@@ -62,6 +68,11 @@ impl Kind {
         }
     }
 
+    /// Whether an id in running text goes on with `byte`.
+    pub(super) fn goes_on(self, byte: u8) -> bool {
+        byte.is_ascii_alphanumeric() || (self == Self::Blob && byte == b'-')
+    }
+
     /// Id of the rule that counts it.
     fn rule(self) -> &'static str {
         match self {
@@ -70,6 +81,7 @@ impl Kind {
             Self::Agent | Self::Task => "task",
             Self::Run => "run",
             Self::Hash => "hash",
+            Self::Blob => "blob",
         }
     }
 
@@ -91,6 +103,7 @@ impl Kind {
                 let zeros = "0".repeat(width.saturating_sub(9));
                 format!("{zeros}-{number:08}")
             }
+            Self::Blob => format!("0000000000000-{number:06}"),
             Self::Agent | Self::Task | Self::Hash => {
                 let kind = text.first().filter(|_| width == 9).unwrap_or(&b'a');
                 let rest = width.saturating_sub(1);

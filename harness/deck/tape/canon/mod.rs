@@ -10,7 +10,7 @@
 //!
 //! | rule | what it replaces |
 //! |---|---|
-//! | `session`, `uuid`, `task`, `run`, `hash` | ids the CLI makes up, wherever they stand |
+//! | `session`, `uuid`, `task`, `run`, `hash`, `blob` | ids the CLI makes up, wherever they stand |
 //! | `duration`, `time`, `cost` | numbers and points in time, by field |
 //! | `pid`, `uid`, `address` | numbers in the names of files, the model server's port |
 //! | `project`, `home`, `tmp` | the folders of the run, plain and as the CLI's slug |

@@ -71,8 +71,11 @@ pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
 const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
 
 /// The text before an id in running text, where no field names it, and its kind.
-const SPOKEN: [(&[u8], Kind); 2] =
-    [(b"running in background with ID: ", Kind::Task), (b"/tool-results/", Kind::Task)];
+const SPOKEN: [(&[u8], Kind); 3] = [
+    (b"running in background with ID: ", Kind::Task),
+    (b"/tool-results/", Kind::Task),
+    (b"-blob-", Kind::Blob),
+];
 
 /// A CLI before this one changes objects while they wait to be printed.
 const SETTLED: [u32; 3] = [2, 1, 100];
@@ -100,7 +103,7 @@ pub(super) fn record(raw: &[u8], node: &Node, races: bool, ids: &mut Ids, edits:
 pub(super) fn spoken(text: &[u8], ids: &mut Ids) {
     for (before, kind) in SPOKEN {
         for at in ends_of(text, before) {
-            let length = text[at..].iter().take_while(|b| b.is_ascii_alphanumeric());
+            let length = text[at..].iter().take_while(|b| kind.goes_on(**b));
             ids.add(kind, b"", &text[at..at + length.count()]);
         }
     }

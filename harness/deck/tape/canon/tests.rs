@@ -85,6 +85,10 @@ fn ids_of_tasks_keep_their_shape() {
             r#"{"content":"saved to: /x/tool-results/b00000001.txt"}"#,
         ),
         (
+            r#"{"content":"[Image saved to /x/mcp-cam-blob-1795235512060-m2a1af.png] a-blob-1-b"}"#,
+            r#"{"content":"[Image saved to /x/mcp-cam-blob-0000000000000-000001.png] a-blob-1-b"}"#,
+        ),
+        (
             r#"{"harnessSectionHash":"953a20fa5c9fd47c"}"#,
             r#"{"harnessSectionHash":"a000000000000001"}"#,
         ),
