@@ -15,8 +15,15 @@ fn main() -> ExitCode {
     let trials = vec![
         trial("plain_text_records_byte_for_byte", || check("plain-text")),
         trial("three_tools_records_byte_for_byte", || check("three-tools")),
+        trial("api_400_records_byte_for_byte", || check("api-400")),
+        trial("api_529_then_ok_records_byte_for_byte", || check("api-529-then-ok")),
+        trial("sse_error_mid_tool_records_byte_for_byte", || check("sse-error-mid-tool")),
+        trial("mcp_image_records_byte_for_byte", || check("mcp-image")),
+        trial("subagent_background_records_byte_for_byte", || check("subagent-background")),
+        trial("no_partials_records_byte_for_byte", || check("no-partials")),
         trial("a_new_scenario_records_and_passes", new_scenario),
         trial("an_unscripted_request_ends_the_recording", unscripted),
+        trial("a_cli_that_fails_unexpectedly_writes_nothing", unexpected_exit),
     ];
     libtest_mimic::run(&args, trials).exit_code()
 }
@@ -62,6 +69,24 @@ fn unscripted() -> Result<(), Failed> {
     let told = format!("{code}\n{out}{err}");
     expect(code == 4 && err.contains("/v1/messages"), &told)?;
     expect(!dir.path().join("cassettes/short/2.1.329").exists(), "something was written")
+}
+
+/// The CLI's failure is recorded only where the scenario expects it.
+fn unexpected_exit() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    run(dir.path(), &["new", "refused"]);
+    let scenario = dir.path().join("scenarios/refused");
+    std::fs::copy(root().join("scenarios/api-400/model.toml"), scenario.join("model.toml"))?;
+    let (code, out, err) = run(dir.path(), &["record", "refused"]);
+    let told = format!("{code}\n{out}{err}");
+    expect(code == 4 && err.contains("exited with code 1, the scenario expects code 0"), &told)?;
+    expect(!dir.path().join("cassettes/refused").exists(), "something was written")?;
+
+    let file = scenario.join("scenario.toml");
+    let text = std::fs::read_to_string(&file)?;
+    std::fs::write(&file, text.replacen("[record]", "[record]\nexit = 1", 1))?;
+    let (code, out, err) = run(dir.path(), &["record", "refused"]);
+    expect(code == 0 && out.contains("wrote"), &format!("{code}\n{out}{err}"))
 }
 
 fn expect(holds: bool, otherwise: &str) -> Result<(), Failed> {

@@ -66,7 +66,7 @@ mod tests {
     fn lines_are_written_out_wherever_a_text_stands() {
         let two = line(1) + &line(2);
         assert_eq!(two.lines().count(), 2);
-        assert_eq!(line(1).chars().count(), 68);
+        assert_eq!(line(1).chars().count(), 65);
         for (from, expect) in [
             ("", String::new()),
             ("{{project}}", "{{project}}".to_owned()),
