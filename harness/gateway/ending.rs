@@ -103,6 +103,10 @@ fn sentence(outcome: &Outcome) -> String {
 fn advice(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Api => "Check the API key, the credit and the provider's status, then retry.",
+        FailureKind::Overloaded => "Send the message again in a few minutes.",
+        FailureKind::Auth => "Check the API key, or log the agent in.",
+        FailureKind::Billing => "Check the account's credit and limits.",
+        FailureKind::BadRequest => "Shorten or change the request; sending it again will not help.",
         FailureKind::Refusal => "Put the request in other words.",
         FailureKind::MaxTokens => "Ask for the answer in parts.",
         FailureKind::Interrupted => "Send a message to go on from here.",

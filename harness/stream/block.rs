@@ -18,6 +18,15 @@ const UNPARSED: &str = "__unparsedToolInput";
 pub(crate) struct Block {
     pub(crate) index: u64,
     pub(crate) kind: Kind,
+    /// Its start was printed: a delta did not open it by itself.
+    pub(crate) started: bool,
+}
+
+impl Block {
+    /// Whether its stop is still to come.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.started && !matches!(&self.kind, Kind::Tool(input) if input.stopped)
+    }
 }
 
 /// What a block holds.
@@ -181,8 +190,13 @@ impl Input {
         self.told
     }
 
+    /// Whether the stream said anything of the input, so that `{}` can't be all of it (#113631).
+    pub(crate) fn says_something(&self) -> bool {
+        self.own.is_some() || self.has_deltas()
+    }
+
     /// Whether the deltas say anything.
-    pub(crate) fn has_deltas(&self) -> bool {
+    fn has_deltas(&self) -> bool {
         !self.deltas.trim().is_empty()
     }
 

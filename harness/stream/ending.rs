@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::answer::Answer;
 use crate::json::{self, Field};
-use crate::lane::Answer;
 use crate::lead;
 use crate::outcome::{Failure, FailureKind, Outcome, Status, Usage};
 use crate::snapshot::API_ERROR;
@@ -14,7 +14,7 @@ use crate::value;
 const NESTED: usize = 8;
 
 /// Kinds of failure by the `subtype` or the `terminal_reason` of a result.
-const KINDS: [(&str, FailureKind); 12] = [
+const KINDS: [(&str, FailureKind); 11] = [
     ("error_max_turns", FailureKind::MaxTurns),
     ("max_turns", FailureKind::MaxTurns),
     ("error_max_budget_usd", FailureKind::MaxBudget),
@@ -23,16 +23,38 @@ const KINDS: [(&str, FailureKind); 12] = [
     ("aborted_streaming", FailureKind::Interrupted),
     ("hook_stopped", FailureKind::Stopped),
     ("stop_hook_prevented", FailureKind::Stopped),
-    ("api_error", FailureKind::Api),
-    ("prompt_too_long", FailureKind::Api),
+    ("prompt_too_long", FailureKind::BadRequest),
     ("max_output_tokens", FailureKind::MaxTokens),
     ("refusal", FailureKind::Refusal),
 ];
 
-/// Kinds of failure by what the CLI says where it says nothing else.
-const WORDS: [(&str, FailureKind); 2] = [
-    ("violate our Usage Policy", FailureKind::Refusal),
+/// Kinds of failure by what the CLI says, in any case, of what went wrong.
+const WORDS: [(&str, FailureKind); 14] = [
+    ("violate our usage policy", FailureKind::Refusal),
     ("output token maximum", FailureKind::MaxTokens),
+    ("credit balance", FailureKind::Billing),
+    ("out of credit", FailureKind::Billing),
+    ("usage limit", FailureKind::Billing),
+    ("run /login", FailureKind::Auth),
+    ("invalid api key", FailureKind::Auth),
+    ("authentication_error", FailureKind::Auth),
+    ("overloaded", FailureKind::Overloaded),
+    ("rate limit", FailureKind::Overloaded),
+    ("rate_limit", FailureKind::Overloaded),
+    ("internal server error", FailureKind::Overloaded),
+    ("prompt is too long", FailureKind::BadRequest),
+    ("invalid_request_error", FailureKind::BadRequest),
+];
+
+/// Kinds of failure by the status of the API's answer, up to and with the first number.
+const STATUSES: [(u64, FailureKind); 7] = [
+    (400, FailureKind::BadRequest),
+    (401, FailureKind::Auth),
+    (402, FailureKind::Billing),
+    (403, FailureKind::Auth),
+    (428, FailureKind::BadRequest),
+    (429, FailureKind::Overloaded),
+    (599, FailureKind::Overloaded),
 ];
 
 /// One `result` record, read.
@@ -45,7 +67,8 @@ pub(crate) struct Verdict {
     /// `terminal_reason`.
     reason: String,
     stop_reason: String,
-    api_status: bool,
+    /// `api_error_status`, or the number that the text gives.
+    api_status: Option<u64>,
     /// The first error named that is not a note of the CLI to itself.
     named: Option<String>,
 }
@@ -80,14 +103,30 @@ impl Verdict {
         Self {
             failed,
             usage: usage.map(|counts| counted(Some(counts), Usage::default())),
-            text,
             subtype,
             reason: word(reason),
             stop_reason: word(stop_reason),
-            api_status: api_status.is_some(),
+            api_status: api_status
+                .map(|raw| json::count(Some(raw)))
+                .or_else(|| named_status(&text)),
             named: named.map(|text| plain(&text)),
+            text,
         }
     }
+}
+
+/// The status that an API error's text begins with.
+fn named_status(text: &str) -> Option<u64> {
+    let number = text.strip_prefix(API_ERROR)?.trim_start_matches([':', ' ']);
+    number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn of_status(status: Option<u64>) -> FailureKind {
+    let known = |status: u64| STATUSES.iter().find(|(up_to, _)| status <= *up_to);
+    status
+        .filter(|status| *status >= 400)
+        .and_then(known)
+        .map_or(FailureKind::Api, |(_, kind)| *kind)
 }
 
 fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [Field<'a>; N] {
@@ -149,11 +188,16 @@ pub(crate) struct Ending {
 impl Ending {
     /// Takes a result: an error replaces what came before it, a later success the error.
     pub(crate) fn take(&mut self, verdict: &Verdict, answer: &mut Answer, calls: usize) {
-        let text = answer.final_text(&verdict.text);
+        let (text, mut used) = answer.final_text(&verdict.text);
         self.failure = self.failure_of(verdict, text, calls);
-        if self.failure.is_some() {
+        if let Some(failure) = &self.failure {
+            used = answer.pieces();
             self.parts.clear();
-            answer.since_result().clone_into(&mut self.failed_text);
+            self.failed_text.clear();
+            // What was refused is withheld.
+            if failure.kind != FailureKind::Refusal {
+                self.failed_text.push_str(answer.since_result());
+            }
         } else if !text.is_empty() && self.parts.last().is_none_or(|last| last != text) {
             self.parts.push(text.to_owned());
         }
@@ -162,7 +206,7 @@ impl Ending {
         (self.open, self.api_error, self.no_response) = (false, None, false);
         (self.interrupted, self.stop) = (false, Stop::Done);
         self.calls = calls;
-        answer.settle();
+        answer.settle(used);
     }
 
     fn failure_of(&self, verdict: &Verdict, text: &str, calls: usize) -> Option<Failure> {
@@ -193,17 +237,24 @@ impl Ending {
         let listed = [&verdict.subtype, &verdict.reason, &verdict.stop_reason]
             .into_iter()
             .find_map(|word| KINDS.iter().find(|(known, _)| known == word));
-        let worded = || WORDS.iter().find(|(words, _)| named.contains(words));
-        let api = verdict.api_status || named.starts_with(API_ERROR) || self.api_error.is_some();
-        match (listed.or_else(worded), self.stop) {
-            (Some((_, kind)), _) => Some(*kind),
-            (None, Stop::Refusal) => Some(FailureKind::Refusal),
-            (None, Stop::MaxTokens) if verdict.failed => Some(FailureKind::MaxTokens),
-            _ if self.interrupted => Some(FailureKind::Interrupted),
-            _ if api => Some(FailureKind::Api),
-            _ if verdict.subtype == "error_during_execution" => Some(FailureKind::Execution),
-            _ => None,
-        }
+        let words = named.to_lowercase();
+        let worded = || WORDS.iter().find(|(known, _)| words.contains(known));
+        let api = verdict.api_status.is_some()
+            || verdict.reason == "api_error"
+            || named.starts_with(API_ERROR)
+            || self.api_error.is_some();
+        let listed = listed.map(|(_, kind)| *kind);
+        let worded = || worded().filter(|_| verdict.failed).map(|(_, kind)| *kind);
+        listed
+            .or(match self.stop {
+                Stop::Refusal => Some(FailureKind::Refusal),
+                Stop::MaxTokens if verdict.failed => Some(FailureKind::MaxTokens),
+                Stop::MaxTokens | Stop::Done => None,
+            })
+            .or_else(worded)
+            .or_else(|| self.interrupted.then_some(FailureKind::Interrupted))
+            .or_else(|| api.then(|| of_status(verdict.api_status)))
+            .or((verdict.subtype == "error_during_execution").then_some(FailureKind::Execution))
     }
 
     /// The outcome, when no more bytes come; `silent` says that none came at all.
@@ -280,12 +331,14 @@ fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
 mod tests {
     use super::*;
 
+    const REASONLESS: &str = "The CLI marked its result as an error.";
+
     #[test]
     fn errors_are_put_in_words() {
         for (record, kind, message) in [
             (
                 r#"{"is_error":true,"result":"Credit balance is too low"}"#,
-                "other",
+                "billing",
                 "Credit balance is too low",
             ),
             (
@@ -300,10 +353,29 @@ mod tests {
             ),
             (
                 r#"{"is_error":true,"result":"API Error: 529 {\"error\":{\"message\":\"Overloaded\"}}"}"#,
-                "api",
+                "overloaded",
                 "API Error: 529 Overloaded",
             ),
-            (r#"{"is_error":true,"api_error_status":401,"error":{"message":"no"}}"#, "api", "no"),
+            (r#"{"is_error":true,"api_error_status":401,"error":{"message":"no"}}"#, "auth", "no"),
+            (r#"{"is_error":true,"api_error_status":413}"#, "bad_request", REASONLESS),
+            (r#"{"is_error":true,"api_error_status":503}"#, "overloaded", REASONLESS),
+            (r#"{"is_error":true,"api_error_status":300}"#, "api", REASONLESS),
+            (
+                r#"{"is_error":true,"result":"API Error: 404 gone"}"#,
+                "bad_request",
+                "API Error: 404 gone",
+            ),
+            (
+                r#"{"is_error":true,"result":"API Error: Overloaded"}"#,
+                "overloaded",
+                "API Error: Overloaded",
+            ),
+            (r#"{"is_error":true,"result":"API Error: lost"}"#, "api", "API Error: lost"),
+            (
+                r#"{"is_error":true,"result":"Not logged in · Please run /login"}"#,
+                "auth",
+                "Not logged in · Please run /login",
+            ),
             (r#"{"status":"error"}"#, "other", "The CLI marked its result as an error."),
             (
                 r#"{"terminal_reason":"budget_exhausted"}"#,

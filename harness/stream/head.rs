@@ -19,6 +19,8 @@ pub(crate) struct Head<'a> {
     pub(crate) supersedes: Field<'a>,
     /// `retracted_message_uuids`, of a fallback to another model.
     pub(crate) retracted: Field<'a>,
+    /// `refused_message_id`, of the record that asks the model for another answer.
+    pub(crate) refused: Field<'a>,
     /// `abandoned_blocks`, beside a message's end that the CLI made up.
     pub(crate) abandoned: Field<'a>,
     /// `isReplay`.
@@ -67,6 +69,7 @@ impl<'a> Head<'a> {
             "aborted",
             "supersedes",
             "retracted_message_uuids",
+            "refused_message_id",
             "abandoned_blocks",
             "isReplay",
             "isSynthetic",
@@ -77,7 +80,7 @@ impl<'a> Head<'a> {
         ];
         let found = json::fields(record, &names).ok()?;
         let [kind, subtype, event, message, parent, uuid, error, api_error, aborted, ..] = found;
-        let [.., supersedes, retracted, abandoned, replay, synthetic, a, b, c, d] = found;
+        let [.., supersedes, retracted, refused, abandoned, replay, synthetic, a, b, c, d] = found;
         Some(Self {
             kind,
             subtype,
@@ -90,6 +93,7 @@ impl<'a> Head<'a> {
             aborted,
             supersedes,
             retracted,
+            refused,
             abandoned,
             replay,
             synthetic,

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::answer::Answer;
 use crate::block::{Block, Kind};
 use crate::calls::Place;
 use crate::event::Event;
@@ -51,6 +52,16 @@ impl Lane {
         Self { parent, ..Self::default() }
     }
 
+    /// Another message comes. Where the one that streams was left in the middle of a block it is
+    /// the second try at it (CLIs up to 2.1.148 print nothing of the failure): the first is taken
+    /// back.
+    pub(crate) fn give_up_unfinished(&mut self, tell: &mut Tell<'_>) {
+        let Some(at) = self.current else { return };
+        if self.messages[at].blocks.iter().any(|block| block.is_unfinished()) {
+            self.take_back(at, |_| true, tell);
+        }
+    }
+
     /// A message begins to stream; one of the same id before it is another one.
     pub(crate) fn open(&mut self, id: &str) -> usize {
         let at = self.add(id);
@@ -78,6 +89,11 @@ impl Lane {
             }
             (None, _) => self.add(id),
         }
+    }
+
+    /// Whether the message that streams was started without an id.
+    pub(crate) fn is_nameless(&self) -> bool {
+        self.current.is_some_and(|at| self.messages[at].id.is_empty())
     }
 
     /// The message of this id, if it is known.
@@ -160,7 +176,7 @@ impl Lane {
         message.blocks.retain_mut(|block| {
             let keep = !gone(block.index);
             if let (false, Kind::Tool(input)) = (keep, &mut block.kind) {
-                answer.split = answer.split.saturating_sub(1);
+                answer.unsplit();
                 calls.extend(input.is_told().then(|| std::mem::take(&mut input.id)));
             }
             keep
@@ -171,7 +187,7 @@ impl Lane {
         if !(said || thought) && calls.is_empty() {
             return false;
         }
-        let (answer, thoughts) = (&self.answer.said, &self.thoughts.said);
+        let (answer, thoughts) = (self.answer.said(), &self.thoughts.said);
         tell.event(Event::Retract {
             message_id: message.id.as_str().into(),
             length: answer.length(),
@@ -202,106 +218,6 @@ impl Sorted<'_> {
                 self.thoughts.tell(self.by, self.id, self.parent, piece, tell);
             }
         }
-    }
-}
-
-/// The answer so far (T1), and the marks that the final text needs (T2): numbers of parts.
-#[derive(Debug, Default)]
-pub(crate) struct Answer {
-    said: Said,
-    /// The message of the last piece.
-    last: Option<usize>,
-    /// Tool calls that came since the last piece.
-    split: usize,
-    /// The next message goes on where the last one was cut off.
-    continues: bool,
-    /// Text came since the last result.
-    fresh: bool,
-    /// Where the text of this turn begins.
-    turn: usize,
-    /// Where the text begins that only tool calls and cuts have split.
-    unsplit: usize,
-    /// Where the text begins that nothing has split.
-    piece: usize,
-}
-
-impl Answer {
-    /// A tool call splits the text (T1).
-    pub(crate) fn split(&mut self) {
-        self.split += 1;
-    }
-
-    /// Whether a tool call came since the last piece.
-    pub(crate) fn is_split(&self) -> bool {
-        self.split > 0
-    }
-
-    /// The message was cut off, and the next one goes on in the middle of its sentence.
-    pub(crate) fn goes_on(&mut self) {
-        self.continues = true;
-    }
-
-    /// A result has used the text so far.
-    pub(crate) fn settle(&mut self) {
-        (self.fresh, self.continues) = (false, false);
-    }
-
-    /// What was told since the last result.
-    pub(crate) fn since_result(&self) -> &str {
-        if self.fresh { self.said.since(self.turn).trim() } else { "" }
-    }
-
-    /// The final text for a result that says `result` (T2), both trimmed.
-    pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> &'a str {
-        if result.is_empty() {
-            self.since_result()
-        } else if self.fresh && self.said.since(self.piece).trim() == result {
-            self.said.since(self.unsplit).trim()
-        } else {
-            result
-        }
-    }
-
-    fn take_back(&mut self, gone: impl Fn(By) -> bool) -> bool {
-        let mut marks = [self.turn, self.unsplit, self.piece];
-        let was_any = self.said.take_back(gone, &mut marks);
-        [self.turn, self.unsplit, self.piece] = marks;
-        self.fresh &= self.turn < self.said.parts();
-        was_any
-    }
-
-    fn tell(&mut self, by: By, id: &str, parent: Option<&str>, piece: &str, tell: &mut Tell<'_>) {
-        if piece.is_empty() {
-            return;
-        }
-        let is_other = self.last.is_some_and(|last| last != by.message);
-        let goes_on = is_other && self.continues && !self.is_split();
-        let join = match (is_other || self.is_split(), goes_on) {
-            (false, _) if self.fresh => Join::On,
-            (false, _) | (true, true) => Join::New,
-            (true, false) => Join::Apart,
-        };
-        let next = self.said.parts();
-        if !self.fresh {
-            (self.turn, self.unsplit, self.piece) = (next, next, next);
-        } else if is_other || self.is_split() {
-            self.piece = next;
-            if !(self.is_split() || goes_on) {
-                self.unsplit = next;
-            }
-        }
-        (self.last, self.split, self.fresh) = (Some(by.message), 0, true);
-        self.continues &= !is_other;
-        let from = self.said.add(by, join, piece);
-        let text = self.said.text();
-        tell.event(Event::Text {
-            message_id: id.into(),
-            delta: text[from..].into(),
-            length: self.said.length(),
-            text,
-            message_text: self.said.of_message(),
-            parent: parent.map(Into::into),
-        });
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("README.md")]
 
+mod answer;
 mod block;
 mod calls;
 mod ending;

@@ -75,9 +75,17 @@ pub struct Failure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The model's API answered with an error. The CLI reports it as `subtype: "success"` with
-    /// `is_error` set.
+    /// The model's API answered with an error that fits none of the next four. The CLI reports all
+    /// five as `subtype: "success"` with `is_error` set.
     Api,
+    /// The API is overloaded, limits the rate, or has an error of its own: later may be better.
+    Overloaded,
+    /// The API does not know the key, or the CLI is not logged in.
+    Auth,
+    /// There is no credit or no allowance left.
+    Billing,
+    /// The API does not take the request, however often it is sent.
+    BadRequest,
     /// The model declined to answer (`stop_reason: "refusal"`).
     Refusal,
     /// The answer is longer than the model's output limit, and the CLI did not go on.
@@ -107,6 +115,10 @@ impl FailureKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Api => "api",
+            Self::Overloaded => "overloaded",
+            Self::Auth => "auth",
+            Self::Billing => "billing",
+            Self::BadRequest => "bad_request",
             Self::Refusal => "refusal",
             Self::MaxTokens => "max_tokens",
             Self::MaxTurns => "max_turns",

@@ -202,6 +202,11 @@ impl Run {
                 }
             }
         }
+        if let Some(refused) = json::word(head.refused)
+            && let Some(refused) = self.lanes[at].known(&refused)
+        {
+            self.lanes[at].take_back(refused, |_| true, tell);
+        }
         let says = says.unwrap_or_default();
         self.ending.interrupted |= at == 0 && says.starts_with(INTERRUPTED);
         if json::is_true(head.synthetic) && says.contains(GO_ON) {

@@ -73,6 +73,13 @@ impl Said {
         self.parts.get(number).map_or("", |part| &self.text[part.start..])
     }
 
+    /// The text from part `from` up to part `to`, or to the end; blanks around it left out.
+    pub(crate) fn between(&self, from: usize, to: Option<usize>) -> &str {
+        let start = self.parts.get(from).map_or(self.text.len(), |part| part.start);
+        let end = to.and_then(|to| self.parts.get(to)).map_or(self.text.len(), |part| part.from);
+        self.text[start..end.max(start)].trim()
+    }
+
     /// What the message that spoke last has said.
     pub(crate) fn of_message(&self) -> &str {
         let last = self.parts.last().map(|part| part.by.message);

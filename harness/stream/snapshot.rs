@@ -79,6 +79,10 @@ pub(crate) fn assistant(
         return None;
     };
     let at = match (json::word(id), lane.current) {
+        (Some(id), Some(_)) if lane.known(&id).is_none() && !lane.is_nameless() => {
+            lane.give_up_unfinished(tell);
+            lane.find(&id)
+        }
         (Some(id), _) => lane.find(&id),
         (None, Some(at)) => at,
         (None, None) => lane.find(""),
@@ -222,7 +226,7 @@ impl Record {
         }
         self.calls.push(id.to_owned());
         let given = Given::read(input);
-        let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id && input.has_deltas());
+        let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id && input.says_something());
         let streams = lane.messages[self.at].blocks.iter().position(open);
         let streams = streams.map(|found| &mut lane.messages[self.at].blocks[found].kind);
         match streams {

@@ -64,6 +64,7 @@ pub(crate) fn event(
             tell.diagnostic(BAD, "A stream event has no block index", api.raw.get());
         }
         ("message_start", _) => {
+            lane.give_up_unfinished(tell);
             message_end(lane, calls, tell);
             let [id, counts] = json::inner(api.message, &["id", "usage"]);
             let at = lane.open(&json::word(id).unwrap_or_default());
@@ -163,7 +164,7 @@ fn block_start(
             Kind::Unknown
         }
     };
-    lane.messages[at].blocks.push(Block { index, kind });
+    lane.messages[at].blocks.push(Block { index, kind, started: true });
 }
 
 pub(crate) const BAD_ID: DiagnosticCode = DiagnosticCode::BadToolId;
@@ -194,7 +195,7 @@ fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'
         (None, other) => {
             let flow = Flow::default();
             let kind = if other == "text_delta" { Kind::Text(flow) } else { Kind::Thinking(flow) };
-            lane.messages[at].blocks.push(Block { index, kind });
+            lane.messages[at].blocks.push(Block { index, kind, started: false });
             lane.messages[at].blocks.len() - 1
         }
     };

@@ -186,3 +186,70 @@ fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
         ],
     );
 }
+
+#[test]
+fn an_unfinished_message_is_taken_back_when_another_takes_its_place() {
+    // CLIs up to 2.1.148 print nothing of the failure: neither a stop nor what is abandoned.
+    let whole = format!("{},{}", says("Counting."), call("u", "{}"));
+    let broken = [
+        message("a"),
+        block(0, r#"{"type":"text","text":""}"#),
+        text(0, "Counting."),
+        snapshot("a", &says("Counting.")),
+        stop(0),
+        tool(1, "t", "{}"),
+        json(1, r#"{"command":"wc"#),
+    ];
+    let gone = r#"retract a leaves "" "" without ["t"]"#;
+    let first = [r#"text a "Counting.""#, r#"input t Bash {"command":"wc"}"#, gone];
+    check(
+        &records![
+            broken.clone(),
+            [
+                snapshot("b", &whole),
+                tool_result("u", "4"),
+                snapshot("c", &says("Four.")),
+                result("Four.")
+            ]
+        ],
+        &[
+            &first[..],
+            &[
+                r#"text b "Counting.""#,
+                "start u Bash {}",
+                r#"result u Bash "4""#,
+                r#"text c "\n\nFour.""#,
+                r#"ok "Counting.\n\nFour.""#,
+            ],
+        ]
+        .concat(),
+    );
+    let streamed = records![broken, spoken("b", "Again."), one(result("Again."))];
+    check(&streamed, &[&first[..], &[r#"text b "Again.""#, r#"ok "Again.""#]].concat());
+}
+
+#[test]
+fn a_message_that_only_lacks_its_end_is_not_taken_back() {
+    // Its block has stopped, or was never started: nothing says that it broke off.
+    for open in [vec![message("a"), text(0, "one"), stop(0)], vec![message("a"), text(0, "one")]] {
+        check(
+            &records![open, [snapshot("b", &says("two")), result("two")]],
+            &[r#"text a "one""#, r#"text b "\n\ntwo""#, r#"ok "two""#],
+        );
+    }
+}
+
+#[test]
+fn a_refused_message_is_taken_back_when_the_model_is_asked_again() {
+    let asked = r#"{"type":"user","isSynthetic":true,"refused_message_id":"a","message":{"content":[{"type":"text","text":"Your response above was stopped by a safety classifier."}]}}"#;
+    check(
+        &records![spoken("a", "Here is how"), one(asked), spoken("b", "No."), one(result("No."))],
+        &[
+            r#"text a "Here is how""#,
+            r#"retract a leaves "" "" without []"#,
+            "record user/-",
+            r#"text b "No.""#,
+            r#"ok "No.""#,
+        ],
+    );
+}

@@ -98,6 +98,29 @@ fn t2_several_results_join_and_an_immediate_repeat_is_dropped() {
 }
 
 #[test]
+fn t2_results_held_back_until_several_turns_are_over_find_their_text() {
+    check(
+        &records![
+            spoken("a", "I'll ask."),
+            called("b", "t"),
+            one(tool_result("t", "launched")),
+            spoken("c", "It is at work."),
+            spoken("d", "Four lines."),
+            one(result("It is at work.")),
+            one(result("Four lines.")),
+        ],
+        &[
+            r#"text a "I'll ask.""#,
+            r#"start t Bash {"a":1}"#,
+            r#"result t Bash "launched""#,
+            r#"text c "\n\nIt is at work.""#,
+            r#"text d "\n\nFour lines.""#,
+            r#"ok "I'll ask.\n\nIt is at work.\nFour lines.""#,
+        ],
+    );
+}
+
+#[test]
 fn t2_an_error_replaces_what_came_before_and_a_success_the_error() {
     let error = r#"{"type":"result","is_error":true,"result":"no"}"#;
     check(&[result("one"), error.into()], &[r#"error "" other"#]);
@@ -302,12 +325,12 @@ fn t6_api_error_text_is_no_answer() {
     let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
     let marked = r#"{"type":"assistant","error":"overloaded","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}"#;
     let notice = r#"notice assistant/api_error {"text":"API Error: 529","error":"overloaded"}"#;
-    check(&[marked.into(), failed.into()], &[notice, r#"error "" api"#]);
+    check(&[marked.into(), failed.into()], &[notice, r#"error "" overloaded"#]);
     check(&[marked.into()], &[notice, r#"incomplete "" no_result"#]);
     check(&[marked.into(), result("API Error: 529")], &[notice, r#"ok "API Error: 529""#]);
     let old = marked.replace(r#""error":"overloaded","#, "");
     let notice = r#"notice assistant/api_error {"text":"API Error: 529"}"#;
-    check(&[old, failed.into()], &[notice, r#"error "" api"#]);
+    check(&[old, failed.into()], &[notice, r#"error "" overloaded"#]);
 }
 
 #[test]
@@ -337,7 +360,7 @@ fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
 fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
     let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
     let unmarked = snapshot("e", &says("API Error: 529"));
-    check(&[unmarked.clone(), failed.into()], &[r#"error "" api"#]);
+    check(&[unmarked.clone(), failed.into()], &[r#"error "" overloaded"#]);
     check(
         &[unmarked, snapshot("f", &says("means overloaded")), result("means overloaded")],
         &[

@@ -56,6 +56,20 @@ fn r120737_input_on_the_start_block_counts() {
 }
 
 #[test]
+fn r113631_an_empty_snapshot_does_not_beat_the_input_of_the_start_block() {
+    check(
+        &[
+            message("a"),
+            block(0, r#"{"type":"server_tool_use","id":"t","name":"search","input":{"q":1}}"#),
+            snapshot("a", r#"{"type":"server_tool_use","id":"t","name":"search","input":{}}"#),
+            stop(0),
+            result("x"),
+        ],
+        &[r#"start t search server_tool_use{"q":1}"#, "result t search ambiguousnull", END],
+    );
+}
+
+#[test]
 fn u1_invalid_deltas_wait_for_the_snapshot() {
     let cut = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":"#), stop(0)];
     let end = ["result t Bash incompletenull", END];
