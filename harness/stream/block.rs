@@ -96,8 +96,8 @@ impl<'a> Given<'a> {
         if text.trim().is_empty() {
             return Self::Whole(Json::EMPTY);
         }
-        match json::parse(text) {
-            Some(raw) if !raw.get().starts_with('"') => Self::Whole(raw.into()),
+        match json::whole(text) {
+            Ok(raw) if !raw.get().starts_with('"') => Self::Whole(raw.into()),
             _ => Self::Cut(text.into()),
         }
     }
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     fn check(own: &str, deltas: &[&str], stopped: bool, expect: &str) {
-        let mut input = Input::new("t", "Bash", ToolKind::ToolUse, json::parse(own));
+        let mut input = Input::new("t", "Bash", ToolKind::ToolUse, json::whole(own).ok());
         for delta in deltas {
             input.append(delta);
         }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn check_difference(streamed: &str, snapshot: &str, expect: Option<(&str, &str)>) {
-        let given = |text| Given::Whole(json::parse(text).unwrap().into());
+        let given = |text| Given::Whole(json::whole(text).unwrap().into());
         let told = given(streamed).difference(&given(snapshot));
         let told = told.map(|(new, what)| (Value::Object(new).to_string(), what));
         assert_eq!(told, expect.map(|(new, what)| (new.to_owned(), what.to_owned())));

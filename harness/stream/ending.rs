@@ -75,12 +75,23 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn read(record: &str) -> Self {
-        let [subtype, is_error, status, result, errors, error, message, content] = pick(
-            record,
-            &["subtype", "is_error", "status", "result", "errors", "error", "message", "content"],
-        );
-        let [usage, reason, stop_reason, api_status] =
-            pick(record, &["usage", "terminal_reason", "stop_reason", "api_error_status"]);
+        let names = [
+            "subtype",
+            "is_error",
+            "status",
+            "result",
+            "errors",
+            "error",
+            "message",
+            "content",
+            "usage",
+            "terminal_reason",
+            "stop_reason",
+            "api_error_status",
+        ];
+        let found = pick(record, &names);
+        let [subtype, is_error, status, result, errors, error, message, content, ..] = found;
+        let [.., usage, reason, stop_reason, api_status] = found;
         let word = |field| json::word(field).unwrap_or_default().into_owned();
         let subtype = word(subtype);
         let failed = json::is_true(is_error)

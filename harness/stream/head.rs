@@ -1,7 +1,7 @@
 //! The head of a record: the fields by which it is told what it is and whose, and, of a stream
 //! event, the API's event in it.
 
-use crate::json::{self, Field, Raw};
+use crate::json::{Field, Raw, Read, Scan};
 
 /// The fields every record may have.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ pub(crate) struct Head<'a> {
     pub(crate) kind: Field<'a>,
     pub(crate) subtype: Field<'a>,
     pub(crate) event: Option<Api<'a>>,
-    pub(crate) message: Field<'a>,
+    pub(crate) message: Option<Body<'a>>,
     pub(crate) parent: Field<'a>,
     pub(crate) uuid: Field<'a>,
     pub(crate) error: Field<'a>,
@@ -31,8 +31,17 @@ pub(crate) struct Head<'a> {
     pub(crate) session: [Field<'a>; 4],
 }
 
+/// The message of a record.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Body<'a> {
+    pub(crate) raw: Raw<'a>,
+    pub(crate) id: Field<'a>,
+    pub(crate) model: Field<'a>,
+    pub(crate) content: Field<'a>,
+}
+
 /// The API's event in a `stream_event`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Api<'a> {
     pub(crate) raw: Raw<'a>,
     pub(crate) kind: Field<'a>,
@@ -55,66 +64,108 @@ pub(crate) struct Delta<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads a record; `None` when the text is no JSON object.
+    /// Reads a record in one pass; `None` when the text is no JSON object. Of equal keys the last
+    /// counts.
     pub(crate) fn read(record: &'a str) -> Option<Self> {
-        let names = [
-            "type",
-            "subtype",
-            "event",
-            "message",
-            "parent_tool_use_id",
-            "uuid",
-            "error",
-            "is_api_error_message",
-            "aborted",
-            "supersedes",
-            "retracted_message_uuids",
-            "refused_message_id",
-            "abandoned_blocks",
-            "isReplay",
-            "isSynthetic",
-            "session_id",
-            "sessionId",
-            "conversation_id",
-            "conversationId",
-        ];
-        let found = json::fields(record, &names).ok()?;
-        let [kind, subtype, event, message, parent, uuid, error, api_error, aborted, ..] = found;
-        let [.., supersedes, retracted, refused, abandoned, replay, synthetic, a, b, c, d] = found;
-        Some(Self {
-            kind,
-            subtype,
-            event: event.map(Api::read),
-            message,
-            parent,
-            uuid,
-            error,
-            api_error,
-            aborted,
-            supersedes,
-            retracted,
-            refused,
-            abandoned,
-            replay,
-            synthetic,
-            session: [a, b, c, d],
-        })
+        let mut head = Self::default();
+        let mut scan = Scan::new(record);
+        let whole = scan.object(&mut |key, scan| {
+            let field = match key.bytes() {
+                b"event" => {
+                    head.event = Api::read(scan)?;
+                    return Ok(());
+                }
+                b"type" => &mut head.kind,
+                b"subtype" => &mut head.subtype,
+                b"message" => {
+                    head.message = Body::read(scan)?;
+                    return Ok(());
+                }
+                b"parent_tool_use_id" => &mut head.parent,
+                b"uuid" => &mut head.uuid,
+                b"error" => &mut head.error,
+                b"is_api_error_message" => &mut head.api_error,
+                b"aborted" => &mut head.aborted,
+                b"supersedes" => &mut head.supersedes,
+                b"retracted_message_uuids" => &mut head.retracted,
+                b"refused_message_id" => &mut head.refused,
+                b"abandoned_blocks" => &mut head.abandoned,
+                b"isReplay" => &mut head.replay,
+                b"isSynthetic" => &mut head.synthetic,
+                b"session_id" => &mut head.session[0],
+                b"sessionId" => &mut head.session[1],
+                b"conversation_id" => &mut head.session[2],
+                b"conversationId" => &mut head.session[3],
+                _ => return scan.skip(),
+            };
+            *field = scan.field()?;
+            Ok(())
+        });
+        let whole = whole.and_then(|whole| scan.end().map(|()| whole)).ok()?;
+        whole.get().starts_with('{').then_some(head)
+    }
+}
+
+impl<'a> Body<'a> {
+    #[inline]
+    fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
+        let mut body = Self::default();
+        body.raw = scan.object(&mut |key, scan| {
+            let field = match key.bytes() {
+                b"id" => &mut body.id,
+                b"model" => &mut body.model,
+                b"content" => &mut body.content,
+                _ => return scan.skip(),
+            };
+            *field = scan.field()?;
+            Ok(())
+        })?;
+        Ok((body.raw.get() != "null").then_some(body))
     }
 }
 
 impl<'a> Api<'a> {
-    fn read(raw: Raw<'a>) -> Self {
-        let names = ["type", "index", "message", "content_block", "usage", "delta"];
-        let [kind, index, message, block, usage, delta] = json::inner(Some(raw), &names);
-        Self { raw, kind, index, message, block, usage, delta: Delta::read(delta) }
+    #[inline]
+    fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
+        let mut api = Self::default();
+        api.raw = scan.object(&mut |key, scan| {
+            let field = match key.bytes() {
+                b"delta" => {
+                    api.delta = Delta::read(scan)?;
+                    return Ok(());
+                }
+                b"type" => &mut api.kind,
+                b"index" => &mut api.index,
+                b"message" => &mut api.message,
+                b"content_block" => &mut api.block,
+                b"usage" => &mut api.usage,
+                _ => return scan.skip(),
+            };
+            *field = scan.field()?;
+            Ok(())
+        })?;
+        Ok((api.raw.get() != "null").then_some(api))
     }
 }
 
 impl<'a> Delta<'a> {
-    fn read(raw: Field<'a>) -> Self {
-        let names = ["type", "text", "thinking", "partial_json", "stop_reason"];
-        let [kind, text, thinking, json, stop_reason] = json::inner(raw, &names);
-        Self { raw, kind, text, thinking, json, stop_reason }
+    #[inline]
+    fn read(scan: &mut Scan<'a>) -> Read<Self> {
+        let mut delta = Self::default();
+        let raw = scan.object(&mut |key, scan| {
+            let field = match key.bytes() {
+                b"type" => &mut delta.kind,
+                b"text" => &mut delta.text,
+                b"thinking" => &mut delta.thinking,
+                b"partial_json" => &mut delta.json,
+                b"stop_reason" => &mut delta.stop_reason,
+                _ => return scan.skip(),
+            };
+            *field = scan.field()?;
+            Ok(())
+        })?;
+        delta.raw = (raw.get() != "null").then_some(raw);
+        Ok(delta)
     }
 
     /// The raw text, to be shown.

@@ -28,6 +28,7 @@ mod value;
 
 pub use event::*;
 pub use feed::{Feed, Finish};
+pub use json::Malformed;
 pub use limits::Limits;
 pub use outcome::*;
 pub use parser::Parser;

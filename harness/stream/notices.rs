@@ -139,10 +139,8 @@ const ROWS: &[Row] = &[
 
 /// Tells a record of a type that the table knows, or that it is unknown.
 pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut Tell<'_>) {
-    let [request, response] = json::fields(record, &["request", "response"]).unwrap_or([None; 2]);
-    let [inner] = json::inner(request.or(response), &["subtype"]);
-    let inner = json::string(inner);
-    let subtype = subtype.or(inner.as_deref().filter(|_| kind.starts_with("control_re")));
+    let inner = if kind.starts_with("control_re") { inner_subtype(record) } else { None };
+    let subtype = subtype.or(inner.as_deref());
     tell.record(kind, subtype);
     let row = ROWS.iter().find(|(k, s, ..)| *k == kind && (s.is_none() || *s == subtype));
     let Some((_, _, when, fields)) = row else {
@@ -173,6 +171,13 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut
         subtype: subtype.map(Into::into),
         detail: Cow::Owned(detail),
     });
+}
+
+/// The `subtype` of the request, or of the response, that a control record carries.
+fn inner_subtype(record: &str) -> Option<Cow<'_, str>> {
+    let [request, response] = json::fields(record, &["request", "response"]).ok()?;
+    let [inner] = json::inner(request.or(response), &["subtype"]);
+    json::string(inner)
 }
 
 /// Passes a record through of which nothing needs telling.

@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
 
 /// The text of a line, and how many sequences of bytes in it are no UTF-8: each becomes U+FFFD.
 fn decode(bytes: &[u8]) -> (Cow<'_, str>, u64) {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => (Cow::Borrowed(text), 0),
         Err(_) => {
             let bad = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use crate::calls::{Calls, Side};
 use crate::ending::{Ending, Verdict};
 use crate::event::{DiagnosticCode, Event};
-use crate::head::{Api, Head};
-use crate::json::{self, Field, Raw};
+use crate::head::{Api, Body, Head};
+use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::notices;
 use crate::session::Session;
@@ -125,7 +125,7 @@ impl Run {
         }
     }
 
-    fn assistant(&mut self, head: &Head<'_>, message: Raw<'_>, tell: &mut Tell<'_>) {
+    fn assistant(&mut self, head: &Head<'_>, message: Body<'_>, tell: &mut Tell<'_>) {
         tell.record("assistant", None);
         self.retract(head.supersedes, tell);
         let at = self.lane(head.parent);
@@ -155,21 +155,21 @@ impl Run {
             }
         }
         if json::is_true(head.aborted) {
-            let [id] = json::inner(Some(message), &["id"]);
-            let id = json::word(id).map(|id| ("message_id".to_owned(), id.into_owned().into()));
+            let id =
+                json::word(message.id).map(|id| ("message_id".to_owned(), id.into_owned().into()));
             notices::of_message("aborted", Map::from_iter(id), tell);
             self.ending.interrupted |= at == 0;
         }
     }
 
-    fn user(&mut self, head: &Head<'_>, message: Raw<'_>, record: &str, tell: &mut Tell<'_>) {
+    fn user(&mut self, head: &Head<'_>, message: Body<'_>, record: &str, tell: &mut Tell<'_>) {
         tell.record("user", None);
         let at = self.lane(head.parent);
         snapshot::release(&mut self.lanes[at], tell);
-        let [content] = json::inner(Some(message), &["content"]);
+        let content = message.content;
         if content.is_none() {
             let what = "A user record's message has no content";
-            tell.diagnostic(DiagnosticCode::BadRecord, what, message.get());
+            tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         }
         let blocks = content.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
         if json::is_true(head.replay) {

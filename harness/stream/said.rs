@@ -91,17 +91,19 @@ impl Said {
     /// Takes back what `gone` names. `marks` are numbers of parts, and stay with their parts. Says
     /// whether there was any.
     pub(crate) fn take_back(&mut self, gone: impl Fn(By) -> bool, marks: &mut [usize]) -> bool {
-        if !self.parts.iter().any(|part| gone(part.by)) {
-            return false;
+        let Some(first) = self.parts.iter().position(|part| gone(part.by)) else { return false };
+        for mark in marks.iter_mut().filter(|mark| **mark > first) {
+            let before = self.parts.iter().take(*mark).skip(first);
+            *mark = first + before.filter(|part| !gone(part.by)).count();
         }
-        let Self { text, parts, .. } = std::mem::take(self);
-        for mark in marks {
-            *mark = parts.iter().take(*mark).filter(|part| !gone(part.by)).count();
-        }
-        let ends = parts.iter().skip(1).map(|next| next.from).chain([text.len()]);
+        let parts = self.parts.split_off(first);
+        let text = self.text.split_off(parts[0].from);
+        self.length -= characters(&text);
+        let base = self.text.len();
+        let ends = parts.iter().skip(1).map(|next| next.from).chain([base + text.len()]);
         for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !gone(part.by)) {
             let join = if part.from < part.start { Join::Apart } else { Join::New };
-            self.add(part.by, join, &text[part.start..end]);
+            self.add(part.by, join, &text[part.start - base..end - base]);
         }
         true
     }
@@ -119,9 +121,9 @@ fn part(text: &mut String, piece: &str) {
     }
 }
 
-/// Characters of a text: bytes that are no continuation.
+/// Characters of a text.
 fn characters(text: &str) -> u64 {
-    text.bytes().filter(|byte| byte & 0xc0 != 0x80).count() as u64
+    text.chars().count() as u64
 }
 
 #[cfg(test)]

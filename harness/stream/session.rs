@@ -1,7 +1,7 @@
 //! The session's id, model and CLI version, told at first sight and on change.
 
 use crate::event::Event;
-use crate::json::{self, Field};
+use crate::json::{self, Field, Raw};
 use crate::tell::Tell;
 
 /// The session as it was last told.
@@ -22,10 +22,14 @@ impl Session {
 
     /// Looks at a record's id; `init` is the record when it is one, else empty.
     pub(crate) fn see(&mut self, fields: [Field<'_>; 4], init: &str, tell: &mut Tell<'_>) {
+        let repeats = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
+        if init.is_empty() && repeats(fields[0]) {
+            return;
+        }
         let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::word(f)?))) else {
             return;
         };
-        if field.get() == self.printed && init.is_empty() {
+        if init.is_empty() && field.get() == self.printed {
             return;
         }
         field.get().clone_into(&mut self.printed);

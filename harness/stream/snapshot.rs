@@ -3,6 +3,7 @@
 use crate::block::{Block, Given, Kind, tool_kind};
 use crate::calls::{Calls, From, Side};
 use crate::event::{DiagnosticCode, ToolKind};
+use crate::head::Body;
 use crate::json::{self, Field, Raw};
 use crate::lane::Lane;
 use crate::said::By;
@@ -36,14 +37,13 @@ fn blocks(content: Field<'_>) -> Option<Vec<Raw<'_>>> {
 /// Whether a message was made up by the CLI, and why: it holds nothing but text and did not come
 /// as stream events. `marked` says that the record itself names an error (2.0.70 and later); older
 /// CLIs only name no model.
-pub(crate) fn made_up(lane: &Lane, message: Raw<'_>, marked: bool) -> Option<MadeUp> {
-    let [id, model, content] = json::inner(Some(message), &["id", "model", "content"]);
-    let nameless = json::string(model).is_some_and(|model| model == "<synthetic>");
-    if !marked && !nameless || json::word(id).is_some_and(|id| lane.streams(&id)) {
+pub(crate) fn made_up(lane: &Lane, message: Body<'_>, marked: bool) -> Option<MadeUp> {
+    let nameless = json::string(message.model).is_some_and(|model| model == "<synthetic>");
+    if !marked && !nameless || json::word(message.id).is_some_and(|id| lane.streams(&id)) {
         return None;
     }
     let mut text = String::new();
-    for block in blocks(content)? {
+    for block in blocks(message.content)? {
         let [part] = json::inner(Some(block), &["text"]);
         text.push_str(&json::string(part)?);
     }
@@ -69,16 +69,15 @@ pub(crate) struct Shown {
 pub(crate) fn assistant(
     lane: &mut Lane,
     calls: &mut Calls,
-    message: Raw<'_>,
+    message: Body<'_>,
     tell: &mut Tell<'_>,
 ) -> Option<Shown> {
-    let [id, content] = json::inner(Some(message), &["id", "content"]);
-    let Some(blocks) = blocks(content) else {
+    let Some(blocks) = blocks(message.content) else {
         let what = "An assistant record's message has no list of blocks";
-        tell.diagnostic(DiagnosticCode::BadRecord, what, message.get());
+        tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         return None;
     };
-    let at = match (json::word(id), lane.current) {
+    let at = match (json::word(message.id), lane.current) {
         (Some(id), Some(_)) if lane.known(&id).is_none() && !lane.is_nameless() => {
             lane.give_up_unfinished(tell);
             lane.find(&id)

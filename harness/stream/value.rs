@@ -1,9 +1,8 @@
 //! JSON text to values, leniently: what `serde_json` refuses of well-formed JSON is kept.
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::json;
+use crate::json::{self, Malformed, Read, Scan};
 
 /// Arrays and objects nested deeper than this stay raw text, so that a value can be printed into
 /// a trace entry and read back by readers that stop at 128 levels.
@@ -15,109 +14,38 @@ const MAX_DEPTH: usize = 100;
 ///
 /// # Errors
 /// When the text is not one JSON value.
-pub fn lenient_value(raw: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str::<&RawValue>(raw).map(value)
+pub fn lenient_value(raw: &str) -> Result<Value, Malformed> {
+    let mut scan = Scan::new(raw);
+    let value = next(&mut scan, 0)?;
+    scan.end()?;
+    Ok(value)
 }
 
-/// [`lenient_value`] of JSON that was validated when it was sliced.
-pub(crate) fn value(raw: &RawValue) -> Value {
-    Cursor(raw.get()).value(0)
-}
-
-/// Walks validated JSON.
-struct Cursor<'a>(&'a str);
-
-impl<'a> Cursor<'a> {
-    fn value(&mut self, depth: usize) -> Value {
-        match self.peek() {
-            Some(b'"') => Value::String(json::unescape(self.literal()).into_owned()),
-            Some(b'{' | b'[') if depth == MAX_DEPTH => Value::String(self.container().to_owned()),
-            Some(b'{') => self.object(depth + 1),
-            Some(b'[') => self.array(depth + 1),
-            _ => self.scalar(),
+/// Takes the value ahead, inside `depth` others.
+fn next(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
+    match scan.ahead() {
+        b'{' if depth < MAX_DEPTH => {
+            let mut map = Map::new();
+            scan.object(&mut |key, scan| {
+                map.insert(key.get().to_owned(), next(scan, depth + 1)?);
+                Ok(())
+            })?;
+            Ok(Value::Object(map))
         }
-    }
-
-    fn object(&mut self, depth: usize) -> Value {
-        let mut map = Map::new();
-        self.take(1);
-        loop {
-            match self.peek() {
-                Some(b'"') => {
-                    let key = json::unescape(self.literal()).into_owned();
-                    self.peek();
-                    self.take(1);
-                    let value = self.value(depth);
-                    map.insert(key, value);
-                }
-                Some(b',') => drop(self.take(1)),
-                _ => break,
-            }
+        b'[' if depth < MAX_DEPTH => {
+            let mut list = Vec::new();
+            scan.array(&mut |scan| {
+                list.push(next(scan, depth + 1)?);
+                Ok(())
+            })?;
+            Ok(Value::Array(list))
         }
-        self.take(1);
-        Value::Object(map)
-    }
-
-    fn array(&mut self, depth: usize) -> Value {
-        let mut list = Vec::new();
-        self.take(1);
-        loop {
-            match self.peek() {
-                Some(b',') => drop(self.take(1)),
-                Some(b']') | None => break,
-                Some(_) => list.push(self.value(depth)),
-            }
+        b'{' | b'[' => Ok(Value::String(scan.value()?.get().to_owned())),
+        b'"' => Ok(Value::String(json::unescape(json::quoted(scan.value()?.get())).into_owned())),
+        _ => {
+            let raw = scan.value()?.get();
+            Ok(serde_json::from_str(raw).unwrap_or_else(|_| Value::String(raw.to_owned())))
         }
-        self.take(1);
-        Value::Array(list)
-    }
-
-    fn scalar(&mut self) -> Value {
-        let end = self.0.bytes().position(|b| b",]}: \t\r\n".contains(&b));
-        let token = self.take(end.unwrap_or(self.0.len()).max(1));
-        serde_json::from_str(token).unwrap_or_else(|_| Value::String(token.to_owned()))
-    }
-
-    /// The inside of the string literal ahead.
-    fn literal(&mut self) -> &'a str {
-        let mut end = 1;
-        let bytes = self.0.as_bytes();
-        while let Some(byte) = bytes.get(end).filter(|b| **b != b'"') {
-            end += if *byte == b'\\' { 2 } else { 1 };
-        }
-        json::quoted(self.take(end + 1))
-    }
-
-    /// The raw text of the array or object ahead.
-    fn container(&mut self) -> &'a str {
-        let whole = self.0;
-        let mut open = 0_usize;
-        loop {
-            match self.peek() {
-                Some(b'"') => drop(self.literal()),
-                Some(byte) => {
-                    open += usize::from(matches!(byte, b'{' | b'['));
-                    open -= usize::from(matches!(byte, b'}' | b']'));
-                    self.take(1);
-                }
-                None => break,
-            }
-            if open == 0 {
-                break;
-            }
-        }
-        &whole[..whole.len() - self.0.len()]
-    }
-
-    fn peek(&mut self) -> Option<u8> {
-        self.0 = self.0.trim_start_matches([' ', '\t', '\r', '\n']);
-        self.0.bytes().next()
-    }
-
-    fn take(&mut self, bytes: usize) -> &'a str {
-        let (token, rest) = self.0.split_at_checked(bytes).unwrap_or((self.0, ""));
-        self.0 = rest;
-        token
     }
 }
 

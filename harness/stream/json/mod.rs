@@ -1,0 +1,164 @@
+//! Reading JSON leniently: fields picked by name, strings with lone surrogates, any nesting.
+//!
+//! The CLI prints halves of surrogate pairs as `\ud83d` escapes, which is well-formed JSON that
+//! `String` and `Value` refuse. Here one validating pass slices a record into raw fields, and only
+//! what is needed is read further, by a reader that never fails on JSON that was validated.
+
+mod marks;
+mod scan;
+mod text;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub(crate) use scan::Scan;
+pub(crate) use text::{Joint, unescape};
+
+/// A JSON value that was validated: its text, without blanks around it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Raw<'a>(&'a str);
+
+impl<'a> Raw<'a> {
+    /// The text of the value.
+    pub(crate) fn get(self) -> &'a str {
+        self.0
+    }
+}
+
+/// The key of a member, escapes undone; compares with a `&str`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key<'a>(&'a [u8]);
+
+impl<'a> Key<'a> {
+    /// The key as bytes, to be matched with.
+    #[inline(always)]
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// The key as text.
+    pub(crate) fn get(self) -> &'a str {
+        std::str::from_utf8(self.0).unwrap_or_default()
+    }
+}
+
+impl PartialEq<&str> for Key<'_> {
+    #[inline(always)]
+    fn eq(&self, name: &&str) -> bool {
+        self.0 == name.as_bytes()
+    }
+}
+
+/// The text is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
+
+impl std::error::Error for Malformed {}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("The text is not one JSON value; look at where it was cut or changed")
+    }
+}
+
+/// What reading comes to.
+pub(crate) type Read<T> = Result<T, Malformed>;
+
+/// A field that was found and is not `null`.
+pub(crate) type Field<'a> = Option<Raw<'a>>;
+
+/// The one value a text is.
+pub(crate) fn whole(json: &str) -> Read<Raw<'_>> {
+    let mut scan = Scan::new(json);
+    let raw = scan.value()?;
+    scan.end()?;
+    Ok(raw)
+}
+
+/// Whether two JSON texts are the same but for blanks between their tokens.
+pub(crate) fn same_text(a: &str, b: &str) -> bool {
+    tokens(a).eq(tokens(b))
+}
+
+/// The bytes of JSON text without the blanks between its tokens.
+fn tokens(text: &str) -> impl Iterator<Item = u8> {
+    let (mut quoted, mut escaped) = (false, false);
+    text.bytes().filter(move |byte| {
+        if escaped {
+            escaped = false;
+        } else if *byte == b'"' {
+            quoted = !quoted;
+        } else {
+            escaped = quoted && *byte == b'\\';
+        }
+        quoted || !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+    })
+}
+
+/// Slices the named fields out of one JSON object; of equal keys the last wins, `null` is absent.
+pub(crate) fn fields<'a, const N: usize>(json: &'a str, names: &[&str; N]) -> Read<[Field<'a>; N]> {
+    let mut found = [None; N];
+    let mut scan = Scan::new(json);
+    let whole = scan.object(&mut |key, scan| {
+        let Some(at) = names.iter().position(|name| key == *name) else { return scan.skip() };
+        found[at] = scan.field()?;
+        Ok(())
+    })?;
+    scan.end()?;
+    if whole.get().starts_with('{') { Ok(found) } else { Err(Malformed) }
+}
+
+/// The fields of a field that should hold an object; all absent when it holds something else.
+pub(crate) fn inner<'a, const N: usize>(field: Field<'a>, names: &[&str; N]) -> [Field<'a>; N] {
+    field.and_then(|raw| fields(raw.get(), names).ok()).unwrap_or([None; N])
+}
+
+/// The elements of a JSON array, or `None` when the text is not one.
+pub(crate) fn elements(json: &str) -> Option<Vec<Raw<'_>>> {
+    let mut list = Vec::new();
+    let mut scan = Scan::new(json);
+    let whole = scan.array(&mut |scan| {
+        list.push(scan.value()?);
+        Ok(())
+    });
+    let whole = whole.and_then(|raw| scan.end().map(|()| raw)).ok()?;
+    whole.get().starts_with('[').then_some(list)
+}
+
+/// The string a field holds; a surrogate that stands alone becomes U+FFFD.
+pub(crate) fn string<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
+    escaped(field).map(unescape)
+}
+
+/// The string a field holds, trimmed; `None` when nothing is left.
+pub(crate) fn word<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
+    let trimmed = match string(field)? {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
+    };
+    (!trimmed.is_empty()).then_some(trimmed)
+}
+
+/// The inside of a string literal, escapes as they stand.
+pub(crate) fn escaped(field: Field<'_>) -> Option<&str> {
+    let raw = field?.get();
+    raw.starts_with('"').then(|| quoted(raw))
+}
+
+/// A count; 0 when the field is absent, negative or not a whole number.
+pub(crate) fn count(field: Field<'_>) -> u64 {
+    field.and_then(|raw| raw.get().parse().ok()).unwrap_or(0)
+}
+
+/// Whether a field holds `true`, and nothing that merely looks like it.
+pub(crate) fn is_true(field: Field<'_>) -> bool {
+    field.is_some_and(|raw| raw.get() == "true")
+}
+
+/// The inside of a string literal.
+pub(crate) fn quoted(literal: &str) -> &str {
+    literal.get(1..literal.len().saturating_sub(1)).unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! The cursor that validates and slices JSON in one pass.
+
+use super::marks::Marks;
+use super::text::unescape;
+use super::{Field, Key, Malformed, Raw, Read};
+
+/// A cursor over JSON text that validates all it passes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+    marks: Marks,
+}
+
+impl<'a> Scan<'a> {
+    /// A cursor before the first byte.
+    #[inline(always)]
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0, marks: Marks::NONE }
+    }
+
+    /// Takes the value ahead, whatever it is.
+    #[inline(always)]
+    pub(crate) fn value(&mut self) -> Read<Raw<'a>> {
+        let first = self.ahead();
+        let from = self.at;
+        self.take(first)?;
+        Ok(self.raw(from))
+    }
+
+    /// Takes the value ahead; `null` is as good as none.
+    #[inline(always)]
+    pub(crate) fn field(&mut self) -> Read<Field<'a>> {
+        let raw = self.value()?;
+        Ok((raw.get() != "null").then_some(raw))
+    }
+
+    /// Passes the value ahead.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self) -> Read<()> {
+        let first = self.ahead();
+        self.take(first)
+    }
+
+    /// Takes the object ahead: calls back with each key and the cursor before its value, which
+    /// `member` must take. What is no object is taken as a value, without a call.
+    #[inline(always)]
+    pub(crate) fn object(
+        &mut self,
+        member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
+    ) -> Read<Raw<'a>> {
+        if self.ahead() != b'{' {
+            return self.value();
+        }
+        let from = self.at;
+        let mut next = self.pass();
+        while next != b'}' {
+            let (key, plain, _) = self.key(next)?;
+            let undone;
+            let key = if plain {
+                key
+            } else {
+                undone = undo(key);
+                &undone
+            };
+            member(Key(key), self)?;
+            next = self.more(b'}')?;
+        }
+        self.at += 1;
+        Ok(self.raw(from))
+    }
+
+    /// Takes the array ahead: calls back with the cursor before each element, which `element`
+    /// must take. What is no array is taken as a value, without a call.
+    #[inline(always)]
+    pub(crate) fn array(
+        &mut self,
+        element: &mut impl FnMut(&mut Self) -> Read<()>,
+    ) -> Read<Raw<'a>> {
+        if self.ahead() != b'[' {
+            return self.value();
+        }
+        let from = self.at;
+        let mut next = self.pass();
+        while next != b']' {
+            element(self)?;
+            next = self.more(b']')?;
+        }
+        self.at += 1;
+        Ok(self.raw(from))
+    }
+
+    /// Passes blanks; gives the byte ahead, or 0, which JSON has nowhere, at the end.
+    #[inline(always)]
+    pub(crate) fn ahead(&mut self) -> u8 {
+        match self.text.as_bytes().get(self.at) {
+            Some(byte) if *byte > b' ' => *byte,
+            _ => {
+                let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+                let (blanks, next) = blanks(rest);
+                self.at += blanks;
+                next
+            }
+        }
+    }
+
+    /// An error unless only blanks are left.
+    #[inline]
+    pub(crate) fn end(&mut self) -> Read<()> {
+        self.ahead();
+        if self.at == self.text.len() { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// Passes the value that begins with `first`.
+    #[inline(always)]
+    fn take(&mut self, first: u8) -> Read<()> {
+        match first {
+            b'"' => drop(self.string()?),
+            b'{' | b'[' => {
+                let mut inner = *self; // a copy, so that the caller's can stay in registers
+                nested(&mut inner)?;
+                *self = inner;
+            }
+            _ => self.scalar()?,
+        }
+        Ok(())
+    }
+
+    /// Behind an element: passes the comma and gives what is ahead then, or gives `close`.
+    #[inline(always)]
+    fn more(&mut self, close: u8) -> Read<u8> {
+        match self.pair(b',') {
+            Some(next) if next != close => Ok(next),
+            None if self.ahead() == close => Ok(close),
+            _ => Err(Malformed),
+        }
+    }
+
+    /// Passes `first`, when it is ahead; gives what is ahead then.
+    #[inline(always)]
+    fn pair(&mut self, first: u8) -> Option<u8> {
+        if self.text.as_bytes().get(self.at) == Some(&first) {
+            return Some(self.pass());
+        }
+        (self.ahead() == first).then(|| self.pass())
+    }
+
+    /// Takes the key that begins with `first`, and its colon; gives the key, whether it has no
+    /// escapes, and what is ahead then.
+    #[inline(always)]
+    fn key(&mut self, first: u8) -> Read<(&'a [u8], bool, u8)> {
+        if first != b'"' {
+            return Err(Malformed);
+        }
+        let from = self.at + 1;
+        let plain = self.string()?;
+        let key = self.text.as_bytes().get(from..self.at - 1).unwrap_or_default();
+        let next = self.pair(b':').ok_or(Malformed)?;
+        Ok((key, plain, next))
+    }
+
+    /// Takes the string ahead; tells whether it has no escapes.
+    #[inline(always)]
+    fn string(&mut self) -> Read<bool> {
+        let text = self.text.as_bytes();
+        let mut at = self.at + 1;
+        let mut plain = true;
+        loop {
+            at = self.marks.next(text, at).ok_or(Malformed)?;
+            match text.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += escape(text.get(at + 1..).unwrap_or_default())?,
+                _ => return Err(Malformed),
+            }
+            plain = false;
+        }
+        self.at = at + 1;
+        Ok(plain)
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self) -> Read<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += scalar(rest).ok_or(Malformed)?;
+        Ok(())
+    }
+
+    /// Passes one byte, and the blanks behind it; gives the byte ahead.
+    #[inline(always)]
+    fn pass(&mut self) -> u8 {
+        self.at += 1;
+        self.ahead()
+    }
+
+    #[inline(always)]
+    fn raw(&self, from: usize) -> Raw<'a> {
+        Raw(self.text.get(from..self.at).unwrap_or_default())
+    }
+}
+
+/// Takes the array or object ahead, without recursion.
+#[inline(never)]
+fn nested(outer: &mut Scan<'_>) -> Read<()> {
+    let mut scan = *outer;
+    let mut nest = Nest { depth: 0, bits: 0 };
+    let mut full = Vec::new();
+    let mut first = scan.ahead();
+    loop {
+        match first {
+            b'"' => drop(scan.string()?),
+            b'{' => {
+                first = scan.pass();
+                if first != b'}' {
+                    nest.open(true, &mut full);
+                    first = scan.key(first)?.2;
+                    continue;
+                }
+                scan.at += 1;
+            }
+            b'[' => {
+                first = scan.pass();
+                if first != b']' {
+                    nest.open(false, &mut full);
+                    continue;
+                }
+                scan.at += 1;
+            }
+            _ => scan.scalar()?,
+        }
+        loop {
+            if nest.depth == 0 {
+                *outer = scan;
+                return Ok(());
+            }
+            let object = nest.bits & 1 == 1;
+            if let Some(next) = scan.pair(b',') {
+                first = if object { scan.key(next)?.2 } else { next };
+                break;
+            }
+            if scan.ahead() != if object { b'}' } else { b']' } {
+                return Err(Malformed);
+            }
+            scan.at += 1;
+            nest.close(&mut full);
+        }
+    }
+}
+
+/// What is open.
+#[derive(Clone, Copy)]
+struct Nest {
+    depth: usize,
+    /// The innermost levels, the last one lowest: 1 an object, 0 an array.
+    bits: u64,
+}
+
+impl Nest {
+    /// Opens a level; 64 of them are put aside in `full` each time that as many are open.
+    #[inline(always)]
+    fn open(&mut self, object: bool, full: &mut Vec<u64>) {
+        if self.depth % 64 == 63 {
+            full.push(self.bits);
+        }
+        self.depth += 1;
+        self.bits = self.bits << 1 | u64::from(object);
+    }
+
+    #[inline(always)]
+    fn close(&mut self, full: &mut Vec<u64>) {
+        self.depth -= 1;
+        self.bits >>= 1;
+        if self.depth % 64 == 63 {
+            self.bits = full.pop().unwrap_or(0);
+        }
+    }
+}
+
+/// A key, its escapes undone.
+#[cold]
+fn undo(key: &[u8]) -> Vec<u8> {
+    unescape(std::str::from_utf8(key).unwrap_or_default()).into_owned().into_bytes()
+}
+
+/// Length of the escape whose backslash was passed, with its backslash.
+#[inline(always)]
+fn escape(rest: &[u8]) -> Read<usize> {
+    match rest {
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Ok(2),
+        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|b| b.is_ascii_hexdigit()) => Ok(6),
+        _ => Err(Malformed),
+    }
+}
+
+/// Length of the number, `true`, `false` or `null` at the front.
+#[inline(never)]
+fn scalar(text: &[u8]) -> Option<usize> {
+    match text.first()? {
+        b'n' => text.starts_with(b"null").then_some(4),
+        b't' => text.starts_with(b"true").then_some(4),
+        b'f' => text.starts_with(b"false").then_some(5),
+        _ => number(text),
+    }
+}
+
+/// Length of the number at the front.
+#[inline(always)]
+fn number(text: &[u8]) -> Option<usize> {
+    let digits = |from: usize| {
+        let rest = text.get(from..)?;
+        let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        (count > 0).then_some(from + count)
+    };
+    let mut at = usize::from(text.first() == Some(&b'-'));
+    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    if text.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1;
+        at = digits(at + usize::from(matches!(text.get(at), Some(b'+' | b'-'))))?;
+    }
+    Some(at)
+}
+
+/// How many blanks are at the front, and the byte behind them.
+#[cold]
+fn blanks(text: &[u8]) -> (usize, u8) {
+    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');
+    let blanks = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
+    (blanks, text.get(blanks).copied().unwrap_or(0))
+}

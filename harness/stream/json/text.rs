@@ -1,0 +1,87 @@
+//! The text of JSON strings: escapes undone, also of strings that come in pieces.
+
+use std::borrow::Cow;
+
+/// Undoes the escapes of one whole string.
+pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'\\', escaped.as_bytes()).is_none() {
+        return Cow::Borrowed(escaped);
+    }
+    let mut text = String::with_capacity(escaped.len());
+    let mut joint = Joint::default();
+    joint.append(escaped, &mut text);
+    joint.close(&mut text);
+    Cow::Owned(text)
+}
+
+/// The seam between two pieces of one string: the high half of a pair whose low half is yet to
+/// come.
+#[derive(Debug, Default)]
+pub(crate) struct Joint(Option<u16>);
+
+impl Joint {
+    /// Undoes the escapes of the next piece; a pair split over two pieces comes out as one
+    /// character, with the second.
+    pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
+        let mut rest = escaped;
+        while let Some((plain, escape)) =
+            memchr::memchr(b'\\', rest.as_bytes()).and_then(|at| rest.split_at_checked(at))
+        {
+            self.plain(plain, out);
+            let (unit, width) = match escape.as_bytes().get(1) {
+                Some(b'u') => (escape.get(2..6).and_then(hex), 6),
+                Some(letter) => (Some(u16::from(control(*letter))), 2),
+                None => (None, 1),
+            };
+            self.unit(unit.unwrap_or(0xfffd), out);
+            rest = escape.get(width..).unwrap_or_default();
+        }
+        self.plain(rest, out);
+    }
+
+    fn plain(&mut self, text: &str, out: &mut String) {
+        if !text.is_empty() {
+            self.close(out);
+            out.push_str(text);
+        }
+    }
+
+    /// A half that is still alone becomes U+FFFD.
+    pub(crate) fn close(&mut self, out: &mut String) {
+        if self.0.take().is_some() {
+            out.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+
+    fn unit(&mut self, unit: u16, out: &mut String) {
+        if let Some(high) = self.0.take() {
+            if let Some(Ok(pair)) = char::decode_utf16([high, unit]).next() {
+                out.push(pair);
+                return;
+            }
+            out.push(char::REPLACEMENT_CHARACTER);
+        }
+        if let Ok(ascii @ 0..0x80) = u8::try_from(unit) {
+            out.push(char::from(ascii));
+        } else if (0xd800..0xdc00).contains(&unit) {
+            self.0 = Some(unit);
+        } else {
+            out.push(char::from_u32(unit.into()).unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+    }
+}
+
+fn hex(digits: &str) -> Option<u16> {
+    u16::from_str_radix(digits, 16).ok()
+}
+
+fn control(letter: u8) -> u8 {
+    match letter {
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'f' => 12,
+        b'r' => b'\r',
+        other => other,
+    }
+}
