@@ -78,7 +78,8 @@ impl<'a> Given<'a> {
     /// Reads a block's `input`. Old CLIs print that of server tools as a string of JSON.
     pub(crate) fn read(input: Field<'a>) -> Self {
         let Some(input) = input else { return Self::Whole(Json::EMPTY) };
-        if input.get().contains(UNPARSED) {
+        let inside = input.get().trim_start_matches(['{', '"', ' ']);
+        if inside.starts_with(UNPARSED) {
             let [wrapped] = json::inner(Some(input), &[UNPARSED]);
             let [raw] = json::inner(wrapped, &["raw"]);
             if let Some(raw) = json::string(raw) {

@@ -16,12 +16,16 @@ pub(crate) use text::{Joint, unescape};
 
 /// A JSON value that was validated: its text, without blanks around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Raw<'a>(&'a str);
+pub(crate) struct Raw<'a> {
+    text: &'a str,
+    /// It is a string without escapes.
+    plain: bool,
+}
 
 impl<'a> Raw<'a> {
     /// The text of the value.
     pub(crate) fn get(self) -> &'a str {
-        self.0
+        self.text
     }
 }
 
@@ -77,7 +81,7 @@ pub(crate) fn whole(json: &str) -> Read<Raw<'_>> {
 
 /// Whether two JSON texts are the same but for blanks between their tokens.
 pub(crate) fn same_text(a: &str, b: &str) -> bool {
-    tokens(a).eq(tokens(b))
+    a == b || tokens(a).eq(tokens(b))
 }
 
 /// The bytes of JSON text without the blanks between its tokens.
@@ -127,6 +131,10 @@ pub(crate) fn elements(json: &str) -> Option<Vec<Raw<'_>>> {
 
 /// The string a field holds; a surrogate that stands alone becomes U+FFFD.
 pub(crate) fn string<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
+    let raw = field?;
+    if raw.plain {
+        return Some(Cow::Borrowed(quoted(raw.text)));
+    }
     escaped(field).map(unescape)
 }
 

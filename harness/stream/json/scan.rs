@@ -24,8 +24,8 @@ impl<'a> Scan<'a> {
     pub(crate) fn value(&mut self) -> Read<Raw<'a>> {
         let first = self.ahead();
         let from = self.at;
-        self.take(first)?;
-        Ok(self.raw(from))
+        let plain = self.take(first)?;
+        Ok(self.raw(from, plain))
     }
 
     /// Takes the value ahead; `null` is as good as none.
@@ -39,7 +39,7 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn skip(&mut self) -> Read<()> {
         let first = self.ahead();
-        self.take(first)
+        self.take(first).map(drop)
     }
 
     /// Takes the object ahead: calls back with each key and the cursor before its value, which
@@ -67,7 +67,7 @@ impl<'a> Scan<'a> {
             next = self.more(b'}')?;
         }
         self.at += 1;
-        Ok(self.raw(from))
+        Ok(self.raw(from, false))
     }
 
     /// Takes the array ahead: calls back with the cursor before each element, which `element`
@@ -87,7 +87,7 @@ impl<'a> Scan<'a> {
             next = self.more(b']')?;
         }
         self.at += 1;
-        Ok(self.raw(from))
+        Ok(self.raw(from, false))
     }
 
     /// Passes blanks; gives the byte ahead, or 0, which JSON has nowhere, at the end.
@@ -111,11 +111,11 @@ impl<'a> Scan<'a> {
         if self.at == self.text.len() { Ok(()) } else { Err(Malformed) }
     }
 
-    /// Passes the value that begins with `first`.
+    /// Passes the value that begins with `first`; tells whether it is a string without escapes.
     #[inline(always)]
-    fn take(&mut self, first: u8) -> Read<()> {
+    fn take(&mut self, first: u8) -> Read<bool> {
         match first {
-            b'"' => drop(self.string()?),
+            b'"' => return self.string(),
             b'{' | b'[' => {
                 let mut inner = *self; // a copy, so that the caller's can stay in registers
                 nested(&mut inner)?;
@@ -123,7 +123,7 @@ impl<'a> Scan<'a> {
             }
             _ => self.scalar()?,
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Behind an element: passes the comma and gives what is ahead then, or gives `close`.
@@ -193,8 +193,8 @@ impl<'a> Scan<'a> {
     }
 
     #[inline(always)]
-    fn raw(&self, from: usize) -> Raw<'a> {
-        Raw(self.text.get(from..self.at).unwrap_or_default())
+    fn raw(&self, from: usize, plain: bool) -> Raw<'a> {
+        Raw { text: self.text.get(from..self.at).unwrap_or_default(), plain }
     }
 }
 
