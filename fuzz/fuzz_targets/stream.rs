@@ -1,7 +1,8 @@
 //! Bytes to events: whatever the bytes, nothing panics, every cut gives the same events, and the
 //! events keep their promises to one another.
 //!
-//! `cargo +nightly fuzz run stream fuzz/corpus/stream fuzz/seeds cassettes`
+//! `cargo +nightly fuzz run stream fuzz/corpus/stream fuzz/seeds cassettes` (make the first folder
+//! before).
 
 #![no_main]
 
@@ -22,7 +23,11 @@ fuzz_target!(|bytes: &[u8]| {
     };
     assert_eq!(run(bytes, limits, || random() % 61), whole);
 
-    let tight = Limits { line: random() % 400, records: random() as u64 % 20, bytes: random() as u64 % 4000 };
+    let tight = Limits {
+        line: random() % 400,
+        records: random() as u64 % 20,
+        bytes: random() as u64 % 4000,
+    };
     let bound = run(bytes, tight, || usize::MAX);
     assert_eq!(run(bytes, tight, || random() % 61), bound);
     assert!(bound.1.unread <= bytes.len() as u64);
@@ -55,7 +60,9 @@ fn run(bytes: &[u8], limits: Limits, mut cut: impl FnMut() -> usize) -> (Vec<Str
 /// The deltas of a lane make up its text, and lengths count its characters.
 fn check(event: &Event<'_>, lanes: &mut HashMap<(bool, String), String>) {
     let mut grow = |is_answer: bool, parent: &Option<_>, delta: &str, text: &str, length: u64| {
-        let parent = parent.as_ref().map_or(String::new(), |parent: &std::borrow::Cow<'_, str>| parent.to_string());
+        let parent = parent
+            .as_ref()
+            .map_or(String::new(), |parent: &std::borrow::Cow<'_, str>| parent.to_string());
         let so_far = lanes.entry((is_answer, parent)).or_default();
         so_far.push_str(delta);
         assert_eq!(so_far, text);

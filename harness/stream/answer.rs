@@ -10,7 +10,7 @@ pub(crate) struct Answer {
     said: Said,
     /// The message that spoke last.
     last: Option<usize>,
-    /// Tool calls that came since it did.
+    /// Tool calls and broken streams that came since it did.
     split: usize,
     /// The next message goes on where the last one was cut off.
     continues: bool,
@@ -33,7 +33,7 @@ impl Answer {
         &self.said
     }
 
-    /// A tool call splits the text (T1).
+    /// A tool call splits the text (T1), or a stream that broke between two blocks.
     pub(crate) fn split(&mut self) {
         self.split += 1;
     }

@@ -22,8 +22,11 @@ const NAMED: usize = 256;
 /// How the CLI says that the turn was interrupted.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-/// How the CLI asks the model to go on in the middle of a sentence.
-const GO_ON: &str = "Resume directly";
+/// How the CLI asks the model to go on in the middle of a sentence (2.1.100 and later).
+const GO_ON: &str = "Output token limit hit";
+
+/// How it asks the model to go on after a stream that broke: the whole blocks stay (2.1.329).
+const BROKE_OFF: &str = "cut off mid-stream";
 
 /// The state of one run.
 #[derive(Debug)]
@@ -209,8 +212,13 @@ impl Run {
         }
         let says = says.unwrap_or_default();
         self.ending.interrupted |= at == 0 && says.starts_with(INTERRUPTED);
-        if json::is_true(head.synthetic) && says.contains(GO_ON) {
-            self.lanes[at].answer.goes_on();
+        if json::is_true(head.synthetic) {
+            let answer = &mut self.lanes[at].answer;
+            if says.contains(GO_ON) {
+                answer.goes_on();
+            } else if says.contains(BROKE_OFF) {
+                answer.split();
+            }
         }
         if !told {
             notices::pass("user", None, record, tell);

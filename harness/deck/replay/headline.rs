@@ -9,14 +9,15 @@ const QUOTED: usize = 72;
 
 /// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 20] = [
+const FIELDS: [(&str, &[&str]); 21] = [
     ("chunk", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
     ("text", &["delta\""]),
     ("thinking", &["delta\""]),
     ("assistant", &["delta\""]),
     ("tool_start", &["name", "id", "args", "truncated\""]),
-    ("tool_input", &["id", "args"]),
+    ("tool_input", &["name", "id", "args"]),
+    ("retract", &["message_id", "length", "thinking_length", "calls"]),
     ("tool_result", &["name", "id", "is_error?", "incomplete", "result"]),
     ("tool", &["phase", "name", "id", "is_error?", "incomplete", "args", "truncated\"", "result"]),
     ("usage", &["input", "output", "cache_read", "cache_write", "final?"]),

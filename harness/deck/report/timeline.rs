@@ -32,7 +32,7 @@ fn style(entry: &Entry) -> Style {
     }
 }
 
-/// Says what became of every line of the input.
+/// Says what became of every line of the input, and which kinds of record were unknown.
 ///
 /// # Errors
 ///
@@ -51,5 +51,14 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
         stats.unusable,
         stats.blank,
         replay.entries.len(),
-    )
+    )?;
+    for (kind, count) in &stats.unknown_kinds {
+        writeln!(out, "{ODD}unknown: {kind} ×{count}{ODD:#}")?;
+    }
+    for (what, count) in [("bytes not read", stats.unread), ("bad UTF-8", stats.replaced)] {
+        if count > 0 {
+            writeln!(out, "{ODD}{what}: {count}{ODD:#}")?;
+        }
+    }
+    Ok(())
 }

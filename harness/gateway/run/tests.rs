@@ -168,6 +168,37 @@ fn sent() -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
+async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
+    let (log, bus) = (Log::default(), Bus::new("r1"));
+    let channel = Recorder::channel(&log, |_| How::Takes(10));
+    let mut run = Run::start(bus, RunSettings::default(), Some(channel));
+    run.on_event(&text("half", None));
+    for parent in [Some("t0".into()), None] {
+        run.on_event(&Event::Retract {
+            message_id: "m".into(),
+            length: 1,
+            thinking_length: 0,
+            calls: Cow::Borrowed(&[]),
+            text: "h",
+            thinking: "",
+            parent,
+        });
+    }
+    run.on_event(&text("i", None));
+    run.finish().await;
+    let expect = [
+        "0 text half",
+        "10 text half.",
+        "10 text h",
+        "20 text h.",
+        "20 text hi",
+        "30 text hi.",
+        "30 finish hi",
+    ];
+    assert_eq!(*lock(&log), expect);
+}
+
+#[tokio::test(start_paused = true)]
 async fn g1_callbacks_run_in_order_one_at_a_time() {
     let how = |n| How::Takes(if n % 2 == 0 { 10 } else { 60 });
     let expect = [

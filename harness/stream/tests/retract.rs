@@ -44,7 +44,7 @@ fn an_abandoned_call_never_starts_and_what_came_before_it_stays() {
         &[
             message("a"),
             think(0, "hm"),
-            text(1, "About to cal"),
+            text(1, "About to call."),
             stop(1),
             tool(2, "t", "{}"),
             json(2, r#"{"command":"ec"#),
@@ -52,20 +52,20 @@ fn an_abandoned_call_never_starts_and_what_came_before_it_stays() {
             abandon("a", 2),
             go_on.into(),
             message("b"),
-            text(0, "l it."),
+            text(0, "Second try."),
             stop(0),
             over(),
-            result("l it."),
+            result("Second try."),
         ],
         &[
             r#"think a#0 "hm""#,
-            r#"text a "About to cal""#,
+            r#"text a "About to call.""#,
             r#"input t Bash {"command":"ec"}"#,
             r#"think a#3 "\n\nlost""#,
-            r#"retract a leaves "About to cal" "hm" without ["t"]"#,
+            r#"retract a leaves "About to call." "hm" without ["t"]"#,
             "record user/-",
-            r#"text b "l it.""#,
-            r#"ok "About to call it.""#,
+            r#"text b "\n\nSecond try.""#,
+            r#"ok "About to call.\n\nSecond try.""#,
         ],
     );
 }
@@ -251,5 +251,20 @@ fn a_refused_message_is_taken_back_when_the_model_is_asked_again() {
             r#"text b "No.""#,
             r#"ok "No.""#,
         ],
+    );
+}
+
+#[test]
+fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_on() {
+    let asked = r#"{"type":"user","isSynthetic":true,"message":{"content":"Output token limit hit. Resume directly."}}"#;
+    check(
+        &[snapshot("a", &says("one, t")), asked.into(), snapshot("b", &says("wo.")), result("wo.")],
+        &[r#"text a "one, t""#, "record user/-", r#"text b "wo.""#, r#"ok "one, two.""#],
+    );
+    // Somebody else's words are no such record.
+    let said = asked.replace(r#""isSynthetic":true,"#, "");
+    check(
+        &[snapshot("a", &says("one, t")), said, snapshot("b", &says("wo.")), result("wo.")],
+        &[r#"text a "one, t""#, "record user/-", r#"text b "\n\nwo.""#, r#"ok "wo.""#],
     );
 }

@@ -5,10 +5,12 @@ use super::*;
 
 enum Op {
     Text(&'static str),
+    /// The answer is this again: what it had more was taken back.
+    Back(&'static str),
     Start(&'static str, &'static str, Option<&'static str>),
     End(&'static str, bool, bool),
 }
-use Op::{End, Start, Text};
+use Op::{Back, End, Start, Text};
 
 fn compose(mode: Mode, ops: &[Op]) -> Option<String> {
     let mut compositor = Compositor::new(mode);
@@ -18,6 +20,10 @@ fn compose(mode: Mode, ops: &[Op]) -> Option<String> {
             Text(delta) => {
                 text.push_str(delta);
                 compositor.text(&text);
+            }
+            Back(left) => {
+                left.clone_into(&mut text);
+                assert!(compositor.text(&text), "the draft looks different");
             }
             Start(id, title, parent) => compositor.start(id, title, parent),
             End(id, is_error, is_incomplete) => compositor.tool(&Tool::Result {
@@ -131,6 +137,37 @@ fn v3_lines_show_before_between_and_after_text() {
         "A\n\nI read\nit.\n\nB <i>running…</i>\n\n<pre>open</pre>\n\nC <i>running…</i>",
     );
     check(Mode::Progress, &ops(), "A\nB <i>running…</i>\nC <i>running…</i>");
+}
+
+#[test]
+fn v3_text_that_is_taken_back_goes_and_lines_stay() {
+    let ops = [
+        Text("I'll count them"),
+        Start("a", "Bash: wc", None),
+        Text("\n\nThere are some of th"),
+        Back("I'll count them"),
+        Text("\n\nThere are four."),
+    ];
+    check(
+        Mode::Partial,
+        &ops[..3],
+        "I'll count them\n\nBash: wc <i>running…</i>\n\nThere are some of th",
+    );
+    check(Mode::Partial, &ops[..4], "I'll count them\n\nBash: wc <i>running…</i>");
+    check(Mode::Partial, &ops, "I'll count them\n\nBash: wc <i>running…</i>\n\nThere are four.");
+    check(Mode::Progress, &ops, "Bash: wc <i>running…</i>");
+}
+
+#[test]
+fn v3_text_taken_back_from_the_middle_leaves_what_still_begins_the_answer() {
+    let ops =
+        [Text("one"), Start("a", "Bash", None), Text("\n\ntwo\n\nthree"), Back("one\n\nthree")];
+    check(Mode::Partial, &ops, "one\n\nBash <i>running…</i>\n\nthree");
+    check(
+        Mode::Partial,
+        &[Text("one"), Start("a", "Bash", None), Back("")],
+        "Bash <i>running…</i>",
+    );
 }
 
 #[test]
