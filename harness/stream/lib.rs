@@ -20,6 +20,7 @@ mod payload;
 mod run;
 mod said;
 mod session;
+mod shape;
 mod snapshot;
 mod stream;
 mod tell;

@@ -25,9 +25,9 @@ const FIRST: usize = 2;
 const STEP: usize = 16;
 
 /// The share of its length, one in so many, that an open value grows by before it is parsed again.
-/// With a quarter, the parses of a value that is open to its end add up to five times its length,
-/// and one of 512 KB makes some 40 updates.
-const SHARE: usize = 4;
+/// With a half, the parses of a value that is open to its end add up to three times its length, and
+/// one of 512 KB makes some 25 updates.
+const SHARE: usize = 2;
 
 /// Open arrays and objects nested deeper wait for their end: further down, [`lenient_value`] keeps
 /// raw text, which no container that was shown may turn into.

@@ -12,6 +12,7 @@ use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::notices;
 use crate::session::Session;
+use crate::shape::Shape;
 use crate::snapshot::{self, MadeUp, Shown};
 use crate::stream::{self, BAD_ID, NAMELESS_RESULT, Seen, Stop};
 use crate::tell::Tell;
@@ -39,6 +40,8 @@ pub(crate) struct Run {
     calls: Calls,
     session: Session,
     ending: Ending,
+    /// Of the delta that was read last.
+    shape: Option<Shape>,
 }
 
 impl Default for Run {
@@ -50,6 +53,7 @@ impl Default for Run {
             calls: Calls::default(),
             session: Session::default(),
             ending: Ending::default(),
+            shape: None,
         }
     }
 }
@@ -71,13 +75,21 @@ impl Run {
     }
 
     fn record(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
+        if self.repeats(record, tell) {
+            return true;
+        }
         let Some(head) = Head::read(record) else { return false };
         let kind = json::string(head.kind).unwrap_or_default();
         let subtype = json::string(head.subtype);
         let init = if kind == "system" && subtype.as_deref() == Some("init") { record } else { "" };
-        self.session.see(head.session, init, tell);
+        if self.session.see(head.session, init, tell) {
+            self.shape = None;
+        }
         match (&*kind, &head.event, head.message) {
-            ("stream_event", Some(event), _) => self.stream_event(&head, event, tell),
+            ("stream_event", Some(event), _) => {
+                let lane = self.stream_event(&head, event, tell);
+                self.shape = Shape::learn(record, &head, lane).or_else(|| self.shape.take());
+            }
             ("assistant", _, Some(message)) => self.assistant(&head, message, tell),
             ("user", _, Some(message)) => self.user(&head, message, record, tell),
             ("stream_event" | "assistant" | "user", ..) => {
@@ -104,7 +116,17 @@ impl Run {
         true
     }
 
-    fn stream_event(&mut self, head: &Head<'_>, event: &Api<'_>, tell: &mut Tell<'_>) {
+    /// Takes a record that is like the last delta but for its piece; false when it is not.
+    fn repeats(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
+        let Some(shape) = &self.shape else { return false };
+        let Some(piece) = shape.piece(record) else { return false };
+        let lane = &mut self.lanes[shape.lane];
+        snapshot::release(lane, tell);
+        stream::piece(lane, (shape.index, shape.adds), piece, tell)
+    }
+
+    /// Takes a stream event; gives the number of its lane.
+    fn stream_event(&mut self, head: &Head<'_>, event: &Api<'_>, tell: &mut Tell<'_>) -> usize {
         let at = self.lane(head.parent);
         let lane = &mut self.lanes[at];
         snapshot::release(lane, tell);
@@ -126,6 +148,7 @@ impl Run {
             }
             _ => {}
         }
+        at
     }
 
     fn assistant(&mut self, head: &Head<'_>, message: Body<'_>, tell: &mut Tell<'_>) {

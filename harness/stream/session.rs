@@ -20,17 +20,18 @@ impl Session {
         self.id
     }
 
-    /// Looks at a record's id; `init` is the record when it is one, else empty.
-    pub(crate) fn see(&mut self, fields: [Field<'_>; 4], init: &str, tell: &mut Tell<'_>) {
+    /// Looks at a record's id; `init` is the record when it is one, else empty. Says whether
+    /// another id was printed than in the record before.
+    pub(crate) fn see(&mut self, fields: [Field<'_>; 4], init: &str, tell: &mut Tell<'_>) -> bool {
         let repeats = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
         if init.is_empty() && repeats(fields[0]) {
-            return;
+            return false;
         }
         let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::word(f)?))) else {
-            return;
+            return false;
         };
         if init.is_empty() && field.get() == self.printed {
-            return;
+            return false;
         }
         field.get().clone_into(&mut self.printed);
         let names = json::fields(init, &["model", "claude_code_version"]).unwrap_or([None; 2]);
@@ -39,7 +40,7 @@ impl Session {
         let says_more =
             model.is_some() && model != self.model || version.is_some() && version != self.version;
         if same_id && !says_more {
-            return;
+            return true;
         }
         if same_id {
             self.model = model.or_else(|| self.model.take());
@@ -53,5 +54,6 @@ impl Session {
             model: self.model.as_deref().map(Into::into),
             cli_version: self.version.as_deref().map(Into::into),
         });
+        true
     }
 }

@@ -10,6 +10,7 @@ use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::outcome::Usage;
 use crate::said::By;
+use crate::shape::Adds;
 use crate::tell::Tell;
 use crate::track::Flow;
 
@@ -172,41 +173,75 @@ pub(crate) const NAMELESS_CALL: &str = "A tool call without an id or a name is l
 pub(crate) const NAMELESS_RESULT: &str = "A tool result without the id of its call is left out";
 
 fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'_>) {
-    let at = lane.streaming();
     let kind = json::string(delta.kind).unwrap_or_default();
-    let piece = match &*kind {
-        "text_delta" => delta.text,
-        "thinking_delta" => delta.thinking,
-        "input_json_delta" => delta.json,
-        "signature_delta" | "citations_delta" => return,
-        other => {
-            return tell.unknown(&format!("content_block_delta/{other}"), None, delta.text());
-        }
+    let unknown = |tell: &mut Tell<'_>| {
+        tell.unknown(&format!("content_block_delta/{kind}"), None, delta.text());
     };
-    let Some(piece) = json::escaped(piece) else {
+    let Some(adds) = Adds::read(&kind) else {
+        match &*kind {
+            "signature_delta" | "citations_delta" => {
+                lane.streaming();
+            }
+            _ => unknown(tell),
+        }
+        return;
+    };
+    let added = match adds {
+        Adds::Text => delta.text,
+        Adds::Thinking => delta.thinking,
+        Adds::Input => delta.json,
+    };
+    let Some(added) = json::escaped(added) else {
         return tell.diagnostic(BAD, "A delta carries no string", delta.text());
     };
-    let open = match (open_block(lane, at, index), &*kind) {
-        (Some(open), _) => open,
-        (None, "input_json_delta") => {
-            let what = "Input comes for a block that is not open";
-            return tell.diagnostic(BAD, what, delta.text());
-        }
-        (None, other) => {
-            let flow = Flow::default();
-            let kind = if other == "text_delta" { Kind::Text(flow) } else { Kind::Thinking(flow) };
-            lane.messages[at].blocks.push(Block { index, kind, started: false });
-            lane.messages[at].blocks.len() - 1
-        }
-    };
+    let at = lane.streaming();
+    if open_block(lane, at, index).is_none() {
+        let kind = match adds {
+            Adds::Text => Kind::Text(Flow::default()),
+            Adds::Thinking => Kind::Thinking(Flow::default()),
+            Adds::Input => {
+                let what = "Input comes for a block that is not open";
+                return tell.diagnostic(BAD, what, delta.text());
+            }
+        };
+        lane.messages[at].blocks.push(Block { index, kind, started: false });
+    }
+    if !add((index, adds), added, lane, tell) {
+        unknown(tell);
+    }
+}
+
+/// Takes another piece for an open block, of a record that was not read; false when the block is
+/// not one to add it to.
+pub(crate) fn piece(
+    lane: &mut Lane,
+    (index, adds): (u64, Adds),
+    piece: &str,
+    tell: &mut Tell<'_>,
+) -> bool {
+    let is_taken = add((index, adds), piece, lane, tell);
+    if is_taken {
+        tell.record("stream_event", Some("content_block_delta"));
+    }
+    is_taken
+}
+
+/// Adds to the open block of this index; false when there is none, or it holds something else.
+fn add((index, adds): (u64, Adds), piece: &str, lane: &mut Lane, tell: &mut Tell<'_>) -> bool {
+    let Some(at) = lane.current else { return false };
+    let Some(open) = open_block(lane, at, index) else { return false };
     let by = By { message: at, block: index };
     let mut block = std::mem::replace(&mut lane.messages[at].blocks[open].kind, Kind::Quiet);
-    match (&*kind, &mut block) {
-        ("text_delta", Kind::Text(flow)) => lane.text(by, |out| flow.append(piece, out), tell),
-        ("thinking_delta", Kind::Thinking(flow)) => {
-            lane.think(by, |out| flow.append(piece, out), tell);
+    let is_taken = match (adds, &mut block) {
+        (Adds::Text, Kind::Text(flow)) => {
+            lane.text(by, |out| flow.append(piece, out), tell);
+            true
         }
-        ("input_json_delta", Kind::Tool(input)) => {
+        (Adds::Thinking, Kind::Thinking(flow)) => {
+            lane.think(by, |out| flow.append(piece, out), tell);
+            true
+        }
+        (Adds::Input, Kind::Tool(input)) => {
             if let Some(new) = input.append(piece) {
                 tell.event(Event::ToolInput {
                     id: input.id.as_str().into(),
@@ -215,13 +250,13 @@ fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'
                     parent: lane.parent.as_deref().map(Into::into),
                 });
             }
+            true
         }
-        (_, Kind::Quiet) => {}
-        (other, _) => {
-            tell.unknown(&format!("content_block_delta/{other}"), None, delta.text());
-        }
-    }
+        (_, Kind::Quiet) => true,
+        _ => false,
+    };
     lane.messages[at].blocks[open].kind = block;
+    is_taken
 }
 
 fn block_stop(lane: &mut Lane, calls: &mut Calls, index: u64, tell: &mut Tell<'_>) {

@@ -16,7 +16,19 @@ impl<'a> Scan<'a> {
     /// A cursor before the first byte.
     #[inline(always)]
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, marks: Marks::NONE }
+        Self::from(text, 0)
+    }
+
+    /// A cursor before byte `at`.
+    #[inline(always)]
+    pub(crate) fn from(text: &'a str, at: usize) -> Self {
+        Self { text, at, marks: Marks::NONE }
+    }
+
+    /// Whether the string ahead, the cursor being before its quote, ends before byte `end`.
+    #[inline(always)]
+    pub(crate) fn string_ends_at(mut self, end: usize) -> bool {
+        self.string().is_ok() && self.at == end
     }
 
     /// Takes the value ahead, whatever it is.

@@ -102,6 +102,21 @@ proptest! {
     }
 
     #[test]
+    fn a_record_like_the_one_before_is_read_as_any_other(messages in vec(vec(part(), 0..4), 1..4)) {
+        let records: Vec<_> = records(&messages)
+            .iter()
+            .map(|record| format!(r#"{},"uuid":"0-1"}}"#, &record[..record.len() - 1]))
+            .collect();
+        let alike = records.join("\n");
+        // So many blanks that no record is like the one before.
+        let blank = |(at, record): (usize, &String)| format!("{{{}{}", " ".repeat(at), &record[1..]);
+        let unlike = records.iter().enumerate().map(blank).collect::<Vec<_>>().join("\n");
+        let (alike, unlike) = (run(alike.as_bytes(), || 997), run(unlike.as_bytes(), || 997));
+        prop_assert_eq!(alike.0, unlike.0);
+        prop_assert_eq!(alike.1.by_kind, unlike.1.by_kind);
+    }
+
+    #[test]
     fn t4_the_deltas_make_up_what_the_snapshots_say(messages in vec(vec(part(), 0..4), 1..4)) {
         let mut parser = Parser::new();
         let mut told: HashMap<(String, &str), String> = HashMap::new();
