@@ -236,6 +236,18 @@ fn the_timeline_accounts_for_every_line() {
 }
 
 #[test]
+fn the_timeline_lists_the_kinds_it_did_not_know() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = b"{\"type\":\"holo\"}\n{\"type\":\"holo\"}\n{\"type\":\"system\",\"subtype\":\"new\"}\n{\"a\":\"\xff\"}\n";
+    fs::write(dir.path().join("run.jsonl"), lines).unwrap();
+    let (code, out, _) = run(dir.path(), &["replay", "run.jsonl"]);
+    assert_eq!(code, 0, "{out}");
+    for line in ["unknown: holo ×2", "unknown: system/new ×1", "bad UTF-8: 1"] {
+        assert!(out.contains(line), "{line} in\n{out}");
+    }
+}
+
+#[test]
 fn real_time_draws_the_chat() {
     let out = check(
         &["replay", CASSETTE, "--speed", "1000"],
