@@ -1,175 +1,10 @@
-//! `result` records and the end of the run: final text (T2), failures, what is missing (T5).
-
-use serde_json::Value;
+//! The end of a turn and of the run: final text (T2), failures (B3), what is missing (T5).
 
 use crate::answer::Answer;
-use crate::json::{self, Field};
-use crate::lead;
+use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, Turn, sentence};
 use crate::outcome::{Failure, FailureKind, Outcome, Status, Usage};
-use crate::snapshot::API_ERROR;
-use crate::stream::{Stop, counted};
-use crate::value;
-
-/// Levels of results printed as the text of results that are unwrapped.
-const NESTED: usize = 8;
-
-/// Kinds of failure by the `subtype` or the `terminal_reason` of a result.
-const KINDS: [(&str, FailureKind); 11] = [
-    ("error_max_turns", FailureKind::MaxTurns),
-    ("max_turns", FailureKind::MaxTurns),
-    ("error_max_budget_usd", FailureKind::MaxBudget),
-    ("budget_exhausted", FailureKind::MaxBudget),
-    ("aborted_tools", FailureKind::Interrupted),
-    ("aborted_streaming", FailureKind::Interrupted),
-    ("hook_stopped", FailureKind::Stopped),
-    ("stop_hook_prevented", FailureKind::Stopped),
-    ("prompt_too_long", FailureKind::BadRequest),
-    ("max_output_tokens", FailureKind::MaxTokens),
-    ("refusal", FailureKind::Refusal),
-];
-
-/// Kinds of failure by what the CLI says, in any case, of what went wrong.
-const WORDS: [(&str, FailureKind); 14] = [
-    ("violate our usage policy", FailureKind::Refusal),
-    ("output token maximum", FailureKind::MaxTokens),
-    ("credit balance", FailureKind::Billing),
-    ("out of credit", FailureKind::Billing),
-    ("usage limit", FailureKind::Billing),
-    ("run /login", FailureKind::Auth),
-    ("invalid api key", FailureKind::Auth),
-    ("authentication_error", FailureKind::Auth),
-    ("overloaded", FailureKind::Overloaded),
-    ("rate limit", FailureKind::Overloaded),
-    ("rate_limit", FailureKind::Overloaded),
-    ("internal server error", FailureKind::Overloaded),
-    ("prompt is too long", FailureKind::BadRequest),
-    ("invalid_request_error", FailureKind::BadRequest),
-];
-
-/// Kinds of failure by the status of the API's answer, up to and with the first number.
-const STATUSES: [(u64, FailureKind); 7] = [
-    (400, FailureKind::BadRequest),
-    (401, FailureKind::Auth),
-    (402, FailureKind::Billing),
-    (403, FailureKind::Auth),
-    (428, FailureKind::BadRequest),
-    (429, FailureKind::Overloaded),
-    (599, FailureKind::Overloaded),
-];
-
-/// One `result` record, read.
-#[derive(Debug)]
-pub(crate) struct Verdict {
-    pub(crate) failed: bool,
-    pub(crate) usage: Option<Usage>,
-    text: String,
-    subtype: String,
-    /// `terminal_reason`.
-    reason: String,
-    stop_reason: String,
-    /// `api_error_status`, or the number that the text gives.
-    api_status: Option<u64>,
-    /// The first error named that is not a note of the CLI to itself.
-    named: Option<String>,
-}
-
-impl Verdict {
-    pub(crate) fn read(record: &str) -> Self {
-        let names = [
-            "subtype",
-            "is_error",
-            "status",
-            "result",
-            "errors",
-            "error",
-            "message",
-            "content",
-            "usage",
-            "terminal_reason",
-            "stop_reason",
-            "api_error_status",
-        ];
-        let found = pick(record, &names);
-        let [subtype, is_error, status, result, errors, error, message, content, ..] = found;
-        let [.., usage, reason, stop_reason, api_status] = found;
-        let word = |field| json::word(field).unwrap_or_default().into_owned();
-        let subtype = word(subtype);
-        let failed = json::is_true(is_error)
-            || subtype.starts_with("error_")
-            || json::string(status).is_some_and(|status| status == "error");
-        let text = unwrap(&json::string(result).unwrap_or_default());
-        let [nested] = json::inner(error, &["message"]);
-        let errors = errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
-        let named = errors
-            .into_iter()
-            .filter_map(|raw| json::word(Some(raw)))
-            .find(|text| !text.starts_with("[ede_diagnostic]"))
-            .map(|text| text.into_owned())
-            .or_else(|| Some(text.clone()).filter(|text| !text.is_empty()))
-            .or_else(|| {
-                [message, content, error, nested]
-                    .into_iter()
-                    .find_map(|field| json::word(field).map(|text| text.into_owned()))
-            });
-        Self {
-            failed,
-            usage: usage.map(|counts| counted(Some(counts), Usage::default())),
-            subtype,
-            reason: word(reason),
-            stop_reason: word(stop_reason),
-            api_status: api_status
-                .map(|raw| json::count(Some(raw)))
-                .or_else(|| named_status(&text)),
-            named: named.map(|text| plain(&text)),
-            text,
-        }
-    }
-}
-
-/// The status that an API error's text begins with.
-fn named_status(text: &str) -> Option<u64> {
-    let number = text.strip_prefix(API_ERROR)?.trim_start_matches([':', ' ']);
-    number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-fn of_status(status: Option<u64>) -> FailureKind {
-    let known = |status: u64| STATUSES.iter().find(|(up_to, _)| status <= *up_to);
-    status
-        .filter(|status| *status >= 400)
-        .and_then(known)
-        .map_or(FailureKind::Api, |(_, kind)| *kind)
-}
-
-fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [Field<'a>; N] {
-    json::fields(record, names).unwrap_or([None; N])
-}
-
-/// The text of a result; where it is a whole result record itself, that one's, up to eight times.
-fn unwrap(text: &str) -> String {
-    let mut text = lead::visible(text.trim()).trim().to_owned();
-    for _ in 0..NESTED {
-        let nested =
-            if text.starts_with('{') { pick(&text, &["type", "result"]) } else { [None; 2] };
-        let is_result = json::string(nested[0]).is_some_and(|kind| kind == "result");
-        match json::string(nested[1]).filter(|_| is_result) {
-            Some(inner) => text = inner.trim().to_owned(),
-            None => break,
-        }
-    }
-    text
-}
-
-/// An error's text with the JSON in it replaced by the message that JSON carries.
-fn plain(text: &str) -> String {
-    let json = text.find('{').map(|at| text.split_at(at));
-    let Some((before, Ok(value))) = json.map(|(a, b)| (a, value::lenient_value(b))) else {
-        return text.to_owned();
-    };
-    let message = ["/error/message", "/message", "/error"]
-        .iter()
-        .find_map(|path| value.pointer(path).and_then(Value::as_str));
-    message.map_or_else(|| text.to_owned(), |message| format!("{before}{message}"))
-}
+use crate::stream::Stop;
+use crate::verdict::{Verdict, plain};
 
 /// What is known of the end so far.
 #[derive(Debug, Default)]
@@ -244,28 +79,8 @@ impl Ending {
     }
 
     fn kind(&self, verdict: &Verdict) -> Option<FailureKind> {
-        let named = verdict.named.as_deref().unwrap_or_default();
-        let listed = [&verdict.subtype, &verdict.reason, &verdict.stop_reason]
-            .into_iter()
-            .find_map(|word| KINDS.iter().find(|(known, _)| known == word));
-        let words = named.to_lowercase();
-        let worded = || WORDS.iter().find(|(known, _)| words.contains(known));
-        let api = verdict.api_status.is_some()
-            || verdict.reason == "api_error"
-            || named.starts_with(API_ERROR)
-            || self.api_error.is_some();
-        let listed = listed.map(|(_, kind)| *kind);
-        let worded = || worded().filter(|_| verdict.failed).map(|(_, kind)| *kind);
-        listed
-            .or(match self.stop {
-                Stop::Refusal => Some(FailureKind::Refusal),
-                Stop::MaxTokens if verdict.failed => Some(FailureKind::MaxTokens),
-                Stop::MaxTokens | Stop::Done => None,
-            })
-            .or_else(worded)
-            .or_else(|| self.interrupted.then_some(FailureKind::Interrupted))
-            .or_else(|| api.then(|| of_status(verdict.api_status)))
-            .or((verdict.subtype == "error_during_execution").then_some(FailureKind::Execution))
+        let (stop, interrupted) = (self.stop, self.interrupted);
+        failure::kind(verdict, Turn { stop, interrupted, api_error: self.api_error.is_some() })
     }
 
     /// The outcome, when no more bytes come; `silent` says that none came at all.
@@ -302,39 +117,6 @@ impl Ending {
             message = format!("{message} The API's last word was: {}", plain(error));
         }
         Failure { kind, message }
-    }
-}
-
-const SILENT: &str = "The CLI printed nothing; see its exit code and what it wrote to stderr.";
-const INTERRUPTED: &str =
-    "The turn was interrupted before it was done; send a message to go on from here.";
-const CUT_OFF: &str = "The output ended without a result, so the answer may be cut off; resume \
-                       the session to go on.";
-
-/// What to say when the CLI gave no words of its own.
-fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
-    let Verdict { subtype, reason, stop_reason, .. } = verdict;
-    match kind {
-        FailureKind::MaxTurns => {
-            "The limit of turns was reached; raise it or ask again.".to_owned()
-        }
-        FailureKind::MaxBudget => "The budget was used up; raise it or ask again.".to_owned(),
-        FailureKind::Interrupted => INTERRUPTED.to_owned(),
-        FailureKind::Refusal => {
-            "The model declined to answer; put the request in other words.".to_owned()
-        }
-        FailureKind::MaxTokens => {
-            "The answer is longer than the model may write; ask for it in parts.".to_owned()
-        }
-        FailureKind::Stopped => {
-            let stop = if stop_reason.is_empty() { "none" } else { stop_reason };
-            format!(
-                "The turn was stopped before it was done (terminal_reason: {reason}, \
-                 stop_reason: {stop}); ask again to go on."
-            )
-        }
-        _ if subtype.is_empty() => "The CLI marked its result as an error.".to_owned(),
-        _ => format!("The CLI ended the turn with the result {subtype} and gave no reason."),
     }
 }
 
@@ -399,26 +181,5 @@ mod tests {
             let error = ending.outcome(&Answer::default(), None, false).error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
         }
-    }
-
-    #[test]
-    fn results_that_look_like_errors_are_none() {
-        for record in [
-            r#"{"is_error":"true","result":"x"}"#,
-            r#"{"subtype":"success","result":"API Error: 500"}"#,
-        ] {
-            assert!(!Verdict::read(record).failed, "{record}");
-        }
-    }
-
-    #[test]
-    fn a_result_in_a_result_is_unwrapped_eight_times() {
-        let wrap = |times: usize| {
-            (0..times).fold("deep".to_owned(), |text, _| {
-                serde_json::json!({"type": "result", "result": text}).to_string()
-            })
-        };
-        assert_eq!(unwrap(&wrap(8)), "deep");
-        assert_eq!(unwrap(&wrap(10)), wrap(2));
     }
 }

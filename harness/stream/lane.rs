@@ -125,35 +125,29 @@ impl Lane {
 
     /// Takes more text of a message and tells what of it is answer and what reasoning (T6).
     pub(crate) fn text(&mut self, by: By, write: impl FnOnce(&mut String), tell: &mut Tell<'_>) {
-        let message = &mut self.messages[by.message];
-        let piece = message.text.take(write);
-        let (lead, mut sorted) = (
-            &mut message.lead,
-            Sorted {
-                by,
-                id: &message.id,
-                parent: self.parent.as_deref(),
-                answer: &mut self.answer,
-                thoughts: &mut self.thoughts,
-            },
-        );
-        lead.push(piece, &mut |part| sorted.tell(part, tell));
+        self.sort(by, write, |lead, piece, out| lead.push(piece, out), tell);
     }
 
     /// A text block has ended: nothing of it is withheld any more.
     pub(crate) fn text_ended(&mut self, by: By, tell: &mut Tell<'_>) {
+        self.sort(by, |_| {}, |lead, _, out| lead.end(out), tell);
+    }
+
+    fn sort(
+        &mut self,
+        by: By,
+        write: impl FnOnce(&mut String),
+        lead: impl FnOnce(&mut Lead, &str, &mut dyn FnMut(Part<'_>)),
+        tell: &mut Tell<'_>,
+    ) {
         let message = &mut self.messages[by.message];
-        let (lead, mut sorted) = (
-            &mut message.lead,
-            Sorted {
-                by,
-                id: &message.id,
-                parent: self.parent.as_deref(),
-                answer: &mut self.answer,
-                thoughts: &mut self.thoughts,
-            },
-        );
-        lead.end(&mut |part| sorted.tell(part, tell));
+        let piece = message.text.take(write);
+        let (id, parent) = (message.id.as_str(), self.parent.as_deref());
+        let (answer, thoughts) = (&mut self.answer, &mut self.thoughts);
+        lead(&mut message.lead, piece, &mut |part| match part {
+            Part::Visible(piece) => answer.tell(by, id, parent, piece, tell),
+            Part::Reasoning(piece) => thoughts.tell(by, id, parent, piece, tell),
+        });
     }
 
     /// Takes more reasoning of a message and tells it.
@@ -198,26 +192,6 @@ impl Lane {
             parent: self.parent.as_deref().map(Into::into),
         });
         true
-    }
-}
-
-/// Where sorted text goes.
-struct Sorted<'a> {
-    by: By,
-    id: &'a str,
-    parent: Option<&'a str>,
-    answer: &'a mut Answer,
-    thoughts: &'a mut Thoughts,
-}
-
-impl Sorted<'_> {
-    fn tell(&mut self, part: Part<'_>, tell: &mut Tell<'_>) {
-        match part {
-            Part::Visible(piece) => self.answer.tell(self.by, self.id, self.parent, piece, tell),
-            Part::Reasoning(piece) => {
-                self.thoughts.tell(self.by, self.id, self.parent, piece, tell);
-            }
-        }
     }
 }
 

@@ -5,6 +5,7 @@ mod block;
 mod calls;
 mod ending;
 mod event;
+mod failure;
 mod feed;
 mod head;
 mod json;
@@ -26,6 +27,7 @@ mod stream;
 mod tell;
 mod track;
 mod value;
+mod verdict;
 
 pub use event::*;
 pub use feed::{Feed, Finish};

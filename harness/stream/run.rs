@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::{Map, Value};
 
 use crate::calls::{Calls, Side};
-use crate::ending::{Ending, Verdict};
+use crate::ending::Ending;
 use crate::event::{DiagnosticCode, Event};
 use crate::head::{Api, Body, Head};
 use crate::json::{self, Field};
@@ -16,6 +16,7 @@ use crate::shape::Shape;
 use crate::snapshot::{self, MadeUp, Shown};
 use crate::stream::{self, BAD_ID, NAMELESS_RESULT, Seen, Stop};
 use crate::tell::Tell;
+use crate::verdict::Verdict;
 
 /// How many records can be named by their uuid, to be taken back.
 const NAMED: usize = 256;

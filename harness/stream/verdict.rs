@@ -1,0 +1,145 @@
+//! One `result` record, read: what it says, what it calls itself, and what went wrong.
+
+use serde_json::Value;
+
+use crate::json::{self, Field};
+use crate::lead;
+use crate::outcome::Usage;
+use crate::snapshot::API_ERROR;
+use crate::stream::counted;
+use crate::value;
+
+/// Levels of results printed as the text of results that are unwrapped.
+const NESTED: usize = 8;
+
+/// One `result` record, read.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) failed: bool,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) text: String,
+    pub(crate) subtype: String,
+    /// `terminal_reason`.
+    pub(crate) reason: String,
+    pub(crate) stop_reason: String,
+    /// `api_error_status`, or the number that the text gives.
+    pub(crate) api_status: Option<u64>,
+    /// The first error named that is not a note of the CLI to itself.
+    pub(crate) named: Option<String>,
+}
+
+impl Verdict {
+    pub(crate) fn read(record: &str) -> Self {
+        let names = [
+            "subtype",
+            "is_error",
+            "status",
+            "result",
+            "errors",
+            "error",
+            "message",
+            "content",
+            "usage",
+            "terminal_reason",
+            "stop_reason",
+            "api_error_status",
+        ];
+        let found = pick(record, &names);
+        let [subtype, is_error, status, result, errors, error, message, content, ..] = found;
+        let [.., usage, reason, stop_reason, api_status] = found;
+        let word = |field| json::word(field).unwrap_or_default().into_owned();
+        let subtype = word(subtype);
+        let failed = json::is_true(is_error)
+            || subtype.starts_with("error_")
+            || json::string(status).is_some_and(|status| status == "error");
+        let text = unwrap(&json::string(result).unwrap_or_default());
+        let [nested] = json::inner(error, &["message"]);
+        let errors = errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
+        let named = errors
+            .into_iter()
+            .filter_map(|raw| json::word(Some(raw)))
+            .find(|text| !text.starts_with("[ede_diagnostic]"))
+            .map(|text| text.into_owned())
+            .or_else(|| Some(text.clone()).filter(|text| !text.is_empty()))
+            .or_else(|| {
+                [message, content, error, nested]
+                    .into_iter()
+                    .find_map(|field| json::word(field).map(|text| text.into_owned()))
+            });
+        Self {
+            failed,
+            usage: usage.map(|counts| counted(Some(counts), Usage::default())),
+            subtype,
+            reason: word(reason),
+            stop_reason: word(stop_reason),
+            api_status: api_status
+                .map(|raw| json::count(Some(raw)))
+                .or_else(|| named_status(&text)),
+            named: named.map(|text| plain(&text)),
+            text,
+        }
+    }
+}
+
+/// The status that an API error's text begins with.
+fn named_status(text: &str) -> Option<u64> {
+    let number = text.strip_prefix(API_ERROR)?.trim_start_matches([':', ' ']);
+    number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [Field<'a>; N] {
+    json::fields(record, names).unwrap_or([None; N])
+}
+
+/// The text of a result; where it is a whole result record itself, that one's, up to eight times.
+fn unwrap(text: &str) -> String {
+    let mut text = lead::visible(text.trim()).trim().to_owned();
+    for _ in 0..NESTED {
+        let nested =
+            if text.starts_with('{') { pick(&text, &["type", "result"]) } else { [None; 2] };
+        let is_result = json::string(nested[0]).is_some_and(|kind| kind == "result");
+        match json::string(nested[1]).filter(|_| is_result) {
+            Some(inner) => text = inner.trim().to_owned(),
+            None => break,
+        }
+    }
+    text
+}
+
+/// An error's text with the JSON in it replaced by the message that JSON carries.
+pub(crate) fn plain(text: &str) -> String {
+    let json = text.find('{').map(|at| text.split_at(at));
+    let Some((before, Ok(value))) = json.map(|(a, b)| (a, value::lenient_value(b))) else {
+        return text.to_owned();
+    };
+    let message = ["/error/message", "/message", "/error"]
+        .iter()
+        .find_map(|path| value.pointer(path).and_then(Value::as_str));
+    message.map_or_else(|| text.to_owned(), |message| format!("{before}{message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_that_look_like_errors_are_none() {
+        for record in [
+            r#"{"is_error":"true","result":"x"}"#,
+            r#"{"subtype":"success","result":"API Error: 500"}"#,
+        ] {
+            assert!(!Verdict::read(record).failed, "{record}");
+        }
+    }
+
+    #[test]
+    fn a_result_in_a_result_is_unwrapped_eight_times() {
+        let wrap = |times: usize| {
+            (0..times).fold("deep".to_owned(), |text, _| {
+                serde_json::json!({"type": "result", "result": text}).to_string()
+            })
+        };
+        assert_eq!(unwrap(&wrap(8)), "deep");
+        assert_eq!(unwrap(&wrap(10)), wrap(2));
+    }
+}
