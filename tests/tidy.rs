@@ -1,5 +1,5 @@
 //! The house keeps its own rules: rooms of a knowable size that say what they are for, goldens and
-//! cassettes without a trace of the machine that made them.
+//! cassettes without a trace of the machine that made them, pages that name tests that are there.
 
 #![allow(clippy::panic, reason = "a file that can't be read fails the test")]
 
@@ -90,5 +90,43 @@ fn every_scenario_has_the_parts_a_reader_looks_for() {
         for part in ["scenario.toml", "golden"] {
             assert!(dir.join(part).exists(), "{} has no {part}", dir.display());
         }
+    }
+}
+
+/// What a page names in backquotes: `file.rs: function`, or `scenarios/name`.
+fn named(page: &str) -> impl Iterator<Item = &str> {
+    let is_name = |span: &&str| span.contains(".rs: ") || span.starts_with("scenarios/");
+    page.split('`').skip(1).step_by(2).filter(is_name)
+}
+
+/// Whether it is there, below `place` or the root.
+fn is_there(name: &str, place: &str) -> bool {
+    match name.split_once(": ") {
+        Some((file, test)) => [place, ""].iter().any(|place| {
+            let text = fs::read_to_string(root().join(place).join(file)).unwrap_or_default();
+            text.contains(&format!("fn {test}("))
+        }),
+        None => root().join(name).join("golden").exists(),
+    }
+}
+
+#[test]
+fn every_fact_and_rule_names_what_holds_it() {
+    for (page, place) in [("stream.md", "harness/stream"), ("rules.md", "harness/gateway")] {
+        let text = read(&root().join("docs").join(page));
+        for name in named(&text) {
+            assert!(is_there(name, place), "docs/{page} names `{name}`, which is not there");
+        }
+        let tables = text.split("held by |\n|").skip(1).map(|table| table.split("\n\n").next());
+        for fact in tables.flatten().flat_map(|table| table.lines().skip(1)) {
+            let last = fact.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+            assert!(named(last).next().is_some(), "docs/{page}: nothing holds {fact}");
+        }
+    }
+    let rules = read(&root().join("docs/rules.md"));
+    let gateway = rules.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("**"));
+    for (rule, _) in gateway.filter(|(rule, _)| !rule.starts_with(['T', 'U', 'R'])) {
+        let row = format!("\n| {rule} | ");
+        assert!(rules.contains(&row), "docs/rules.md names no test of {rule}");
     }
 }

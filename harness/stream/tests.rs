@@ -1,9 +1,13 @@
 //! The parser as a whole: records in, events out, under every cut.
 
+mod blocks;
+mod facts;
 mod framing;
 mod input;
+mod kinds;
 mod lanes;
 mod limits;
+mod odd;
 mod outcome;
 mod random;
 mod retract;

@@ -1,0 +1,136 @@
+//! Odd JSON: whatever stands in one field changes no other, and stops nothing.
+
+use super::*;
+
+/// Records with room for a value that no decoder asks for (`ODD`), at every level.
+fn roomy(odd: &str) -> Vec<u8> {
+    let records = [
+        r#"{"odd":ODD,"type":"system","subtype":"status","status":"requesting","session_id":"s"}"#,
+        r#"{"type":"stream_event","event":{"odd":ODD,"type":"message_start","message":{"odd":ODD,"id":"a","usage":{"odd":ODD,"input_tokens":3}}}}"#,
+        r#"{"odd":ODD,"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"odd":ODD,"type":"text","text":""}}}"#,
+        r#"{"type":"stream_event","odd":ODD,"event":{"type":"content_block_delta","odd":ODD,"index":0,"delta":{"odd":ODD,"type":"text_delta","text":"Hi"}}}"#,
+        r#"{"message":{"odd":ODD,"content":[{"odd":ODD,"type":"text","text":"Hi"}],"id":"a"},"odd":ODD,"type":"assistant"}"#,
+        r#"{"message":{"content":[{"odd":ODD,"type":"tool_use","id":"t","name":"Bash","input":{"a":1}}],"id":"a"},"type":"assistant"}"#,
+        r#"{"message":{"content":[{"odd":ODD,"type":"tool_result","tool_use_id":"t","content":"ok"}],"odd":ODD},"tool_use_result":ODD,"type":"user"}"#,
+        r#"{"odd":ODD,"result":"Hi","usage":{"odd":ODD,"output_tokens":4},"modelUsage":ODD,"type":"result","subtype":"success"}"#,
+    ];
+    records.map(|record| record.replace("ODD", odd) + "\n").concat().into_bytes()
+}
+
+/// What the records give but for those that are passed through raw.
+fn told(bytes: &[u8]) -> Vec<String> {
+    let (mut seen, stats) = run(bytes, || usize::MAX);
+    assert_eq!((stats.records, stats.unusable, stats.diagnostics), (8, 0, 0));
+    seen.retain(|event| !event.starts_with("record"));
+    seen
+}
+
+#[test]
+fn a_field_nobody_asks_for_may_hold_anything() {
+    let plain = told(&roomy("null"));
+    assert_eq!(plain.last().unwrap(), r#"ok "Hi" of 0"#);
+    assert_eq!(plain.len(), 6, "{plain:?}");
+    let deep =
+        |open: &str, close: &str| format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
+    for odd in [
+        r#""\ud83d""#,
+        r#""\ude00\ud83d""#,
+        r#"{"\udc00":"\ud800"}"#,
+        r#""\u0000 \u2028 \u001b""#,
+        "\"\u{2028}\u{2029}\u{85}\u{feff}\"",
+        "123456789012345678901234567890",
+        "-0",
+        "1e999",
+        "0.1000000000000000055511151231257827",
+        r#"{"type":"result","type":"assistant","result":"no","text":"no","event":{}}"#,
+        r#"{"a":1,"a":2,"":3,"":4}"#,
+        r#"[{"type":"tool_use","id":"u","name":"No","input":{}}]"#,
+        r#""}]}\" \\""#,
+        &deep("[", "]"),
+        &deep(r#"{"a":"#, "}"),
+        &deep(r#"[{"type":"#, "}]"),
+    ] {
+        let clip: String = odd.chars().take(60).collect();
+        assert_eq!(told(&roomy(odd)), plain, "with {clip}");
+    }
+}
+
+#[test]
+fn any_key_may_come_twice_or_escaped() {
+    // Of equal keys the last counts, however they are written.
+    check(
+        &[
+            r#"{"type":"result","event":{"type":"message_start"},"type":"stream_event","event":{"type":"ping","type":"content_block_delta","index":7,"index":0,"delta":{"type":"text_delta","text":"no","t\u0065xt":"Hi"}}}"#.into(),
+            r#"{"\u0074ype":"result","result":"no","resul\u0074":"Hi","subtype":"success"}"#.into(),
+        ],
+        &[r#"text  "Hi""#, r#"ok "Hi""#],
+    );
+}
+
+#[test]
+fn an_escaped_nul_is_a_character() {
+    check(
+        &[message("a"), text(0, r"a\u0000b"), snapshot("a", &says(r"a\u0000b")), result("x")],
+        &[r#"text a "a\0b""#, r#"ok "x""#],
+    );
+    check(
+        &[snapshot("a", &call("t", r#"{"a\u0000":"\u0000"}"#)), result("x")],
+        &[r#"start t Bash {"a\u0000":"\u0000"}"#, "result t Bash incompletenull", r#"ok "x""#],
+    );
+}
+
+#[test]
+fn a_raw_nul_costs_its_own_line_only() {
+    for bad in ["\0", "\0{}", "{\"type\":\"keep_alive\"\0}", "{\"type\":\"keep\0alive\"}"] {
+        check(
+            &[message("a"), text(0, "one"), bad.into(), text(0, " two"), result("one two")],
+            &[r#"text a "one""#, "diagnostic not-json 3", r#"text a " two""#, r#"ok "one two""#],
+        );
+    }
+}
+
+/// The JSON text of the arguments that `records` start a call with.
+fn raw_args(records: &[String]) -> Vec<String> {
+    let mut seen = Vec::new();
+    let mut parser = Parser::new();
+    let mut sink = |event: Event<'_>| {
+        if let Event::ToolStart { args: Args::Complete(json), .. } = &event {
+            seen.push(json.get().to_owned());
+        }
+        assert!(serde_json::to_string(&event).is_ok());
+    };
+    parser.feed_with(records.join("\n").as_bytes(), &mut sink);
+    parser.finish_with(&mut sink);
+    seen
+}
+
+#[test]
+fn u1_arguments_keep_every_digit_and_key() {
+    for args in [
+        r#"{"10":1,"2":123456789012345678901234567890,"a":1.0}"#,
+        r#"{"a":1,"a":2}"#,
+        r#"{"a":"\ud83d"}"#,
+        r#"{"a":1e999}"#,
+    ] {
+        let streamed = [message("a"), tool(0, "t", "{}"), json(0, args), stop(0)];
+        assert_eq!(raw_args(&streamed), [args]);
+        assert_eq!(raw_args(&[snapshot("a", &call("t", args))]), [args]);
+    }
+}
+
+#[test]
+fn u1_arguments_and_results_100_000_levels_deep() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let args = format!(r#"{{"a":{deep}}}"#);
+    let result_of = tool_result("t", "x").replace("\"x\"", &deep);
+    let streamed = [message("a"), tool(0, "t", "{}"), json(0, &args), stop(0), over()];
+    let shown = [snapshot("a", &call("t", &args))];
+    for call in [&streamed[..], &shown[..]] {
+        let records = [call, &[result_of.clone(), result("x")]].concat();
+        assert_eq!(raw_args(&records), [args.as_str()]);
+        let bytes = records.join("\n");
+        let (seen, stats) = run(bytes.as_bytes(), || 4_096);
+        assert_eq!((seen.len(), stats.diagnostics), (3, 0));
+        assert!(seen[1].starts_with("result t Bash [[["));
+    }
+}
