@@ -280,6 +280,11 @@ mod tests {
             r#"{"b":3,"a":1,"d":4,"e":5}"#,
             Some((r#"{"b":3,"d":4,"e":5}"#, "it adds d, e; it changes b; it leaves out c")),
         );
+        check_difference(
+            r#"{"a":"x y"}"#,
+            r#"{"a":"xy"}"#,
+            Some((r#"{"a":"xy"}"#, "it changes a")),
+        );
         check_difference("[1]", r#"{"a":1}"#, None);
     }
 }

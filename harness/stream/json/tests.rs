@@ -225,6 +225,20 @@ fn fields_take_the_last_of_equal_keys_and_read_escaped_ones() {
 }
 
 #[test]
+fn only_blanks_between_tokens_make_no_other_text() {
+    for (a, b, same) in [
+        ("{\"a\": [1,\n2]}", "{ \"a\":\t[1 ,2]\r}", true),
+        (r#"["a b"]"#, r#"["ab"]"#, false),
+        (r#"["\" "]"#, r#"["\""]"#, false),
+        (r#"["\\" ,"a b"]"#, r#"["\\","a b"]"#, true),
+        (r#"["\\" ,"a b"]"#, r#"["\\","ab"]"#, false),
+        ("[1]", "[2]", false),
+    ] {
+        assert_eq!(same_text(a, b), same, "{a} and {b}");
+    }
+}
+
+#[test]
 fn a_pair_split_over_two_pieces_is_one_character() {
     let (mut joint, mut out) = (Joint::default(), String::new());
     for piece in [r"a\ud83d", "", r"\ude00b", r"\ud83d", r"c\n\ud83d"] {

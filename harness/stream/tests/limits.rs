@@ -80,3 +80,11 @@ fn replaced_bytes_are_counted() {
     assert_eq!((stats.replaced, stats.diagnostics), (4, 2));
     assert_eq!(stats.unknown_kinds["\u{fffd}\u{fffd} ok \u{fffd}"], 1);
 }
+
+#[test]
+fn what_was_read_so_far_is_told_at_any_time() {
+    let mut parser = Parser::new();
+    parser.feed_with(&BYTES[..30], &mut |_| {});
+    let Stats { bytes, lines, blank, records, by_kind, .. } = parser.stats();
+    assert_eq!((bytes, lines, blank, records, by_kind["keep_alive"]), (30, 2, 1, 1, 1));
+}

@@ -106,6 +106,11 @@ fn a_refusal_without_words_is_a_failure_though_the_cli_calls_it_success() {
 }
 
 #[test]
+fn the_output_limit_is_a_failure_only_of_a_result_that_says_it_failed() {
+    check(&[message("a"), ends("max_tokens"), over(), result("")], &[r#"ok """#]);
+}
+
+#[test]
 fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
     let cut = "The output ended without a result, so the answer may be cut off; resume the session \
                to go on.";

@@ -376,6 +376,17 @@ fn t6_a_made_up_no_response_is_a_failure() {
     let nothing = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
     check(&[nothing.into(), result("")], &[r#"error "" other"#]);
     check(&[nothing.into(), result("x")], &[r#"ok "x""#]);
+    // A call in the same turn is something, one in the turn before is not.
+    let call = [snapshot("a", &call("t", "{}")), tool_result("t", "ok")];
+    let told = ["start t Bash {}", r#"result t Bash "ok""#];
+    check(
+        &records![call.clone(), [nothing.into(), result("")]],
+        &[&told[..], &[r#"ok """#]].concat(),
+    );
+    check(
+        &records![call, [result("x"), nothing.into(), result("")]],
+        &[&told[..], &[r#"error "" other"#]].concat(),
+    );
 }
 
 #[test]
