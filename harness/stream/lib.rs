@@ -1,3 +1,5 @@
+//! Lifecycle events from the stdout bytes of a stream-json CLI.
+//!
 #![doc = include_str!("README.md")]
 
 mod answer;
