@@ -23,6 +23,16 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// Whether it is of this type.
+    pub(crate) fn holds(&self, block_type: &str) -> bool {
+        match &self.kind {
+            Kind::Text(_) => block_type == "text",
+            Kind::Thinking(_) => block_type == "thinking",
+            Kind::Tool(input) => block_type == input.kind.as_str(),
+            Kind::Quiet | Kind::Unknown => false,
+        }
+    }
+
     /// Whether its stop is still to come.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.started && !matches!(&self.kind, Kind::Tool(input) if input.stopped)
@@ -138,7 +148,7 @@ impl<'a> Given<'a> {
         for (key, value) in &theirs {
             match ours.get(key) {
                 None => added.push(key.as_str()),
-                Some(ours) if ours != value => changed.push(key.as_str()),
+                Some(ours) if !same(ours, value) => changed.push(key.as_str()),
                 Some(_) => {}
             }
         }
@@ -152,6 +162,20 @@ impl<'a> Given<'a> {
         let is_new = |key: &str| added.contains(&key) || changed.contains(&key);
         let new = theirs.iter().filter(|(key, _)| is_new(key));
         Some((new.map(|(key, value)| (key.clone(), value.clone())).collect(), told.join("; ")))
+    }
+}
+
+/// Whether two values are the same: `1.0` is `1`, as the CLI prints it again.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
     }
 }
 
@@ -270,6 +294,14 @@ mod tests {
     #[test]
     fn u1_what_a_snapshot_says_otherwise() {
         check_difference(r#"{"a": 1, "b":[2]}"#, r#"{"b":[2],"a":1}"#, None);
+        check_difference(r#"{"a":{"n":[1.0,1e2,-0]}}"#, r#"{"a":{"n":[1,100,0]}}"#, None);
+        for (ours, theirs) in
+            [("[1]", "[1,2]"), ("{}", r#"{"c":1}"#), ("[1.5]", "[1]"), ("1", "true")]
+        {
+            let new = format!(r#"{{"a":{theirs}}}"#);
+            let told = Some((new.as_str(), "it changes a"));
+            check_difference(&format!(r#"{{"a":{ours}}}"#), &new, told);
+        }
         check_difference(
             r#"{"a":1}"#,
             r#"{"a":1,"b":false}"#,

@@ -26,7 +26,8 @@ pub(crate) struct Lane {
     pub(crate) messages: Vec<Message>,
     pub(crate) answer: Answer,
     pub(crate) thoughts: Thoughts,
-    /// `API Error` text of an unmarked snapshot: an answer only if the run goes on (T6).
+    /// What the CLI itself said, or a snapshot that begins with `API Error`, neither marked as an
+    /// error: an answer only if the run goes on, or ends well (T6).
     pub(crate) doubtful: Option<(usize, String)>,
     by_id: HashMap<String, usize>,
 }
@@ -45,6 +46,18 @@ pub(crate) struct Message {
     pub(crate) shown: u64,
     /// What `message_start` counted.
     pub(crate) usage: Usage,
+}
+
+impl Message {
+    /// The index of the block of this type that a snapshot shows now: of the one that is open, else
+    /// as many as were shown before (an empty block has no snapshot, and one that has stopped may).
+    pub(crate) fn show(&mut self, block_type: &str) -> u64 {
+        let open =
+            self.blocks.iter().find(|block| block.holds(block_type)).map(|block| block.index);
+        let index = open.unwrap_or(self.shown);
+        self.shown = index + 1;
+        index
+    }
 }
 
 impl Lane {

@@ -187,7 +187,15 @@ pub(crate) fn pass(kind: &str, subtype: Option<&str>, record: &str, tell: &mut T
 }
 
 /// Tells something of a message that is no part of it.
-pub(crate) fn of_message(what: &'static str, detail: Map<String, Value>, tell: &mut Tell<'_>) {
+pub(crate) fn of_message(
+    what: &'static str,
+    mut detail: Map<String, Value>,
+    parent: Option<&str>,
+    tell: &mut Tell<'_>,
+) {
+    if let Some(parent) = parent {
+        detail.insert("parent".to_owned(), parent.into());
+    }
     tell.event(Event::Notice {
         kind: "assistant".into(),
         subtype: Some(what.into()),

@@ -166,7 +166,7 @@ impl Run {
                 if let Some(error) = json::word(head.error) {
                     detail.insert("error".to_owned(), Value::String(error.into_owned()));
                 }
-                notices::of_message("api_error", detail, tell);
+                notices::of_message("api_error", detail, lane.parent.as_deref(), tell);
                 if at == 0 {
                     self.ending.api_error = Some(text);
                 }
@@ -184,7 +184,8 @@ impl Run {
         if json::is_true(head.aborted) {
             let id =
                 json::word(message.id).map(|id| ("message_id".to_owned(), id.into_owned().into()));
-            notices::of_message("aborted", Map::from_iter(id), tell);
+            let parent = self.lanes[at].parent.as_deref();
+            notices::of_message("aborted", Map::from_iter(id), parent, tell);
             self.ending.interrupted |= at == 0;
         }
     }

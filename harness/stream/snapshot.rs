@@ -38,8 +38,9 @@ fn blocks(content: Field<'_>) -> Option<Vec<Raw<'_>>> {
 /// as stream events. `marked` says that the record itself names an error (2.0.70 and later); older
 /// CLIs only name no model.
 pub(crate) fn made_up(lane: &Lane, message: Body<'_>, marked: bool) -> Option<MadeUp> {
-    let nameless = json::string(message.model).is_some_and(|model| model == "<synthetic>");
-    if !marked && !nameless || json::word(message.id).is_some_and(|id| lane.streams(&id)) {
+    if !marked && !is_synthetic(message)
+        || json::word(message.id).is_some_and(|id| lane.streams(&id))
+    {
         return None;
     }
     let mut text = String::new();
@@ -54,13 +55,18 @@ pub(crate) fn made_up(lane: &Lane, message: Body<'_>, marked: bool) -> Option<Ma
     }
 }
 
+/// Whether the CLI speaks, and not the model.
+fn is_synthetic(message: Body<'_>) -> bool {
+    json::string(message.model).is_some_and(|model| model == "<synthetic>")
+}
+
 /// What one record has shown: named by the record's uuid when it is taken back.
 #[derive(Debug)]
 pub(crate) struct Shown {
     /// Number of the message in its lane.
     pub(crate) message: usize,
-    /// Its blocks.
-    pub(crate) blocks: std::ops::Range<u64>,
+    /// Indexes of its blocks.
+    pub(crate) blocks: Vec<u64>,
     /// Ids of the calls among them.
     pub(crate) calls: Vec<String>,
 }
@@ -77,8 +83,9 @@ pub(crate) fn assistant(
         tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         return None;
     };
+    let synthetic = is_synthetic(message);
     let at = match (json::word(message.id), lane.current) {
-        (Some(id), Some(_)) if lane.known(&id).is_none() && !lane.is_nameless() => {
+        (Some(id), Some(_)) if lane.known(&id).is_none() && !lane.is_nameless() && !synthetic => {
             lane.give_up_unfinished(tell);
             lane.find(&id)
         }
@@ -86,14 +93,12 @@ pub(crate) fn assistant(
         (None, Some(at)) => at,
         (None, None) => lane.find(""),
     };
-    let alone = blocks.len() == 1;
-    let mut record = Record { at, alone, text: None, thinking: None, calls: Vec::new() };
-    let first = lane.messages[at].shown;
+    let (alone, shown) = (blocks.len() == 1, Shown { message: at, blocks: vec![], calls: vec![] });
+    let mut record = Record { at, alone, synthetic, text: None, thinking: None, shown };
     for block in blocks {
         record.block(lane, calls, block, tell);
     }
-    let blocks = first..lane.messages[at].shown;
-    Some(Shown { message: at, blocks, calls: record.calls })
+    Some(record.shown)
 }
 
 /// Takes back what a record has shown: another record of the CLI names it. What comes of the same
@@ -117,9 +122,11 @@ pub(crate) fn take_back(
 struct Record {
     at: usize,
     alone: bool,
+    /// The CLI speaks.
+    synthetic: bool,
     text: Option<usize>,
     thinking: Option<usize>,
-    calls: Vec<String>,
+    shown: Shown,
 }
 
 impl Record {
@@ -129,13 +136,13 @@ impl Record {
             &["type", "text", "thinking", "id", "name", "input", "tool_use_id"],
         );
         let kind = json::string(kind).unwrap_or_default();
-        let index = lane.messages[self.at].shown;
-        lane.messages[self.at].shown += 1;
+        let index = lane.messages[self.at].show(&kind);
+        self.shown.blocks.push(index);
         let streamed = lane.messages[self.at].streamed;
         match (&*kind, tool_kind(&kind)) {
             ("text", _) => {
                 let text = json::string(text).unwrap_or_default();
-                if !(text.is_empty() || streamed && text == NO_CONTENT) {
+                if !(text.is_empty() || text == NO_CONTENT) {
                     self.text(lane, index, &text, tell);
                 }
             }
@@ -174,7 +181,7 @@ impl Record {
             Fit::Differs => tell.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
             Fit::From(known) if known == text.len() => {}
             Fit::From(known) => {
-                let doubtful = !message.streamed && text.starts_with(API_ERROR);
+                let doubtful = !message.streamed && (self.synthetic || text.starts_with(API_ERROR));
                 if doubtful && known == 0 && lane.doubtful.is_none() {
                     lane.doubtful = Some((self.at, text.to_owned()));
                     return;
@@ -223,7 +230,7 @@ impl Record {
         if !lane.messages[self.at].streamed {
             lane.answer.split();
         }
-        self.calls.push(id.to_owned());
+        self.shown.calls.push(id.to_owned());
         let given = Given::read(input);
         let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id && input.says_something());
         let streams = lane.messages[self.at].blocks.iter().position(open);

@@ -146,6 +146,10 @@ fn block_start(
         (_, Some(tool)) => {
             lane.answer.split();
             match (json::word(id), json::word(name)) {
+                (Some(id), Some(_)) if is_twice(lane, calls, at, &id) => {
+                    tell.diagnostic(BAD_ID, TWICE, raw.get());
+                    Kind::Quiet
+                }
                 (Some(id), Some(name)) => Kind::Tool(Box::new(Input::new(&id, &name, tool, input))),
                 _ => {
                     tell.diagnostic(BAD_ID, NAMELESS_CALL, raw.get());
@@ -168,6 +172,13 @@ fn block_start(
     lane.messages[at].blocks.push(Block { index, kind, started: true });
 }
 
+/// Whether the message has a call of this id already.
+fn is_twice(lane: &Lane, calls: &Calls, at: usize, id: &str) -> bool {
+    let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id);
+    calls.knows(id, lane.place(at)) || lane.messages[at].blocks.iter().any(open)
+}
+
+const TWICE: &str = "A message calls a tool twice with one id; the second call is left out";
 pub(crate) const BAD_ID: DiagnosticCode = DiagnosticCode::BadToolId;
 pub(crate) const NAMELESS_CALL: &str = "A tool call without an id or a name is left out";
 pub(crate) const NAMELESS_RESULT: &str = "A tool result without the id of its call is left out";

@@ -7,6 +7,7 @@ mod input;
 mod kinds;
 mod lanes;
 mod limits;
+mod notext;
 mod odd;
 mod outcome;
 mod random;
@@ -173,7 +174,7 @@ fn show(event: &Event<'_>) -> String {
 }
 
 fn event(event: &str) -> String {
-    format!(r#"{{"type":"stream_event","event":{event},"parent_tool_use_id":null}}"#)
+    format!(r#"{{"type":"stream_event","event":{event},"parent_tool_use_id":null,"uuid":"0-1"}}"#)
 }
 
 /// A record of a subagent.

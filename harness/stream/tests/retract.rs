@@ -268,3 +268,27 @@ fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_o
         &[r#"text a "one, t""#, "record user/-", r#"text b "\n\nwo.""#, r#"ok "wo.""#],
     );
 }
+
+#[test]
+fn t7_an_empty_block_has_no_snapshot_and_shifts_no_other() {
+    let empty = block(0, r#"{"type":"text","text":""}"#);
+    let open = [message("a"), empty, stop(0), block(1, r#"{"type":"text","text":""}"#)];
+    let shown = with(&snapshot("a", &says("one")), r#""uuid":"u1""#);
+    let again = with(&snapshot("b", &says("two")), r#""uuid":"u2","supersedes":["u1"]"#);
+    check(
+        &records![open.clone(), [text(1, "one"), shown, stop(1), over(), again, result("two")]],
+        &[
+            r#"text a "one""#,
+            r#"retract a leaves "" "" without []"#,
+            r#"text b "two""#,
+            r#"ok "two""#,
+        ],
+    );
+    check(
+        &records![
+            open,
+            [text(1, "on"), snapshot("a", &says("one")), stop(1), abandon("a", 1), result("x")]
+        ],
+        &[r#"text a "on""#, r#"text a "e""#, r#"retract a leaves "" "" without []"#, r#"ok "x""#],
+    );
+}

@@ -1,4 +1,4 @@
-//! Text: separators, final text, lanes, snapshots, reasoning sections, API errors (T1 to T6).
+//! Text: separators, final text, lanes, snapshots (T1 to T5).
 
 use super::*;
 
@@ -248,22 +248,11 @@ fn t4_text_in_the_start_block_is_told_once() {
 
 #[test]
 fn t4_the_mark_of_an_empty_block_is_no_text() {
+    check(&[snapshot("a", &says("(no content)")), result("")], &[r#"ok """#]);
     check(
         &[message("a"), block(0, &says("")), snapshot("a", &says("(no content)")), result("")],
         &[r#"ok """#],
     );
-}
-
-#[test]
-fn t6_an_error_record_makes_a_failure_without_words_the_api_s() {
-    let error = r#"{"type":"error","error":{"message":"Overloaded"}}"#.to_owned();
-    let status = r#"{"type":"system","subtype":"status","status":"requesting"}"#.to_owned();
-    let failed =
-        r#"{"type":"result","subtype":"error_during_execution","is_error":true}"#.to_owned();
-    let notice = r#"notice error/- {"message":"Overloaded"}"#;
-    let passed = "record system/status";
-    check(&[error, status.clone(), failed.clone()], &[notice, passed, r#"error "" api"#]);
-    check(&[status, failed], &[passed, r#"error "" execution"#]);
 }
 
 #[test]
@@ -278,115 +267,6 @@ fn t5_a_run_without_a_result_yields_what_was_streamed() {
     );
     check(&[], &[r#"incomplete "" no_output"#]);
     check(&["".into(), " ".into()], &[r#"incomplete "" no_output"#]);
-}
-
-#[test]
-fn t6_a_leading_section_is_reasoning_streamed_or_not() {
-    check(
-        &[
-            message("a"),
-            text(0, " <thi"),
-            text(0, "nk>why</th"),
-            text(0, r"ink>\n\nBecause"),
-            snapshot("a", &says(r" <think>why</think>\n\nBecause")),
-            stop(0),
-            over(),
-            snapshot("b", &says(r"<thinking>so</thinking>Done")),
-            result(r"<thinking>so</thinking>\nDone"),
-        ],
-        &[
-            r#"think a#0 "why""#,
-            r#"text a "Because""#,
-            r#"think b#0 "\n\nso""#,
-            r#"text b "\n\nDone""#,
-            r#"ok "Done""#,
-        ],
-    );
-}
-
-#[test]
-fn t6_white_space_before_a_section_may_be_a_block_of_its_own() {
-    check(
-        &[message("a"), text(0, " "), stop(0), text(1, "<think>why</think>so"), result("so")],
-        &[r#"text a " ""#, r#"think a#1 "why""#, r#"text a "so""#, r#"ok "so""#],
-    );
-}
-
-#[test]
-fn t6_an_unclosed_section_is_shown_as_it_is() {
-    check(
-        &[message("a"), text(0, "<think>open"), stop(0), text(1, "<b>"), result("")],
-        &[r#"text a "<think>open""#, r#"text a "<b>""#, r#"ok "<think>open<b>""#],
-    );
-}
-
-#[test]
-fn t6_api_error_text_is_no_answer() {
-    let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
-    let marked = r#"{"type":"assistant","error":"overloaded","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}"#;
-    let notice = r#"notice assistant/api_error {"text":"API Error: 529","error":"overloaded"}"#;
-    check(&[marked.into(), failed.into()], &[notice, r#"error "" overloaded"#]);
-    check(&[marked.into()], &[notice, r#"incomplete "" no_result"#]);
-    check(&[marked.into(), result("API Error: 529")], &[notice, r#"ok "API Error: 529""#]);
-    let old = marked.replace(r#""error":"overloaded","#, "");
-    let notice = r#"notice assistant/api_error {"text":"API Error: 529"}"#;
-    check(&[old, failed.into()], &[notice, r#"error "" overloaded"#]);
-}
-
-#[test]
-fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
-    let mark = |record: String| record.replacen('{', r#"{"error":"max_output_tokens","#, 1);
-    check(
-        &[
-            mark(snapshot("a", &format!("{},{}", says("Hi"), call("t", "{}")))),
-            tool_result("t", "ok"),
-            message("b"),
-            text(0, "o"),
-            mark(snapshot("b", &says("one"))),
-            result(""),
-        ],
-        &[
-            r#"text a "Hi""#,
-            "start t Bash {}",
-            r#"result t Bash "ok""#,
-            r#"text b "\n\no""#,
-            r#"text b "ne""#,
-            r#"ok "Hi\n\none""#,
-        ],
-    );
-}
-
-#[test]
-fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
-    let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
-    let unmarked = snapshot("e", &says("API Error: 529"));
-    check(&[unmarked.clone(), failed.into()], &[r#"error "" overloaded"#]);
-    check(
-        &[unmarked, snapshot("f", &says("means overloaded")), result("means overloaded")],
-        &[
-            r#"text e "API Error: 529""#,
-            r#"text f "\n\nmeans overloaded""#,
-            r#"ok "means overloaded""#,
-        ],
-    );
-}
-
-#[test]
-fn t6_a_made_up_no_response_is_a_failure() {
-    let nothing = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
-    check(&[nothing.into(), result("")], &[r#"error "" other"#]);
-    check(&[nothing.into(), result("x")], &[r#"ok "x""#]);
-    // A call in the same turn is something, one in the turn before is not.
-    let call = [snapshot("a", &call("t", "{}")), tool_result("t", "ok")];
-    let told = ["start t Bash {}", r#"result t Bash "ok""#];
-    check(
-        &records![call.clone(), [nothing.into(), result("")]],
-        &[&told[..], &[r#"ok """#]].concat(),
-    );
-    check(
-        &records![call, [result("x"), nothing.into(), result("")]],
-        &[&told[..], &[r#"error "" other"#]].concat(),
-    );
 }
 
 #[test]

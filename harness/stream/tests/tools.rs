@@ -332,3 +332,15 @@ fn u1_300_levels_of_arguments() {
     assert!(seen[0].starts_with(r#"start t Bash {"d":[[["#), "{seen:?}");
     assert_eq!((seen.len(), stats.diagnostics), (3, 0));
 }
+
+#[test]
+fn u4_an_id_used_twice_in_one_message_is_told() {
+    let end = [r#"start t Bash {"a":1}"#, "result t Bash incompletenull", END];
+    let second = [tool(1, "t", "{}"), json(1, r#"{"a":2}"#), stop(1), result("x")];
+    let first = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1}"#)];
+    check(
+        &records![first.clone(), one(stop(0)), second.clone()],
+        &[end[0], "diagnostic bad-tool-id 5", end[1], end[2]],
+    );
+    check(&records![first, second], &["diagnostic bad-tool-id 4", end[0], end[1], end[2]]);
+}
