@@ -314,6 +314,9 @@ fn u2_a_value_shown_is_not_taken_back_before_its_end() {
         r#""\ud83d", "0123456789abcdef"]"#,
         json!({"g": ["x", -0.5, "\u{fffd}", "0123456789abcdef"]}),
     );
+    step(r#","h":[1,true,"#, json!({"h": [1, true]}));
+    step(r#""0123456789abcdef","#, json!({"h": [1, true, "0123456789abcdef"]}));
+    step(r#"2]"#, json!({"h": [1, true, "0123456789abcdef", 2]}));
     step(r#"} "#, Value::Null);
     step(r#"x"#, Value::Null);
 }

@@ -129,6 +129,10 @@ fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
         "The turn was interrupted before it was done; send a message to go on from here.",
         "half",
     );
+    // Nobody interrupted the main thread.
+    for other in [user.replace("interrupted", "made"), under("p", user)] {
+        check_failure(&records![spoken("a", "half"), one(other)], "no_result", cut, "half");
+    }
     let error = r#"{"type":"error","error":{"message":"Overloaded"}}"#;
     let told = format!("{cut} The API's last word was: Overloaded");
     check_failure(&[error.into()], "no_result", &told, "");

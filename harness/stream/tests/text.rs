@@ -265,6 +265,9 @@ fn t5_a_run_without_a_result_yields_what_was_streamed() {
         &records![spoken("a", "one"), one(result("one")), [message("b"), text(0, "tw")]],
         &[r#"text a "one""#, r#"text b "\n\ntw""#, r#"incomplete "one\ntw" no_result"#],
     );
+    let more = snapshot("b", &says("tw"));
+    check(&[result("one"), under("p", &more)], &[r#"text b "tw" @p"#, r#"ok "one""#]);
+    check(&[result("one"), more], &[r#"text b "tw""#, r#"incomplete "one\ntw" no_result"#]);
     check(&[], &[r#"incomplete "" no_output"#]);
     check(&["".into(), " ".into()], &[r#"incomplete "" no_output"#]);
 }
