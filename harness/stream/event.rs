@@ -335,6 +335,9 @@ pub enum DiagnosticCode {
     /// The line held bytes that are not UTF-8; each bad sequence was replaced by U+FFFD.
     #[serde(rename = "invalid-utf8")]
     InvalidUtf8,
+    /// The line held control characters in a string, which JSON wants escaped; it was read all the
+    /// same.
+    ControlCharacter,
     /// A record lacks a field its type needs, or the field has the wrong shape.
     BadRecord,
     /// A tool call or result has an empty or missing id or name (U4).
@@ -360,6 +363,7 @@ impl DiagnosticCode {
             Self::NotJson => "not-json",
             Self::CutLine => "cut-line",
             Self::InvalidUtf8 => "invalid-utf8",
+            Self::ControlCharacter => "control-character",
             Self::BadRecord => "bad-record",
             Self::BadToolId => "bad-tool-id",
             Self::DuplicateResult => "duplicate-result",

@@ -149,7 +149,7 @@ impl Reader<'_, '_> {
         if replaced > 0 {
             tell.replaced(replaced, record);
         }
-        if !record.is_empty() && !self.run.records(record, &mut tell) {
+        if !record.is_empty() && !read(self.run, record, &mut tell) {
             let (code, what) = if ended {
                 (DiagnosticCode::NotJson, "The line is not a record")
             } else {
@@ -175,6 +175,33 @@ impl Reader<'_, '_> {
         tell.diagnostic(code, &format!("The output has {what}, and the rest is not read"), "");
         self.run.stop(&format!("The output has {what}; raise the limit to read the rest."));
     }
+}
+
+/// Takes a record, as it is or, where characters stand raw in its strings that JSON wants escaped,
+/// with those escaped; false when it is none.
+fn read(run: &mut Run, record: &str, tell: &mut Tell<'_>) -> bool {
+    if run.records(record, tell) {
+        return true;
+    }
+    let is_raw = |c: char| c.is_ascii_control() && c != '\u{7f}';
+    if !record.contains(is_raw) {
+        return false;
+    }
+    let escaped = record.chars().fold(String::with_capacity(record.len()), |mut text, c| {
+        if is_raw(c) {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+        text
+    });
+    let is_read = run.records(&escaped, tell);
+    if is_read {
+        let what =
+            "The line has control characters that JSON wants escaped; they are taken as such";
+        tell.diagnostic(DiagnosticCode::ControlCharacter, what, record);
+    }
+    is_read
 }
 
 /// The text of a line, and how many sequences of bytes in it are no UTF-8: each becomes U+FFFD.

@@ -80,8 +80,32 @@ fn an_escaped_nul_is_a_character() {
 }
 
 #[test]
-fn a_raw_nul_costs_its_own_line_only() {
-    for bad in ["\0", "\0{}", "{\"type\":\"keep_alive\"\0}", "{\"type\":\"keep\0alive\"}"] {
+fn a_raw_nul_in_a_string_is_a_character_and_changes_nothing_else() {
+    check(
+        &[message("a"), text(0, "o\0n\u{1f}e\t"), result("o\0n\u{1f}e\t")],
+        &[
+            "text a \"o\\0n\\u{1f}e\\t\"",
+            "diagnostic control-character 2",
+            "diagnostic control-character 3",
+            "ok \"o\\0n\\u{1f}e\"",
+        ],
+    );
+    let bad = "{\"type\":\"keep\0alive\"}";
+    check(
+        &[message("a"), text(0, "one"), bad.into(), text(0, " two"), result("one two")],
+        &[
+            r#"text a "one""#,
+            &format!("unknown keep\0alive {}", bad.replace('\0', r"\u0000")),
+            "diagnostic control-character 3",
+            r#"text a " two""#,
+            r#"ok "one two""#,
+        ],
+    );
+}
+
+#[test]
+fn a_raw_nul_elsewhere_costs_its_own_line_only() {
+    for bad in ["\0", "\0{}", "{\"type\":\"keep_alive\"\0}", "{\"type\":\"keep\0al"] {
         check(
             &[message("a"), text(0, "one"), bad.into(), text(0, " two"), result("one two")],
             &[r#"text a "one""#, "diagnostic not-json 3", r#"text a " two""#, r#"ok "one two""#],
