@@ -70,33 +70,48 @@ impl<'a> Head<'a> {
         let mut head = Self::default();
         let mut scan = Scan::new(record);
         let whole = scan.object(&mut |key, scan| {
-            let field = match key.bytes() {
-                b"event" => {
-                    head.event = Api::read(scan)?;
-                    return Ok(());
-                }
-                b"type" => &mut head.kind,
-                b"subtype" => &mut head.subtype,
-                b"message" => {
-                    head.message = Body::read(scan)?;
-                    return Ok(());
-                }
-                b"parent_tool_use_id" => &mut head.parent,
-                b"uuid" => &mut head.uuid,
-                b"error" => &mut head.error,
-                b"is_api_error_message" => &mut head.api_error,
-                b"aborted" => &mut head.aborted,
-                b"supersedes" => &mut head.supersedes,
-                b"retracted_message_uuids" => &mut head.retracted,
-                b"refused_message_id" => &mut head.refused,
-                b"abandoned_blocks" => &mut head.abandoned,
-                b"isReplay" => &mut head.replay,
-                b"isSynthetic" => &mut head.synthetic,
-                b"session_id" => &mut head.session[0],
-                b"sessionId" => &mut head.session[1],
-                b"conversation_id" => &mut head.session[2],
-                b"conversationId" => &mut head.session[3],
-                _ => return scan.skip(),
+            let field = if key == "event" {
+                head.event = Api::read(scan)?;
+                return Ok(());
+            } else if key == "type" {
+                &mut head.kind
+            } else if key == "subtype" {
+                &mut head.subtype
+            } else if key == "message" {
+                head.message = Body::read(scan)?;
+                return Ok(());
+            } else if key == "parent_tool_use_id" {
+                &mut head.parent
+            } else if key == "uuid" {
+                &mut head.uuid
+            } else if key == "error" {
+                &mut head.error
+            } else if key == "is_api_error_message" {
+                &mut head.api_error
+            } else if key == "aborted" {
+                &mut head.aborted
+            } else if key == "supersedes" {
+                &mut head.supersedes
+            } else if key == "retracted_message_uuids" {
+                &mut head.retracted
+            } else if key == "refused_message_id" {
+                &mut head.refused
+            } else if key == "abandoned_blocks" {
+                &mut head.abandoned
+            } else if key == "isReplay" {
+                &mut head.replay
+            } else if key == "isSynthetic" {
+                &mut head.synthetic
+            } else if key == "session_id" {
+                &mut head.session[0]
+            } else if key == "sessionId" {
+                &mut head.session[1]
+            } else if key == "conversation_id" {
+                &mut head.session[2]
+            } else if key == "conversationId" {
+                &mut head.session[3]
+            } else {
+                return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
@@ -111,11 +126,14 @@ impl<'a> Body<'a> {
     fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
         let mut body = Self::default();
         body.raw = scan.object(&mut |key, scan| {
-            let field = match key.bytes() {
-                b"id" => &mut body.id,
-                b"model" => &mut body.model,
-                b"content" => &mut body.content,
-                _ => return scan.skip(),
+            let field = if key == "id" {
+                &mut body.id
+            } else if key == "model" {
+                &mut body.model
+            } else if key == "content" {
+                &mut body.content
+            } else {
+                return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
@@ -129,17 +147,21 @@ impl<'a> Api<'a> {
     fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
         let mut api = Self::default();
         api.raw = scan.object(&mut |key, scan| {
-            let field = match key.bytes() {
-                b"delta" => {
-                    api.delta = Delta::read(scan)?;
-                    return Ok(());
-                }
-                b"type" => &mut api.kind,
-                b"index" => &mut api.index,
-                b"message" => &mut api.message,
-                b"content_block" => &mut api.block,
-                b"usage" => &mut api.usage,
-                _ => return scan.skip(),
+            let field = if key == "delta" {
+                api.delta = Delta::read(scan)?;
+                return Ok(());
+            } else if key == "type" {
+                &mut api.kind
+            } else if key == "index" {
+                &mut api.index
+            } else if key == "message" {
+                &mut api.message
+            } else if key == "content_block" {
+                &mut api.block
+            } else if key == "usage" {
+                &mut api.usage
+            } else {
+                return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
@@ -153,13 +175,18 @@ impl<'a> Delta<'a> {
     fn read(scan: &mut Scan<'a>) -> Read<Self> {
         let mut delta = Self::default();
         let raw = scan.object(&mut |key, scan| {
-            let field = match key.bytes() {
-                b"type" => &mut delta.kind,
-                b"text" => &mut delta.text,
-                b"thinking" => &mut delta.thinking,
-                b"partial_json" => &mut delta.json,
-                b"stop_reason" => &mut delta.stop_reason,
-                _ => return scan.skip(),
+            let field = if key == "type" {
+                &mut delta.kind
+            } else if key == "text" {
+                &mut delta.text
+            } else if key == "thinking" {
+                &mut delta.thinking
+            } else if key == "partial_json" {
+                &mut delta.json
+            } else if key == "stop_reason" {
+                &mut delta.stop_reason
+            } else {
+                return scan.skip();
             };
             *field = scan.field()?;
             Ok(())

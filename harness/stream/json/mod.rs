@@ -34,12 +34,6 @@ impl<'a> Raw<'a> {
 pub(crate) struct Key<'a>(&'a [u8]);
 
 impl<'a> Key<'a> {
-    /// The key as bytes, to be matched with.
-    #[inline(always)]
-    pub(crate) fn bytes(self) -> &'a [u8] {
-        self.0
-    }
-
     /// The key as text.
     pub(crate) fn get(self) -> &'a str {
         std::str::from_utf8(self.0).unwrap_or_default()
