@@ -87,14 +87,16 @@ mod tests {
 
     #[test]
     fn deep_nesting_stays_raw_text() {
-        let deep = format!("{}\"]\"{}", "[".repeat(5_000), "]".repeat(5_000));
-        let mut value = &lenient_value(&deep).unwrap();
-        let mut levels = 0;
-        while let Value::Array(list) = value {
-            (value, levels) = (&list[0], levels + 1);
+        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+            let nest =
+                |levels: usize| format!("{}\"]\"{}", open.repeat(levels), close.repeat(levels));
+            let mut value = &lenient_value(&nest(5_000)).unwrap();
+            let mut levels = 0;
+            while let Some(inner) = value.get(0).or(value.get("a")) {
+                (value, levels) = (inner, levels + 1);
+            }
+            let raw = Value::String(nest(5_000 - MAX_DEPTH));
+            assert_eq!((levels, value), (MAX_DEPTH, &raw), "{open}");
         }
-        let rest = 5_000 - MAX_DEPTH;
-        let raw = format!("{}\"]\"{}", "[".repeat(rest), "]".repeat(rest));
-        assert_eq!((levels, value), (MAX_DEPTH, &Value::String(raw)));
     }
 }
