@@ -13,7 +13,8 @@ use crate::said::{By, Join, Said};
 use crate::tell::Tell;
 use crate::track::Track;
 
-/// How many of a lane's messages keep their text, to be compared with snapshots that come late.
+/// How many of a lane's messages keep their text, to be compared with snapshots that come late. Of
+/// older ones no snapshot is told any more.
 const REMEMBERED: usize = 64;
 
 /// The state of one lane.
@@ -46,6 +47,8 @@ pub(crate) struct Message {
     pub(crate) shown: u64,
     /// What `message_start` counted.
     pub(crate) usage: Usage,
+    /// Too many came since: what it said is not known any more.
+    pub(crate) forgotten: bool,
 }
 
 impl Message {
@@ -126,6 +129,7 @@ impl Lane {
         if let Some(old) = at.checked_sub(REMEMBERED) {
             let old = &mut self.messages[old];
             (old.text, old.thinking, old.blocks) = Default::default();
+            old.forgotten = true;
         }
         at
     }

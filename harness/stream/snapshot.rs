@@ -138,17 +138,18 @@ impl Record {
         let kind = json::string(kind).unwrap_or_default();
         let index = lane.messages[self.at].show(&kind);
         self.shown.blocks.push(index);
+        let forgotten = lane.messages[self.at].forgotten;
         let streamed = lane.messages[self.at].streamed;
         match (&*kind, tool_kind(&kind)) {
             ("text", _) => {
                 let text = json::string(text).unwrap_or_default();
-                if !(text.is_empty() || text == NO_CONTENT) {
+                if !(text.is_empty() || text == NO_CONTENT || forgotten) {
                     self.text(lane, index, &text, tell);
                 }
             }
             ("thinking", _) => {
                 let text = json::string(thinking).unwrap_or_default();
-                if !text.is_empty() {
+                if !(text.is_empty() || forgotten) {
                     self.thinking(lane, index, &text, tell);
                 }
             }

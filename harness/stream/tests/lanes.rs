@@ -138,12 +138,17 @@ fn input_without_a_start_is_told_and_touches_no_other_block() {
 }
 
 #[test]
-fn a_late_snapshot_finds_its_message_after_many_others() {
-    let mut records = records![spoken("a", "one")];
-    records.extend((0..60).flat_map(|n| spoken(&format!("m{n}"), ".")));
-    let told = records.len();
-    records.extend([snapshot("a", &says("one")), result("x")]);
-    let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
-    let (seen, stats) = run(bytes.as_bytes(), || usize::MAX);
-    assert_eq!((seen.len(), stats.lines), (62, told as u64 + 2), "the snapshot adds nothing");
+fn a_late_snapshot_adds_nothing_however_many_messages_came_since() {
+    for others in [60, 90] {
+        let thought = r#"{"type":"thinking","thinking":"why"}"#;
+        let late = snapshot("a", &format!("{thought},{}", says("one")));
+        let records = records![
+            [message("a"), think(0, "why"), stop(0), text(1, "one"), stop(1), over()],
+            (0..others).flat_map(|n| spoken(&format!("m{n}"), ".")),
+            [late, result("x")],
+        ];
+        let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
+        let (seen, stats) = run(bytes.as_bytes(), || usize::MAX);
+        assert_eq!((seen.len(), stats.unknown + stats.diagnostics), (others + 3, 0), "{others}");
+    }
 }
