@@ -123,14 +123,17 @@ fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
     );
     let user =
         r#"{"type":"user","message":{"content":"[Request interrupted by user for tool use]"}}"#;
-    check_failure(
-        &records![spoken("a", "half"), one(user)],
-        "interrupted",
-        "The turn was interrupted before it was done; send a message to go on from here.",
-        "half",
-    );
+    let aborted = snapshot("a", &says("half")).replacen('{', r#"{"aborted":true,"#, 1);
+    for by in [user, &aborted] {
+        check_failure(
+            &records![spoken("a", "half"), one(by)],
+            "interrupted",
+            "The turn was interrupted before it was done; send a message to go on from here.",
+            "half",
+        );
+    }
     // Nobody interrupted the main thread.
-    for other in [user.replace("interrupted", "made"), under("p", user)] {
+    for other in [user.replace("interrupted", "made"), under("p", user), under("p", &aborted)] {
         check_failure(&records![spoken("a", "half"), one(other)], "no_result", cut, "half");
     }
     let error = r#"{"type":"error","error":{"message":"Overloaded"}}"#;

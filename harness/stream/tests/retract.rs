@@ -71,6 +71,18 @@ fn an_abandoned_call_never_starts_and_what_came_before_it_stays() {
 }
 
 #[test]
+fn a_message_goes_on_in_the_next_only_where_the_cli_asked_for_it() {
+    let by_a_person = r#"{"type":"user","message":{"content":"Resume directly from there."}}"#;
+    let of_another_matter = r#"{"type":"user","isSynthetic":true,"message":{"content":"Look."}}"#;
+    for user in [by_a_person, of_another_matter] {
+        check(
+            &records![spoken("a", "one"), one(user), spoken("b", "two"), one(result("two"))],
+            &[r#"text a "one""#, "record user/-", r#"text b "\n\ntwo""#, r#"ok "two""#],
+        );
+    }
+}
+
+#[test]
 fn blocks_abandoned_before_anything_was_told_are_taken_back_in_silence() {
     check(&[message("a"), tool(0, "t", "{}"), abandon("a", 0), result("x")], &[r#"ok "x""#]);
     check(&[abandon("z", 0), result("x")], &[r#"ok "x""#]);
