@@ -82,19 +82,3 @@ fn lifecycle_owned(bencher: Bencher<'_, '_>) {
         events
     });
 }
-
-/// One parser for all of it, as in a session that never ends.
-#[divan::bench(sample_count = 10)]
-fn lifecycle_of_one_stream(bencher: Bencher<'_, '_>) {
-    let input = runs().concat();
-    bencher.counter(BytesCount::new(input.len())).bench(|| {
-        let mut events = 0_u64;
-        let mut count = |_: Event<'_>| events += 1;
-        let mut parser = Parser::new();
-        for piece in divan::black_box(&input).chunks(65_536) {
-            parser.feed_with(piece, &mut count);
-        }
-        parser.finish_with(&mut count);
-        events
-    });
-}

@@ -103,9 +103,7 @@ impl Lead {
         };
         let (held, body) = (std::mem::take(held), *body);
         *self = Self::After;
-        if body < end {
-            out(Part::Reasoning(&held[body..end]));
-        }
+        out(Part::Reasoning(&held[body..end]));
         self.push(&held[end + closing.len()..], out);
     }
 }
