@@ -175,13 +175,8 @@ impl Lane {
     }
 
     /// Takes back what the blocks of a message have said that `gone` names, and drops those of
-    /// them that are open. Says whether anything a person has seen is gone.
-    pub(crate) fn take_back(
-        &mut self,
-        at: usize,
-        gone: impl Fn(u64) -> bool,
-        tell: &mut Tell<'_>,
-    ) -> bool {
+    /// them that are open. It is told if anything that was told is gone.
+    pub(crate) fn take_back(&mut self, at: usize, gone: impl Fn(u64) -> bool, tell: &mut Tell<'_>) {
         let (message, answer) = (&mut self.messages[at], &mut self.answer);
         let mut calls = Vec::new();
         message.blocks.retain_mut(|block| {
@@ -196,7 +191,7 @@ impl Lane {
         let said = self.answer.take_back(named);
         let thought = self.thoughts.said.take_back(named, &mut []);
         if !(said || thought) && calls.is_empty() {
-            return false;
+            return;
         }
         let (answer, thoughts) = (self.answer.said(), &self.thoughts.said);
         tell.event(Event::Retract {
@@ -208,7 +203,6 @@ impl Lane {
             thinking: thoughts.text(),
             parent: self.parent.as_deref().map(Into::into),
         });
-        true
     }
 }
 

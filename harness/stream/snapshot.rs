@@ -103,19 +103,13 @@ pub(crate) fn assistant(
 
 /// Takes back what a record has shown: another record of the CLI names it. What comes of the same
 /// message later is told anew.
-pub(crate) fn take_back(
-    lane: &mut Lane,
-    calls: &mut Calls,
-    shown: &Shown,
-    tell: &mut Tell<'_>,
-) -> bool {
-    let was_any = lane.take_back(shown.message, |block| shown.blocks.contains(&block), tell);
+pub(crate) fn take_back(lane: &mut Lane, calls: &mut Calls, shown: &Shown, tell: &mut Tell<'_>) {
+    lane.take_back(shown.message, |block| shown.blocks.contains(&block), tell);
     let message = &mut lane.messages[shown.message];
     (message.text, message.thinking, message.streamed) = Default::default();
     for id in &shown.calls {
         calls.give_up(id, tell);
     }
-    was_any
 }
 
 /// The state of one record: where the block before ended, in text and reasoning.

@@ -235,11 +235,23 @@ fn says(escaped: &str) -> String {
     format!(r#"{{"type":"text","text":"{escaped}"}}"#)
 }
 
+/// A record of the main thread's user with these blocks.
+fn user(blocks: &str) -> String {
+    format!(r#"{{"type":"user","message":{{"role":"user","content":[{blocks}]}}}}"#)
+}
+
+fn system(subtype: &str, fields: &str) -> String {
+    format!(r#"{{"type":"system","subtype":"{subtype}"{fields}}}"#)
+}
+
 fn tool_result(id: &str, content: &str) -> String {
     format!(
         r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}","content":"{content}"}}]}}}}"#
     )
 }
+
+/// How a run ends whose only result is `result("x")`.
+const END: &str = r#"ok "x""#;
 
 fn result(escaped: &str) -> String {
     format!(r#"{{"is_error":false,"result":"{escaped}","subtype":"success","type":"result"}}"#)

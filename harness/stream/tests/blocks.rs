@@ -3,17 +3,6 @@
 
 use super::*;
 
-const END: &str = r#"ok "x""#;
-
-/// A record of the main thread's user with these blocks.
-fn user(blocks: &str) -> String {
-    format!(r#"{{"type":"user","message":{{"role":"user","content":[{blocks}]}}}}"#)
-}
-
-fn system(subtype: &str, fields: &str) -> String {
-    format!(r#"{{"type":"system","subtype":"{subtype}"{fields}}}"#)
-}
-
 #[test]
 fn r1_redacted_reasoning_in_its_real_shape_is_silent() {
     let redacted = r#"{"type":"redacted_thinking","data":"EmwKAhgBEgy3va3pzix"}"#;

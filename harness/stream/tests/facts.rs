@@ -2,17 +2,6 @@
 
 use super::*;
 
-const END: &str = r#"ok "x""#;
-
-/// A record of the main thread's user with these blocks.
-fn user(blocks: &str) -> String {
-    format!(r#"{{"type":"user","message":{{"role":"user","content":[{blocks}]}}}}"#)
-}
-
-fn system(subtype: &str, fields: &str) -> String {
-    format!(r#"{{"type":"system","subtype":"{subtype}"{fields}}}"#)
-}
-
 #[test]
 fn several_turns_have_an_init_and_a_result_each() {
     let init = system("init", r#","session_id":"s","model":"m","claude_code_version":"2.1.329""#);

@@ -2,8 +2,6 @@
 
 use super::*;
 
-const END: &str = r#"ok "x""#;
-
 #[test]
 fn u2_fields_are_told_as_they_come_and_the_start_tells_them_all() {
     check(

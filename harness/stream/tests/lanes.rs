@@ -2,8 +2,6 @@
 
 use super::*;
 
-const END: &str = r#"ok "x""#;
-
 #[test]
 fn t3_records_of_a_subagent_between_two_deltas_touch_no_block_of_the_main_thread() {
     let other = |record: String| under("p", &record);

@@ -2,8 +2,6 @@
 
 use super::*;
 
-const END: &str = r#"ok "x""#;
-
 #[test]
 fn u1_snapshot_before_stop() {
     check(
