@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::event::ToolKind;
+use crate::event::{Event, ToolKind};
+use crate::fields::Fields;
 use crate::json::{self, Field, Joint};
 use crate::partial::Partial;
 use crate::payload::{Args, Json};
+use crate::tell::Tell;
 use crate::track::Flow;
 
 /// The key under which the CLI (2.1.200 and later) wraps input it could not parse.
@@ -135,7 +137,7 @@ impl<'a> Given<'a> {
 
     /// The top-level fields that `other`, which came later and counts, says otherwise than this,
     /// and a sentence about them; `None` where the two are the same.
-    pub(crate) fn difference(&self, other: &Given<'_>) -> Option<(Map<String, Value>, String)> {
+    pub(crate) fn difference(&self, other: &Given<'_>) -> Option<(Fields<'static>, String)> {
         let (Self::Whole(ours), Given::Whole(theirs)) = (self, other) else { return None };
         if json::same_text(ours.get(), theirs.get()) {
             return None;
@@ -160,8 +162,11 @@ impl<'a> Given<'a> {
             return None;
         }
         let is_new = |key: &str| added.contains(&key) || changed.contains(&key);
-        let new = theirs.iter().filter(|(key, _)| is_new(key));
-        Some((new.map(|(key, value)| (key.clone(), value.clone())).collect(), told.join("; ")))
+        let mut new = Fields::new();
+        for (key, value) in theirs.iter().filter(|(key, _)| is_new(key)) {
+            new.add(key.clone(), value.into());
+        }
+        Some((new, told.join("; ")))
     }
 }
 
@@ -201,13 +206,15 @@ impl Input {
         }
     }
 
-    /// Takes the next piece of the JSON text; gives the fields that it makes new (U2). The piece
+    /// Takes the next piece of the JSON text; tells the fields that it makes new (U2). The piece
     /// that ends the object gives none: the call's start follows, and tells them all.
-    pub(crate) fn append(&mut self, escaped: &str) -> Option<Map<String, Value>> {
+    pub(crate) fn append(&mut self, escaped: &str, parent: Option<&str>, tell: &mut Tell<'_>) {
         self.joint.append(escaped, &mut self.deltas);
-        let new = self.partial.update(&self.deltas).filter(|_| !self.partial.is_over());
-        self.told |= new.is_some();
-        new
+        let new = self.partial.update(&self.deltas);
+        let Some(args) = new.filter(|_| !self.partial.is_over()) else { return };
+        self.told = true;
+        let (id, name) = (self.id.as_str().into(), self.name.as_str().into());
+        tell.event(Event::ToolInput { id, name, args, parent: parent.map(Into::into) });
     }
 
     /// Whether something of the input was told while it came.
@@ -258,7 +265,7 @@ mod tests {
     fn check(own: &str, deltas: &[&str], stopped: bool, expect: &str) {
         let mut input = Input::new("t", "Bash", ToolKind::ToolUse, json::whole(own).ok());
         for delta in deltas {
-            input.append(delta);
+            input.joint.append(delta, &mut input.deltas);
         }
         input.close();
         input.stopped = stopped;
@@ -287,7 +294,7 @@ mod tests {
     fn check_difference(streamed: &str, snapshot: &str, expect: Option<(&str, &str)>) {
         let given = |text| Given::Whole(json::whole(text).unwrap().into());
         let told = given(streamed).difference(&given(snapshot));
-        let told = told.map(|(new, what)| (Value::Object(new).to_string(), what));
+        let told = told.map(|(new, what)| (Value::Object(new.to_map()).to_string(), what));
         assert_eq!(told, expect.map(|(new, what)| (new.to_owned(), what.to_owned())));
     }
 

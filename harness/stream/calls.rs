@@ -1,6 +1,5 @@
 //! The tool calls of a run: each starts once and ends once (U1, U3, U4, U5).
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::block::Given;
@@ -251,7 +250,7 @@ impl Call {
             tell.event(Event::ToolInput {
                 id: self.id.as_str().into(),
                 name: self.name.as_str().into(),
-                args: Cow::Owned(new),
+                args: new,
                 parent: self.parent.as_deref().map(Into::into),
             });
         }

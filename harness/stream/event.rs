@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::fields::Fields;
 use crate::outcome::{Outcome, Usage};
 use crate::payload::{Args, Json};
 
@@ -100,8 +101,10 @@ pub enum Event<'a> {
         id: Cow<'a, str>,
         /// Name of the tool.
         name: Cow<'a, str>,
-        /// The top-level fields that are new or have changed, whole.
-        args: Cow<'a, Map<String, Value>>,
+        /// The top-level fields that are new or have changed, whole; of one that is open, what
+        /// came of it so far.
+        #[serde(flatten)]
+        args: Fields<'a>,
         /// The subagent's tool call.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<Cow<'a, str>>,
@@ -237,7 +240,7 @@ impl Event<'_> {
             E::ToolInput { id, name, args, parent } => E::ToolInput {
                 id: own(id),
                 name: own(name),
-                args: own(args),
+                args: args.into_owned(),
                 parent: parent.map(own),
             },
             E::ToolStart { id, name, kind, args, parent } => E::ToolStart {

@@ -9,6 +9,7 @@ mod ending;
 mod event;
 mod failure;
 mod feed;
+mod fields;
 mod head;
 mod json;
 mod lane;
@@ -33,6 +34,7 @@ mod verdict;
 
 pub use event::*;
 pub use feed::{Feed, Finish};
+pub use fields::Fields;
 pub use json::Malformed;
 pub use limits::Limits;
 pub use outcome::*;

@@ -10,9 +10,15 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-use jiter::{JsonValue, PartialMode};
-use serde_json::{Map, Number, Value};
+use std::collections::HashMap;
+use std::ops::Range;
 
+use jiter::{JsonValue, PartialMode};
+use serde_json::{Number, Value};
+
+use crate::fields::Fields;
+use crate::json;
+use crate::payload::Json;
 use crate::value::lenient_value;
 use scan::{Found, Scanner};
 
@@ -40,8 +46,8 @@ pub(crate) struct Partial {
     /// The member whose key was read last, until its value ends.
     member: Option<Member>,
     /// What was last told of each key.
-    told: Map<String, Value>,
-    /// Bytes given to a JSON parser.
+    told: HashMap<String, Told>,
+    /// Bytes of keys and values that were read, each time they were.
     #[cfg(test)]
     parsed: usize,
 }
@@ -50,11 +56,25 @@ pub(crate) struct Partial {
 #[derive(Debug)]
 struct Member {
     key: String,
-    /// Bytes its value has when it is parsed next.
+    /// Bytes its value has when it is read next.
     due: usize,
-    /// Nothing is told of it before its end: a member of the same key came before, or what was
-    /// parsed so far can't be shown.
+    /// Nothing is told of it before its end: its key came before, or what was read so far can't be
+    /// shown.
     waits: bool,
+    /// A member of the same key came before.
+    again: bool,
+}
+
+/// What was told of a member: where its text stands, or, where more was known than the text says,
+/// the value.
+#[derive(Debug, PartialEq)]
+enum Told {
+    /// A value that has ended.
+    Whole(Range<usize>),
+    /// The beginning of a string, without quotes.
+    Beginning(Range<usize>),
+    /// An array or object as far as it went.
+    SoFar(Value),
 }
 
 impl Partial {
@@ -62,30 +82,49 @@ impl Partial {
     /// nothing has.
     ///
     /// `text` is all of the JSON text so far. It only ever grows.
-    pub(crate) fn update(&mut self, text: &str) -> Option<Map<String, Value>> {
-        let mut fresh = Map::new();
+    pub(crate) fn update<'t>(&mut self, text: &'t str) -> Option<Fields<'t>> {
+        let mut fresh = Fields::new();
+        let mut before = Vec::new();
         while let Some(found) = self.scanner.next(text) {
             match found {
                 Found::Key(range) => {
-                    self.member = match self.whole(text.get(range)) {
-                        Some(Value::String(key)) => {
-                            let waits = self.told.contains_key(&key) || fresh.contains_key(&key);
-                            Some(Member { key, due: FIRST, waits })
-                        }
-                        _ => None,
-                    };
+                    let key = self.whole(text.get(range)).and_then(|raw| json::string(Some(raw)));
+                    self.member = key.map(|key| {
+                        let again = self.told.contains_key(&*key);
+                        Member { key: key.into_owned(), due: FIRST, waits: again, again }
+                    });
                 }
                 Found::Value(range) => {
-                    let value = self.whole(text.get(range));
-                    if let (Some(member), Some(value)) = (self.member.take(), value) {
-                        fresh.insert(member.key, value);
+                    let raw = self.whole(text.get(range.clone()));
+                    let (Some(Member { key, again, .. }), Some(raw)) = (self.member.take(), raw)
+                    else {
+                        continue;
+                    };
+                    let value = Json::from(raw);
+                    let told = self.told.get(&key);
+                    if again && !fresh.has(&key) {
+                        before
+                            .push((key.clone(), self.told.insert(key.clone(), Told::Whole(range))));
+                        fresh.add(key, value);
+                    } else if again {
+                        self.told.insert(key.clone(), Told::Whole(range));
+                        fresh.push(key, value);
+                    } else if !told.is_some_and(|told| told.is_all(&range, raw.get())) {
+                        fresh.add(key.clone(), value);
+                        self.told.insert(key, Told::Whole(range));
                     }
                 }
             }
         }
-        fresh.retain(|key, value| self.told.get(key) != Some(value));
-        fresh.extend(self.open(text));
-        self.told.extend(fresh.clone());
+        // A key that came again, and ends as it was told.
+        for (key, told) in before {
+            fresh.retain(|of, value| {
+                *of != key || !told.as_ref().is_some_and(|told| told.says(text, value.get()))
+            });
+        }
+        if let Some((key, value)) = self.open(text) {
+            fresh.push_open(key, value);
+        }
         (!fresh.is_empty()).then_some(fresh)
     }
 
@@ -95,20 +134,21 @@ impl Partial {
     }
 
     /// A key or a value that has ended.
-    fn whole(&mut self, json: Option<&str>) -> Option<Value> {
+    fn whole<'t>(&mut self, json: Option<&'t str>) -> Option<json::Raw<'t>> {
         let json = json?;
         #[cfg(test)]
         {
             self.parsed += json.len();
         }
-        lenient_value(json).ok()
+        json::whole(json).ok()
     }
 
     /// The open value as far as it goes, when it is due and says more than before.
-    fn open(&mut self, text: &str) -> Option<(String, Value)> {
-        let json = text.get(self.scanner.open()?)?;
-        let member = self.member.as_mut()?;
-        if member.waits || json.len() < member.due {
+    fn open<'t>(&mut self, text: &'t str) -> Option<(String, Json<'t>)> {
+        let range = self.scanner.open()?;
+        let json = text.get(range.clone())?;
+        let member = self.member.as_mut().filter(|member| !member.waits)?;
+        if json.len() < member.due {
             return None;
         }
         member.due = json.len() + STEP.max(json.len() / SHARE);
@@ -116,12 +156,58 @@ impl Partial {
         {
             self.parsed += json.len();
         }
-        let told = self.told.get(&member.key);
-        let value = so_far(json).filter(|value| told.is_none_or(|told| goes_on(told, value)));
-        // What is not fit to show now will not be later: text that has come does not change.
-        member.waits = value.is_none();
-        let value = value.filter(|value| told != Some(value))?;
+        let before = self.told.get(&member.key);
+        let (told, value) = if json.starts_with('"') {
+            let Some(inside) = json::beginning(json) else {
+                // What is not fit to show now will not be later: text that has come does not change.
+                member.waits = true;
+                return None;
+            };
+            let from = range.start + 1;
+            (Told::Beginning(from..from + inside.len()), Json::valid(format!("\"{inside}\"")))
+        } else {
+            let goes_on = |value: &Value| match before {
+                Some(Told::SoFar(before)) => goes_on(before, value),
+                _ => true,
+            };
+            let Some(value) = so_far(json).filter(goes_on) else {
+                member.waits = true;
+                return None;
+            };
+            let json = Json::from(&value);
+            (Told::SoFar(value), json)
+        };
+        if before == Some(&told) {
+            return None;
+        }
+        self.told.insert(member.key.clone(), told);
         Some((member.key.clone(), value))
+    }
+}
+
+impl Told {
+    /// Whether what was told of the member while it was open is all of its value.
+    fn is_all(&self, range: &Range<usize>, json: &str) -> bool {
+        match self {
+            Self::Beginning(told) => told.end + 1 == range.end,
+            Self::SoFar(value) => lenient_value(json).as_ref() == Ok(value),
+            Self::Whole(told) => told == range,
+        }
+    }
+
+    /// Whether this is what `json`, a valid value, says.
+    fn says(&self, text: &str, json: &str) -> bool {
+        let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+        let same = |ours: &str| ours == json || lenient_value(ours) == lenient_value(json);
+        match self {
+            Self::Whole(range) => same(part(range)),
+            Self::Beginning(range) if json.starts_with('"') => {
+                let (ours, theirs) = (part(range), json::quoted(json));
+                ours == theirs || json::unescape(ours) == json::unescape(theirs)
+            }
+            Self::Beginning(_) => false,
+            Self::SoFar(value) => lenient_value(json).as_ref() == Ok(value),
+        }
     }
 }
 

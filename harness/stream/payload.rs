@@ -19,6 +19,11 @@ impl<'a> Json<'a> {
     /// `{}`.
     pub(crate) const EMPTY: Json<'static> = Json(Cow::Borrowed("{}"));
 
+    /// Text that was validated.
+    pub(crate) fn valid(text: impl Into<Cow<'a, str>>) -> Self {
+        Self(text.into())
+    }
+
     /// The JSON text.
     pub fn get(&self) -> &str {
         &self.0

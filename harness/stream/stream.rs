@@ -1,10 +1,8 @@
 //! `stream_event` records: the API's own events of a message while it comes.
 
-use std::borrow::Cow;
-
 use crate::block::{Block, Given, Input, Kind, tool_kind};
 use crate::calls::{Calls, From, Side};
-use crate::event::{DiagnosticCode, Event};
+use crate::event::DiagnosticCode;
 use crate::head::{Api, Delta};
 use crate::json::{self, Field};
 use crate::lane::Lane;
@@ -253,14 +251,7 @@ fn add((index, adds): (u64, Adds), piece: &str, lane: &mut Lane, tell: &mut Tell
             true
         }
         (Adds::Input, Kind::Tool(input)) => {
-            if let Some(new) = input.append(piece) {
-                tell.event(Event::ToolInput {
-                    id: input.id.as_str().into(),
-                    name: input.name.as_str().into(),
-                    args: Cow::Owned(new),
-                    parent: lane.parent.as_deref().map(Into::into),
-                });
-            }
+            input.append(piece, lane.parent.as_deref(), tell);
             true
         }
         (_, Kind::Quiet) => true,

@@ -130,7 +130,7 @@ fn show(event: &Event<'_>) -> String {
             format!("retract {message_id} leaves {text:?} {thinking:?} without {calls:?}")
         }
         Event::ToolInput { id, name, args, .. } => {
-            format!("input {id} {name} {}", Value::Object(args.clone().into_owned()))
+            format!("input {id} {name} {}", Value::Object(args.to_map()))
         }
         Event::ToolStart { id, name, kind, args, .. } => {
             let kind = if *kind == ToolKind::ToolUse { "" } else { kind.as_str() };

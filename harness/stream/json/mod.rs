@@ -5,12 +5,14 @@
 //! what is needed is read further, by a reader that never fails on JSON that was validated.
 
 mod marks;
+mod open;
 mod scan;
 mod text;
 
 use std::borrow::Cow;
 use std::fmt;
 
+pub(crate) use open::beginning;
 pub(crate) use scan::Scan;
 pub(crate) use text::{Joint, unescape};
 

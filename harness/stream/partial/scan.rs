@@ -62,7 +62,14 @@ pub(super) struct Scanner {
 impl Scanner {
     /// Goes on in `text`, the whole of it so far, to the next end of a key or value.
     pub(super) fn next(&mut self, text: &str) -> Option<Found> {
-        while let Some(byte) = text.as_bytes().get(self.at) {
+        let bytes = text.as_bytes();
+        while let Some(rest) = bytes.get(self.at..).filter(|rest| !rest.is_empty()) {
+            let in_string = matches!(self.state, State::Key | State::Text | State::NestedText);
+            if in_string && !self.escaped {
+                // Nothing else of a string matters here.
+                self.at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            }
+            let Some(byte) = bytes.get(self.at) else { break };
             let found = self.step(text, *byte);
             self.at += 1;
             if found.is_some() {

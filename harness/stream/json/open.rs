@@ -1,0 +1,91 @@
+//! A string literal that has no end yet: how far it can be shown.
+
+use super::marks::Marks;
+
+/// The longest escape: `\u` and four digits.
+const UNIT: usize = 6;
+
+/// What of the beginning of a string literal, its opening quote included, can be shown: the text
+/// behind the quote, escapes as they stand, without an escape at its end that may go on, and
+/// without the first half of a surrogate pair there. `None` when it can't become a string.
+pub(crate) fn beginning(literal: &str) -> Option<&str> {
+    let bytes = literal.as_bytes();
+    let mut marks = Marks::NONE;
+    let mut at = 1;
+    while let Some(mark) = marks.next(bytes, at) {
+        let Escape::Whole(length) = Escape::read(&bytes[mark..])? else {
+            return literal.get(1..mark);
+        };
+        let (this, next) = bytes[mark..].split_at(length);
+        if is_high(this) && (next.is_empty() || Escape::read(next) == Some(Escape::Cut)) {
+            return literal.get(1..mark);
+        }
+        at = mark + length;
+    }
+    literal.get(1..)
+}
+
+/// An escape at the front of a text.
+#[derive(PartialEq, Eq)]
+enum Escape {
+    /// It has so many bytes.
+    Whole(usize),
+    /// Its end is yet to come.
+    Cut,
+}
+
+impl Escape {
+    /// `None` where there is none.
+    fn read(text: &[u8]) -> Option<Self> {
+        match text {
+            [b'\\'] => Some(Self::Cut),
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {
+                Some(Self::Whole(2))
+            }
+            [b'\\', b'u', ..] => {
+                let unit = &text[..text.len().min(UNIT)];
+                let is_hex = unit[2..].iter().all(u8::is_ascii_hexdigit);
+                let whole = if unit.len() == UNIT { Self::Whole(UNIT) } else { Self::Cut };
+                is_hex.then_some(whole)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether an escape is the first half of a surrogate pair.
+fn is_high(escape: &[u8]) -> bool {
+    matches!(escape, [_, b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'A' | b'b' | b'B', ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(literal: &str, expect: Option<&str>) {
+        assert_eq!(beginning(literal), expect, "{literal}");
+    }
+
+    #[test]
+    fn u2_an_open_string_is_shown_up_to_what_may_change() {
+        for whole in ["\"", "\"abc  ", "\"é😀", r#""\n\"\\"#, r#""\u00e9x"#, r#""\ud83d\ude00"#]
+        {
+            check(whole, Some(&whole[1..]));
+        }
+        for cut in [r"\", r"\u", r"\u1", r"\u12a", r"\uD83D", r"\udbFf\", r"\ud83d\ude0"] {
+            check(&format!("\"ab{cut}"), Some("ab"));
+        }
+        check(r#""\ud83dx"#, Some(r"\ud83dx"));
+        check(r#""\ud83d\n"#, Some(r"\ud83d\n"));
+        check(r#""\ude00"#, Some(r"\ude00"));
+        check(r#""\ud83d\ud83d"#, Some(r"\ud83d"));
+    }
+
+    #[test]
+    fn u2_what_can_be_no_string_is_not_shown() {
+        for bad in ["\"a\n", "\"\u{0}", r#""\q"#, r#""\u12g"#, r#""a" "#] {
+            check(bad, None);
+        }
+        check(&format!("\"{}\t", "long ".repeat(99)), None);
+    }
+}
