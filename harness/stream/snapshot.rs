@@ -14,8 +14,8 @@ use crate::track::{Fit, Snapshot};
 /// How the text of an API error begins.
 pub(crate) const API_ERROR: &str = "API Error";
 
-/// What the CLI shows for an empty block (1.0.128 and 2.0.70).
-const NO_CONTENT: &str = "(no content)";
+/// What the CLI shows for an empty block, and for a result without text (1.0.128 and 2.0.70).
+pub(crate) const NO_CONTENT: &str = "(no content)";
 
 /// What the CLI answers for the model when there was nothing to answer.
 const NO_RESPONSE: &str = "No response requested.";

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::json::{self, Field};
 use crate::lead;
 use crate::outcome::Usage;
-use crate::snapshot::API_ERROR;
+use crate::snapshot::{API_ERROR, NO_CONTENT};
 use crate::stream::counted;
 use crate::value;
 
@@ -53,6 +53,7 @@ impl Verdict {
             || subtype.starts_with("error_")
             || json::string(status).is_some_and(|status| status == "error");
         let text = unwrap(&json::string(result).unwrap_or_default());
+        let text = if text == NO_CONTENT { String::new() } else { text };
         let [nested] = json::inner(error, &["message"]);
         let errors = errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
         let named = errors

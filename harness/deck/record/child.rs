@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
 use super::results::Results;
-use crate::scenario::StdinLine;
+use super::trigger::Fuse;
+use crate::scenario::{SignalName, SignalPlan, StdinLine};
 use crate::tape::{Exit, TickKind};
 
 /// What the threads around a run tell the one that watches it.
@@ -70,17 +71,26 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How often the watching thread looks whether the program has ended or is to be stopped.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// What is done to a program while it runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Script<'a> {
+    /// Lines for its stdin; none means `/dev/null`.
+    pub(crate) stdin: &'a [StdinLine],
+    /// A signal for the program alone, as whoever runs it sends one.
+    pub(crate) signal: Option<&'a SignalPlan>,
+}
+
 /// Runs `command` to its end, for at most `limit` and until `stop` is set.
 ///
 /// Nothing of its process group outlives this call.
 pub(crate) fn drive(
     mut command: Command,
-    stdin: &[StdinLine],
+    script: Script<'_>,
     limit: Duration,
     stop: &AtomicBool,
     notes: &Notes,
 ) -> io::Result<Ended> {
-    let input = if stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
+    let input = if script.stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
     let mut child = command
         .stdin(input)
         .stdout(Stdio::piped())
@@ -97,7 +107,8 @@ pub(crate) fn drive(
     }
     let mut watch = Watch {
         begin,
-        lines: Lines::new(stdin, child.stdin.take()),
+        lines: Lines::new(script.stdin, child.stdin.take()),
+        fuse: Fuse::new(script.signal),
         results: Results::default(),
         open: 2,
         ended: Ended {
@@ -115,6 +126,11 @@ pub(crate) fn drive(
             watch.take(note);
         }
         watch.feed();
+        if over.is_none()
+            && let Some(name) = watch.signal()
+        {
+            group.signal_leader(name);
+        }
         if over.is_none()
             && let Some(status) = child.try_wait()?
         {
@@ -157,6 +173,22 @@ impl Group {
             let _ = killpg(group, signal);
         }
     }
+
+    /// Signals the program that was started, and none that it has started.
+    fn signal_leader(&self, name: SignalName) {
+        if let Some(leader) = self.0 {
+            let _ = kill(leader, number(name));
+        }
+    }
+}
+
+/// The operating system's word for a signal.
+fn number(name: SignalName) -> Signal {
+    match name {
+        SignalName::Int => Signal::SIGINT,
+        SignalName::Term => Signal::SIGTERM,
+        SignalName::Kill => Signal::SIGKILL,
+    }
 }
 
 impl Drop for Group {
@@ -170,6 +202,7 @@ struct Watch<'a> {
     begin: Instant,
     lines: Lines<'a>,
     results: Results,
+    fuse: Fuse<'a>,
     /// How many of stdout and stderr are open.
     open: usize,
     ended: Ended,
@@ -181,6 +214,7 @@ impl Watch<'_> {
             Note::Out(at, bytes) => {
                 self.tick(at, TickKind::Out(bytes.len() as u64));
                 self.results.feed(&bytes);
+                self.fuse.feed(at, &bytes);
                 self.ended.stdout.extend(bytes);
             }
             Note::Err(at, bytes) => {
@@ -203,6 +237,14 @@ impl Watch<'_> {
         while let Some(number) = self.lines.next_due(self.results.seen()) {
             self.tick(Instant::now(), TickKind::In(number));
         }
+    }
+
+    /// The signal to send now; the timeline gets a marker with its name.
+    fn signal(&mut self) -> Option<SignalName> {
+        let now = Instant::now();
+        let name = self.fuse.due(now)?;
+        self.tick(now, TickKind::Marker(name.as_str().to_owned()));
+        Some(name)
     }
 
     fn exit(&mut self, status: std::process::ExitStatus) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use fs_err as fs;
 
 use super::RecordError;
-use super::child::{Notes, drive};
+use super::child::{Notes, Script, drive};
 use super::error::Said;
 
 /// Which CLI to record, as `--claude` says it.
@@ -168,7 +168,7 @@ fn version(program: &Path, hint: &str) -> Result<String, RecordError> {
         .env("TMPDIR", home.path())
         .env("DISABLE_AUTOUPDATER", "1")
         .current_dir(home.path());
-    let run = drive(command, &[], LIMIT, &AtomicBool::new(false), &Notes::new());
+    let run = drive(command, Script::default(), LIMIT, &AtomicBool::new(false), &Notes::new());
     let ended =
         run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();

@@ -58,13 +58,21 @@ pub enum RecordError {
     Stopped,
     /// The CLI ended otherwise than the scenario says.
     #[error(
-        "the CLI {}, the scenario expects code {expected}; if this is what it is to show, set `record.exit`{said}", ended(*.exit)
+        "the CLI {}, the scenario expects that it {}; if this is what it is to show, set `record.exit`{said}", ended(*.exit), ends(*.expected)
     )]
     Exit {
         /// How it ended.
         exit: Exit,
-        /// The code of `record.exit`.
-        expected: i32,
+        /// What `record.exit` says.
+        expected: Exit,
+        /// What it had printed last.
+        said: Said,
+    },
+    /// The signal of the scenario was never sent.
+    #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{said}", ended(*.exit))]
+    NoSignal {
+        /// How it ended.
+        exit: Exit,
         /// What it had printed last.
         said: Said,
     },
@@ -115,5 +123,12 @@ fn ended(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exited with code {code}"),
         Exit::Signal(signal) => format!("was ended by signal {signal}"),
+    }
+}
+
+fn ends(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exits with code {code}"),
+        Exit::Signal(signal) => format!("is ended by signal {signal}"),
     }
 }

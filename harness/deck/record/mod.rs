@@ -2,8 +2,9 @@
 //!
 //! In order: the CLI is found or installed ([`resolve`]); the scenario's `model.toml` is served on
 //! loopback (`server`, which asks `script` for the answer and `answer` and `cut` for its bytes);
-//! the CLI runs in fresh folders (`sandbox`) while `child` reads what it prints ([`run`]); and the
-//! canonical form of that is a take ([`record`]). Real IO, real time: nothing here is for a replay.
+//! the CLI runs in fresh folders (`sandbox`) while `child` reads what it prints ([`run`]), with a
+//! signal when `trigger` says so; and the canonical form of that is a take ([`record`]). Real IO,
+//! real time: nothing here is for a replay.
 
 mod answer;
 mod child;
@@ -17,6 +18,7 @@ mod sandbox;
 mod script;
 mod server;
 mod take;
+mod trigger;
 
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +31,7 @@ pub use sandbox::Folders;
 
 use crate::scenario::{Model, Scenario, ScenarioError, StdinLine};
 use crate::tape::{Exit, Take, TickKind};
-use child::{Ended, Note, Notes, Why, drive};
+use child::{Ended, Note, Notes, Script, Why, drive};
 use sandbox::Sandbox;
 use server::Server;
 
@@ -112,7 +114,9 @@ pub fn run(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> Result<Ra
     let stdin = stdin(scenario, folders);
     let command = command(claude, &args, folders, &address);
     let limit_s = scenario.record.timeout_s;
-    let ended = drive(command, &stdin, Duration::from_secs(limit_s), stop, &notes)?;
+    let signal = scenario.record.signal.as_ref();
+    let script = Script { stdin: &stdin, signal };
+    let ended = drive(command, script, Duration::from_secs(limit_s), stop, &notes)?;
     drop(server);
     let said = || Said::new(&ended.stdout, &ended.stderr);
     match &ended.why {
@@ -124,11 +128,15 @@ pub fn run(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> Result<Ra
         Why::Itself => {}
     }
     let (answered, session) = results::summary(&ended.stdout);
-    if !answered {
+    let is_sent = |(_, kind): &(u64, TickKind)| matches!(kind, TickKind::Marker(_));
+    if signal.is_some() && !ended.events.iter().any(is_sent) {
+        return Err(RecordError::NoSignal { exit: ended.exit, said: said() });
+    }
+    if !answered && signal.is_none() {
         return Err(RecordError::NoResult { exit: ended.exit, said: said() });
     }
-    let expected = scenario.record.exit.code(&claude.version);
-    if ended.exit != Exit::Code(expected) {
+    let expected = scenario.record.exit.of(&claude.version);
+    if ended.exit != expected {
         return Err(RecordError::Exit { exit: ended.exit, expected, said: said() });
     }
     let transcript = match session {

@@ -7,7 +7,7 @@ use fs_err as fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::scenario::ExitCodes;
+use crate::scenario::{ExitWord, Exits};
 
 const SCENARIO: &str = "
     title = 't'
@@ -54,7 +54,7 @@ fn a_run_is_kept_with_all_it_left() {
          ls; pwd; echo warn >&2; {RESULT}; exit 1"
     );
     let (_dir, mut scenario, claude) = house(&script);
-    scenario.record.exit = ExitCodes::Same(1);
+    scenario.record.exit = Exits::Same(ExitWord::Code(1));
     let run = run(&scenario, &claude, &AtomicBool::new(false)).unwrap();
     let project = run.folders.project.clone();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -123,17 +123,25 @@ fn an_exit_that_nobody_expects_is_told() {
     let hint = "if this is what it is to show, set `record.exit`";
     let said = "\n  stderr: nothing\n  last line: {\"type\":\"result\",\"session_id\":\"5-a\"}";
     for (exit, expected, how) in [
-        ("exit 3", ExitCodes::default(), "exited with code 3, the scenario expects code 0"),
-        ("exit 0", ExitCodes::Same(1), "exited with code 0, the scenario expects code 1"),
         (
             "exit 3",
-            ExitCodes::ByVersion([("9.9.8".into(), 3)].into()),
-            "exited with code 3, the scenario expects code 0",
+            Exits::default(),
+            "exited with code 3, the scenario expects that it exits with code 0",
+        ),
+        (
+            "exit 0",
+            Exits::Same(ExitWord::Code(1)),
+            "exited with code 0, the scenario expects that it exits with code 1",
+        ),
+        (
+            "exit 3",
+            Exits::ByVersion([("9.9.8".into(), ExitWord::Code(3))].into()),
+            "exited with code 3, the scenario expects that it exits with code 0",
         ),
         (
             "kill -9 $$",
-            ExitCodes::ByVersion([("9.9.9".into(), 9)].into()),
-            "was ended by signal 9, the scenario expects code 9",
+            Exits::ByVersion([("9.9.9".into(), ExitWord::Code(9))].into()),
+            "was ended by signal 9, the scenario expects that it exits with code 9",
         ),
     ] {
         let (_dir, mut scenario, claude) = house(&format!("{RESULT}; {exit}"));

@@ -3,7 +3,6 @@
 //! A key nobody knows is an error that points at its line: a misspelt key must not be a check that
 //! is never made.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,6 +10,8 @@ use std::str::FromStr;
 use fs_err as fs;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+
+use super::signal::{Exits, SignalPlan};
 
 /// Why a scenario can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -101,10 +102,13 @@ pub struct Record {
     /// default.
     #[serde(default = "Record::default_partial_messages")]
     pub partial_messages: bool,
-    /// The exit code of the CLI, for all versions or by version; 0 by default. A CLI that ends with
-    /// another is not recorded.
+    /// How the CLI ends, for all versions or by version; with code 0 by default. A CLI that ends in
+    /// another way is not recorded.
     #[serde(default)]
-    pub exit: ExitCodes,
+    pub exit: Exits,
+    /// A signal sent in the middle of the run.
+    #[serde(default)]
+    pub signal: Option<SignalPlan>,
     /// CLI versions to record with; the first is the one whose goldens the others are held to.
     pub versions: Vec<String>,
     /// Seconds after which a CLI that has not ended is stopped.
@@ -122,35 +126,6 @@ impl Record {
 
     fn default_partial_messages() -> bool {
         true
-    }
-}
-
-/// `record.exit`: how the CLI ends.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected an exit code, or a table of them such as { \"2.1.329\" = 1 }"
-)]
-pub enum ExitCodes {
-    /// With the same code in every version.
-    Same(i32),
-    /// With this code in this version, and with 0 in all others.
-    ByVersion(BTreeMap<String, i32>),
-}
-
-impl Default for ExitCodes {
-    fn default() -> Self {
-        Self::Same(0)
-    }
-}
-
-impl ExitCodes {
-    /// The code of a CLI version.
-    pub fn code(&self, version: &str) -> i32 {
-        match self {
-            Self::Same(code) => *code,
-            Self::ByVersion(codes) => codes.get(version).copied().unwrap_or(0),
-        }
     }
 }
 
@@ -281,7 +256,7 @@ impl Scenario {
         if record.prompt.is_none() && record.stdin.is_empty() {
             return Some("`record` has neither `prompt` nor `stdin`; write what to ask".into());
         }
-        if let ExitCodes::ByVersion(codes) = &record.exit
+        if let Exits::ByVersion(codes) = &record.exit
             && let Some(odd) = codes.keys().find(|version| !record.versions.contains(version))
         {
             return Some(format!(
@@ -327,21 +302,11 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_code_is_for_all_versions_or_for_each() {
-        for (record, expect) in
-            [("", [0, 0]), ("exit = 1", [1, 1]), ("exit = { '2.0.0' = 7 }", [0, 7])]
-        {
-            let exit = load(record).unwrap().record.exit;
-            assert_eq!(["1.0.0", "2.0.0"].map(|version| exit.code(version)), expect, "{record}");
-        }
-    }
-
-    #[test]
     fn an_exit_code_nobody_can_meet_is_told() {
         for (record, expect) in [
             (
                 "exit = 'one'",
-                ":6: expected an exit code, or a table of them such as { \"2.1.329\" = 1 }",
+                ":6: expected an exit code, the name of a signal, or a table of them such as { \"2.1.329\" = 1 }",
             ),
             (
                 "exit = { '3.0.0' = 1 }",

@@ -253,6 +253,9 @@ fn t4_the_mark_of_an_empty_block_is_no_text() {
         &[message("a"), block(0, &says("")), snapshot("a", &says("(no content)")), result("")],
         &[r#"ok """#],
     );
+    check(&[result("(no content)")], &[r#"ok """#]);
+    let said = [text(0, "(no content)"), result("(no content)")];
+    check(&said, &[r#"text  "(no content)""#, r#"ok "(no content)""#]);
 }
 
 #[test]

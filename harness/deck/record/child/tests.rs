@@ -1,6 +1,11 @@
 //! The runner, with small shell scripts in the CLI's place.
 
 use super::*;
+use crate::scenario::Trigger;
+
+/// A record that says "half".
+const LINE: &str =
+    r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"half"}]}}"#;
 
 struct Case {
     script: &'static str,
@@ -9,17 +14,25 @@ struct Case {
     stop: bool,
     /// Raises an alarm as soon as the script has made the file `$READY`.
     alarm: bool,
+    signal: Option<SignalPlan>,
 }
 
 fn script(script: &'static str) -> Case {
-    Case { script, stdin: Vec::new(), limit: Duration::from_secs(60), stop: false, alarm: false }
+    Case {
+        script,
+        stdin: Vec::new(),
+        limit: Duration::from_secs(60),
+        stop: false,
+        alarm: false,
+        signal: None,
+    }
 }
 
 fn run(case: &Case) -> Ended {
     let dir = tempfile::tempdir().unwrap();
     let ready = dir.path().join("ready");
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", case.script]).env("READY", &ready);
+    command.args(["-c", case.script]).env("READY", &ready).env("LINE", LINE);
     let notes = Notes::new();
     if case.alarm {
         let tell = notes.tell.clone();
@@ -30,7 +43,8 @@ fn run(case: &Case) -> Ended {
             tell.send(Note::Alarm("ready".into()))
         });
     }
-    drive(command, &case.stdin, case.limit, &AtomicBool::new(case.stop), &notes).unwrap()
+    let script = Script { stdin: &case.stdin, signal: case.signal.as_ref() };
+    drive(command, script, case.limit, &AtomicBool::new(case.stop), &notes).unwrap()
 }
 
 /// Stdout, stderr, exit and reason of a run.
@@ -51,6 +65,23 @@ fn what_is_printed_is_kept_with_the_exit() {
     check(&script("echo a; echo b >&2; exit 3"), "a\n", "b\n", Exit::Code(3), &Why::Itself);
     check(&script("printf half; kill -9 $$"), "half", "", Exit::Signal(9), &Why::Itself);
     check(&script("read x || echo no stdin"), "no stdin\n", "", Exit::Code(0), &Why::Itself);
+}
+
+#[test]
+fn a_signal_is_sent_when_its_trigger_was_seen() {
+    let line = LINE;
+    let signal = |send| SignalPlan { send, when: Trigger::Text("half".into()), delay_ms: 20 };
+    let waits = "trap 'echo bye; exit 7' TERM; echo \"$LINE\"; while :; do sleep 0.02; done";
+    for (send, stdout, exit) in [
+        (SignalName::Term, format!("{line}\nbye\n"), Exit::Code(7)),
+        (SignalName::Kill, format!("{line}\n"), Exit::Signal(9)),
+    ] {
+        let case = Case { signal: Some(signal(send)), ..script(waits) };
+        check(&case, &stdout, "", exit, &Why::Itself);
+        let events = run(&case).events;
+        let marked = events.iter().any(|(_, kind)| *kind == TickKind::Marker(send.as_str().into()));
+        assert!(marked, "{events:?}");
+    }
 }
 
 #[test]

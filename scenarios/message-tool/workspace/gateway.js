@@ -1,0 +1,38 @@
+// An MCP server on stdio with one tool, `message`: the first try fails, later ones go out.
+let tries = 0;
+const text = (text, isError) => ({ content: [{ type: "text", text }], isError });
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name: "gateway", version: "1.0.0" },
+  }),
+  ping: () => ({}),
+  "tools/list": () => ({
+    tools: [
+      {
+        name: "message",
+        description: "Sends a message to a chat",
+        inputSchema: {
+          type: "object",
+          properties: { action: { type: "string" }, to: { type: "string" }, message: { type: "string" } },
+          required: ["action"],
+        },
+      },
+    ],
+  }),
+  "tools/call": () =>
+    ++tries === 1 ? text("The chat could not be reached.", true) : text("Sent as message 71.", false),
+};
+require("readline")
+  .createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    const { id, method, params } = JSON.parse(line);
+    if (id === undefined) return;
+    const answer = answers[method];
+    const body = answer
+      ? { result: answer(params ?? {}) }
+      : { error: { code: -32601, message: `there is no ${method}` } };
+    const send = () => console.log(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+    setTimeout(send, method === "tools/call" ? 400 : 0);
+  });
