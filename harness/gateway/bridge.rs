@@ -138,21 +138,23 @@ async fn work(
     let (mut text, mut thinking) = (String::new(), String::new());
     while let Some(data) = events.recv().await {
         match &data {
-            Data::Assistant { delta, .. } => text.push_str(delta),
-            Data::Thinking { delta, .. } => thinking.push_str(delta),
-            Data::Retract { text: left, thinking: thought, .. } => {
+            Data::Assistant { delta, parent: None, .. } => text.push_str(delta),
+            Data::Thinking { delta, parent: None, .. } => thinking.push_str(delta),
+            Data::Retract { text: left, thinking: thought, parent: None, .. } => {
                 text.clone_from(left);
                 thinking.clone_from(thought);
             }
-            Data::Tool(_) | Data::Lifecycle(_) => {}
+            _ => {}
         }
         let channel = &mut drained.channel;
         let callback: Callback<'_> = Box::pin(async {
             match &data {
-                Data::Assistant { .. } | Data::Retract { .. } => channel.text(&text).await,
-                Data::Thinking { .. } => channel.thinking(&thinking).await,
+                Data::Assistant { parent: None, .. } | Data::Retract { parent: None, .. } => {
+                    channel.text(&text).await
+                }
+                Data::Thinking { parent: None, .. } => channel.thinking(&thinking).await,
                 Data::Tool(tool) => channel.tool(tool).await,
-                Data::Lifecycle(_) => Ok(()),
+                _ => Ok(()),
             }
         });
         let failure = tokio::select! {

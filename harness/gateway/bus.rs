@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use clitape_stream::{FailureKind, Incomplete};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 /// One event on the bus, in its envelope (B1).
@@ -38,19 +38,27 @@ impl BusEvent {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Data {
-    /// More of the answer, as the model wrote it.
+    /// More of the answer, as the model wrote it, or of what a subagent says.
     Assistant {
+        /// Message the text belongs to; empty when the stream names none.
+        message_id: String,
         /// The new piece.
         delta: String,
-        /// Characters of the answer so far, `delta` included.
+        /// Characters of the lane's text so far, `delta` included.
         length: u64,
+        /// The subagent's tool call; its text is no part of the answer (T3).
+        parent: Option<String>,
     },
-    /// More of the reasoning.
+    /// More of the reasoning, or of a subagent's.
     Thinking {
+        /// Message the reasoning belongs to; empty when the stream names none.
+        message_id: String,
         /// The new piece.
         delta: String,
-        /// Characters of the reasoning so far, `delta` included.
+        /// Characters of the lane's reasoning so far, `delta` included.
         length: u64,
+        /// The subagent's tool call.
+        parent: Option<String>,
     },
     /// What was told does not all count any more: answer and reasoning are to be rewritten. What
     /// comes next goes after what is left.
@@ -63,16 +71,35 @@ pub enum Data {
         thinking: String,
         /// Characters of it.
         thinking_length: u64,
+        /// Calls that were told of while their input came and that will never start.
+        calls: Vec<String>,
+        /// The subagent's tool call.
+        parent: Option<String>,
     },
-    /// A tool call began or ended.
+    /// Something of a tool call.
     Tool(Tool),
     /// The run began or ended.
     Lifecycle(Phase),
 }
 
-/// The start or the result of a tool call, sanitised (B2).
+/// A tool call while its input comes, its start, or its result, sanitised (B2).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tool {
+    /// More of the call's input came (U2), before its start; after it, a correction of what the
+    /// start told.
+    Update {
+        /// Id of the call (G5).
+        id: String,
+        /// Name of the tool.
+        name: String,
+        /// The line a person reads, as far as the input so far says it (V2).
+        title: String,
+        /// The top-level fields that are new or have changed, whole; of a string that may go on,
+        /// what is no part of a secret whatever comes.
+        args: Map<String, Value>,
+        /// The subagent's tool call.
+        parent: Option<String>,
+    },
     /// The call began.
     Start {
         /// Id of the call (G5).
@@ -240,7 +267,12 @@ mod tests {
     use super::*;
 
     fn text(delta: &str) -> Data {
-        Data::Assistant { delta: delta.to_owned(), length: delta.len() as u64 }
+        Data::Assistant {
+            message_id: "m".to_owned(),
+            delta: delta.to_owned(),
+            length: delta.len() as u64,
+            parent: None,
+        }
     }
 
     /// Publishes `data` and gives what a listener saw as `seq stream`.
@@ -266,7 +298,12 @@ mod tests {
             vec![
                 Data::Lifecycle(Phase::Start),
                 text("a"),
-                Data::Thinking { delta: "b".into(), length: 1 },
+                Data::Thinking {
+                    message_id: "m".into(),
+                    delta: "b".into(),
+                    length: 1,
+                    parent: None,
+                },
             ],
             &["1 lifecycle", "2 assistant", "3 thinking"],
         );

@@ -1,7 +1,10 @@
 //! From lifecycle events to bus events: what belongs on the bus, and sanitised.
 
-use clitape_stream::{Args, Event};
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use clitape_stream::{Args, Event, Fields};
+use serde_json::{Map, Value};
 
 use crate::bus::{Bus, Data, Tool};
 use crate::display;
@@ -10,49 +13,136 @@ use crate::sanitise::{redact_text, sanitise_args, sanitise_result};
 /// Publishes a run's lifecycle events on its bus.
 pub(crate) struct Publisher {
     bus: Bus,
+    /// Calls whose input comes: what came of it, by id.
+    inputs: HashMap<String, Input>,
+}
+
+/// A tool's input while it comes.
+#[derive(Default)]
+struct Input {
+    /// The fields so far, as they came.
+    fields: Map<String, Value>,
+    /// What was published of each.
+    told: Map<String, Value>,
+}
+
+impl Input {
+    /// The input of a call that has started: a correction may still come.
+    fn of(args: &Args<'_>, tool: &Tool) -> Self {
+        let object = |value: Value| match value {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        match (args, tool) {
+            (Args::Complete(json), Tool::Start { args, .. }) => {
+                Self { fields: object(json.value()), told: object(args.clone()) }
+            }
+            _ => Self::default(),
+        }
+    }
 }
 
 impl Publisher {
     /// Makes the publisher of the run that `bus` belongs to.
     pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus }
+        Self { bus, inputs: HashMap::new() }
     }
 
-    /// Publishes `event` if the bus has a place for it. Text and reasoning of a subagent have none
-    /// (T3); its tool calls do, with the parent's id (U5).
+    /// Publishes `event` if the bus has a place for it. What a subagent says and does has one,
+    /// with the parent's id (T3, U5).
     pub(crate) fn publish(&mut self, event: &Event<'_>) {
+        let own = |parent: &Option<Cow<'_, str>>| parent.as_deref().map(str::to_owned);
         let data = match event {
-            Event::Text { delta, length, parent: None, .. } => {
-                Data::Assistant { delta: delta.clone().into_owned(), length: *length }
-            }
-            Event::Thinking { delta, length, parent: None, .. } => {
-                Data::Thinking { delta: delta.clone().into_owned(), length: *length }
-            }
-            Event::Retract { text, length, thinking, thinking_length, parent: None, .. } => {
+            Event::Text { message_id, delta, length, parent, .. } => Data::Assistant {
+                message_id: message_id.to_string(),
+                delta: delta.to_string(),
+                length: *length,
+                parent: own(parent),
+            },
+            Event::Thinking { message_id, delta, length, parent, .. } => Data::Thinking {
+                message_id: message_id.to_string(),
+                delta: delta.to_string(),
+                length: *length,
+                parent: own(parent),
+            },
+            Event::Retract { text, length, thinking, thinking_length, calls, parent, .. } => {
+                for call in calls.iter() {
+                    self.inputs.remove(call);
+                }
                 Data::Retract {
                     text: (*text).to_owned(),
                     length: *length,
                     thinking: (*thinking).to_owned(),
                     thinking_length: *thinking_length,
+                    calls: calls.to_vec(),
+                    parent: own(parent),
                 }
             }
+            Event::ToolInput { id, name, args, parent } => {
+                let Some(tool) = self.update(id, name, args, own(parent)) else { return };
+                Data::Tool(tool)
+            }
             Event::ToolStart { id, name, args, parent, .. } => {
-                Data::Tool(start(id, name, args, parent.as_deref()))
+                let tool = start(id, name, args, parent.as_deref());
+                self.inputs.insert(id.to_string(), Input::of(args, &tool));
+                Data::Tool(tool)
             }
             Event::ToolResult { id, name, is_error, result, incomplete, parent } => {
+                self.inputs.remove(&**id);
                 Data::Tool(Tool::Result {
                     id: id.to_string(),
                     name: name.to_string(),
                     is_error: *is_error,
                     result: sanitise_result(&result.value()),
                     incomplete: *incomplete,
-                    parent: parent.as_deref().map(str::to_owned),
+                    parent: own(parent),
                 })
             }
             _ => return,
         };
         self.bus.publish(data);
     }
+
+    /// More of a call's input: the fields that can be shown and have not been (U2).
+    fn update(
+        &mut self,
+        id: &str,
+        name: &str,
+        args: &Fields<'_>,
+        parent: Option<String>,
+    ) -> Option<Tool> {
+        let Input { fields, told } = self.inputs.entry(id.to_owned()).or_default();
+        fields.extend(args.to_map());
+        let shown = open_args(fields, args.open());
+        let mut new = Map::new();
+        for (key, value) in shown {
+            if told.get(&key) != Some(&value) {
+                told.insert(key.clone(), value.clone());
+                new.insert(key, value);
+            }
+        }
+        (!new.is_empty()).then(|| Tool::Update {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            title: display::title(name, &Value::Object(ended(fields, args.open()))),
+            args: new,
+            parent,
+        })
+    }
+}
+
+/// What can be shown of fields while one of them may go on: a secret that is cut looks like none.
+fn open_args(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
+    match sanitise_args(&Value::Object(ended(fields, open))) {
+        Value::Object(shown) => shown,
+        _ => Map::new(),
+    }
+}
+
+/// The fields whose values have ended.
+fn ended(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
+    let ended = fields.iter().filter(|(key, _)| Some(key.as_str()) != open);
+    ended.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 fn start(id: &str, name: &str, args: &Args<'_>, parent: Option<&str>) -> Tool {
@@ -104,12 +194,47 @@ mod tests {
     }
 
     #[test]
-    fn t3_no_text_of_a_subagent() {
+    fn t3_text_of_a_subagent_bears_its_parent() {
+        let said = |delta: &str, length, parent: Option<&str>| Data::Assistant {
+            message_id: "m".into(),
+            delta: delta.into(),
+            length,
+            parent: parent.map(Into::into),
+        };
         check(
             &[text("añ", None), text("child", Some("t1")), text("b", None)],
+            &[said("añ", 2, None), said("child", 5, Some("t1")), said("b", 1, None)],
+        );
+    }
+
+    #[test]
+    fn u2_fields_are_published_once_when_they_can_be_shown() {
+        let input = |fields: &[(&str, Value)]| {
+            let mut args = Fields::new();
+            for (key, value) in fields {
+                args.push(key.to_string(), value.into());
+            }
+            Event::ToolInput { id: "t1".into(), name: "Read".into(), args, parent: None }
+        };
+        let update = |title: &str, args: Value| {
+            let Value::Object(args) = args else { panic!("{args}") };
+            Data::Tool(Tool::Update {
+                id: "t1".into(),
+                name: "Read".into(),
+                title: title.into(),
+                args,
+                parent: None,
+            })
+        };
+        check(
             &[
-                Data::Assistant { delta: "añ".into(), length: 2 },
-                Data::Assistant { delta: "b".into(), length: 1 },
+                input(&[("token", json!("hunter2"))]),
+                input(&[("token", json!("hunter22"))]),
+                input(&[("file_path", json!("/a")), ("limit", json!(1))]),
+            ],
+            &[
+                update("📖 Read", json!({"token": "***"})),
+                update("📖 Read: first 1 lines of /a", json!({"file_path": "/a", "limit": 1})),
             ],
         );
     }

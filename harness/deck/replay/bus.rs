@@ -12,12 +12,14 @@ pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
     data.insert("seq".into(), event.seq.into());
     data.insert("run_id".into(), event.run_id.as_ref().into());
     let own = match &event.data {
-        Data::Assistant { delta, length } | Data::Thinking { delta, length } => {
-            json!({ "delta": delta, "length": length })
-        }
-        Data::Retract { length, thinking_length, .. } => {
-            json!({ "retract": true, "length": length, "thinking_length": thinking_length })
-        }
+        Data::Assistant { message_id, delta, length, parent }
+        | Data::Thinking { message_id, delta, length, parent } => json!({
+            "message_id": message_id, "delta": delta, "length": length, "parent": parent,
+        }),
+        Data::Retract { length, thinking_length, calls, parent, .. } => json!({
+            "retract": true, "length": length, "thinking_length": thinking_length,
+            "calls": Some(calls).filter(|calls| !calls.is_empty()), "parent": parent,
+        }),
         Data::Tool(tool) => tool_fields(tool),
         Data::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
         Data::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
@@ -32,6 +34,10 @@ pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
 
 fn tool_fields(tool: &Tool) -> Value {
     match tool {
+        Tool::Update { id, name, title, args, parent } => json!({
+            "phase": "update", "id": id, "name": name, "title": title, "args": args,
+            "parent": parent,
+        }),
         Tool::Start { id, name, title, args, truncated, parent } => json!({
             "phase": "start", "id": id, "name": name, "title": title, "args": args,
             "truncated": truncated, "parent": parent,

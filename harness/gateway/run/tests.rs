@@ -71,6 +71,7 @@ impl Channel for Recorder {
 
     fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
         self.callback(match tool {
+            Tool::Update { id, .. } => format!("update {id}"),
             Tool::Start { id, .. } => format!("start {id}"),
             Tool::Result { id, .. } => format!("result {id}"),
         })
@@ -311,11 +312,12 @@ async fn b3_one_start_and_one_end_whatever_happens() {
             run.on_event(&Event::Outcome(Cow::Owned(outcome(status, "ab"))));
         }
         run.finish().await;
-        let stream = ["2 assistant", "3 tool", "4 thinking", "5 tool", "6 assistant"];
+        let stream =
+            ["2 assistant", "3 assistant", "4 tool", "5 thinking", "6 tool", "7 assistant"];
         let log = lock(&log);
         assert_eq!(log[0], "1 Start");
-        assert_eq!(log[1..6], stream);
-        assert_eq!(log[6..], [format!("7 {end}")]);
+        assert_eq!(log[1..7], stream);
+        assert_eq!(log[7..], [format!("8 {end}")]);
     }
 }
 

@@ -104,7 +104,9 @@ impl Compositor {
     /// line the start made.
     pub(super) fn tool(&mut self, tool: &Tool) {
         match tool {
-            Tool::Start { id, title, parent, .. } => self.start(id, title, parent.as_deref()),
+            Tool::Update { id, title, parent, .. } | Tool::Start { id, title, parent, .. } => {
+                self.start(id, title, parent.as_deref());
+            }
             Tool::Result { id, is_error, incomplete, .. } => {
                 let state = match (incomplete, is_error) {
                     (Some(_), _) => State::Unknown,
@@ -126,8 +128,14 @@ impl Compositor {
         })
     }
 
-    /// A subagent's call goes below the calls that are below its parent already.
+    /// A call whose line is there gets its new title. A subagent's call goes below the calls that
+    /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
+        let is_open = |line: &&mut Line| line.id == *id && line.state == State::Running;
+        if let Some(line) = self.lines_mut().rev().find(is_open) {
+            title.clone_into(&mut line.title);
+            return;
+        }
         let depth_at = |part: &Part| match part {
             Part::Line(line) => Some(line.depth),
             Part::Text(_) => None,

@@ -208,11 +208,9 @@ fn v5_text_beyond_the_draft_changes_nothing() {
 #[test]
 fn v5_long_lines_fold_early() {
     let long: &str = "&".repeat(190).leak();
-    let ops: Vec<Op> = (0..9)
-        .map(|n| {
-            Start(if n % 2 == 0 { "a" } else { "b" }, if n % 2 == 0 { long } else { "B" }, None)
-        })
-        .collect();
+    let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let titles = [long, "B"].into_iter().cycle();
+    let ops: Vec<Op> = ids.iter().zip(titles).map(|(id, title)| Start(id, title, None)).collect();
     let draft = compose(Mode::Partial, &ops).expect("there is a draft");
     assert!(draft.starts_with("+3 earlier\nB"), "{draft}");
     assert!(units(&draft) <= LIMIT, "{}", units(&draft));
