@@ -1,84 +1,216 @@
 //! Keeps secrets and bulk off the bus (B2): one policy for arguments and results alike.
 //!
-//! Three layers, each a table or a walk of its own: which names are secret (`names`), which
-//! texts are (`rules`), and what happens to a JSON value as a whole (here).
+//! What counts as a secret is data, `rules.toml`, which [`table`] reads. [`text`] masks the secrets
+//! of a text, [`open`] derives what must be held back of a text that still grows, [`masked`] counts;
+//! what happens to a JSON value as a whole is here.
 
-mod names;
-mod rules;
+mod masked;
+mod open;
+mod table;
 mod text;
 
 use serde_json::{Map, Value, json};
 
-use names::{is_reference, is_secret};
-pub use text::redact_text;
-use text::{cut, mask};
+pub use masked::Masked;
+use table::TABLE;
+use text::{NOTHING, is_reference, mask, open};
+pub use text::{redact, redact_open, redact_text};
 
-/// Sanitises the arguments of a tool call (B2).
+/// Characters of a text that stay.
+const TEXT_LIMIT: usize = 8_000;
+/// Characters of a text that are looked at: more than stay, so that a secret at the cut is seen
+/// whole, and few enough that a huge result costs little.
+const SCAN_LIMIT: usize = 8 * TEXT_LIMIT;
+/// What stands at the end of a text that was cut.
+const MARK: &str = "\n…(truncated)…";
+
+/// The ids under which [`Masked`] counts what no rule of the table finds.
+const SECRET_NAME: &str = "secret-name";
+const MEDIA: &str = "media";
+const LONG_TEXT: &str = "long-text";
+
+/// Sanitises the arguments of a tool call (B2), see [`sanitise`].
+#[must_use]
+pub fn sanitise_args(args: &Value) -> Value {
+    sanitise(args, &mut Masked::default())
+}
+
+/// Sanitises the result of a tool call (B2), see [`sanitise`].
+#[must_use]
+pub fn sanitise_result(result: &Value) -> Value {
+    sanitise(result, &mut Masked::default())
+}
+
+/// Sanitises arguments or a result and counts in `masked` what was masked (B2).
 ///
 /// Values under secret-named keys are masked whole, secrets in strings are masked, text over 8,000
 /// characters is cut with a mark, and the data of images and documents is replaced by its size.
-pub fn sanitise_args(args: &Value) -> Value {
-    clean(args, Place::Open)
+/// A value that was sanitised stays as it is.
+#[must_use]
+pub fn sanitise(value: &Value, masked: &mut Masked) -> Value {
+    Walk { masked }.value(value, Place::default())
 }
 
-/// Sanitises the result of a tool call, by the same policy as [`sanitise_args`] (B2).
-pub fn sanitise_result(result: &Value) -> Value {
-    clean(result, Place::Open)
+/// Sanitises the input of a tool call while it streams (B2, U2): the `fields` so far, of which the
+/// one called `open` still grows.
+///
+/// What still grows is shown as [`redact_open`] does; in a list or an object that is its last part.
+/// A growing value under a secret name shows as `***`: the ends of its beginnings, one after
+/// another, would spell it.
+#[must_use]
+pub fn sanitise_open_args(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
+    let mut masked = Masked::default();
+    Walk { masked: &mut masked }.object(fields, Place::default(), open)
 }
 
 /// Where a value stands.
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// Under no secret-named key.
-    Open,
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Place {
     /// Somewhere under a secret-named key.
-    Secret,
+    is_secret: bool,
+    /// At the end of what has come so far.
+    is_open: bool,
 }
 
-fn clean(value: &Value, place: Place) -> Value {
-    match value {
-        Value::String(text) if place == Place::Secret => Value::String(mask_field(text)),
-        Value::String(text) => Value::String(cut(text)),
-        Value::Number(_) if place == Place::Secret => Value::String(mask("")),
-        Value::Array(items) => clean_array(items, place),
-        Value::Object(object) => Value::Object(clean_object(object, place)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-    }
+struct Walk<'m> {
+    masked: &'m mut Masked,
 }
 
-/// In an array of a command's words the word after `--token` is a secret.
-fn clean_array(items: &[Value], place: Place) -> Value {
-    let mut next = place;
-    let mut out = Vec::with_capacity(items.len());
-    for item in items {
-        out.push(clean(item, next));
-        let is_flag =
-            (item.as_str()).and_then(|text| text.strip_prefix('-')).is_some_and(is_secret);
-        next = if is_flag { Place::Secret } else { place };
-    }
-    Value::Array(out)
-}
-
-fn mask_field(text: &str) -> String {
-    if text.is_empty() || is_reference(text) { text.to_owned() } else { mask(text) }
-}
-
-fn clean_object(object: &Map<String, Value>, place: Place) -> Map<String, Value> {
-    let bulk = bulk_key(object);
-    let mut out = Map::with_capacity(object.len());
-    for (key, value) in object {
+impl Walk<'_> {
+    fn value(&mut self, value: &Value, place: Place) -> Value {
         match value {
-            Value::String(data) if Some(key.as_str()) == bulk => {
-                out.insert("bytes".to_owned(), json!(decoded_size(data)));
-                out.insert("omitted".to_owned(), Value::Bool(true));
+            Value::String(text) if place.is_secret => Value::String(self.secret(text, place)),
+            Value::String(text) => Value::String(self.text(text, place)),
+            Value::Number(_) if place.is_secret => {
+                self.masked.add(SECRET_NAME);
+                Value::String(NOTHING.to_owned())
             }
-            _ => {
-                let inner = if is_secret(key) { Place::Secret } else { place };
-                out.insert(redact_text(key).into_owned(), clean(value, inner));
+            Value::Array(items) => Value::Array(self.array(items, place)),
+            Value::Object(object) => {
+                let last = object.keys().next_back().filter(|_| place.is_open);
+                let inner = Place { is_open: false, ..place };
+                Value::Object(self.object(object, inner, last.map(String::as_str)))
             }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
     }
-    out
+
+    /// In an array of a command's words the word after `--token` is a secret, and of the word after
+    /// curl's `-u` what follows the colon.
+    fn array(&mut self, items: &[Value], place: Place) -> Vec<Value> {
+        let mut out = Vec::with_capacity(items.len());
+        let mut is_curl = false;
+        let mut before = "";
+        for (index, item) in items.iter().enumerate() {
+            let is_open = place.is_open && index + 1 == items.len();
+            let is_secret = place.is_secret || before.strip_prefix('-').is_some_and(is_secret_name);
+            let place = Place { is_secret, is_open };
+            let word = item.as_str().unwrap_or_default();
+            let login =
+                word.split_once(':').filter(|_| is_curl && ["-u", "--user"].contains(&before));
+            out.push(match login {
+                Some((user, password)) if !is_secret => {
+                    let place = Place { is_secret: true, ..place };
+                    Value::String(format!("{user}:{}", self.secret(password, place)))
+                }
+                _ => self.value(item, place),
+            });
+            is_curl |= word.ends_with("curl");
+            before = word;
+        }
+        out
+    }
+
+    fn object(
+        &mut self,
+        object: &Map<String, Value>,
+        place: Place,
+        open: Option<&str>,
+    ) -> Map<String, Value> {
+        let bulk = bulk_key(object);
+        let mut out = Map::with_capacity(object.len());
+        for (key, value) in object {
+            match value {
+                Value::String(data) if Some(key.as_str()) == bulk => {
+                    self.masked.add(MEDIA);
+                    out.insert("bytes".to_owned(), json!(decoded_size(data)));
+                    out.insert("omitted".to_owned(), Value::Bool(true));
+                }
+                _ => {
+                    let place = Place {
+                        is_secret: place.is_secret || is_secret_name(key),
+                        is_open: open == Some(key.as_str()),
+                    };
+                    let value = self.value(value, place);
+                    let mut name = redact(key, self.masked).into_owned();
+                    while out.contains_key(&name) {
+                        name.push('\'');
+                    }
+                    out.insert(name, value);
+                }
+            }
+        }
+        out
+    }
+
+    /// A text under a secret name.
+    fn secret(&mut self, text: &str, place: Place) -> String {
+        let mask = match text {
+            "" => return String::new(),
+            _ if place.is_open => NOTHING.to_owned(),
+            _ if is_reference(text) => return text.to_owned(),
+            _ => mask(text),
+        };
+        if mask != text {
+            self.masked.add(SECRET_NAME);
+        }
+        mask
+    }
+
+    /// A text redacted and cut to the limit with a mark. What the cut leaves may read otherwise than
+    /// the whole did, so it is looked at again.
+    fn text(&mut self, text: &str, place: Place) -> String {
+        if place.is_open {
+            return self.cut(text, true);
+        }
+        let mut out = self.cut(text, false);
+        while out.ends_with(MARK) {
+            let again = self.cut(&out, false);
+            if again == out {
+                break;
+            }
+            out = again;
+        }
+        out
+    }
+
+    fn cut(&mut self, text: &str, is_open: bool) -> String {
+        let body = text.strip_suffix(MARK).unwrap_or(text);
+        let scanned = &body[..end_of(body, SCAN_LIMIT)];
+        let is_whole = scanned.len() == body.len();
+        let redacted = if is_whole && !is_open {
+            redact(scanned, self.masked)
+        } else {
+            open(scanned, self.masked)
+        };
+        let kept = &redacted[..end_of(&redacted, TEXT_LIMIT)];
+        let is_cut = !is_whole || kept.len() < redacted.len();
+        if is_cut {
+            self.masked.add(LONG_TEXT);
+        }
+        let mark = if is_cut || body.len() < text.len() { MARK } else { "" };
+        format!("{kept}{mark}")
+    }
+}
+
+/// Where the first `limit` characters of `text` end, in bytes.
+fn end_of(text: &str, limit: usize) -> usize {
+    text.char_indices().nth(limit).map_or(text.len(), |(end, _)| end)
+}
+
+/// Whether a value under `name` is a secret: `api_key`, `X-Auth-Token`, `clientSecret`.
+fn is_secret_name(name: &str) -> bool {
+    TABLE.as_ref().is_none_or(|table| table.name.is_match(name))
 }
 
 /// The key under which `object` carries base64: the Messages API's `source` has `type: base64`,

@@ -1,122 +1,103 @@
-//! One line a rule, and the probes taken from OpenClaw.
+//! The examples of the table, and the probes taken from OpenClaw.
 
-use std::collections::BTreeSet;
-
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::rules::RULES;
 use super::*;
 
 const LONG: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// `(rule, text, expected)`; `~` stands for 36 letters and digits, `%` for them masked.
-const TEXTS: &[(&str, &str, &str)] = &[
-    ("authorization", "-H 'Authorization: Bearer ~' u", "-H 'Authorization: Bearer %' u"),
-    ("authorization", "Authorization: Basic YTpi", "Authorization: Basic ***"),
-    ("authorization", "Authorization: Bearer $TOKEN", "Authorization: Bearer $TOKEN"),
-    ("authorization", "{\"Authorization\":\"Token ~\"}", "{\"Authorization\":\"***\"}"),
-    ("authorization", "authorization=~", "authorization=%"),
-    ("bearer", "sent bearer ~.", "sent bearer abcdef…789."),
-    ("bearer", "the bearer of news", "the bearer of news"),
-    ("cookie", "-H 'Cookie: sid=1; theme=dark'", "-H 'Cookie: ***'"),
-    ("header", "x-api-key: ~", "x-api-key: %"),
-    ("header", "X-Goog-Api-Key: \"short\"", "X-Goog-Api-Key: \"***\""),
-    ("header", "X-Request-Id: ~", "X-Request-Id: ~"),
-    ("url-user", "postgres://me:hunter2@db/x", "postgres://me:***@db/x"),
-    ("url-user", "https://~@host/", "https://%@host/"),
-    ("url-user", "http://host:8080/a@b", "http://host:8080/a@b"),
-    ("sk", "key sk-ant-~ ok", "key sk-ant…6789 ok"),
-    ("sk", "task-management-module", "task-management-module"),
-    ("stripe", "sk_live_~", "sk_liv…6789"),
-    ("github", "ghp_~", "ghp_ab…6789"),
-    ("github", "github_pat_~_~", "github…6789"),
-    ("gitlab", "glpat-~", "glpat-…6789"),
-    ("slack", "xoxb-123456789012-abcdefghij", "xoxb-1…ghij"),
-    (
-        "slack-hook",
-        "https://hooks.slack.com/services/T0000/B0000/~",
-        "https://hooks.slack.com/services/T0000/…6789",
-    ),
-    ("aws-id", "AKIAIOSFODNN7EXAMPLE", "AKIAIO…MPLE"),
-    ("cloud-id", "LTAI5tAbcdefghijklmn", "LTAI5t…klmn"),
-    ("google", "AIza~", "AIzaab…6789"),
-    ("google", "ya29.~", "ya29.a…6789"),
-    ("jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "eyJhbG…c2ln"),
-    ("vendor", "npm_~", "npm_ab…6789"),
-    ("vendor", "npm_config_registry", "npm_config_registry"),
-    ("vendor", "hf_~", "hf_abc…6789"),
-    (
-        "telegram",
-        "/bot123456789:AAabcdefghijklmnopqrstuvwxyz0123456/getMe",
-        "/bot123456…3456/getMe",
-    ),
-    ("telegram", "at 123456:30", "at 123456:30"),
-    ("discord", "MTIzNDU2Nzg5MDEyMzQ1Njc4.abcdef.abcdefghijklmnopqrstuvwxyza", "MTIzND…xyza"),
-    (
-        "query",
-        "https://x/?token=abcdefghijklmnopqrstuvwxyz&q=1",
-        "https://x/?token=abcdef…wxyz&q=1",
-    ),
-    ("query", "https://x/?q=token&key=1", "https://x/?q=token&key=***"),
-    ("json-escaped", "{\\\"apiKey\\\": \\\"~\\\"}", "{\\\"apiKey\\\": \\\"%\\\"}"),
-    ("json", "{\"password\": \"a \\\" b\", \"n\": 1}", "{\"password\": \"***\", \"n\": 1}"),
-    ("json", "{\"password\": \"cut o", "{\"password\": \"***"),
-    ("json", "{\"token\": 12345}", "{\"token\": ***}"),
-    ("quoted-key", "{'client_secret': '~'}", "{'client_secret': '%'}"),
-    ("flag", "deploy --token ~ --dry", "deploy --token % --dry"),
-    ("flag", "deploy --password=\"my own word\" x", "deploy --password=\"***\" x"),
-    ("flag", "x --api-key $KEY --password-stdin y", "x --api-key $KEY --password-stdin y"),
-    ("flag", "run --token --verbose", "run --token --verbose"),
-    ("curl-user", "curl -s -u me:hunter2 https://x", "curl -s -u me:*** https://x"),
-    ("curl-user", "docker run -u 1000:1000 x", "docker run -u 1000:1000 x"),
-    ("short-flag", "mysql -h db -phunter2 x", "mysql -h db -p*** x"),
-    ("short-flag", "mkdir -p hunter2", "mkdir -p hunter2"),
-    ("assignment", "export STRIPE_KEY=~; ls", "export STRIPE_KEY=%; ls"),
-    ("assignment", "tool says TOKEN=~", "tool says TOKEN=%"),
-    ("assignment", "DB_PASSWORD='it is long and old' x", "DB_PASSWORD='it is … old' x"),
-    (
-        "assignment",
-        "A_TOKEN=$OTHER B_TOKEN=\"$(pass show b)\"",
-        "A_TOKEN=$OTHER B_TOKEN=\"$(pass show b)\"",
-    ),
-    ("assignment", "path=/a/b max_tokens=12", "path=/a/b max_tokens=12"),
-    ("spaced-assignment", "let password = \"hunter22\";", "let password = \"***\";"),
-    ("settings-line", "db:\n  password: hunter2\n  host: h1", "db:\n  password: ***\n  host: h1"),
-    ("settings-line", "  token: string;", "  token: string;"),
-    (
-        "pem",
-        "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb",
-        "a\n-----BEGIN RSA PRIVATE KEY-----\n…redacted…\n-----END RSA PRIVATE KEY-----\nb",
-    ),
-    ("pem", "-----BEGIN PRIVATE KEY-----\nMIIE cut o", "-----BEGIN PRIVATE KEY-----\n…redacted…\n"),
-    ("", "my password is abcd efgh ijkl mnop", "my password is abcd efgh ijkl mnop"),
-    ("", "const token = getToken(request);", "const token = getToken(request);"),
-    ("", "пароль: 日本語 🔑", "пароль: 日本語 🔑"),
-];
+/// The table with its examples.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    #[serde(rename = "names")]
+    _names: Value,
+    pub(super) rule: Vec<Rule>,
+}
 
-#[test]
-fn b2_texts() {
-    let fill = |text: &str| text.replace('~', LONG).replace('%', "abcdef…6789");
-    for (rule, text, expect) in TEXTS {
-        let (text, expect) = (fill(text), fill(expect));
-        assert_eq!(redact_text(&text), expect, "{rule}: {text}");
-        assert_eq!(redact_text(&expect), expect, "{rule} twice: {text}");
-    }
-    let tested: BTreeSet<&str> = TEXTS.iter().map(|(rule, ..)| *rule).collect();
-    for rule in RULES {
-        assert!(tested.contains(rule.id), "{} has no line", rule.id);
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rule {
+    pub(super) id: String,
+    about: String,
+    #[serde(rename = "how")]
+    _how: Option<String>,
+    #[serde(rename = "pattern")]
+    _pattern: String,
+    pub(super) hit: Vec<Hit>,
+    pub(super) miss: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Hit {
+    #[serde(rename = "in")]
+    pub(super) text: String,
+    pub(super) out: String,
+}
+
+impl Hit {
+    /// What stands before the secret, the secret, and what stands behind it.
+    pub(super) fn parts(&self) -> (&str, &str, &str) {
+        let (before, rest) = self.text.split_once('⟦').expect("a hit says what its secret is");
+        let (secret, behind) = rest.split_once('⟧').expect("the secret ends");
+        (before, secret, behind)
     }
 }
 
-/// Arguments and results go by one policy.
+pub(super) fn examples() -> Vec<Rule> {
+    toml::from_str::<File>(include_str!("rules.toml")).unwrap().rule
+}
+
+fn is_found(id: &str, text: &str) -> bool {
+    let table = TABLE.as_ref().unwrap();
+    table.rules.iter().any(|rule| rule.id == id && rule.closed.is_match(text))
+}
+
+#[test]
+fn b2_texts() {
+    let mut failures = Vec::new();
+    for rule in examples() {
+        assert!(!rule.hit.is_empty() && !rule.miss.is_empty(), "{} has no example", rule.id);
+        assert!(rule.about.ends_with('.'), "{} is not explained", rule.id);
+        for hit in &rule.hit {
+            let (before, secret, behind) = hit.parts();
+            assert!(secret.chars().count() >= 7, "{}: {secret} is too short to look for", rule.id);
+            let text = format!("{before}{secret}{behind}");
+            let mut masked = Masked::default();
+            let out = redact(&text, &mut masked);
+            if out != hit.out {
+                failures.push(format!("{}: {text} gave {out}", rule.id));
+            }
+            // Of two rules that find the same, the first counts it.
+            if masked.total() == 0 || !is_found(&rule.id, &text) {
+                failures.push(format!("{} does not find {text}, but {masked:?}", rule.id));
+            }
+            if redact_text(&hit.out) != hit.out {
+                failures.push(format!("{} twice: {}", rule.id, redact_text(&hit.out)));
+            }
+        }
+        for text in &rule.miss {
+            if redact_text(text) != *text {
+                failures.push(format!("{} missed {text}: {}", rule.id, redact_text(text)));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Arguments and results go by one policy, and what is sanitised stays.
 fn check(value: &Value, expect: &Value) {
     assert_eq!(&sanitise_args(value), expect);
     assert_eq!(&sanitise_result(value), expect);
+    assert_eq!(&sanitise_args(expect), expect, "twice");
 }
 
 #[test]
 fn b2_values() {
     let ghp = format!("ghp_{LONG}");
+    let ghp2 = format!("ghp_abX{LONG}");
     let cases = [
         (json!(5), json!(5)),
         (json!(null), json!(null)),
@@ -135,10 +116,15 @@ fn b2_values() {
             json!({"token": "$TOKEN", "secret": "", "nested": {"api_key": "abcdef…6789"}}),
         ),
         (
-            json!({"args": ["--token", "hunter2", "--dry", "x"]}),
-            json!({"args": ["--token", "***", "--dry", "x"]}),
+            json!({"args": ["--token", "hunter2", "--dry", "x", ["--password"], "y"]}),
+            json!({"args": ["--token", "***", "--dry", "x", ["--password"], "y"]}),
         ),
-        (json!({ghp: 1}), json!({"ghp_ab…6789": 1})),
+        (
+            json!(["/usr/bin/curl", "-u", "me:hunter2", "https://x:80"]),
+            json!(["/usr/bin/curl", "-u", "me:***", "https://x:80"]),
+        ),
+        (json!(["docker", "run", "-u", "1000:1000"]), json!(["docker", "run", "-u", "1000:1000"])),
+        (json!({ghp: 1, ghp2: 2}), json!({"ghp_ab…6789": 1, "ghp_ab…6789'": 2})),
     ];
     for (value, expect) in &cases {
         check(value, expect);
@@ -146,17 +132,40 @@ fn b2_values() {
 }
 
 #[test]
+fn b2_what_was_masked_is_counted_by_rule() {
+    let mut masked = Masked::default();
+    let value = json!({
+        "token": "hunter2", "pins": {"password": 5}, "list": [format!("ghp_{LONG} and gho_{LONG}")],
+        "type": "base64", "data": "QUJD", "text": "x".repeat(9_000), "a_token": "$KEPT", "secret": "***",
+    });
+    let clean = sanitise(&value, &mut masked);
+    let expect = [("github", 2), ("long-text", 1), ("media", 1), ("secret-name", 2)];
+    assert_eq!(masked.iter().collect::<Vec<_>>(), expect);
+    assert_eq!(masked.total(), 6);
+    let mut again = Masked::default();
+    assert_eq!(sanitise(&clean, &mut again), clean);
+    assert_eq!(again, Masked::default());
+}
+
+#[test]
 fn b2_long_text_is_cut_with_a_mark() {
-    let mark = "\n…(truncated)…";
     let kept = "é".repeat(8_000);
     check(&json!(kept), &json!(kept));
     check(
         &json!([{"type": "text", "text": format!("{kept}é")}]),
-        &json!([{"type": "text", "text": format!("{kept}{mark}")}]),
+        &json!([{"type": "text", "text": format!("{kept}{MARK}")}]),
     );
     // A secret that stands across the cut is masked before it is cut.
     let long = format!("{} ghp_{LONG}", "x".repeat(7_990));
-    check(&json!(long), &json!(format!("{} ghp_ab…67{mark}", "x".repeat(7_990))));
+    check(&json!(long), &json!(format!("{} ghp_ab…67{MARK}", "x".repeat(7_990))));
+    // What is left of a mask is no secret's beginning: it is masked again.
+    let long = format!("{} token={LONG}", "x".repeat(7_985));
+    check(&json!(long), &json!(format!("{} token=***{MARK}", "x".repeat(7_985))));
+    // A secret at the end of what is looked at, when masking made the rest short.
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{}", "QUJD".repeat(15_980));
+    let long = format!("{key}\n-----END PRIVATE KEY-----\nsk-{LONG}{LONG}");
+    let short = "-----BEGIN PRIVATE KEY-----\n…redacted…\n-----END PRIVATE KEY-----\n";
+    check(&json!(long), &json!(format!("{short}{MARK}")));
 }
 
 #[test]
@@ -183,4 +192,63 @@ fn b2_image_and_document_data_is_replaced_by_its_size() {
     for (value, expect) in &cases {
         check(value, expect);
     }
+}
+
+/// `|` parts what is shown from what is held back.
+#[test]
+fn b2_open_text_holds_back_what_may_become_a_secret() {
+    let cases = [
+        "ls -la /tmp|",
+        "cat a > b |s",
+        "x |sk-abc",
+        "curl -H 'Authorization: Bearer |abcdef",
+        "curl -u me:|hunter",
+        "export API_KEY=|abc",
+        "export PATH=/usr/bin:/bin|",
+        "deploy --token '|a word and",
+        "a\n-----BEGIN PRIVATE KEY-----|\nMIIE\nabc",
+        "-----BEGIN PRIVATE KEY-----\n…redacted…\n-----END PRIVATE KEY-----\n and on|",
+        "https://me:|hunt",
+        "{\"password\": \"|hunter2 and",
+        "{\"author\": \"someone|",
+        "password=*** |g",
+        "пароль 🔑|",
+        "|",
+    ];
+    for case in cases {
+        let (shown, held) = case.split_once('|').unwrap();
+        assert_eq!(redact_open(&format!("{shown}{held}")), shown, "{case}");
+    }
+    assert_eq!(
+        redact_open(&format!("A_KEY={LONG} sk-{LONG} gh")),
+        "A_KEY=abcdef…6789 sk-abc…6789 "
+    );
+}
+
+#[test]
+fn b2_open_args_hold_back_at_their_end_only() {
+    let check = |fields: Value, open: Option<&str>, expect: Value| {
+        let fields = fields.as_object().unwrap();
+        assert_eq!(Value::Object(sanitise_open_args(fields, open)), expect, "{open:?}");
+    };
+    let fields = || json!({"a": "x sk-abc", "token": "hunter2", "b": ["sk-abc", {"c": "x ghp_a"}]});
+    check(
+        fields(),
+        None,
+        json!({"a": "x sk-abc", "token": "***", "b": ["sk-abc", {"c": "x ghp_a"}]}),
+    );
+    check(
+        fields(),
+        Some("b"),
+        json!({"a": "x sk-abc", "token": "***", "b": ["sk-abc", {"c": "x "}]}),
+    );
+    check(
+        fields(),
+        Some("a"),
+        json!({"a": "x ", "token": "***", "b": ["sk-abc", {"c": "x ghp_a"}]}),
+    );
+    // The ends of a growing secret would spell it.
+    check(json!({"token": LONG}), Some("token"), json!({"token": "***"}));
+    check(json!({"token": LONG}), None, json!({"token": "abcdef…6789"}));
+    check(json!({"v": ["--token", LONG]}), Some("v"), json!({"v": ["--token", "***"]}));
 }

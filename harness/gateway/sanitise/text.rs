@@ -1,78 +1,136 @@
-//! Runs the table of rules over a text.
+//! Finds the secrets of a text and writes it without them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::{Captures, Match, Regex, RegexSet};
+use regex::Regex;
 
-use super::names::is_reference;
-use super::rules::RULES;
+use super::masked::Masked;
+use super::table::{How, TABLE, Table};
 
-/// Characters of a text that stay.
-const TEXT_LIMIT: usize = 8_000;
-/// Characters of a text that the rules look at: more than stay, so that a secret at the cut is
-/// seen whole, and few enough that a huge result costs little.
-const SCAN_LIMIT: usize = 8 * TEXT_LIMIT;
 /// Secrets of fewer characters are masked whole.
 const SHORT: usize = 18;
+/// What stands for a secret of which nothing is shown.
+pub(super) const NOTHING: &str = "***";
+/// What stands for the lines of a key.
+const LINES: &str = "…redacted…";
+/// Masking may bring a name and a masked value together that a rule takes anew. That settles at
+/// once or twice; the limit is there so that a rule can't make it go on for ever.
+const PASSES: usize = 8;
 
-static SET: LazyLock<Option<RegexSet>> =
-    LazyLock::new(|| RegexSet::new(RULES.iter().map(|rule| rule.pattern)).ok());
-static REGEXES: LazyLock<Vec<Option<Regex>>> =
-    LazyLock::new(|| RULES.iter().map(|rule| Regex::new(rule.pattern).ok()).collect());
-static DATA_URL: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(data:[\w.+-]+/[\w.+-]+;base64,)([A-Za-z0-9+/=]{64,})").ok());
+/// A secret in a text, and the rule that found it.
+struct Span {
+    bytes: Range<usize>,
+    id: &'static str,
+    how: How,
+}
 
-/// Masks the secrets in `text` (B2). What is masked already stays as it is, so that a text may
-/// pass more than once. `$VAR` references stay.
-pub fn redact_text(text: &str) -> Cow<'_, str> {
-    let mut out = Cow::Borrowed(text);
-    let Some(set) = &*SET else {
-        return Cow::Owned(mask(""));
+/// Masks the secrets in `text` and counts them in `masked` (B2). What is masked already stays as it
+/// is, so that a text may pass more than once. `$VAR` references stay.
+pub fn redact<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
+    let Some(table) = &*TABLE else {
+        return Cow::Borrowed(NOTHING);
     };
-    for index in set.matches(text) {
-        if let (Some(rule), Some(regex)) = (RULES.get(index), &REGEXES[index]) {
-            let replaced = regex.replace_all(&out, |found: &Captures<'_>| {
-                if (rule.when)(found) { hide(rule.id, found) } else { found[0].to_owned() }
-            });
-            if let Cow::Owned(replaced) = replaced {
-                out = Cow::Owned(replaced);
-            }
+    let mut out = Cow::Borrowed(text);
+    for _ in 0..PASSES {
+        let spans = spans(table, &out);
+        if spans.is_empty() {
+            break;
         }
+        out = Cow::Owned(write(&out, &spans, out.len(), masked));
     }
     out
 }
 
-/// The match with its secret masked.
-fn hide(id: &str, found: &Captures<'_>) -> String {
-    let whole = found.get_match();
-    let secret = ["s", "s1", "s2"].into_iter().find_map(|group| found.name(group)).unwrap_or(whole);
-    let masked: Cow<'_, str> = match id {
-        "pem" => hide_pem(secret),
-        _ if is_reference(secret.as_str()) => Cow::Borrowed(secret.as_str()),
-        _ => Cow::Owned(mask(secret.as_str())),
-    };
-    let text = whole.as_str();
-    let (start, end) = (secret.start() - whole.start(), secret.end() - whole.start());
-    format!("{}{masked}{}", &text[..start], &text[end..])
+/// Masks the secrets in `text` (B2), see [`redact`].
+pub fn redact_text(text: &str) -> Cow<'_, str> {
+    redact(text, &mut Masked::default())
 }
 
-/// The lines between the first and the last line of a key block; JSON escapes its newlines.
-fn hide_pem(body: Match<'_>) -> Cow<'static, str> {
-    Cow::Borrowed(match body.as_str() {
-        text if text.contains('\n') => "\n…redacted…\n",
-        text if text.contains("\\n") => "\\n…redacted…\\n",
-        _ => "…redacted…",
-    })
+/// What may be shown of a `text` that still grows at its end (B2): its secrets are masked, and all
+/// that could still become part of one is held back. That is a word that may be the beginning of a
+/// token, a value behind a secret name, flag or header, a key that is not closed.
+///
+/// What is shown of a longer text begins with what was shown of a shorter one. Only where the two
+/// conflict, in texts in which one secret stands around another, secrecy wins.
+pub fn redact_open(text: &str) -> Cow<'_, str> {
+    open(text, &mut Masked::default())
+}
+
+/// [`redact_open`], counting.
+pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
+    let Some(table) = &*TABLE else {
+        return Cow::Borrowed("");
+    };
+    let held = table.rules.iter().filter_map(|rule| {
+        let found = rule.open.captures(text)?;
+        found.iter().skip(1).flatten().next().map(|begun| begun.start())
+    });
+    let mut end = held.min().unwrap_or(text.len());
+    let mut spans = spans(table, text);
+    // A secret that is whole but reaches into what is held back waits with it.
+    while let Some(last) = spans.pop_if(|span| span.bytes.end > end) {
+        end = end.min(last.bytes.start);
+    }
+    if spans.is_empty() {
+        Cow::Borrowed(&text[..end])
+    } else {
+        Cow::Owned(write(text, &spans, end, masked))
+    }
+}
+
+/// The secrets of `text` in order; those that touch each other's text are one.
+fn spans(table: &'static Table, text: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    for index in table.set.matches(text) {
+        let rule = &table.rules[index];
+        for captures in rule.closed.captures_iter(text) {
+            let whole = captures.get_match();
+            let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
+            if !secret.is_empty() && !is_reference(secret.as_str()) {
+                found.push(Span { bytes: secret.range(), id: &rule.id, how: rule.how });
+            }
+        }
+    }
+    found.sort_by_key(|span| (span.bytes.start, std::cmp::Reverse(span.bytes.end)));
+    let mut spans: Vec<Span> = Vec::with_capacity(found.len());
+    for span in found {
+        match spans.last_mut().filter(|last| span.bytes.start < last.bytes.end) {
+            Some(last) => last.bytes.end = last.bytes.end.max(span.bytes.end),
+            None => spans.push(span),
+        }
+    }
+    spans.retain(|span| !is_masked(&text[span.bytes.clone()], span.how));
+    spans
+}
+
+/// `text` up to the byte `end`, with a mask in the place of each of `spans`.
+fn write(text: &str, spans: &[Span], end: usize, masked: &mut Masked) -> String {
+    let mut out = String::with_capacity(end);
+    let mut at = 0;
+    for span in spans {
+        let secret = &text[span.bytes.clone()];
+        out.push_str(&text[at..span.bytes.start]);
+        match span.how {
+            How::Ends => out.push_str(&mask(secret)),
+            How::Pem => out.push_str(&hide_lines(secret)),
+            How::Size => out.push_str(&format!("({} bytes)", super::decoded_size(secret))),
+        }
+        masked.add(span.id);
+        at = span.bytes.end;
+    }
+    out.push_str(&text[at..end]);
+    out
 }
 
 /// `***`, or the first six and the last four characters of a long secret.
 pub(super) fn mask(secret: &str) -> String {
     let count = secret.chars().count();
-    if is_masked(secret) {
+    if is_masked(secret, How::Ends) {
         secret.to_owned()
     } else if count < SHORT {
-        "***".to_owned()
+        NOTHING.to_owned()
     } else {
         let head: String = secret.chars().take(6).collect();
         let tail: String = secret.chars().skip(count - 4).collect();
@@ -80,33 +138,32 @@ pub(super) fn mask(secret: &str) -> String {
     }
 }
 
-fn is_masked(text: &str) -> bool {
-    text == "***" || (text.chars().count() == 11 && text.chars().nth(6) == Some('…'))
+/// What stands between the first and the last line of a key; JSON escapes its newlines.
+fn hide_lines(body: &str) -> String {
+    let newline = match body {
+        body if body.contains('\n') => "\n",
+        body if body.contains("\\n") => "\\n",
+        _ => "",
+    };
+    format!("{newline}{LINES}{newline}")
 }
 
-/// `text` redacted, its data URLs replaced by their sizes, and cut to the limit with a mark.
-pub(super) fn cut(text: &str) -> String {
-    let scanned = match text.char_indices().nth(SCAN_LIMIT) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    };
-    let redacted = redact_text(scanned);
-    let mut out = match &*DATA_URL {
-        Some(regex) => regex
-            .replace_all(&redacted, |found: &Captures<'_>| {
-                format!("{}({} bytes)", &found[1], super::decoded_size(&found[2]))
-            })
-            .into_owned(),
-        None => redacted.into_owned(),
-    };
-    let is_scanned_whole = scanned.len() == text.len();
-    match out.char_indices().nth(TEXT_LIMIT) {
-        Some((end, _)) => out.truncate(end),
-        None if is_scanned_whole => return out,
-        None => {}
+/// Whether `text` is what stands for a secret already.
+pub(super) fn is_masked(text: &str, how: How) -> bool {
+    match how {
+        How::Ends => {
+            text == NOTHING || (text.chars().count() == 11 && text.chars().nth(6) == Some('…'))
+        }
+        How::Pem => text == hide_lines(text),
+        How::Size => false,
     }
-    out.push_str("\n…(truncated)…");
-    out
+}
+
+/// Whether `value` only names where a secret is kept: `$TOKEN`, `${TOKEN:-}`, `$(pass show x)`.
+pub(super) fn is_reference(value: &str) -> bool {
+    static REFERENCE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\A\$(?:[A-Za-z_][A-Za-z0-9_]*\z|\{[^}]*\}\z|\()").ok());
+    REFERENCE.as_ref().is_some_and(|reference| reference.is_match(value))
 }
 
 #[cfg(test)]
@@ -114,10 +171,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn b2_every_rule_compiles() {
-        assert!(SET.is_some() && DATA_URL.is_some());
-        for (rule, regex) in RULES.iter().zip(REGEXES.iter()) {
-            assert!(regex.is_some(), "{} does not compile", rule.id);
+    fn b2_references() {
+        for value in ["$TOKEN", "$token", "${TOKEN}", "${TOKEN:-x}", "$(pass show x)", "$(cat"] {
+            assert!(is_reference(value), "{value}");
+        }
+        for value in ["TOKEN", "$1cret!", "$A:b", "${A}b", "$", ""] {
+            assert!(!is_reference(value), "{value}");
         }
     }
 }

@@ -1,0 +1,121 @@
+//! What of a text that still grows may be shown: all that can't become part of a secret any more.
+//!
+//! A text is cut where it ends by chance, so a rule's pattern, which needs the whole secret and at
+//! times what follows it, has not matched yet. From each pattern another one is derived that matches
+//! its *beginnings* at the end of a text: whatever some continuation could complete.
+
+use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
+
+/// Derives from `pattern` the pattern of its unfinished matches. It matches where a secret has begun
+/// and, to the end of the text, may still go on; its group is that beginning of the secret.
+pub(super) fn unfinished(pattern: &str) -> Result<String, String> {
+    let hir = regex_syntax::parse(pattern).map_err(|error| error.to_string())?;
+    let hir = if has_secret(&hir) { hir } else { capture(hir) };
+    let open = open(&hir).ok_or("a secret must not be empty, nor its group be repeated")?;
+    Ok(Hir::concat(vec![open, Hir::look(Look::End)]).to_string())
+}
+
+/// `hir` up to somewhere in its secret, or up to anywhere behind it.
+fn open(hir: &Hir) -> Option<Hir> {
+    match hir.kind() {
+        HirKind::Capture(group) => begun(&group.sub).map(capture),
+        HirKind::Alternation(ways) => {
+            let open: Option<Vec<Hir>> =
+                ways.iter().filter(|way| has_secret(way)).map(open).collect();
+            Some(Hir::alternation(open?))
+        }
+        HirKind::Concat(parts) => {
+            let at = parts.iter().position(has_secret)?;
+            let mut ways = Vec::new();
+            if let Some(behind) = begun_parts(&parts[at + 1..]) {
+                ways.push(Hir::concat(vec![parts[at].clone(), repeat(behind, Some(1))]));
+            }
+            ways.push(open(&parts[at])?);
+            let mut whole: Vec<Hir> = parts[..at].to_vec();
+            whole.push(Hir::alternation(ways));
+            Some(Hir::concat(whole))
+        }
+        _ => None,
+    }
+}
+
+/// All beginnings of what `hir` matches, the whole among them, save the empty one. What a look-around
+/// at the end of the text will see is not known yet, so it counts as passed.
+fn begun(hir: &Hir) -> Option<Hir> {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => None,
+        HirKind::Literal(literal) => {
+            let text = String::from_utf8_lossy(&literal.0);
+            text.chars().rev().fold(None, |rest, c| {
+                let mut bytes = [0; 4];
+                let c = Hir::literal(c.encode_utf8(&mut bytes).as_bytes().to_vec());
+                let rest = rest.map_or_else(Hir::empty, |rest| repeat(rest, Some(1)));
+                Some(Hir::concat(vec![c, rest]))
+            })
+        }
+        HirKind::Class(_) => Some(hir.clone()),
+        HirKind::Repetition(rep) => {
+            let more = repeat((*rep.sub).clone(), rep.max.map(|max| max.saturating_sub(1)));
+            Some(Hir::concat(vec![more, begun(&rep.sub)?]))
+        }
+        HirKind::Capture(group) => begun(&group.sub),
+        HirKind::Concat(parts) => begun_parts(parts),
+        HirKind::Alternation(ways) => {
+            let ways: Vec<Hir> = ways.iter().filter_map(begun).collect();
+            (!ways.is_empty()).then(|| Hir::alternation(ways))
+        }
+    }
+}
+
+fn begun_parts(parts: &[Hir]) -> Option<Hir> {
+    parts.iter().rev().fold(None, |rest, part| {
+        let behind = rest.map(|rest| Hir::concat(vec![part.clone(), rest]));
+        let ways: Vec<Hir> = behind.into_iter().chain(begun(part)).collect();
+        (!ways.is_empty()).then(|| Hir::alternation(ways))
+    })
+}
+
+fn repeat(sub: Hir, max: Option<u32>) -> Hir {
+    Hir::repetition(Repetition { min: 0, max, greedy: true, sub: Box::new(sub) })
+}
+
+fn capture(sub: Hir) -> Hir {
+    Hir::capture(Capture { index: 1, name: None, sub: Box::new(sub) })
+}
+
+fn has_secret(hir: &Hir) -> bool {
+    hir.properties().explicit_captures_len() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    /// Where the beginning of a secret stands in `text`.
+    fn check(pattern: &str, text: &str, expect: Option<&str>) {
+        let open = Regex::new(&unfinished(pattern).unwrap()).unwrap();
+        let found = open.captures(text);
+        let begun = found.as_ref().and_then(|found| found.iter().skip(1).flatten().next());
+        assert_eq!(begun.map(|begun| begun.as_str()), expect, "{pattern} on {text}");
+    }
+
+    #[test]
+    fn b2_a_beginning_is_what_may_go_on() {
+        check("sk-[a-z]{3,}", "a s", Some("s"));
+        check("sk-[a-z]{3,}", "a sk-abcdef", Some("sk-abcdef"));
+        check("sk-[a-z]{3,}", "a sk-abcdef.", None);
+        check("sk-[a-z]{3}", "sk-abcd", None);
+        // What comes before the secret is none.
+        check("key=(a+)", "key=", None);
+        check("key=(a+)", "key=aa", Some("aa"));
+        // What comes behind it decides.
+        check("://(a+)@b", "://aa", Some("aa"));
+        check("://(a+)@b", "://aa@", Some("aa"));
+        check("://(a+)@b", "://aac", None);
+        check(r"x=(?:'([^']+)'|([a-z]+))", "x='a b", Some("a b"));
+        check(r"(?:ab){2}é", "aba", Some("aba"));
+        check(r"(A[0-9]{2}(?-u:\b)|A[0-9]\z)", "A12", Some("A12"));
+    }
+}

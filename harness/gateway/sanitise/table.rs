@@ -1,0 +1,213 @@
+//! Reads the table of secrets, `rules.toml`, once.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+use serde::Deserialize;
+
+use super::open::unfinished;
+
+/// The table as it stands in the file.
+const SOURCE: &str = include_str!("rules.toml");
+
+/// The built-in table. `None` can't be met: a test reads the table. Code that meets it all the same
+/// masks everything.
+pub(super) static TABLE: LazyLock<Option<Table>> = LazyLock::new(|| read(SOURCE).ok());
+
+/// What counts as a secret.
+pub(super) struct Table {
+    pub(super) rules: Vec<Rule>,
+    /// The patterns of all rules, in their order: one pass says which rules have work to do.
+    pub(super) set: RegexSet,
+    /// Matches the names of fields that hold a secret, as a whole.
+    pub(super) name: Regex,
+}
+
+/// One kind of text that holds a secret.
+pub(super) struct Rule {
+    /// Stable id, for reports.
+    pub(super) id: String,
+    pub(super) how: How,
+    /// A match; its group is the secret.
+    pub(super) closed: Regex,
+    /// A match that may still go on where the text ends; its group is what has come of the secret.
+    pub(super) open: Regex,
+}
+
+/// What stands for a secret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum How {
+    /// `***`, or the ends of a long one.
+    #[default]
+    Ends,
+    /// `…redacted…` between the first and the last line.
+    Pem,
+    /// How many bytes it is.
+    Size,
+}
+
+/// Why a table can't be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TableError {
+    #[error("the table of secrets is no valid TOML; mend what follows: {0}")]
+    Toml(#[from] Box<toml::de::Error>),
+    #[error("the pattern of rule `{id}` can't be read; mend it: {message}")]
+    Pattern { id: String, message: String },
+}
+
+#[derive(Deserialize)]
+struct File {
+    names: Names,
+    rule: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    endings: Vec<String>,
+    words: Vec<String>,
+    variables: Vec<String>,
+    parameters: Vec<String>,
+    headers: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    #[serde(default)]
+    how: How,
+    pattern: String,
+}
+
+/// Reads the table from `source`.
+pub(super) fn read(source: &str) -> Result<Table, TableError> {
+    let file: File = toml::from_str(source).map_err(Box::new)?;
+    let parts = parts(&file.names);
+    let written_out: Vec<String> =
+        file.rule.iter().map(|entry| write_out(&entry.pattern, &parts)).collect();
+    let rules = file.rule.iter().zip(&written_out).map(|(entry, pattern)| {
+        let failed = |message: String| TableError::Pattern { id: entry.id.clone(), message };
+        let open = unfinished(pattern).map_err(failed)?;
+        Ok(Rule {
+            id: entry.id.clone(),
+            how: entry.how,
+            closed: Regex::new(pattern).map_err(|error| failed(error.to_string()))?,
+            open: Regex::new(&open).map_err(|error| failed(error.to_string()))?,
+        })
+    });
+    let whole = |id: &str| {
+        let id = id.to_owned();
+        move |error: regex::Error| TableError::Pattern { id, message: error.to_string() }
+    };
+    Ok(Table {
+        rules: rules.collect::<Result<_, TableError>>()?,
+        set: RegexSet::new(&written_out).map_err(whole("all"))?,
+        name: Regex::new(&whole_name(&file.names)).map_err(whole("names"))?,
+    })
+}
+
+/// A number may follow a name: `TOKEN_2`.
+const NUMBER: &str = "(?:[_-]?[0-9]{1,2})?";
+
+/// The parts in braces and what they stand for; later ones may use earlier ones.
+fn parts(names: &Names) -> Vec<(&'static str, String)> {
+    let endings = any(&names.endings);
+    let words = any(&names.words);
+    let name =
+        format!(r"(?:[A-Za-z0-9_.-]*(?i-u:{endings}){NUMBER}|(?-u:\b)(?i-u:{words}){NUMBER})");
+    let variables = names.variables.join("|");
+    vec![
+        ("{b}", r"(?:(?-u:\b)|\\[nrt])".to_owned()),
+        ("{w}", "A-Za-z0-9_".to_owned()),
+        ("{variable}", format!("(?:{name}|(?-i:[A-Z0-9_]*(?:{variables})){NUMBER})")),
+        ("{parameter}", format!("(?:{name}|(?i-u:{}))", any(&names.parameters))),
+        ("{header}", format!("(?i-u:{})", any(&names.headers))),
+        ("{name}", name),
+    ]
+}
+
+fn whole_name(names: &Names) -> String {
+    let (endings, words) = (any(&names.endings), any(&names.words));
+    format!(r"\A(?:(?s:.)*(?i-u:{endings})|(?i-u:{words})){NUMBER}\z")
+}
+
+/// Any of `words`; a blank in one stands for no separator or one.
+fn any(words: &[String]) -> String {
+    format!("(?:{})", words.join("|").replace(' ', "[ _.-]?"))
+}
+
+fn write_out(pattern: &str, parts: &[(&str, String)]) -> String {
+    parts.iter().fold(pattern.to_owned(), |text, (part, written)| text.replace(part, written))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn b2_the_table_is_sound() {
+        let table = read(SOURCE).unwrap_or_else(|error| panic!("{error}"));
+        let ids: BTreeSet<&str> = table.rules.iter().map(|rule| rule.id.as_str()).collect();
+        assert_eq!(ids.len(), table.rules.len(), "an id stands twice");
+    }
+
+    #[test]
+    fn b2_a_broken_table_says_where() {
+        let names = "[names]\nendings=['token']\nwords=['auth']\nvariables=['KEY']\n\
+                     parameters=['sig']\nheaders=['x-token']\n";
+        let check = |rule: &str, expect: &str| {
+            let message = match read(&format!("{names}{rule}")) {
+                Ok(_) => String::new(),
+                Err(error) => error.to_string(),
+            };
+            assert!(message.starts_with(expect), "{rule}: {message}");
+        };
+        check("[[rule]]\nid = 'a'\npattern = '{name}=([a-z]+)'", "");
+        check("[[rule]]\nid = 'a'\npattern = '('", "the pattern of rule `a` can't be read");
+        check("[[rule]]\nid = 'a'\npattern = '(?:(a)b)+'", "the pattern of rule `a` can't be read");
+        check("[[rule]]\nid = 'a'\nhow = 'x'\npattern = 'a'", "the table of secrets is no valid");
+    }
+
+    #[test]
+    fn b2_secret_names() {
+        let table = read(SOURCE).unwrap();
+        let secret = [
+            "token",
+            "api_key",
+            "apiKey",
+            "X-Api-Key",
+            "client-secret",
+            "DB_PASSWORD",
+            "auth",
+            "credentials",
+            "Set-Cookie",
+            "dbPwd",
+            "aws_secret_access_key",
+            "refreshToken",
+            "my api key",
+            "TOKEN_2",
+            "password1",
+            "passwörter.token",
+        ];
+        let plain = [
+            "max_tokens",
+            "key",
+            "file_path",
+            "author",
+            "tokens",
+            "keyboard",
+            "pwd",
+            "monkey",
+            "PWD",
+            "token_count",
+        ];
+        for name in secret {
+            assert!(table.name.is_match(name), "{name} is one");
+        }
+        for name in plain {
+            assert!(!table.name.is_match(name), "{name} is none");
+        }
+    }
+}
