@@ -240,4 +240,6 @@ fn decoded_size(base64: &str) -> usize {
 }
 
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod tests;
