@@ -1,7 +1,7 @@
 //! Keeps secrets and bulk off the bus (B2): one policy for arguments and results alike.
 //!
-//! What counts as a secret is data, `rules.toml`, which [`table`] reads. [`text`] masks the secrets
-//! of a text, [`open`] derives what must be held back of a text that still grows, [`masked`] counts;
+//! What counts as a secret is data, `rules.toml`, which `table.rs` reads. `text.rs` masks the secrets
+//! of a text, `open.rs` derives what must be held back of a text that still grows, `masked.rs` counts;
 //! what happens to a JSON value as a whole is here.
 
 mod masked;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 pub use masked::Masked;
 use table::TABLE;
-use text::{NOTHING, is_reference, mask, open};
+use text::{NOTHING, is_reference, mask};
 pub use text::{redact, redact_open, redact_text};
 
 /// Characters of a text that stay.
@@ -191,7 +191,7 @@ impl Walk<'_> {
         let redacted = if is_whole && !is_open {
             redact(scanned, self.masked)
         } else {
-            open(scanned, self.masked)
+            text::open(scanned, self.masked)
         };
         let kept = &redacted[..end_of(&redacted, TEXT_LIMIT)];
         let is_cut = !is_whole || kept.len() < redacted.len();

@@ -119,6 +119,8 @@ fn parts(names: &Names) -> Vec<(&'static str, String)> {
     vec![
         ("{b}", r"(?:(?-u:\b)|\\[nrt])".to_owned()),
         ("{w}", "A-Za-z0-9_".to_owned()),
+        ("{bare}", r#"[^\s"'`;,(){}\[\]<>\\]"#.to_owned()),
+        ("{letter}", r#"[^\s"'`;,(){}\[\]<>\\0-9]"#.to_owned()),
         ("{variable}", format!("(?:{name}|(?-i:[A-Z0-9_]*(?:{variables})){NUMBER})")),
         ("{parameter}", format!("(?:{name}|(?i-u:{}))", any(&names.parameters))),
         ("{header}", format!("(?i-u:{})", any(&names.headers))),
