@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shell;
-use crate::sanitise::redact_text;
+use crate::sanitise::{redact_text, sanitise_args};
 
 /// Characters of one value.
 const VALUE_LIMIT: usize = 160;
@@ -179,7 +179,10 @@ fn words(value: &Value) -> Option<String> {
         }
         Value::Bool(true) => "true".to_owned(),
         Value::Number(number) if number.as_f64() != Some(0.0) => number.to_string(),
-        Value::Array(items) => {
+        Value::Array(_) => {
+            // As a whole: the word after `--token` is a secret because of the word before it.
+            let clean = sanitise_args(value);
+            let items = clean.as_array()?;
             let mut parts: Vec<String> = items.iter().filter_map(words).take(3).collect();
             if items.len() > 3 {
                 parts.push("…".to_owned());

@@ -96,6 +96,7 @@ fn b2_tool_lines_are_redacted_and_short() {
             "📄 WebFetch: from https://x/?token=abcdef…wxyz",
         ),
         ("Bash", json!({"command": "deploy --token hunter2"}), "🛠️ Bash: deploy --token ***"),
+        ("X", json!({"command": ["deploy", "--token", "hunter2"]}), "🧩 X: deploy, --token, ***"),
     ]);
 }
 
