@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::bus::{Bus, Data, Tool};
 use crate::display;
-use crate::sanitise::{redact_text, sanitise_args, sanitise_result};
+use crate::sanitise::{redact_text, sanitise_args, sanitise_open_args, sanitise_result};
 
 /// Publishes a run's lifecycle events on its bus.
 pub(crate) struct Publisher {
@@ -22,6 +22,8 @@ pub(crate) struct Publisher {
 struct Input {
     /// The fields so far, as they came.
     fields: Map<String, Value>,
+    /// The one whose value is yet to end.
+    open: Option<String>,
     /// What was published of each.
     told: Map<String, Value>,
 }
@@ -35,10 +37,23 @@ impl Input {
         };
         match (args, tool) {
             (Args::Complete(json), Tool::Start { args, .. }) => {
-                Self { fields: object(json.value()), told: object(args.clone()) }
+                Self { fields: object(json.value()), open: None, told: object(args.clone()) }
             }
             _ => Self::default(),
         }
+    }
+
+    /// The line a person reads, by the fields that have ended.
+    fn title(&mut self, name: &str) -> String {
+        let mut fields = std::mem::take(&mut self.fields);
+        let open = self.open.as_deref().and_then(|key| fields.shift_remove_entry(key));
+        let whole = Value::Object(fields);
+        let title = display::title(name, &whole);
+        if let Value::Object(mut fields) = whole {
+            fields.extend(open);
+            self.fields = fields;
+        }
+        title
     }
 }
 
@@ -111,38 +126,33 @@ impl Publisher {
         args: &Fields<'_>,
         parent: Option<String>,
     ) -> Option<Tool> {
-        let Input { fields, told } = self.inputs.entry(id.to_owned()).or_default();
-        fields.extend(args.to_map());
-        let shown = open_args(fields, args.open());
+        let input = self.inputs.entry(id.to_owned()).or_default();
+        let open = args.open();
+        // A field that was open and is not told again has ended.
+        let mut fresh = Map::new();
+        if let Some(key) = input.open.take()
+            && let Some(value) = input.fields.get(&key)
+        {
+            fresh.insert(key, value.clone());
+        }
+        fresh.extend(args.to_map());
+        input.fields.extend(fresh.clone());
+        input.open = open.map(str::to_owned);
         let mut new = Map::new();
-        for (key, value) in shown {
-            if told.get(&key) != Some(&value) {
-                told.insert(key.clone(), value.clone());
+        for (key, value) in sanitise_open_args(&fresh, open) {
+            if input.told.get(&key) != Some(&value) {
+                input.told.insert(key.clone(), value.clone());
                 new.insert(key, value);
             }
         }
         (!new.is_empty()).then(|| Tool::Update {
             id: id.to_owned(),
             name: name.to_owned(),
-            title: display::title(name, &Value::Object(ended(fields, args.open()))),
+            title: input.title(name),
             args: new,
             parent,
         })
     }
-}
-
-/// What can be shown of fields while one of them may go on: a secret that is cut looks like none.
-fn open_args(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
-    match sanitise_args(&Value::Object(ended(fields, open))) {
-        Value::Object(shown) => shown,
-        _ => Map::new(),
-    }
-}
-
-/// The fields whose values have ended.
-fn ended(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
-    let ended = fields.iter().filter(|(key, _)| Some(key.as_str()) != open);
-    ended.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 fn start(id: &str, name: &str, args: &Args<'_>, parent: Option<&str>) -> Tool {
