@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-/// How long one call may take; after that it counts as a network error.
+/// How long one call may take; after that its answer counts as lost.
 const CALL_LIMIT: Duration = Duration::from_secs(15);
 
 /// Whatever sends calls to Telegram, or pretends to.
@@ -68,9 +68,15 @@ pub enum ApiError {
     /// 400 `message is not modified`: the message says so already, which is as good as success.
     #[error("the message says so already; nothing is left to do")]
     NotModified,
-    /// The call may or may not have arrived.
+    /// The call did nothing: Telegram was not reached, or says that it failed. It may be made
+    /// again.
     #[error("Telegram was not reached: {0}; check the network")]
     Network(String),
+    /// The call went out and no answer came: it may have done its work. The Bot API has no key by
+    /// which it would know a call that is made twice, so that an edit may be made again, and a new
+    /// message may not (V7).
+    #[error("Telegram's answer was lost: {0}; look into the chat before you send it again")]
+    Lost(String),
     /// Any other refusal; the same call again would be refused again.
     #[error("Telegram refused the call: {0}; check the bot's token and its rights in the chat")]
     Other(String),
@@ -83,11 +89,11 @@ pub(super) async fn submit(api: &dyn BotApi, call: Call) -> Result<i64, ApiError
         Ok(Ok(sent)) => Ok(sent.message_id),
         Ok(Err(ApiError::NotModified)) => message_id.ok_or(ApiError::NotModified),
         Ok(Err(error)) => Err(error),
-        Err(_) => Err(ApiError::Network(format!("no answer in {} s", CALL_LIMIT.as_secs()))),
+        Err(_) => Err(ApiError::Lost(format!("none came in {} s", CALL_LIMIT.as_secs()))),
     }
 }
 
-/// How long to wait after the `failures`-th network error in a row: 250 ms, doubled each time, at
+/// How long to wait after the `failures`-th call in a row that came to nothing: 250 ms, doubled each time, at
 /// most 8 s (V6).
 pub(super) fn backoff(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(5);

@@ -3,6 +3,11 @@
 //! One task owns the message: it has one call at work at a time and waits out every throttle
 //! window, so that nothing can overwrite the last word. It reads the newest draft when it may call
 //! again; what came in between is never sent.
+//!
+//! When the answer to its first call is lost, there may be a message that can't be edited, and the
+//! last word needs one of its own whatever happens. So one more draft is sent, which becomes that
+//! one; when the answer to this call is lost too, the draft ends, or each try could leave a message
+//! behind.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,6 +19,9 @@ use super::api::{ApiError, BotApi, Call, Method, backoff, submit};
 use super::compose::Compositor;
 use crate::bridge::Task;
 use crate::bus::lock;
+
+/// First calls whose answer may be lost before the draft ends.
+const LOST_LIMIT: u32 = 2;
 
 /// The draft of one turn.
 pub(super) struct Draft {
@@ -66,7 +74,7 @@ async fn keep_up(
 ) -> Shown {
     let mut shown = Shown::default();
     let mut due = Instant::now();
-    let mut failures = 0;
+    let (mut failures, mut lost) = (0, 0);
     loop {
         if *news.borrow_and_update() {
             return shown;
@@ -105,7 +113,13 @@ async fn keep_up(
                 due = window.max(Instant::now() + Duration::from_secs(seconds));
                 shown.not_before = Some(due);
             }
-            Err(ApiError::Network(_)) => {
+            Err(error @ (ApiError::Network(_) | ApiError::Lost(_))) => {
+                if shown.message_id.is_none() && matches!(error, ApiError::Lost(_)) {
+                    lost += 1;
+                    if lost == LOST_LIMIT {
+                        return Shown::default();
+                    }
+                }
                 failures += 1;
                 due = window.max(Instant::now() + backoff(failures));
             }

@@ -1,4 +1,9 @@
 //! Delivers the last word of a run, once (V7).
+//!
+//! In place of a draft it is an edit, which is made again until it is known to have worked: twice
+//! the same edit is one message. A new message is made again only when it is known that there is
+//! none yet. When its answer is lost it may be there, so it is not sent again; the pages after it
+//! still are, and the delivery says that one page is in doubt.
 
 use std::time::Duration;
 
@@ -10,7 +15,7 @@ use super::markup::{Piece, Style, piece, read};
 use crate::bridge::Delivery;
 use crate::ending::Ending;
 
-/// How often a call is made that the network loses (V6).
+/// How often a call is made that comes to nothing (V6).
 const TRIES: u32 = 5;
 
 /// The last word as pieces: the answer, and below it the notice, which is no markdown.
@@ -35,8 +40,10 @@ pub(super) async fn deliver(api: &dyn BotApi, shown: Shown, pages: Vec<String>) 
         return Delivery::AlreadyShown { message_id };
     }
     let mut message_ids = Vec::new();
+    let mut in_doubt = None;
     let mut place = shown.message_id;
     for page in pages {
+        let is_edit = place.is_some();
         let delivered = match place.take() {
             Some(message_id) if is_shown(&page) => Ok(message_id),
             None => settle(api, None, page).await,
@@ -47,16 +54,18 @@ pub(super) async fn deliver(api: &dyn BotApi, shown: Shown, pages: Vec<String>) 
         };
         match delivered {
             Ok(message_id) => message_ids.push(message_id),
-            Err(error) => {
-                return Delivery::Failed { reason: error.to_string() };
-            }
+            Err(error @ ApiError::Lost(_)) if !is_edit => in_doubt = Some(error),
+            Err(error) => return Delivery::Failed { reason: error.to_string() },
         }
     }
-    Delivery::Sent { message_ids }
+    match in_doubt {
+        Some(error) => Delivery::Failed { reason: error.to_string() },
+        None => Delivery::Sent { message_ids },
+    }
 }
 
-/// Makes one call until it settles: waits as long as Telegram asks, and calls again when the
-/// network fails.
+/// Makes one call until it settles: waits as long as Telegram asks, and calls again when that can't
+/// make two messages of one.
 async fn settle(api: &dyn BotApi, message_id: Option<i64>, text: String) -> Result<i64, ApiError> {
     let mut failures = 0;
     loop {
@@ -66,7 +75,10 @@ async fn settle(api: &dyn BotApi, message_id: Option<i64>, text: String) -> Resu
             Err(ApiError::RetryAfter { seconds }) => {
                 sleep_until(Instant::now() + Duration::from_secs(seconds.max(1))).await;
             }
-            Err(ApiError::Network(_)) if failures + 1 < TRIES => {
+            Err(ApiError::Lost(reason)) if message_id.is_none() => {
+                return Err(ApiError::Lost(reason));
+            }
+            Err(ApiError::Network(_) | ApiError::Lost(_)) if failures + 1 < TRIES => {
                 failures += 1;
                 sleep(backoff(failures)).await;
             }

@@ -189,6 +189,46 @@ async fn v6_network_errors_back_off_and_recover() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn v3_a_lost_answer_opens_one_more_draft_and_no_third() {
+    let lost = || Fails(ApiError::Lost("closed".to_owned()));
+    let steps = [Text(0, A), Text(4_000, B), Text(6_000, C), End(20_000, C)];
+    check(
+        vec![lost()],
+        &steps,
+        &["0 send @a", "1000 send @a", "4000 edit 100 @b", "6000 edit 100 @c"],
+    )
+    .await;
+    check(vec![lost(), lost()], &steps, &["0 send @a", "1000 send @a", "20000 send final @c"])
+        .await;
+    // The answer to an edit may be lost as often as it likes.
+    check(
+        vec![After(0), lost(), lost(), lost()],
+        &steps,
+        &[
+            "0 send @a",
+            "4000 edit 100 @b",
+            "5000 edit 100 @b",
+            "6000 edit 100 @c",
+            "7000 edit 100 @c",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn v7_a_new_message_whose_answer_is_lost_is_not_sent_again() {
+    let lost = || Fails(ApiError::Lost("closed".to_owned()));
+    let delivery = check(vec![lost()], &[End(0, A)], &["0 send final @a"]).await;
+    let reason = "Telegram's answer was lost: closed; look into the chat before you send it again";
+    assert_eq!(delivery, Some(Delivery::Failed { reason: reason.to_owned() }));
+    // The pages after it still come.
+    let long = "word ".repeat(1_500).leak();
+    let (log, delivery) = run(Mode::Off, vec![lost()], &[End(0, long)]).await;
+    assert_eq!(log.len(), 2);
+    assert_eq!(delivery, Some(Delivery::Failed { reason: reason.to_owned() }));
+}
+
+#[tokio::test(start_paused = true)]
 async fn v6_other_errors_end_the_draft() {
     let refused = || Fails(ApiError::Other("no rights".to_owned()));
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
