@@ -7,6 +7,8 @@
 mod api;
 mod compose;
 mod draft;
+#[cfg(feature = "telegram-http")]
+mod http;
 mod last;
 mod markup;
 mod page;
@@ -17,6 +19,8 @@ use std::time::Duration;
 pub use api::{Answer, ApiError, BotApi, Call, Method, Sent};
 use compose::Compositor;
 use draft::{Draft, Shown};
+#[cfg(feature = "telegram-http")]
+pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
 
 use crate::bridge::{Callback, Channel, Finish};
 use crate::bus::{Tool, lock};

@@ -1,0 +1,250 @@
+//! Whole runs in a Telegram chat, over real HTTP, with every way a call can fail.
+//!
+//! Time is real here, so nothing is said of it: only what was called in which order, and what a
+//! person sees in the end.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a server that can't work fails the test")]
+
+mod html;
+mod server;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clitape_gateway::telegram::{
+    ApiError, BotApi, Call, HttpApi, HttpSettings, Method, Mode, Telegram, TelegramSettings, Token,
+};
+use clitape_gateway::{Bus, Delivery, Run, RunReport, RunSettings};
+use clitape_stream::{Args, Event, Json, Outcome, Status, ToolKind};
+use serde_json::json;
+use server::Reply::{After, Closed, Hangs, Lost, Page, Refuse, RetryAfter};
+use server::{CHAT, History, Reply, Server, TOKEN};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+const ANSWER: &str = "There are **16 entries** in <Documents>,\nand one is named `a&b`.";
+const SEEN: &str = "There are 16 entries in <Documents>,\nand one is named a&b.";
+
+fn client(address: &str) -> HttpApi {
+    HttpApi::new(HttpSettings {
+        server: address.to_owned(),
+        token: Token::new(TOKEN),
+        chat: CHAT.to_string(),
+        timeout: Duration::from_millis(400),
+    })
+    .unwrap()
+}
+
+fn text(delta: &str) -> Event<'_> {
+    Event::Text {
+        message_id: "m".into(),
+        delta: delta.into(),
+        length: 0,
+        text: "",
+        message_text: "",
+        parent: None,
+    }
+}
+
+/// A run that says `answer`, after two calls of a tool.
+async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
+    let throttle = Duration::from_millis(250);
+    let settings = TelegramSettings { mode, throttle, ..TelegramSettings::default() };
+    let channel = Telegram::new(settings, Arc::new(client(address)));
+    let mut run = Run::start(Bus::new("r1"), RunSettings::default(), Some(Box::new(channel)));
+    for id in ["t1", "t2"] {
+        run.on_event(&Event::ToolStart {
+            id: id.into(),
+            name: "Read".into(),
+            kind: ToolKind::ToolUse,
+            args: Args::Complete((&json!({"file_path": format!("/etc/{id}")})).into()),
+            parent: None,
+        });
+        sleep(Duration::from_millis(300)).await;
+        run.on_event(&Event::ToolResult {
+            id: id.into(),
+            name: "Read".into(),
+            is_error: false,
+            result: Json::NULL,
+            incomplete: None,
+            parent: None,
+        });
+    }
+    let half = answer.len() / 2;
+    let half = (half..).find(|at| answer.is_char_boundary(*at)).unwrap();
+    for delta in [&answer[..half], &answer[half..]] {
+        run.on_event(&text(delta));
+        sleep(Duration::from_millis(300)).await;
+    }
+    run.on_event(&Event::Outcome(Cow::Owned(Outcome {
+        status: Status::Ok,
+        text: answer.to_owned(),
+        error: None,
+        session_id: None,
+        usage: None,
+    })));
+    run.finish().await
+}
+
+/// Plays a run, and checks that a person sees the answer once, in the newest message, and `strays`
+/// messages that nobody can edit above it.
+async fn check(mode: Mode, script: &[Reply], strays: usize) -> (Server, RunReport) {
+    check_on(Server::start(script).await, mode, script, strays).await
+}
+
+async fn check_on(
+    server: Server,
+    mode: Mode,
+    script: &[Reply],
+    strays: usize,
+) -> (Server, RunReport) {
+    let report = play(mode, &server.address, ANSWER).await;
+    let calls = server.calls();
+    let context = format!("{mode:?} {script:?} {calls:#?}");
+    assert_eq!(server.faults(), [""; 0], "{context}");
+    let messages = server.messages();
+    let newest: Vec<&str> = messages.iter().map(|history| newest(history)).collect();
+    assert_eq!(newest.len(), strays + 1, "{context}");
+    assert_eq!(newest[strays], SEEN, "{context}");
+    assert!(!newest[..strays].contains(&SEEN), "{context}");
+    // Nothing comes after the last word.
+    sleep(Duration::from_millis(400)).await;
+    assert_eq!(server.calls(), calls, "{context}");
+    (server, report)
+}
+
+fn newest(history: &History) -> &str {
+    history.last().unwrap()
+}
+
+#[tokio::test]
+async fn v3_one_message_grows_and_becomes_the_answer() {
+    for mode in [Mode::Partial, Mode::Progress] {
+        let (server, report) = check(mode, &[], 0).await;
+        let history = &server.messages()[0];
+        assert_eq!(history[0], "📖 Read: from /etc/t1 running…");
+        assert!(history.len() > 2, "{history:?}");
+        assert_eq!(report.final_delivered, Delivery::Sent { message_ids: vec![100] });
+    }
+    let (server, _) = check(Mode::Off, &[], 0).await;
+    assert_eq!(server.calls(), [format!("sendMessage {SEEN}")]);
+}
+
+#[tokio::test]
+async fn v6_every_fault_of_the_draft_ends_in_one_answer() {
+    // Each at the call that opens the draft, and at an edit. Only where a new message may be there
+    // without that anybody knows its number, or where Telegram refuses the draft, one is left over.
+    let cases = [
+        (After(700), 0, 0),
+        (RetryAfter(1), 0, 0),
+        (Refuse(400, "Bad Request: message is not modified: x"), 0, 0),
+        (Refuse(400, "Bad Request: can't parse entities"), 0, 1),
+        (Refuse(403, "Forbidden: bot was blocked by the user"), 0, 1),
+        (Refuse(500, "Internal Server Error"), 0, 0),
+        (Page(502), 0, 0),
+        (Closed, 0, 0),
+        (Lost, 1, 0),
+        (Hangs, 1, 0),
+    ];
+    let mut runs = JoinSet::new();
+    for (fault, opening, edit) in cases {
+        runs.spawn(async move { check(Mode::Partial, &[fault], opening).await });
+        for mode in [Mode::Partial, Mode::Progress] {
+            runs.spawn(async move { check(mode, &[After(0), fault], edit).await });
+        }
+    }
+    runs.join_all().await;
+}
+
+#[tokio::test]
+async fn v3_lost_answers_leave_two_messages_behind_at_most() {
+    let (server, _) = check(Mode::Partial, &[Lost, Lost, Lost, Lost], 2).await;
+    // The last word's answer was lost too, and it was not sent twice.
+    assert_eq!(server.calls().len(), 3);
+}
+
+#[tokio::test]
+async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
+    // An edit is made again: Telegram says that nothing changes.
+    let mut runs = JoinSet::new();
+    for fault in [Lost, Hangs, Closed, Page(504), Refuse(500, "Internal Server Error")] {
+        runs.spawn(async move {
+            let server = Server::start(&[]).await;
+            server.surprise(SEEN, fault);
+            let (server, report) = check_on(server, Mode::Progress, &[fault], 0).await;
+            let sent = Delivery::Sent { message_ids: vec![100] };
+            assert_eq!(report.final_delivered, sent, "{fault:?}");
+            let again = format!("editMessageText {SEEN}");
+            assert!(server.calls().ends_with(&[again.clone(), again]), "{:?}", server.calls());
+        });
+    }
+    // A new message is not; the report says that it is in doubt.
+    for fault in [Lost, Hangs] {
+        runs.spawn(async move {
+            let (server, report) = check(Mode::Off, &[fault], 0).await;
+            assert_eq!(server.calls().len(), 1);
+            let Delivery::Failed { reason } = report.final_delivered else {
+                panic!("{fault:?} is no success");
+            };
+            assert!(reason.contains("look into the chat before you send it again"), "{reason}");
+        });
+    }
+    runs.join_all().await;
+    // Where Telegram says that nothing was done, it is sent until it is.
+    check(Mode::Off, &[Page(502), RetryAfter(1), Refuse(500, "Internal Server Error")], 0).await;
+}
+
+#[tokio::test]
+async fn v5_a_long_answer_is_whole_over_valid_messages() {
+    let paragraph = "Wörter & <tags> **fett** `code` 👩‍👩‍👧 und mehr. ".repeat(30);
+    let code = "let a = b && c; // <x>\n".repeat(120);
+    let answer = format!("{paragraph}\n\n```rust\n{code}```\n\n{paragraph}\n\n{paragraph}");
+    let server = Server::start(&[]).await;
+    let report = play(Mode::Partial, &server.address, &answer).await;
+    assert_eq!(server.faults(), [""; 0]);
+    let messages = server.messages();
+    assert!(messages.len() >= 3, "{}", messages.len());
+    let Delivery::Sent { message_ids } = report.final_delivered else {
+        panic!("it was sent");
+    };
+    assert_eq!(message_ids.len(), messages.len());
+    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
+    let seen: String = messages.iter().map(|history| letters(newest(history))).collect();
+    assert_eq!(seen, letters(&answer.replace("```rust", "")));
+}
+
+#[tokio::test]
+async fn v6_nobody_listens() {
+    let address = {
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let call = Call {
+        method: Method::SendMessage,
+        message_id: None,
+        text: "x".to_owned(),
+        is_final: true,
+    };
+    let error = client(&address).call(call).await.unwrap_err();
+    assert!(matches!(error, ApiError::Network(_)), "{error}");
+}
+
+#[tokio::test]
+async fn v6_no_error_and_no_debug_shows_the_token() {
+    let secret = TOKEN.split_once(':').unwrap().1;
+    let call = || Call {
+        method: Method::SendMessage,
+        message_id: None,
+        text: "x".to_owned(),
+        is_final: true,
+    };
+    for reply in [Closed, Hangs, Page(502), Refuse(404, TOKEN)] {
+        let server = Server::start(&[reply]).await;
+        let api = client(&server.address);
+        let error = api.call(call()).await.unwrap_err();
+        for shown in [format!("{api:?}"), format!("{error:?}"), error.to_string()] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+    }
+}
