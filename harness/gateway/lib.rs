@@ -11,6 +11,7 @@ mod bridge;
 mod bus;
 mod display;
 mod ending;
+pub mod profile;
 mod publish;
 mod run;
 pub mod sanitise;

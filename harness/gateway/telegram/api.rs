@@ -43,7 +43,8 @@ pub struct Call {
     pub method: Method,
     /// The message to edit; `None` for a new one.
     pub message_id: Option<i64>,
-    /// The text, for `parse_mode: HTML`; at most 4,096 UTF-16 units (V5).
+    /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long as
+    /// the profile's limit (V5).
     pub text: String,
     /// Whether it carries the run's last word (V7).
     pub is_final: bool,

@@ -87,10 +87,15 @@ async fn keep_up(
             }
             continue;
         }
-        let draft = lock(&compositor).draft();
+        let (draft, tick) = {
+            let mut compositor = lock(&compositor);
+            (compositor.draft(), compositor.next_tick())
+        };
         let Some(html) = draft.filter(|html| *html != shown.html) else {
-            if news.changed().await.is_err() {
-                return shown;
+            tokio::select! {
+                biased;
+                changed = news.changed() => if changed.is_err() { return shown },
+                () = at(tick) => {}
             }
             continue;
         };
@@ -126,6 +131,14 @@ async fn keep_up(
             // V6: the draft ends, and the last word goes out as a message of its own.
             Err(ApiError::NotModified | ApiError::Other(_)) => return Shown::default(),
         }
+    }
+}
+
+/// Waits until `tick`; for ever without one.
+async fn at(tick: Option<Instant>) {
+    match tick {
+        Some(tick) => sleep_until(tick).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn last_word(ending: &Ending) -> Vec<Piece> {
     let mut pieces = read(&ending.answer);
     if let Some(notice) = &ending.notice {
         let gap = if pieces.is_empty() { "" } else { "\n\n" };
-        pieces.push(piece(Style::Plain, format!("{gap}{notice}")));
+        pieces.push(piece(Style::PLAIN, format!("{gap}{notice}")));
     }
     pieces
 }

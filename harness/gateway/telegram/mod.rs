@@ -2,7 +2,7 @@
 //!
 //! Events change the compositor; the draft task shows what it composes; the last word takes the
 //! draft's place. A person sees one message a turn (V3), and more only when the answer is longer
-//! than a message.
+//! than a message. The same code serves other chats: a [`Profile`] says how they write.
 
 mod api;
 mod compose;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use api::{Answer, ApiError, BotApi, Call, Method, Sent};
-use compose::Compositor;
+use compose::{Compositor, Lane};
 use draft::{Draft, Shown};
 #[cfg(feature = "telegram-http")]
 pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
@@ -25,6 +25,7 @@ pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
 use crate::bridge::{Callback, Channel, Finish};
 use crate::bus::{Tool, lock};
 use crate::ending::Ending;
+use crate::profile::{self, Profile};
 
 /// The shortest throttle window (V4).
 const THROTTLE_FLOOR: Duration = Duration::from_millis(250);
@@ -37,6 +38,11 @@ pub enum Mode {
     /// The answer as it grows, and the tool lines.
     #[default]
     Partial,
+    /// The answer block by block, and the tool lines. A block shows when nothing more can come into
+    /// it: a paragraph or a list when a blank line or something else follows, a heading when its
+    /// line ends, a block of code when its fence closes, and all of them when a tool is called. A
+    /// block is worth a message however short it is.
+    Block,
     /// The tool lines.
     Progress,
 }
@@ -48,11 +54,25 @@ pub struct TelegramSettings {
     pub mode: Mode,
     /// At most one call in this time while the draft grows; under 250 ms counts as 250 ms (V4).
     pub throttle: Duration,
+    /// Whether reasoning shows, in italics, among tool lines that tell the time (V9). It is never
+    /// part of the last word, and never shows in [`Mode::Off`].
+    pub reasoning: bool,
+    /// The time since midnight when the channel is made, where the reader is; tool lines count from
+    /// it (V9).
+    pub time_of_day: Duration,
+    /// How the chat service writes (V10).
+    pub profile: &'static Profile,
 }
 
 impl Default for TelegramSettings {
     fn default() -> Self {
-        Self { mode: Mode::default(), throttle: Duration::from_millis(1_000) }
+        Self {
+            mode: Mode::default(),
+            throttle: Duration::from_millis(1_000),
+            reasoning: false,
+            time_of_day: Duration::ZERO,
+            profile: &profile::TELEGRAM,
+        }
     }
 }
 
@@ -70,7 +90,7 @@ impl Telegram {
         Self {
             settings,
             api,
-            compositor: Arc::new(Mutex::new(Compositor::new(settings.mode))),
+            compositor: Arc::new(Mutex::new(Compositor::new(settings))),
             draft: None,
         }
     }
@@ -91,11 +111,12 @@ impl Telegram {
 
 impl Channel for Telegram {
     fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
-        self.compose(|compositor| compositor.text(text));
+        self.compose(|compositor| compositor.text(Lane::Answer, text));
         Box::pin(async { Ok(()) })
     }
 
-    fn thinking<'a>(&'a mut self, _text: &'a str) -> Callback<'a> {
+    fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.compose(|compositor| compositor.text(Lane::Thought, text));
         Box::pin(async { Ok(()) })
     }
 
@@ -113,7 +134,7 @@ impl Channel for Telegram {
                 Some(draft) => draft.end().await,
                 None => Shown::default(),
             };
-            let pages = page::pages(&last::last_word(ending), page::LIMIT);
+            let pages = page::pages(&last::last_word(ending), self.settings.profile);
             last::deliver(&*self.api, shown, pages).await
         })
     }

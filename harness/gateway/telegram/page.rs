@@ -1,18 +1,22 @@
-//! Lays pieces out on pages that each fit a Telegram message (V5).
+//! Lays pieces out on pages that each fit a message (V5).
 //!
-//! The limit counts UTF-16 units of the HTML, tags and entities included: that is never less than
-//! what Telegram counts. A page ends at whitespace, which is left out; a block of code stays whole
-//! if a page can hold it, else it ends at a newline and goes on in a block of its own. Only a word
-//! longer than a page is cut, between two characters.
+//! The limit counts what is written, marks and escapes included: that is never less than what the
+//! service counts. A page ends at whitespace, which is left out; a block of code stays whole if a
+//! page can hold it, else it ends at a newline and goes on in a block of its own. Only a word longer
+//! than a page is cut, between two characters as a person sees them: an emoji made of several stays
+//! one.
 
-use super::markup::{Piece, escape};
+use unicode_segmentation::UnicodeSegmentation;
 
-/// UTF-16 units of a message.
-pub(super) const LIMIT: usize = 4_096;
+use super::markup::{Piece, escaped};
+use crate::profile::Profile;
 
-/// A character and the piece it is of.
-struct Glyph {
-    c: char,
+/// Bytes of a character as a person sees it; what pretends to be a longer one can be cut.
+const GLYPH_LIMIT: usize = 64;
+
+/// A character as a person sees it, and the piece it is of.
+struct Glyph<'a> {
+    text: &'a str,
     piece: usize,
 }
 
@@ -23,24 +27,27 @@ struct Break {
     next: usize,
 }
 
-/// The pages that hold `pieces`, as HTML, each of at most `limit` UTF-16 units; none for blank
-/// text.
-pub(super) fn pages(pieces: &[Piece], limit: usize) -> Vec<String> {
-    let sheet = Sheet::new(pieces, limit);
+/// The pages that hold `pieces`, in the markup of `profile`; none for blank text.
+pub(super) fn pages(pieces: &[Piece], profile: &Profile) -> Vec<String> {
+    let sheet = Sheet::new(pieces, profile, profile.limit);
     let mut pages = Vec::new();
     let mut at = 0;
-    while let Some((html, next)) = sheet.page(at) {
-        pages.push(html);
+    while let Some((page, next)) = sheet.page(at) {
+        pages.push(page);
         at = next;
     }
     pages
 }
 
-/// The first page, and whether it holds everything.
-pub(super) fn first_page(pieces: &[Piece], limit: usize) -> Option<(String, bool)> {
-    let sheet = Sheet::new(pieces, limit);
-    let (html, next) = sheet.page(0)?;
-    Some((html, sheet.page(next).is_none()))
+/// The first page of at most `limit` units, and whether it holds everything.
+pub(super) fn first_page(
+    pieces: &[Piece],
+    profile: &Profile,
+    limit: usize,
+) -> Option<(String, bool)> {
+    let sheet = Sheet::new(pieces, profile, limit);
+    let (page, next) = sheet.page(0)?;
+    Some((page, sheet.page(next).is_none()))
 }
 
 /// Characters a person sees of `pieces`, up to `enough`.
@@ -50,35 +57,52 @@ pub(super) fn visible(pieces: &[Piece], enough: usize) -> usize {
 
 struct Sheet<'a> {
     pieces: &'a [Piece],
-    glyphs: Vec<Glyph>,
+    /// The marks around each piece, the outermost first.
+    marks: Vec<Vec<(String, String)>>,
+    glyphs: Vec<Glyph<'a>>,
+    profile: &'a Profile,
     limit: usize,
 }
 
 impl<'a> Sheet<'a> {
-    fn new(pieces: &'a [Piece], limit: usize) -> Self {
-        let glyphs =
-            |(piece, p): (usize, &'a Piece)| p.text.chars().map(move |c| Glyph { c, piece });
-        Self { pieces, glyphs: pieces.iter().enumerate().flat_map(glyphs).collect(), limit }
+    fn new(pieces: &'a [Piece], profile: &'a Profile, limit: usize) -> Self {
+        let mut glyphs = Vec::new();
+        for (piece, p) in pieces.iter().enumerate() {
+            for text in p.text.graphemes(true) {
+                if text.len() <= GLYPH_LIMIT {
+                    glyphs.push(Glyph { text, piece });
+                    continue;
+                }
+                let parts = text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()]);
+                glyphs.extend(parts.map(|text| Glyph { text, piece }));
+            }
+        }
+        let marks = pieces.iter().map(|piece| piece.style.marks(profile)).collect();
+        Self { pieces, marks, glyphs, profile, limit }
     }
 
     fn is_block(&self, at: usize) -> bool {
-        matches!(self.pieces[self.glyphs[at].piece].style, super::markup::Style::Block(_))
+        self.pieces[self.glyphs[at].piece].style.is_block()
     }
 
-    /// Whether a break may swallow the character at `at`.
+    fn is_blank(&self, at: usize) -> bool {
+        self.glyphs[at].text.chars().all(char::is_whitespace)
+    }
+
+    /// Whether a break may swallow the glyph at `at`.
     fn is_gap(&self, at: usize) -> bool {
-        self.glyphs[at].c.is_whitespace() && !self.is_block(at)
+        self.is_blank(at) && !self.is_block(at)
     }
 
     /// The page that begins at `from`, and where the next one begins. A page that would be blank,
-    /// in the midst of code, is left out: Telegram refuses it.
+    /// in the midst of code, is left out: it would be refused.
     fn page(&self, from: usize) -> Option<(String, usize)> {
         let mut from = self.skip_gap(from);
         while from < self.glyphs.len() {
             let stop = self.stop(from);
             let end = self.trim_gap(from, stop.end);
-            if self.glyphs[from..end].iter().any(|glyph| !glyph.c.is_whitespace()) {
-                return Some((self.html(from, end), stop.next));
+            if (from..end).any(|at| !self.is_blank(at)) {
+                return Some((self.write(from, end), stop.next));
             }
             from = self.skip_gap(stop.next);
         }
@@ -98,25 +122,24 @@ impl<'a> Sheet<'a> {
         let mut used = 0;
         let mut word = None;
         let mut line = None;
-        let mut piece = usize::MAX;
+        let mut piece = None;
         for at in from..self.glyphs.len() {
             let glyph = &self.glyphs[at];
-            let is_new = glyph.piece != piece;
-            if is_new && self.is_block(at) && at > from {
+            if piece != Some(glyph.piece) && self.is_block(at) && at > from {
                 let stop = Break { end: at, next: at };
                 (word, line) = (Some(stop), Some((stop, used)));
                 if self.breaks_block(at, used) {
                     return stop;
                 }
             }
-            piece = glyph.piece;
             let stop = Break { end: at, next: at + 1 };
-            if glyph.c == '\n' && at > from {
+            if glyph.text.ends_with('\n') && at > from {
                 (word, line) = (Some(stop), Some((stop, used)));
             } else if self.is_gap(at) && at > from {
                 word = Some(stop);
             }
-            used += self.cost(at, is_new);
+            used += self.cost(at, piece);
+            piece = Some(glyph.piece);
             if used > self.limit && at > from {
                 // A newline late on the page is a better place than the last word.
                 let late = line.filter(|(_, used): &(Break, usize)| used * 4 > self.limit * 3);
@@ -133,8 +156,10 @@ impl<'a> Sheet<'a> {
     fn breaks_block(&self, at: usize, used: usize) -> bool {
         let piece = self.glyphs[at].piece;
         let mut whole = 0;
+        let mut before = None;
         for inner in (at..self.glyphs.len()).take_while(|i| self.glyphs[*i].piece == piece) {
-            whole += self.cost(inner, inner == at);
+            whole += self.cost(inner, before);
+            before = Some(piece);
             if whole > self.limit {
                 return false;
             }
@@ -142,60 +167,93 @@ impl<'a> Sheet<'a> {
         used + whole > self.limit
     }
 
-    /// UTF-16 units of the HTML for the character at `at`, with its piece's tags if `is_new`.
-    fn cost(&self, at: usize, is_new: bool) -> usize {
+    /// Units of the glyph at `at` as it is written, with the marks that open with it after the
+    /// piece `before`; a mark counts with the one that closes it.
+    fn cost(&self, at: usize, before: Option<usize>) -> usize {
         let glyph = &self.glyphs[at];
-        let tags = if is_new {
-            let (open, close) = self.pieces[glyph.piece].style.tags();
-            open.len() + close.len()
-        } else {
-            0
+        let unit = self.profile.unit;
+        let mut cost = match glyph.text.as_bytes() {
+            [byte] if byte.is_ascii_alphanumeric() => 1,
+            _ => unit.count(&self.glyph(at)),
         };
-        tags + escape(glyph.c).map_or(glyph.c.len_utf16(), str::len)
-    }
-
-    fn html(&self, from: usize, end: usize) -> String {
-        let mut html = String::new();
-        let mut close = "";
-        let mut piece = usize::MAX;
-        for glyph in &self.glyphs[from..end] {
-            if glyph.piece != piece {
-                piece = glyph.piece;
-                html.push_str(close);
-                let tags = self.pieces[piece].style.tags();
-                html.push_str(&tags.0);
-                close = tags.1;
-            }
-            match escape(glyph.c) {
-                Some(entity) => html.push_str(entity),
-                None => html.push(glyph.c),
-            }
+        if before != Some(glyph.piece) {
+            let marks = &self.marks[glyph.piece];
+            let opened = &marks[self.shared(before, glyph.piece)..];
+            cost += opened.iter().map(|(a, b)| unit.count(a) + unit.count(b)).sum::<usize>();
         }
-        html.push_str(close);
-        html
+        cost
     }
-}
 
-/// UTF-16 units of `html`.
-pub(super) fn units(html: &str) -> usize {
-    html.encode_utf16().count()
+    /// How many of the outermost marks of `piece` are open from the piece `before`.
+    fn shared(&self, before: Option<usize>, piece: usize) -> usize {
+        let Some(before) = before.filter(|before| !self.pieces[*before].style.is_block()) else {
+            return 0;
+        };
+        let pairs = self.marks[before].iter().zip(&self.marks[piece]);
+        pairs.take_while(|(a, b)| a == b).count()
+    }
+
+    /// The glyph at `at` as it is written.
+    fn glyph(&self, at: usize) -> String {
+        let glyph = &self.glyphs[at];
+        let style = &self.pieces[glyph.piece].style;
+        let escapes = style.escapes(self.profile);
+        let mut written: String = glyph.text.chars().map(|c| escaped(escapes, c)).collect();
+        if style.quote && glyph.text.ends_with('\n') {
+            written.push_str(self.profile.quote_line);
+        }
+        let is_tick = |at: Option<usize>| at.is_some_and(|at| self.glyphs[at].text == "`");
+        if style.is_block() && (0..3).all(|back| is_tick(at.checked_sub(back))) {
+            written.insert_str(0, self.profile.fence_break);
+        }
+        written
+    }
+
+    fn write(&self, from: usize, end: usize) -> String {
+        let mut page = String::new();
+        let mut open: Option<usize> = None;
+        for at in from..end {
+            let piece = self.glyphs[at].piece;
+            if open != Some(piece) {
+                let shared = self.shared(open, piece);
+                self.close(open, shared, &mut page);
+                for (mark, _) in &self.marks[piece][shared..] {
+                    page.push_str(mark);
+                }
+                open = Some(piece);
+            }
+            page.push_str(&self.glyph(at));
+        }
+        self.close(open, 0, &mut page);
+        page
+    }
+
+    /// Closes the marks of the piece `open` but for the `kept` outermost.
+    fn close(&self, open: Option<usize>, kept: usize, page: &mut String) {
+        let marks = open.map_or(&[][..], |piece| &self.marks[piece][kept..]);
+        for (_, mark) in marks.iter().rev() {
+            page.push_str(mark);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::markup::{Style, piece, read};
     use super::*;
+    use crate::profile::{DISCORD, SLACK, TELEGRAM};
 
     fn check(pieces: &[Piece], limit: usize, expect: &[&str]) {
-        let pages = pages(pieces, limit);
+        let profile = Profile { limit, ..TELEGRAM };
+        let pages = pages(pieces, &profile);
         assert_eq!(pages, expect);
-        let first = first_page(pieces, limit);
+        let first = first_page(pieces, &profile, limit);
         assert_eq!(first, pages.first().map(|p| (p.clone(), pages.len() == 1)));
     }
 
     #[test]
     fn v5_pages_end_at_words() {
-        let plain = |text: &str| vec![piece(Style::Plain, text)];
+        let plain = |text: &str| vec![piece(Style::PLAIN, text)];
         check(&plain("  \n "), 10, &[]);
         check(&plain(" one two "), 10, &["one two"]);
         check(&plain("0123456789 0123456789 tail"), 15, &["0123456789", "0123456789 tail"]);
@@ -203,14 +261,15 @@ mod tests {
         check(&plain("abcdefghij"), 4, &["abcd", "efgh", "ij"]);
         check(&plain("a&b <c> d"), 9, &["a&amp;b", "&lt;c&gt;", "d"]);
         check(&plain("🦀🦀🦀"), 5, &["🦀🦀", "🦀"]);
+        check(&plain("👩‍👩‍👧👩‍👩‍👧é🇩🇪"), 9, &["👩‍👩‍👧", "👩‍👩‍👧é", "🇩🇪"]);
         check(&read("ab **cd ef** gh"), 12, &["ab <b>cd</b>", "<b>ef</b> gh"]);
     }
 
     #[test]
     fn v5_code_stays_code() {
-        let block = |text: &str| piece(Style::Block(String::new()), text);
+        let block = |text: &str| piece(Style::block(""), text);
         check(
-            &[piece(Style::Plain, "some words\n"), block("x = 1\ny = 2")],
+            &[piece(Style::PLAIN, "some words\n"), block("x = 1\ny = 2")],
             30,
             &["some words", "<pre>x = 1\ny = 2</pre>"],
         );
@@ -240,23 +299,42 @@ mod tests {
 
     #[test]
     fn v5_nothing_is_lost_or_doubled_at_a_seam() {
-        let text = "Wörds & <tags>, **bold parts** and `in line`; 日本語は空白がない 👩‍👩‍👧.\n\n\
-                    ```rust\nlet a = b && c;\n    indented(\"<x>\");\n```\n- list **x** y\n";
+        let text = "Wörds & <tags>, **bold _parts_** and `in line`; 日本語は空白がない 👩‍👩‍👧.\n\n\
+                    ```rust\nlet a = b && c;\n    indented(\"<x>\");\n```\n- list **x** y\n\n\
+                    > quoted [link](https://x.y)\n> here\n\n";
         for text in [text.to_owned(), text.repeat(7), "x".repeat(99), "a ".repeat(99)] {
             let pieces = read(&text);
             let whole: String = pieces.iter().flat_map(|p| p.text.split_whitespace()).collect();
-            for limit in 64..200 {
-                let pages = pages(&pieces, limit);
+            for limit in 80..200 {
+                let profile = Profile { limit, ..TELEGRAM };
+                let pages = pages(&pieces, &profile);
                 let joined: String = pages.iter().map(|page| letters(page)).collect();
                 assert_eq!(joined, whole, "limit {limit}");
                 for page in &pages {
-                    assert!(units(page) <= limit, "{} > {limit}: {page}", units(page));
-                    let tags = |tag: &str| page.matches(tag).count();
-                    assert_eq!(tags("<pre"), tags("</pre>"), "{page}");
-                    assert_eq!(tags("<b>"), tags("</b>"), "{page}");
-                    assert_eq!(tags("<code"), tags("</code>"), "{page}");
+                    let units = profile.unit.count(page);
+                    assert!(units <= limit, "{units} > {limit}: {page}");
+                    for tag in ["pre", "b", "i", "code", "a", "blockquote"] {
+                        let count = |mark: String| page.matches(&mark).count();
+                        let open = count(format!("<{tag}>")) + count(format!("<{tag} "));
+                        assert_eq!(open, count(format!("</{tag}>")), "{page}");
+                    }
                     assert!(!letters(page).is_empty(), "limit {limit}: an empty page");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn v10_pages_are_within_the_limit_of_every_profile() {
+        let text = "**Bold** _it_ & `co` > 2*3 <x>.\n\n> quote\n> more\n\n```rs\na ``` b\n```\n\n";
+        for profile in [&TELEGRAM, &DISCORD, &SLACK] {
+            let pages = pages(&read(&text.repeat(200)), profile);
+            assert!(pages.len() > 2, "{}", profile.name);
+            for page in pages {
+                let units = profile.unit.count(&page);
+                assert!(units <= profile.limit, "{}: {units}", profile.name);
+                let is_fenced = profile.name != "telegram";
+                assert!(!is_fenced || page.matches("```").count() % 2 == 0, "{page}");
             }
         }
     }

@@ -25,6 +25,18 @@ const A: &str = "short text that is now over thirty chars";
 const B: &str = "short text that is now over thirty chars b";
 const C: &str = "short text that is now over thirty chars b c";
 
+/// The start of a call.
+fn tool(title: &str) -> Tool {
+    Tool::Start {
+        id: title.to_owned(),
+        name: title.to_owned(),
+        title: title.to_owned(),
+        args: serde_json::Value::Null,
+        truncated: None,
+        parent: None,
+    }
+}
+
 async fn run(mode: Mode, script: Vec<Reply>, steps: &[Step]) -> (Vec<String>, Option<Delivery>) {
     let fake = Arc::new(Fake::new(script));
     let settings = TelegramSettings { mode, ..TelegramSettings::default() };
@@ -37,15 +49,7 @@ async fn run(mode: Mode, script: Vec<Reply>, steps: &[Step]) -> (Vec<String>, Op
         match step {
             Text(_, text) => telegram.text(text).await.expect("text is taken"),
             Start(_, title) => {
-                let tool = Tool::Start {
-                    id: (*title).to_owned(),
-                    name: (*title).to_owned(),
-                    title: (*title).to_owned(),
-                    args: serde_json::Value::Null,
-                    truncated: None,
-                    parent: None,
-                };
-                telegram.tool(&tool).await.expect("a tool is taken");
+                telegram.tool(&tool(title)).await.expect("a tool is taken");
             }
             End(_, answer) => {
                 let ending = Ending { answer: (*answer).to_owned(), notice: None };
@@ -86,6 +90,27 @@ async fn v1_modes() {
     ] {
         assert_eq!(run(mode, vec![], &steps).await.0, expect, "{mode:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn v9_a_running_call_tells_its_time_by_itself() {
+    let fake = Arc::new(Fake::new(vec![]));
+    let settings = TelegramSettings { reasoning: true, ..TelegramSettings::default() };
+    let mut telegram = Telegram::new(settings, fake.clone());
+    telegram.thinking("Let me look.").await.expect("reasoning is taken");
+    telegram.tool(&tool("Bash")).await.expect("a tool is taken");
+    tokio::time::sleep(Duration::from_secs(45)).await;
+    let ending = Ending { answer: "Done.".to_owned(), notice: None };
+    telegram.finish(&ending).await;
+    tokio::time::sleep(Duration::from_secs(45)).await;
+    let draft = "<i>Let me look.</i>\n\n[00:00:00] Bash";
+    let expect = [
+        format!("0 send {draft} <i>running…</i>"),
+        format!("20000 edit 100 {draft} <i>20s — 00:00:20</i>"),
+        format!("40000 edit 100 {draft} <i>40s — 00:00:40</i>"),
+        "45000 edit 100 final Done.".to_owned(),
+    ];
+    assert_eq!(fake.log(), expect);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,17 +1,18 @@
 //! Lays the parts of a draft out so that they fit one message: which rows show, and how much text.
 
 use super::super::markup::Piece;
-use super::super::page::{LIMIT, first_page, units};
+use super::super::page::first_page;
+use crate::profile::Profile;
 
 /// Tool lines that show; older ones fold (V2).
 const LINES: usize = 8;
-/// UTF-16 units of all the tool lines together, so that text always has room.
-pub(super) const LINES_LIMIT: usize = 3_000;
+/// Percent of a message that all the tool lines may fill, so that text always has room.
+const LINES_SHARE: usize = 73;
 /// What stands between two blocks.
 const GAP: &str = "\n\n";
 /// What stands for text that is left out.
 const MORE: &str = "…";
-/// UTF-16 units in which a text is not worth beginning.
+/// Units in which a text is not worth beginning.
 const LITTLE_ROOM: usize = 100;
 
 /// A line as it shows: `times` equal calls that are neighbours.
@@ -26,6 +27,11 @@ pub(super) enum Block {
     Rows(Vec<Row>),
 }
 
+/// Units that tool lines may have together.
+pub(super) fn lines_limit(profile: &Profile) -> usize {
+    profile.limit * LINES_SHARE / 100
+}
+
 impl Row {
     fn html(&self) -> String {
         match self.times {
@@ -37,8 +43,9 @@ impl Row {
 
 /// Takes the oldest rows away until the others are few and short enough, and says how many calls
 /// they were of.
-pub(super) fn fold(blocks: &mut Vec<Block>) {
-    let mut sizes: Vec<usize> = rows(blocks).map(|row| units(&row.html()) + GAP.len()).collect();
+pub(super) fn fold(blocks: &mut Vec<Block>, profile: &Profile) {
+    let size = |row: &Row| profile.unit.count(&row.html()) + GAP.len();
+    let mut sizes: Vec<usize> = rows(blocks).map(size).collect();
     sizes.reverse();
     let mut used = 0;
     let kept = sizes
@@ -46,7 +53,7 @@ pub(super) fn fold(blocks: &mut Vec<Block>) {
         .take(LINES)
         .take_while(|size| {
             used += **size;
-            used <= LINES_LIMIT
+            used <= lines_limit(profile)
         })
         .count()
         .max(1);
@@ -81,11 +88,11 @@ fn rows(blocks: &[Block]) -> impl Iterator<Item = &Row> {
 ///
 /// Rows always show. Text gets the room they leave, the newest first, and shows as much of its
 /// beginning as fits.
-pub(super) fn layout(blocks: &[Block]) -> (String, bool) {
-    let size = |row: &Row| units(&row.html()) + GAP.len();
+pub(super) fn layout(blocks: &[Block], profile: &Profile) -> (String, bool) {
+    let size = |row: &Row| profile.unit.count(&row.html()) + GAP.len();
     let rows: usize = rows(blocks).map(size).sum();
     // A sign for what is left out may stand at the beginning and at the end of a text.
-    let mut room = LIMIT.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
+    let mut room = profile.limit.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
     let mut parts = Vec::new();
     let mut is_cut = false;
     let mut is_left_out = false;
@@ -96,10 +103,10 @@ pub(super) fn layout(blocks: &[Block]) -> (String, bool) {
             }
             Block::Text(_) if room < LITTLE_ROOM => is_left_out = true,
             Block::Text(pieces) => {
-                let Some((mut html, is_whole)) = first_page(pieces, room) else {
+                let Some((mut html, is_whole)) = first_page(pieces, profile, room) else {
                     continue;
                 };
-                room = room.saturating_sub(units(&html) + GAP.len());
+                room = room.saturating_sub(profile.unit.count(&html) + GAP.len());
                 if !is_whole {
                     html.push_str(MORE);
                     room = 0;

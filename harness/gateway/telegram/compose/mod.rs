@@ -1,103 +1,107 @@
 //! What the draft shows while the agent works: text and tool lines in the order they came (V3).
 
 mod layout;
+mod line;
 
-use layout::{Block, LINES_LIMIT, Row, fold, layout};
+use layout::{Block, Row, fold, layout};
+use line::{Line, State};
+use tokio::time::Instant;
 
-use super::Mode;
-use super::markup::{Style, piece, read};
-use super::page::{first_page, visible};
+use super::markup::{Style, finished, mend, piece, read};
+use super::page::visible;
+use super::{Mode, TelegramSettings};
 use crate::bus::Tool;
 
-/// Characters of text that are worth a first message (V4).
+/// Characters of text that are worth a first message (V4). A block that has ended always is.
 const FIRST_TEXT: usize = 30;
-/// Arrows before the line of a subagent's tool, at most.
-const DEPTH_LIMIT: usize = 3;
+/// Characters of one stretch of reasoning that show, the newest.
+const THOUGHT_LIMIT: usize = 1_000;
+
 /// The draft of one turn.
 pub(super) struct Compositor {
-    mode: Mode,
+    settings: TelegramSettings,
+    started: Instant,
     parts: Vec<Part>,
-    /// Bytes of the text so far that are in `parts`.
-    seen: usize,
+    /// Bytes of the answer and of the reasoning so far that are in `parts`.
+    seen: [usize; 2],
     /// Whether the last draft had no room for more of the last part.
     is_full: bool,
 }
 
+/// What a text is of.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Lane {
+    Answer,
+    Thought,
+}
+
 enum Part {
-    Text(String),
+    Text(Lane, String),
     Line(Line),
 }
 
-/// The line of one tool call.
-struct Line {
-    id: String,
-    title: String,
-    depth: usize,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Running,
-    Done,
-    Failed,
-    Unknown,
-}
-
-impl State {
-    fn mark(self) -> Option<&'static str> {
-        match self {
-            Self::Running => Some("running…"),
-            Self::Done => None,
-            Self::Failed => Some("⚠️ failed"),
-            Self::Unknown => Some("⚠️ no result"),
-        }
-    }
-}
-
 impl Compositor {
-    pub(super) fn new(mode: Mode) -> Self {
-        Self { mode, parts: Vec::new(), seen: 0, is_full: false }
+    pub(super) fn new(settings: TelegramSettings) -> Self {
+        Self { settings, started: Instant::now(), parts: Vec::new(), seen: [0; 2], is_full: false }
     }
 
-    /// Takes the answer so far; what is new of it goes after what is there, and what was taken back
-    /// of it goes. Says whether the draft may look different now.
-    pub(super) fn text(&mut self, text: &str) -> bool {
-        let shorter = text.len() < self.seen;
-        if shorter {
-            self.take_back(text);
+    fn shows(&self, lane: Lane) -> bool {
+        match (lane, self.settings.mode) {
+            (_, Mode::Off) | (Lane::Answer, Mode::Progress) => false,
+            (Lane::Answer, Mode::Partial | Mode::Block) => true,
+            (Lane::Thought, _) => self.settings.reasoning,
         }
-        let Some(new) = text.get(self.seen..).filter(|new| !new.is_empty()) else {
+    }
+
+    /// Takes the answer or the reasoning so far; what is new of it goes after what is there, and
+    /// what was taken back of it goes. Says whether the draft may look different now.
+    pub(super) fn text(&mut self, lane: Lane, text: &str) -> bool {
+        let shorter = text.len() < self.seen[lane as usize];
+        if shorter {
+            self.take_back(lane, text);
+        }
+        let seen = self.seen[lane as usize];
+        let Some(new) = text.get(seen..).filter(|new| !new.is_empty()) else {
             return shorter;
         };
-        self.seen = text.len();
-        if self.mode != Mode::Partial {
+        self.seen[lane as usize] = text.len();
+        if !self.shows(lane) {
             return false;
         }
-        if let Some(Part::Text(last)) = self.parts.last_mut() {
-            last.push_str(new);
-            return !self.is_full;
+        match self.parts.last_mut() {
+            Some(Part::Text(last, text)) if *last == lane => {
+                text.push_str(new);
+                // A block ends with a line.
+                let waits = lane == Lane::Answer && self.settings.mode == Mode::Block;
+                shorter || !(self.is_full || waits && !new.contains('\n'))
+            }
+            _ => {
+                self.parts.push(Part::Text(lane, new.to_owned()));
+                true
+            }
         }
-        self.parts.push(Part::Text(new.to_owned()));
-        true
     }
 
-    /// Keeps of the text what still is the beginning of the answer.
-    fn take_back(&mut self, left: &str) {
+    /// Keeps of the text what still is the beginning of `left`.
+    fn take_back(&mut self, lane: Lane, left: &str) {
         let mut rest = left;
         self.parts.retain_mut(|part| {
-            let Part::Text(text) = part else { return true };
+            let Part::Text(of, text) = part else { return true };
+            if *of != lane {
+                return true;
+            }
             let same = text.chars().zip(rest.chars()).take_while(|(a, b)| a == b);
             let same = same.map(|(c, _)| c.len_utf8()).sum();
             rest = if same == text.len() { &rest[same..] } else { "" };
             text.truncate(same);
             !text.is_empty()
         });
-        let kept = |part: &Part| if let Part::Text(text) = part { text.len() } else { 0 };
-        self.seen = match self.mode {
-            Mode::Partial => self.parts.iter().map(kept).sum(),
-            Mode::Off | Mode::Progress => left.len(),
+        let kept = |part: &Part| match part {
+            Part::Text(of, text) if *of == lane => text.len(),
+            _ => 0,
         };
+        self.seen[lane as usize] =
+            if self.shows(lane) { self.parts.iter().map(kept).sum() } else { left.len() };
     }
 
     /// Takes the start or the result of a call. A line belongs to a call: the result changes the
@@ -124,7 +128,7 @@ impl Compositor {
     fn lines_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Line> {
         self.parts.iter_mut().filter_map(|part| match part {
             Part::Line(line) => Some(line),
-            Part::Text(_) => None,
+            Part::Text(..) => None,
         })
     }
 
@@ -138,7 +142,7 @@ impl Compositor {
         }
         let depth_at = |part: &Part| match part {
             Part::Line(line) => Some(line.depth),
-            Part::Text(_) => None,
+            Part::Text(..) => None,
         };
         let is_parent =
             |part: &Part| matches!(part, Part::Line(line) if Some(line.id.as_str()) == parent);
@@ -152,42 +156,49 @@ impl Compositor {
             }
             None => (self.parts.len(), usize::from(parent.is_some())),
         };
-        let line =
-            Line { id: id.to_owned(), title: title.to_owned(), depth, state: State::Running };
-        self.parts.insert(at, Part::Line(line));
+        self.parts.insert(at, Part::Line(Line::new(id, title, depth)));
     }
 
-    /// The draft as HTML; `None` while there is nothing worth a first message.
+    /// The draft as the profile writes it; `None` while there is nothing worth a first message.
     pub(super) fn draft(&mut self) -> Option<String> {
+        let profile = self.settings.profile;
         let mut blocks = self.blocks();
-        fold(&mut blocks);
+        fold(&mut blocks, profile);
         let has_rows = blocks.iter().any(|b| matches!(b, Block::Rows(_)));
+        let enough = if self.settings.mode == Mode::Block { 1 } else { FIRST_TEXT };
         let shown: usize = (blocks.iter())
             .map(|block| match block {
-                Block::Text(pieces) => visible(pieces, FIRST_TEXT),
+                Block::Text(pieces) => visible(pieces, enough),
                 Block::Rows(_) => 0,
             })
             .sum();
-        if !has_rows && shown < FIRST_TEXT {
+        if !has_rows && shown < enough {
             return None;
         }
-        let (html, is_cut) = layout(&blocks);
+        let (html, is_cut) = layout(&blocks, profile);
         self.is_full = is_cut;
         Some(html)
     }
 
+    /// When the draft looks different without that anything happens (V9).
+    pub(super) fn next_tick(&self) -> Option<Instant> {
+        let lines = self.parts.iter().filter_map(|part| match part {
+            Part::Line(line) if self.settings.reasoning => line.next_tick(),
+            _ => None,
+        });
+        lines.min()
+    }
+
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
-        for part in &self.parts {
+        for (index, part) in self.parts.iter().enumerate() {
             match part {
-                Part::Text(text) => {
-                    let text = text.trim_start_matches('\n').trim_end();
-                    if !text.trim_start().is_empty() {
-                        blocks.push(Block::Text(read(text)));
-                    }
+                Part::Text(lane, text) => {
+                    let is_open = index + 1 == self.parts.len();
+                    blocks.extend(self.block(*lane, text, is_open));
                 }
                 Part::Line(line) => {
-                    let html = line.html();
+                    let html = line.text(&self.settings, self.started);
                     if !matches!(blocks.last(), Some(Block::Rows(_))) {
                         blocks.push(Block::Rows(Vec::new()));
                     }
@@ -203,20 +214,30 @@ impl Compositor {
         }
         blocks
     }
+
+    /// What shows of a text, which may still grow if it `is_open`.
+    fn block(&self, lane: Lane, text: &str, is_open: bool) -> Option<Block> {
+        let text = text.trim_start_matches('\n');
+        let pieces = match (lane, self.settings.mode) {
+            // Reasoning is no Markdown.
+            (Lane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
+            (Lane::Answer, Mode::Block) if is_open => read(finished(text)),
+            (Lane::Answer, _) if is_open => read(&mend(text.trim_end())),
+            (Lane::Answer, _) => read(text.trim_end()),
+        };
+        pieces.iter().any(|piece| !piece.text.trim().is_empty()).then_some(Block::Text(pieces))
+    }
 }
 
-impl Line {
-    fn html(&self) -> String {
-        let mut pieces = vec![piece(
-            Style::Plain,
-            format!("{}{}", "↳ ".repeat(self.depth.min(DEPTH_LIMIT)), self.title),
-        )];
-        if let Some(mark) = self.state.mark() {
-            pieces.push(piece(Style::Plain, " "));
-            pieces.push(piece(Style::Italic, mark));
-        }
-        first_page(&pieces, LINES_LIMIT).map_or_else(String::new, |(html, _)| html)
+/// The end of `text`, from a word.
+fn newest(text: &str) -> String {
+    let surplus = text.chars().count().saturating_sub(THOUGHT_LIMIT);
+    if surplus == 0 {
+        return text.to_owned();
     }
+    let end: String = text.chars().skip(surplus).collect();
+    let word = end.find(char::is_whitespace).unwrap_or_default();
+    format!("…{}", &end[word..])
 }
 
 #[cfg(test)]

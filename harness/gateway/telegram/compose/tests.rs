@@ -1,29 +1,54 @@
 //! What the draft shows after a few events.
 
-use super::super::page::{LIMIT, units};
+use std::time::Duration;
+
 use super::*;
+use crate::profile::{DISCORD, TELEGRAM};
 
 enum Op {
     Text(&'static str),
+    /// The reasoning goes on.
+    Thought(&'static str),
+    /// Seconds go by.
+    Wait(u64),
     /// The answer is this again: what it had more was taken back.
     Back(&'static str),
     Start(&'static str, &'static str, Option<&'static str>),
     End(&'static str, bool, bool),
 }
-use Op::{Back, End, Start, Text};
+use Op::{Back, End, Start, Text, Thought, Wait};
+
+fn settings(mode: Mode) -> TelegramSettings {
+    TelegramSettings { mode, ..TelegramSettings::default() }
+}
 
 fn compose(mode: Mode, ops: &[Op]) -> Option<String> {
-    let mut compositor = Compositor::new(mode);
-    let mut text = String::new();
+    compose_with(settings(mode), ops)
+}
+
+fn compose_with(settings: TelegramSettings, ops: &[Op]) -> Option<String> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().start_paused(true);
+    runtime.build().expect("a runtime").block_on(compose_in(settings, ops))
+}
+
+async fn compose_in(settings: TelegramSettings, ops: &[Op]) -> Option<String> {
+    let mut compositor = Compositor::new(settings);
+    let (mut text, mut thought) = (String::new(), String::new());
     for op in ops {
         match *op {
+            Thought(delta) => {
+                thought.push_str(delta);
+                compositor.text(Lane::Thought, &thought);
+            }
+            Wait(seconds) => tokio::time::advance(Duration::from_secs(seconds)).await,
             Text(delta) => {
                 text.push_str(delta);
-                compositor.text(&text);
+                compositor.text(Lane::Answer, &text);
             }
             Back(left) => {
                 left.clone_into(&mut text);
-                assert!(compositor.text(&text), "the draft looks different");
+                assert!(compositor.text(Lane::Answer, &text), "the draft looks different");
             }
             Start(id, title, parent) => compositor.start(id, title, parent),
             End(id, is_error, is_incomplete) => compositor.tool(&Tool::Result {
@@ -189,20 +214,24 @@ fn v5_a_long_draft_keeps_its_lines_and_the_newest_text() {
     let draft = compose(Mode::Partial, &ops).expect("there is a draft");
     assert!(draft.starts_with("…\n\nA <i>running…</i>\n\n&amp;&lt;"), "{draft}");
     assert!(draft.ends_with("&gt;…\n\nB <i>running…</i>\n\nnew"), "{draft}");
-    assert!((3_900..=LIMIT).contains(&units(&draft)), "{}", units(&draft));
+    assert!(
+        (3_900..=TELEGRAM.limit).contains(&TELEGRAM.unit.count(&draft)),
+        "{}",
+        TELEGRAM.unit.count(&draft)
+    );
 }
 
 #[test]
 fn v5_text_beyond_the_draft_changes_nothing() {
-    let mut compositor = Compositor::new(Mode::Partial);
+    let mut compositor = Compositor::new(settings(Mode::Partial));
     let long = "word ".repeat(1_000);
-    assert!(compositor.text(&long));
+    assert!(compositor.text(Lane::Answer, &long));
     let draft = compositor.draft();
     let longer = long + "more";
-    assert!(!compositor.text(&longer));
+    assert!(!compositor.text(Lane::Answer, &longer));
     assert_eq!(compositor.draft(), draft);
     compositor.start("a", "A", None);
-    assert!(compositor.text(&(longer + "after")));
+    assert!(compositor.text(Lane::Answer, &(longer + "after")));
 }
 
 #[test]
@@ -213,5 +242,95 @@ fn v5_long_lines_fold_early() {
     let ops: Vec<Op> = ids.iter().zip(titles).map(|(id, title)| Start(id, title, None)).collect();
     let draft = compose(Mode::Partial, &ops).expect("there is a draft");
     assert!(draft.starts_with("+3 earlier\nB"), "{draft}");
-    assert!(units(&draft) <= LIMIT, "{}", units(&draft));
+    assert!(TELEGRAM.unit.count(&draft) <= TELEGRAM.limit, "{}", TELEGRAM.unit.count(&draft));
+}
+
+#[test]
+fn v1_block_mode_shows_blocks_that_have_ended() {
+    let ops = [
+        Text("Hm.\n\nSecond **par"),
+        Text("agraph**\ngoes on"),
+        Text("\n\n```\ncode\n"),
+        Text("```\n"),
+        Text("last"),
+        Start("a", "A", None),
+        Text("\n\nafter"),
+    ];
+    check(Mode::Block, &ops[..1], "Hm.");
+    check(Mode::Block, &ops[..2], "Hm.");
+    let two = "Hm.\n\nSecond <b>paragraph</b>\ngoes on";
+    check(Mode::Block, &ops[..3], two);
+    check(Mode::Block, &ops[..4], &format!("{two}\n\n<pre>code</pre>"));
+    check(Mode::Block, &ops[..5], &format!("{two}\n\n<pre>code</pre>"));
+    let line = format!("{two}\n\n<pre>code</pre>\nlast\n\nA <i>running…</i>");
+    check(Mode::Block, &ops[..6], &line);
+    check(Mode::Block, &ops, &line);
+}
+
+#[test]
+fn v1_block_mode_looks_again_when_a_line_ends() {
+    let mut compositor = Compositor::new(settings(Mode::Block));
+    for (text, expect) in [("one", true), ("one two", false), ("one two\n\n", true)] {
+        assert_eq!(compositor.text(Lane::Answer, text), expect, "{text}");
+    }
+}
+
+fn check_reasoning(mode: Mode, ops: &[Op], expect: &str) {
+    let time_of_day = Duration::from_secs(24 * 60 * 60 - 5);
+    let settings = TelegramSettings { mode, reasoning: true, time_of_day, ..settings(mode) };
+    let draft = compose_with(settings, ops);
+    assert_eq!(draft.unwrap_or_default(), expect, "{mode:?}");
+}
+
+#[test]
+fn v9_reasoning_stands_among_lines_that_tell_the_time() {
+    let ops = [
+        Thought("I look at *the* <file>."),
+        Wait(2),
+        Start("a", "📖 Read: from /etc/hosts", None),
+        Wait(19),
+        Wait(30),
+        End("a", true, false),
+        Thought("\n\nIt is not there."),
+        Text("There is none."),
+    ];
+    let thought = "<i>I look at *the* &lt;file&gt;.</i>";
+    let line = "[23:59:57] 📖 Read: from /etc/hosts";
+    check_reasoning(Mode::Partial, &ops[..4], &format!("{thought}\n\n{line} <i>running…</i>"));
+    let running = format!("{thought}\n\n{line} <i>40s — 00:00:37</i>");
+    check_reasoning(Mode::Progress, &ops[..5], &running);
+    let ended = format!("{thought}\n\n{line} <i>⚠️ failed</i>\n\n<i>It is not there.</i>");
+    check_reasoning(Mode::Progress, &ops, &ended);
+    check_reasoning(Mode::Partial, &ops, &format!("{ended}\n\nThere is none."));
+    check(Mode::Progress, &ops, "📖 Read: from /etc/hosts <i>⚠️ failed</i>");
+}
+
+#[test]
+fn v9_long_reasoning_shows_its_end() {
+    let long: &str = "word ".repeat(1_000).leak();
+    let expect = format!("<i>… {}end</i>", "word ".repeat(199));
+    check_reasoning(Mode::Progress, &[Thought(long), Thought("end")], &expect);
+}
+
+#[test]
+fn v10_the_draft_of_another_profile() {
+    let long: &str = "word * ".repeat(1_000).leak();
+    let ops = [Text("**a** b"), Start("a", "Read: a_b", None), Text(long)];
+    let settings = TelegramSettings { profile: &DISCORD, ..settings(Mode::Partial) };
+    let draft = compose_with(settings, &ops).expect("there is a draft");
+    assert!(draft.contains("Read: a\\_b *running…*\n\nword \\* word"), "{draft}");
+    assert!((1_800..=2_000).contains(&DISCORD.unit.count(&draft)), "{}", draft.len());
+}
+
+#[test]
+fn v2_calls_that_folded_are_counted_and_change_no_line() {
+    let mut ops = vec![];
+    for name in ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] {
+        ops.push(Start(name, name, None));
+    }
+    ops.push(End("0", true, false));
+    ops.push(End("9", true, false));
+    let draft = compose(Mode::Progress, &ops).expect("there is a draft");
+    assert!(draft.starts_with("+2 earlier\n2 <i>running…</i>\n3"), "{draft}");
+    assert!(draft.ends_with("8 <i>running…</i>\n9 <i>⚠️ failed</i>"), "{draft}");
 }

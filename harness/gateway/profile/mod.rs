@@ -1,0 +1,157 @@
+//! How one chat service writes what a person reads: its limit, its marks and what it escapes (V10).
+//!
+//! A profile is data. Reading Markdown, laying out pages and composing a draft are the same code
+//! for all of them.
+
+/// What stands before and after a stretch of text.
+pub type Around = (&'static str, &'static str);
+/// Characters that must not stand as they are, and what stands for them.
+pub type Escapes = &'static [(char, &'static str)];
+
+/// What a service counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// UTF-16 code units.
+    Utf16,
+    /// Unicode characters.
+    Characters,
+}
+
+impl Unit {
+    /// How many of them `text` has.
+    pub(crate) fn count(self, text: &str) -> usize {
+        match self {
+            Self::Utf16 => text.encode_utf16().count(),
+            Self::Characters => text.chars().count(),
+        }
+    }
+}
+
+/// The markup of one chat service.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The service.
+    pub name: &'static str,
+    /// How many units a message may have, marks included (V5).
+    pub limit: usize,
+    /// What a unit is.
+    pub unit: Unit,
+    /// Around bold text.
+    pub bold: Around,
+    /// Around italic text.
+    pub italic: Around,
+    /// Around text that is struck out.
+    pub strike: Around,
+    /// Around code within a line.
+    pub code: Around,
+    /// Around a block of code.
+    pub block: Around,
+    /// Around a block of code in a language; `{language}` stands for its name.
+    pub block_in: Around,
+    /// Around the words of a link; `{url}` stands for where it leads.
+    pub link: Around,
+    /// Around a quotation.
+    pub quote: Around,
+    /// What begins each further line of a quotation.
+    pub quote_line: &'static str,
+    /// In text (V8).
+    pub escapes: Escapes,
+    /// In code within a line.
+    pub code_escapes: Escapes,
+    /// In a block of code.
+    pub block_escapes: Escapes,
+    /// In the address of a link.
+    pub url_escapes: Escapes,
+    /// What keeps three backticks in a block of code from ending it: it stands before the third.
+    pub fence_break: &'static str,
+}
+
+const HTML: Escapes = &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;")];
+
+/// Telegram, `parse_mode: HTML`.
+pub const TELEGRAM: Profile = Profile {
+    name: "telegram",
+    limit: 4_096,
+    unit: Unit::Utf16,
+    bold: ("<b>", "</b>"),
+    italic: ("<i>", "</i>"),
+    strike: ("<s>", "</s>"),
+    code: ("<code>", "</code>"),
+    block: ("<pre>", "</pre>"),
+    block_in: ("<pre><code class=\"language-{language}\">", "</code></pre>"),
+    link: ("<a href=\"{url}\">", "</a>"),
+    quote: ("<blockquote>", "</blockquote>"),
+    quote_line: "",
+    escapes: HTML,
+    code_escapes: HTML,
+    block_escapes: HTML,
+    url_escapes: &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;")],
+    fence_break: "",
+};
+
+/// Discord, whose Markdown escapes with a backslash. A link in `<…>` unfolds no preview.
+pub const DISCORD: Profile = Profile {
+    name: "discord",
+    limit: 2_000,
+    unit: Unit::Characters,
+    bold: ("**", "**"),
+    italic: ("*", "*"),
+    strike: ("~~", "~~"),
+    code: ("`", "`"),
+    block: ("```\n", "\n```"),
+    block_in: ("```{language}\n", "\n```"),
+    link: ("[", "](<{url}>)"),
+    quote: ("> ", ""),
+    quote_line: "> ",
+    escapes: &[
+        ('\\', "\\\\"),
+        ('*', "\\*"),
+        ('_', "\\_"),
+        ('~', "\\~"),
+        ('`', "\\`"),
+        ('|', "\\|"),
+        ('>', "\\>"),
+        ('<', "\\<"),
+        ('#', "\\#"),
+        ('[', "\\["),
+        (']', "\\]"),
+        // A mention would call people.
+        ('@', "@\u{200b}"),
+    ],
+    // No backslash escapes anything in code.
+    code_escapes: &[('`', "ˋ")],
+    block_escapes: &[],
+    url_escapes: &[('<', "%3C"), ('>', "%3E"), (')', "%29"), (' ', "%20")],
+    fence_break: "\u{200b}",
+};
+
+/// Slack's mrkdwn. A message that is new may have 40,000 characters, one that is edited 4,000, and
+/// a draft is edited.
+pub const SLACK: Profile = Profile {
+    name: "slack",
+    limit: 4_000,
+    unit: Unit::Characters,
+    bold: ("*", "*"),
+    italic: ("_", "_"),
+    strike: ("~", "~"),
+    code: ("`", "`"),
+    block: ("```\n", "\n```"),
+    block_in: ("```\n", "\n```"),
+    link: ("<{url}|", ">"),
+    quote: ("> ", ""),
+    quote_line: "> ",
+    // Slack knows no backslash: a space without width keeps a mark from being one.
+    escapes: &[
+        ('&', "&amp;"),
+        ('<', "&lt;"),
+        ('>', "&gt;"),
+        ('*', "\u{200b}*\u{200b}"),
+        ('_', "\u{200b}_\u{200b}"),
+        ('~', "\u{200b}~\u{200b}"),
+        ('`', "ˋ"),
+    ],
+    code_escapes: &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('`', "ˋ")],
+    block_escapes: HTML,
+    url_escapes: &[('&', "&amp;"), ('<', "%3C"), ('>', "%3E"), ('|', "%7C")],
+    fence_break: "\u{200b}",
+};

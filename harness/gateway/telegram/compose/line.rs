@@ -1,0 +1,85 @@
+//! The line of one tool call: what it is, and how it stands (V2).
+//!
+//! Where reasoning shows, a line tells the time the call began, and while it runs, every twenty
+//! seconds how long it has (V9, openclaw#82285).
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::TelegramSettings;
+use super::super::markup::{Style, piece};
+use super::super::page::first_page;
+use super::layout::lines_limit;
+
+/// Arrows before the line of a subagent's tool, at most.
+const DEPTH_LIMIT: usize = 3;
+/// How often the time of a running call is told.
+const TICK: Duration = Duration::from_secs(20);
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// The line of one tool call.
+pub(super) struct Line {
+    pub(super) id: String,
+    title: String,
+    pub(super) depth: usize,
+    pub(super) state: State,
+    began: Instant,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum State {
+    Running,
+    Done,
+    Failed,
+    Unknown,
+}
+
+impl Line {
+    /// The line of a call that begins now.
+    pub(super) fn new(id: &str, title: &str, depth: usize) -> Self {
+        let state = State::Running;
+        Self { id: id.to_owned(), title: title.to_owned(), depth, state, began: Instant::now() }
+    }
+
+    /// When a running call tells its time again.
+    pub(super) fn next_tick(&self) -> Option<Instant> {
+        (self.state == State::Running).then(|| self.began + TICK * (self.ticks() + 1))
+    }
+
+    fn ticks(&self) -> u32 {
+        let ticks = self.began.elapsed().as_secs() / TICK.as_secs();
+        u32::try_from(ticks).unwrap_or(u32::MAX - 1)
+    }
+
+    /// The line as the profile writes it; the channel is at work since `started`.
+    pub(super) fn text(&self, settings: &TelegramSettings, started: Instant) -> String {
+        let began = settings.time_of_day + self.began.saturating_duration_since(started);
+        let at = if settings.reasoning { format!("[{}] ", clock(began)) } else { String::new() };
+        let arrows = "↳ ".repeat(self.depth.min(DEPTH_LIMIT));
+        let mut pieces = vec![piece(Style::PLAIN, format!("{arrows}{at}{}", self.title))];
+        let mark = match self.state {
+            State::Running if settings.reasoning && self.ticks() > 0 => {
+                let ran = TICK * self.ticks();
+                Some(format!("{}s — {}", ran.as_secs(), clock(began + ran)))
+            }
+            State::Running => Some("running…".to_owned()),
+            State::Done => None,
+            State::Failed => Some("⚠️ failed".to_owned()),
+            State::Unknown => Some("⚠️ no result".to_owned()),
+        };
+        if let Some(mark) = mark {
+            pieces.push(piece(Style::PLAIN, " "));
+            pieces.push(piece(Style::ITALIC, mark));
+        }
+        let limit = lines_limit(settings.profile);
+        first_page(&pieces, settings.profile, limit).map_or_else(String::new, |(line, _)| line)
+    }
+}
+
+/// `HH:MM:SS` of a time since midnight.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs() % DAY;
+    format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
+}
