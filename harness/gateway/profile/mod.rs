@@ -56,6 +56,9 @@ pub struct Profile {
     pub quote_line: &'static str,
     /// In text (V8).
     pub escapes: Escapes,
+    /// In the address of a website that stands in the text: the service makes a link of it, which a
+    /// mark within would break.
+    pub address_escapes: Escapes,
     /// In code within a line.
     pub code_escapes: Escapes,
     /// In a block of code.
@@ -83,6 +86,7 @@ pub const TELEGRAM: Profile = Profile {
     quote: ("<blockquote>", "</blockquote>"),
     quote_line: "",
     escapes: HTML,
+    address_escapes: HTML,
     code_escapes: HTML,
     block_escapes: HTML,
     url_escapes: &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;")],
@@ -118,6 +122,7 @@ pub const DISCORD: Profile = Profile {
         // A mention would call people.
         ('@', "@\u{200b}"),
     ],
+    address_escapes: &[],
     // No backslash escapes anything in code.
     code_escapes: &[('`', "ˋ")],
     block_escapes: &[],
@@ -150,6 +155,7 @@ pub const SLACK: Profile = Profile {
         ('~', "\u{200b}~\u{200b}"),
         ('`', "ˋ"),
     ],
+    address_escapes: HTML,
     code_escapes: &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('`', "ˋ")],
     block_escapes: HTML,
     url_escapes: &[('&', "&amp;"), ('<', "%3C"), ('>', "%3E"), ('|', "%7C")],

@@ -20,6 +20,8 @@ pub(super) enum Face {
     /// Words.
     #[default]
     Text,
+    /// The address of a website.
+    Address,
     /// Code within a line.
     Code,
     /// A block of code; the language may be empty.
@@ -79,7 +81,7 @@ impl Style {
             add(around, "{}", "");
         }
         match &self.face {
-            Face::Text => {}
+            Face::Text | Face::Address => {}
             Face::Code => add(profile.code, "{}", ""),
             Face::Block(language) if language.is_empty() => add(profile.block, "{}", ""),
             Face::Block(language) => add(profile.block_in, "{language}", language),
@@ -91,6 +93,7 @@ impl Style {
     pub(super) fn escapes(&self, profile: &Profile) -> Escapes {
         match self.face {
             Face::Text => profile.escapes,
+            Face::Address => profile.address_escapes,
             Face::Code => profile.code_escapes,
             Face::Block(_) => profile.block_escapes,
         }
@@ -169,7 +172,8 @@ mod tests {
                     "<a href=\"https://x.y/?q=&quot;&amp;z\">a <b>b</b></a> c",
                 ),
                 ("[main](src/main.rs)", "main (src/main.rs)"),
-                ("<https://x.y>", "<a href=\"https://x.y\">https://x.y</a>"),
+                ("<https://x.y>", "https://x.y"),
+                ("**see https://x.y/a_b.**", "<b>see https://x.y/a_b.</b>"),
                 ("![pic](https://x.y/z.png)", "<a href=\"https://x.y/z.png\">pic</a>"),
                 ("[`x`](https://x.y)", "<a href=\"https://x.y\">x</a>"),
                 (
@@ -197,6 +201,14 @@ mod tests {
                 ("a\n\n    b\n\nc", "a\n\n<pre>b</pre>\n\nc"),
             ],
         );
+    }
+
+    #[test]
+    fn v10_an_address_is_left_as_it_is() {
+        let markdown = "(https://x.y/a_b_c?d=1), http:// <https://z/*a*> a_b";
+        check(&DISCORD, &[(markdown, "(https://x.y/a_b_c?d=1), http:// https://z/*a* a\\_b")]);
+        let slack = "(https://x.y/a_b_c?d=1), http:// https://z/*a* a\u{200b}_\u{200b}b";
+        check(&SLACK, &[(markdown, slack)]);
     }
 
     #[test]

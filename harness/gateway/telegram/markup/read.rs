@@ -16,6 +16,8 @@ use super::{Face, Piece, Style, piece};
 const LANGUAGE_LIMIT: usize = 30;
 /// Characters of an address that is worth a link; a longer one is text.
 const URL_LIMIT: usize = 1_000;
+/// How the address of a website begins.
+const SCHEMES: [&str; 2] = ["https://", "http://"];
 /// How deep lists are set in, at most.
 const DEPTH_LIMIT: usize = 6;
 
@@ -32,7 +34,7 @@ pub(in super::super) fn read(markdown: &str) -> Vec<Piece> {
     for (event, place) in events(markdown) {
         reader.event(event, place.start);
     }
-    reader.out
+    with_addresses(reader.out)
 }
 
 #[derive(Default)]
@@ -262,7 +264,7 @@ impl Reader<'_> {
     }
 
     fn link(&mut self, url: &str) {
-        let is_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
+        let is_web = SCHEMES.iter().any(|scheme| url.starts_with(scheme))
             && url.chars().count() <= URL_LIMIT;
         self.links.push(Link { url: url.into(), is_web, words: String::new() });
     }
@@ -278,6 +280,43 @@ impl Reader<'_> {
             self.text(&format!(" ({})", link.url));
         }
     }
+}
+
+/// `pieces` with the addresses of websites in pieces of their own, so that they stay whole.
+fn with_addresses(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut out = Vec::new();
+    for whole in pieces {
+        if whole.style.face != Face::Text {
+            out.push(whole);
+            continue;
+        }
+        // A link whose words are where it leads is an address.
+        if whole.style.link.as_deref() == Some(whole.text.as_str()) {
+            out.push(piece(Style { link: None, face: Face::Address, ..whole.style }, whole.text));
+            continue;
+        }
+        let mut rest = whole.text.as_str();
+        while whole.style.link.is_none()
+            && let Some((from, to)) = address(rest)
+        {
+            let address = Style { face: Face::Address, ..whole.style.clone() };
+            out.push(piece(whole.style.clone(), &rest[..from]));
+            out.push(piece(address, &rest[from..to]));
+            rest = &rest[to..];
+        }
+        out.push(piece(whole.style.clone(), rest));
+    }
+    out.retain(|piece| !piece.text.is_empty());
+    out
+}
+
+/// Where the first address in `text` begins and ends.
+fn address(text: &str) -> Option<(usize, usize)> {
+    let from = SCHEMES.iter().filter_map(|scheme| text.find(scheme)).min()?;
+    let is_end = |c: char| c.is_whitespace() || "<>\"".contains(c);
+    let to = text[from..].find(is_end).map_or(text.len(), |length| from + length);
+    let to = from + text[from..to].trim_end_matches(|c| ".,;:!?)]'*_~".contains(c)).len();
+    Some((from, to))
 }
 
 /// The blanks before a line that is in `depth` lists.

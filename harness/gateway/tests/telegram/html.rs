@@ -53,7 +53,7 @@ pub(crate) fn visible(html: &str) -> Result<String, String> {
 fn entity(rest: &str) -> Result<(usize, Option<char>), String> {
     let known = [("&lt;", '<'), ("&gt;", '>'), ("&amp;", '&'), ("&quot;", '"')];
     let found = known.iter().find(|(name, _)| rest.starts_with(name));
-    let (name, c) = found.ok_or_else(|| format!("no entity: {:.9}", rest))?;
+    let (name, c) = found.ok_or_else(|| format!("no entity: {rest:.9}"))?;
     Ok((name.len(), Some(*c)))
 }
 

@@ -104,7 +104,7 @@ async fn check_on(
     let context = format!("{mode:?} {script:?} {calls:#?}");
     assert_eq!(server.faults(), [""; 0], "{context}");
     let messages = server.messages();
-    let newest: Vec<&str> = messages.iter().map(|history| newest(history)).collect();
+    let newest: Vec<&str> = messages.iter().map(newest).collect();
     assert_eq!(newest.len(), strays + 1, "{context}");
     assert_eq!(newest[strays], SEEN, "{context}");
     assert!(!newest[..strays].contains(&SEEN), "{context}");
@@ -120,7 +120,7 @@ fn newest(history: &History) -> &str {
 
 #[tokio::test]
 async fn v3_one_message_grows_and_becomes_the_answer() {
-    for mode in [Mode::Partial, Mode::Progress] {
+    for mode in [Mode::Partial, Mode::Block, Mode::Progress] {
         let (server, report) = check(mode, &[], 0).await;
         let history = &server.messages()[0];
         assert_eq!(history[0], "📖 Read: from /etc/t1 running…");
@@ -212,6 +212,21 @@ async fn v5_a_long_answer_is_whole_over_valid_messages() {
     let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
     let seen: String = messages.iter().map(|history| letters(newest(history))).collect();
     assert_eq!(seen, letters(&answer.replace("```rust", "")));
+}
+
+#[tokio::test]
+async fn v8_every_mark_of_markdown_is_taken() {
+    let answer = "# Head & `code`\n\n1. **bold _both_ ~~all~~**\n   - [x] <b>done</b>\n\n> quote `x` \
+                  [link](https://example.com/?a=1&b=\"2\")\n> more\n\n| a | b |\n|---|---|\n| 1 | <2> |\n\n\
+                  ```rust\nlet x = &y;\n```\n\n<div>\n\nhttps://example.com/a_b & [file](src/a.rs)";
+    let server = Server::start(&[]).await;
+    let report = play(Mode::Partial, &server.address, answer).await;
+    assert_eq!(server.faults(), [""; 0]);
+    assert_eq!(report.final_delivered, Delivery::Sent { message_ids: vec![100] });
+    let messages = server.messages();
+    let seen = "Head & code\n\n1. bold both all\n  ☑ <b>done</b>\n\nquote x link\nmore\n\n\
+                a | b\n--+----\n1 | <2>\n\nlet x = &y;\n\n<div>\n\nhttps://example.com/a_b & file (src/a.rs)";
+    assert_eq!(newest(&messages[0]), seen);
 }
 
 #[tokio::test]
