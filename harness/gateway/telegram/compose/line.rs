@@ -22,7 +22,7 @@ const DAY: u64 = 24 * 60 * 60;
 /// The line of one tool call.
 pub(super) struct Line {
     pub(super) id: String,
-    title: String,
+    pub(super) title: String,
     pub(super) depth: usize,
     pub(super) state: State,
     began: Instant,
