@@ -9,7 +9,7 @@
 
 mod bridge;
 mod bus;
-mod display;
+pub mod display;
 mod ending;
 pub mod profile;
 mod publish;

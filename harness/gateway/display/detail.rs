@@ -1,119 +1,147 @@
-//! Turns a call's arguments into the few words of its line.
+//! Turns a call's arguments into the few words of its line, as the table of tools says.
+
+use std::str::FromStr;
 
 use serde_json::Value;
 
 use super::shell;
-use crate::sanitise::{redact_text, sanitise_args};
+use super::template::PhraseError;
+use super::text::{clip, counted, first_line};
+use super::tools::{Name, TABLE};
+use crate::sanitise::sanitise_args;
 
 /// Characters of one value.
 const VALUE_LIMIT: usize = 160;
+/// Values of a list, and files of a patch.
+const LIST_LIMIT: usize = 3;
 /// Values of a tool that is not in the table.
-const ANY_LIMIT: usize = 8;
+const GENERIC_LIMIT: usize = 8;
 
-/// Arguments worth showing of a tool that is not in the table.
-const ANY_KEYS: &[&str] = &[
-    "command",
-    "path",
-    "file_path",
-    "filePath",
-    "notebook_path",
-    "url",
-    "targetUrl",
-    "targetId",
-    "ref",
-    "element",
-    "node",
-    "nodeId",
-    "id",
-    "requestId",
-    "to",
-    "channelId",
-    "guildId",
-    "userId",
-    "name",
-    "title",
-    "query",
-    "pattern",
-    "messageId",
-    "description",
-];
+/// A place in a phrase that arguments fill.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// The first of these that has something to say counts.
+    keys: Vec<String>,
+    form: Form,
+}
 
-/// Which words are made of the arguments. A `keys` list names one argument, the first that is
-/// there counts.
-pub(super) enum Detail {
-    /// None.
-    Nothing,
-    /// `from P`, `lines 10-14 from P`, `first 5 lines of P`.
-    Lines(&'static [&'static str]),
-    /// Preposition, path keys, text keys: `to P (5 chars)`.
-    Size(&'static str, &'static [&'static str], &'static [&'static str]),
-    /// Preposition, path keys, list key, what one is: `in P (2 edits)`.
-    Count(&'static str, &'static [&'static str], &'static str, &'static str),
-    /// Preposition and keys: `from https://example.com`.
-    First(&'static str, &'static [&'static str]),
-    /// What is searched, place keys: `"TODO" in src`.
-    Search(&'static str, &'static [&'static str]),
-    /// A shell command, explained.
+/// How a value is said; `tools.toml` shows them.
+#[derive(Debug)]
+enum Form {
+    Words,
+    Quoted,
+    Verb,
+    Chars,
+    Count(String),
+    Lines,
     Command,
-    /// List key: `1 of 3 done, doing: Build it`.
-    Todos(&'static str),
-    /// Id key and what becomes of it: `#3 → completed`.
-    Change(&'static str, &'static str),
-    /// List key: the first question.
-    Question(&'static str),
-    /// Whatever is there of [`ANY_KEYS`].
-    Any,
+    Progress,
+    Patch,
 }
 
-/// The words, redacted; empty when there is nothing to say.
-pub(super) fn of(detail: &Detail, args: &Value) -> String {
-    match detail {
-        Detail::Nothing => String::new(),
-        Detail::Lines(path) => lines(args, path),
-        Detail::Size(word, path, texts) => {
-            let count = texts.iter().find_map(|key| args.get(key)?.as_str());
-            let size = count.map(|text| format!("{} chars", text.chars().count()));
-            placed(word, args, path, size)
+impl FromStr for Slot {
+    type Err = PhraseError;
+
+    fn from_str(slot: &str) -> Result<Self, PhraseError> {
+        let (keys, form) = slot.split_once(':').unwrap_or((slot, ""));
+        let form = match form.split_once(' ').unwrap_or((form, "")) {
+            ("", "") => Form::Words,
+            ("quoted", "") => Form::Quoted,
+            ("verb", "") => Form::Verb,
+            ("chars", "") => Form::Chars,
+            ("count", one) if !one.is_empty() => Form::Count(one.to_owned()),
+            ("lines", "") => Form::Lines,
+            ("command", "") => Form::Command,
+            ("progress", "") => Form::Progress,
+            ("patch", "") => Form::Patch,
+            _ => return Err(PhraseError::Slot(slot.to_owned())),
+        };
+        let keys: Vec<String> = keys.split('|').map(str::to_owned).collect();
+        match keys.iter().any(String::is_empty) {
+            true => Err(PhraseError::Slot(slot.to_owned())),
+            false => Ok(Self { keys, form }),
         }
-        Detail::Count(word, path, list, one) => {
-            let count = args.get(list).and_then(Value::as_array).map(Vec::len);
-            let size = count.map(|n| format!("{n} {one}{}", if n == 1 { "" } else { "s" }));
-            placed(word, args, path, size)
-        }
-        Detail::First(word, keys) => {
-            first(args, keys).map_or_else(String::new, |value| format!("{word}{value}"))
-        }
-        Detail::Search(what, place) => search(args, what, place),
-        Detail::Command => match args.get("command").and_then(Value::as_str) {
-            Some(command) => shell::explain(command),
-            None => first(args, &["description"]).unwrap_or_default(),
-        },
-        Detail::Todos(list) => todos(args, list),
-        Detail::Change(id, becomes) => match (first(args, &[id]), first(args, &[becomes])) {
-            (Some(id), Some(becomes)) => format!("#{id} → {becomes}"),
-            (Some(id), None) => format!("#{id}"),
-            (None, _) => String::new(),
-        },
-        Detail::Question(list) => (args.get(list))
-            .and_then(|questions| first(questions.get(0)?, &["question"]))
-            .unwrap_or_default(),
-        Detail::Any => any(args),
     }
 }
 
-fn placed(word: &str, args: &Value, path: &[&str], size: Option<String>) -> String {
-    match (first(args, path), size) {
-        (Some(path), Some(size)) => format!("{word}{path} ({size})"),
-        (Some(path), None) => format!("{word}{path}"),
-        (None, _) => String::new(),
-    }
-}
-
-fn lines(args: &Value, path: &[&str]) -> String {
-    let number = |key: &str| args.get(key).and_then(Value::as_u64);
-    let Some(path) = first(args, path) else {
-        return String::new();
+/// The words for a call with `args`, redacted; `None` when there is nothing to say.
+pub(super) fn of(name: &Name<'_>, args: &Value) -> Option<String> {
+    let Name::Known(name, tool) = name else {
+        return generic(args);
     };
+    let fill = |slot: &Slot| slot.keys.iter().find_map(|key| say(&slot.form, at(args, key)?, args));
+    (args.get("action").and_then(Value::as_str))
+        .and_then(|action| TABLE.action(name, action)?.say(fill))
+        .or_else(|| tool.say.as_ref()?.say(fill))
+}
+
+/// The value at `key`, whose parts are fields and numbers in a list.
+fn at<'a>(args: &'a Value, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(args, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        _ => value.get(part),
+    })
+}
+
+fn say(form: &Form, value: &Value, args: &Value) -> Option<String> {
+    match form {
+        Form::Words => words(value),
+        Form::Quoted => join(value, |text| format!("\"{text}\"")),
+        Form::Verb => words(value).map(|text| text.replace(['_', '-'], " ")),
+        Form::Chars => Some(counted(value.as_str()?.chars().count(), "char")),
+        Form::Count(one) => Some(counted(value.as_array()?.len(), one)),
+        Form::Lines => words(value).map(|path| lines(&path, args)),
+        Form::Command => match value {
+            Value::String(command) => Some(shell::explain(command)).filter(|said| !said.is_empty()),
+            _ => words(value),
+        },
+        Form::Progress => progress(value.as_array()?),
+        Form::Patch => patch(value.as_str()?),
+    }
+}
+
+/// What of `args` is worth showing when nothing is known of the tool.
+fn generic(args: &Value) -> Option<String> {
+    let found: Vec<(&String, String)> = (TABLE.generic_keys.iter())
+        .filter_map(|key| Some((key, words(args.get(key)?)?)))
+        .take(GENERIC_LIMIT)
+        .collect();
+    match found.as_slice() {
+        [] => None,
+        [(_, value)] => Some(value.clone()),
+        _ => {
+            let pairs: Vec<String> = found.iter().map(|(key, v)| format!("{key} {v}")).collect();
+            Some(pairs.join(", "))
+        }
+    }
+}
+
+/// A value as words: the first line of a text, a number, the first three of a list.
+fn words(value: &Value) -> Option<String> {
+    join(value, |text| text)
+}
+
+fn join(value: &Value, form: fn(String) -> String) -> Option<String> {
+    match value {
+        Value::String(text) => first_line(text, VALUE_LIMIT).map(form),
+        Value::Bool(true) => Some("true".to_owned()),
+        Value::Number(number) if number.as_f64() != Some(0.0) => Some(number.to_string()),
+        Value::Array(_) => {
+            // A word of a list may be secret because of the word before it.
+            let Value::Array(items) = sanitise_args(value) else {
+                return None;
+            };
+            let mut parts = items.iter().filter_map(|item| join(item, form));
+            let mut told: Vec<String> = parts.by_ref().take(LIST_LIMIT).collect();
+            told.extend(parts.next().map(|_| "…".to_owned()));
+            (!told.is_empty()).then(|| clip(&told.join(", "), VALUE_LIMIT))
+        }
+        _ => None,
+    }
+}
+
+fn lines(path: &str, args: &Value) -> String {
+    let number = |key: &str| args.get(key).and_then(Value::as_u64).filter(|number| *number > 0);
     match (number("offset"), number("limit")) {
         (Some(offset), Some(1)) => format!("line {offset} from {path}"),
         (Some(offset), Some(limit)) => {
@@ -121,87 +149,34 @@ fn lines(args: &Value, path: &[&str]) -> String {
             format!("lines {offset}-{last} from {path}")
         }
         (Some(offset), None) => format!("from line {offset} in {path}"),
+        (None, Some(1)) => format!("first line of {path}"),
         (None, Some(limit)) => format!("first {limit} lines of {path}"),
         (None, None) => format!("from {path}"),
     }
 }
 
-fn search(args: &Value, what: &str, place: &[&str]) -> String {
-    match (first(args, &[what]), first(args, place)) {
-        (Some(what), Some(place)) => format!("\"{what}\" in {place}"),
-        (Some(what), None) => format!("\"{what}\""),
-        (None, Some(place)) => format!("in {place}"),
-        (None, None) => String::new(),
-    }
-}
-
-fn todos(args: &Value, list: &str) -> String {
-    let Some(items) = args.get(list).and_then(Value::as_array) else {
-        return String::new();
-    };
+/// How far the steps of a plan are, and which is under way.
+fn progress(steps: &[Value]) -> Option<String> {
     let with = |status: &'static str| {
-        (items.iter())
-            .filter(move |item| item.get("status").and_then(Value::as_str) == Some(status))
+        (steps.iter())
+            .filter(move |step| step.get("status").and_then(Value::as_str) == Some(status))
     };
-    let doing = with("in_progress").find_map(|item| first(item, &["activeForm", "content"]));
-    let done = format!("{} of {} done", with("completed").count(), items.len());
+    let doing = with("in_progress")
+        .find_map(|step| ["activeForm", "content"].iter().find_map(|key| words(step.get(key)?)));
+    let done = format!("{} of {} done", with("completed").count(), steps.len());
     match doing {
-        Some(doing) => format!("{done}, doing: {doing}"),
-        None => done,
+        _ if steps.is_empty() => None,
+        Some(doing) => Some(format!("{done}, doing: {doing}")),
+        None => Some(done),
     }
 }
 
-fn any(args: &Value) -> String {
-    let found: Vec<(&str, String)> = ANY_KEYS
-        .iter()
-        .filter_map(|key| Some((*key, words(args.get(key)?)?)))
-        .take(ANY_LIMIT)
+/// The files that a patch changes, without what they are changed to.
+fn patch(text: &str) -> Option<String> {
+    const HEADS: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+    let files: Vec<Value> = (text.lines())
+        .filter_map(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)))
+        .map(Value::from)
         .collect();
-    match found.as_slice() {
-        [(_, value)] => value.clone(),
-        _ => {
-            let pairs: Vec<String> = found.iter().map(|(key, v)| format!("{key} {v}")).collect();
-            pairs.join(", ")
-        }
-    }
-}
-
-fn first(args: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| words(args.get(key)?))
-}
-
-/// A value as words: the first line of a text, a number, the first three of a list.
-fn words(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::String(text) => {
-            let text = redact_text(text.trim());
-            text.lines().next()?.trim_end().to_owned()
-        }
-        Value::Bool(true) => "true".to_owned(),
-        Value::Number(number) if number.as_f64() != Some(0.0) => number.to_string(),
-        Value::Array(_) => {
-            // As a whole: the word after `--token` is a secret because of the word before it.
-            let clean = sanitise_args(value);
-            let items = clean.as_array()?;
-            let mut parts: Vec<String> = items.iter().filter_map(words).take(3).collect();
-            if items.len() > 3 {
-                parts.push("…".to_owned());
-            }
-            parts.join(", ")
-        }
-        _ => return None,
-    };
-    (!text.is_empty()).then(|| clip(&text, VALUE_LIMIT))
-}
-
-/// `text` in at most `limit` characters, its middle left out.
-pub(super) fn clip(text: &str, limit: usize) -> String {
-    let count = text.chars().count();
-    if count <= limit {
-        return text.to_owned();
-    }
-    let tail = limit / 2;
-    let head: String = text.chars().take(limit - tail - 1).collect();
-    let tail: String = text.chars().skip(count - tail).collect();
-    format!("{head}…{tail}")
+    words(&Value::Array(files))
 }

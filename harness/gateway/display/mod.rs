@@ -1,114 +1,137 @@
-//! The line that tells a tool call to a person: `📖 Read: from /etc/hosts` (V2).
+//! How a tool call is told to a person: `📖 Read: from /etc/hosts` (V2).
 //!
-//! What a tool is called and which of its arguments are worth a word is a table here; how an
-//! argument becomes words is [`detail`]; how a shell command does is [`shell`].
+//! [`title`] is the whole line. A channel with a layout of its own takes the parts: [`label`],
+//! [`detail`] and, where the client draws the icon, [`kind`]. Whatever is known of the arguments is
+//! said; what is missing, because the input still streams, is not. Of an input that still streams
+//! pass what [`sanitise`](crate::sanitise) leaves of it: half a secret looks like none.
+//!
+//! What a tool is called and what of its arguments is worth a word is data: `tools.toml`, read by
+//! `tools`. `detail` turns arguments into words, `shell` a shell command, with a table of its own;
+//! the phrases of both tables are `template`s.
 
 mod detail;
 mod shell;
-mod words;
+mod template;
+mod text;
+mod tools;
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use detail::{Detail, clip};
+use text::{clip, plain};
+use tools::Name;
 
-/// Characters of a whole line.
+/// Characters of a whole line, and of a detail.
 const LINE_LIMIT: usize = 200;
 /// A tool of an MCP server.
 const MCP: &str = "🔌";
 /// A tool that is not in the table.
 const UNKNOWN: &str = "🧩";
 
-/// How one tool is shown.
-struct Entry {
-    /// Its names, in small letters; the case of a call's name does not matter.
-    names: &'static [&'static str],
-    emoji: &'static str,
-    label: &'static str,
-    detail: Detail,
+/// What a tool is called in a chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// One emoji.
+    pub emoji: &'static str,
+    /// The name, the same in whatever case the call writes it (openclaw#116350).
+    pub title: String,
 }
 
-const fn entry(
-    names: &'static [&'static str],
-    emoji: &'static str,
-    label: &'static str,
-    detail: Detail,
-) -> Entry {
-    Entry { names, emoji, label, detail }
+/// What a tool does, in the words of the Agent Client Protocol's `ToolKind` (A1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names say it, and the protocol defines them")]
+pub enum Kind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    SwitchMode,
+    Other,
 }
 
-const PATH: &[&str] = &["file_path", "path", "filePath"];
-const NOTEBOOK: &[&str] = &["notebook_path", "file_path"];
-const PURPOSE: &[&str] = &["description", "prompt"];
-const TASK: &[&str] = &["task_id", "taskId", "bash_id", "shell_id"];
-
-const TABLE: &[Entry] = &[
-    entry(&["read"], "📖", "Read", Detail::Lines(PATH)),
-    entry(&["write"], "✍️", "Write", Detail::Size("to ", PATH, &["content", "newText"])),
-    entry(
-        &["edit"],
-        "📝",
-        "Edit",
-        Detail::Size("in ", PATH, &["new_string", "newText", "content"]),
-    ),
-    entry(&["multiedit"], "📝", "MultiEdit", Detail::Count("in ", PATH, "edits", "edit")),
-    entry(&["notebookedit"], "📓", "NotebookEdit", Detail::Size("in ", NOTEBOOK, &["new_source"])),
-    entry(&["bash", "shell", "exec"], "🛠️", "Bash", Detail::Command),
-    entry(&["bashoutput"], "🛠️", "BashOutput", Detail::First("of ", TASK)),
-    entry(&["killshell", "killbash"], "🛑", "KillShell", Detail::First("", TASK)),
-    entry(&["grep"], "🔎", "Grep", Detail::Search("pattern", PATH)),
-    entry(&["glob"], "📂", "Glob", Detail::Search("pattern", PATH)),
-    entry(&["ls"], "📂", "LS", Detail::First("", PATH)),
-    entry(&["webfetch", "web_fetch"], "📄", "WebFetch", Detail::First("from ", &["url"])),
-    entry(&["websearch", "web_search"], "🌐", "WebSearch", Detail::Search("query", &[])),
-    entry(&["task"], "🤖", "Task", Detail::First("", PURPOSE)),
-    entry(&["agent"], "🤖", "Agent", Detail::First("", PURPOSE)),
-    entry(&["todowrite"], "🗒️", "TodoWrite", Detail::Todos("todos")),
-    entry(&["taskcreate"], "🗒️", "TaskCreate", Detail::First("", &["subject", "description"])),
-    entry(&["taskupdate"], "🗒️", "TaskUpdate", Detail::Change("taskId", "status")),
-    entry(&["tasklist"], "🗒️", "TaskList", Detail::Nothing),
-    entry(&["taskget"], "🗒️", "TaskGet", Detail::First("#", &["taskId", "task_id"])),
-    entry(&["taskstop"], "🛑", "TaskStop", Detail::First("", TASK)),
-    entry(&["taskoutput"], "🛠️", "TaskOutput", Detail::First("of ", TASK)),
-    entry(&["skill"], "🎓", "Skill", Detail::First("", &["skill", "command"])),
-    entry(&["slashcommand"], "🎓", "SlashCommand", Detail::First("", &["command"])),
-    entry(&["toolsearch"], "🧰", "ToolSearch", Detail::First("", &["query"])),
-    entry(&["enterplanmode"], "🧭", "EnterPlanMode", Detail::Nothing),
-    entry(&["exitplanmode"], "🧭", "ExitPlanMode", Detail::First("", &["plan"])),
-    entry(&["askuserquestion"], "❓", "AskUserQuestion", Detail::Question("questions")),
-    entry(&["monitor"], "👀", "Monitor", Detail::First("", &["description", "command", "task_id"])),
-    entry(&["schedulewakeup"], "⏰", "ScheduleWakeup", Detail::First("", &["reason"])),
-    entry(&["lsp"], "🧭", "LSP", Detail::First("", &["operation"])),
-];
-
-/// The line for a call of the tool `name` with `args`, without markup. It is redacted, however
-/// whole `args` are (B2).
-pub(crate) fn title(name: &str, args: &Value) -> String {
-    let name = name.trim();
-    let key = name.to_lowercase();
-    let entry = TABLE.iter().find(|e| e.names.contains(&key.as_str()));
-    let line = match (entry, mcp(name)) {
-        (Some(e), _) => join(e.emoji, e.label, &detail::of(&e.detail, args), (": ", "")),
-        (None, Some(label)) => join(MCP, &label, &detail::of(&Detail::Any, args), (" (", ")")),
-        (None, None) => {
-            let label = if name.is_empty() { "Tool" } else { name };
-            join(UNKNOWN, label, &detail::of(&Detail::Any, args), (": ", ""))
+impl Kind {
+    /// The word on the wire: `switch_mode`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Move => "move",
+            Self::Search => "search",
+            Self::Execute => "execute",
+            Self::Think => "think",
+            Self::Fetch => "fetch",
+            Self::SwitchMode => "switch_mode",
+            Self::Other => "other",
         }
-    };
-    clip(&line.replace(char::is_control, " "), LINE_LIMIT)
-}
-
-/// `server: tool` for `mcp__server__tool`.
-fn mcp(name: &str) -> Option<String> {
-    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
-    Some(format!("{server}: {tool}"))
-}
-
-fn join(emoji: &str, label: &str, detail: &str, around: (&str, &str)) -> String {
-    if detail.is_empty() {
-        format!("{emoji} {label}")
-    } else {
-        format!("{emoji} {label}{}{detail}{}", around.0, around.1)
     }
+}
+
+/// The line for a call of the tool `name` with `args`, without markup, of at most 200 characters
+/// (V2). It is redacted, however whole `args` are (B2).
+#[must_use]
+pub fn title(name: &str, args: &Value) -> String {
+    let name = Name::from(name);
+    let Label { emoji, title } = label_of(&name);
+    let line = match (detail::of(&name, args), &name) {
+        (Some(detail), Name::Mcp { .. }) => format!("{emoji} {title} ({detail})"),
+        (Some(detail), _) => format!("{emoji} {title}: {detail}"),
+        (None, _) => format!("{emoji} {title}"),
+    };
+    clip(&plain(&line), LINE_LIMIT)
+}
+
+/// What the tool `name` is called (V2): `📖` and `Read`.
+#[must_use]
+pub fn label(name: &str) -> Label {
+    label_of(&Name::from(name))
+}
+
+/// What a call of the tool `name` with `args` is about (V2): `from /etc/hosts`, redacted (B2) and of
+/// at most 200 characters. `None` when `args` say nothing that is worth a word.
+#[must_use]
+pub fn detail(name: &str, args: &Value) -> Option<String> {
+    detail::of(&Name::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
+}
+
+/// What the tool `name` does (A1). Tools of MCP servers, and those nobody knows, are
+/// [`Other`](Kind::Other).
+#[must_use]
+pub fn kind(name: &str) -> Kind {
+    match Name::from(name) {
+        Name::Known(_, tool) => tool.kind,
+        Name::Mcp { .. } | Name::Unknown(_) => Kind::Other,
+    }
+}
+
+fn label_of(name: &Name<'_>) -> Label {
+    match name {
+        Name::Known(_, tool) => Label { emoji: &tool.emoji, title: tool.title.clone() },
+        Name::Mcp { server, tool } => {
+            Label { emoji: MCP, title: plain(&format!("{server}: {tool}")) }
+        }
+        Name::Unknown(name) => Label { emoji: UNKNOWN, title: plain(&words_of(name)) },
+    }
+}
+
+/// `Create Goal` for `create_goal`; letters that are large already stay so. A call without a name is
+/// one of a `Tool`.
+fn words_of(name: &str) -> String {
+    let words = name.split(|c: char| c == '_' || c.is_whitespace()).filter(|word| !word.is_empty());
+    let words: Vec<String> = words
+        .map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(letters).collect()
+        })
+        .collect();
+    if words.is_empty() { "Tool".to_owned() } else { words.join(" ") }
 }
 
 #[cfg(test)]

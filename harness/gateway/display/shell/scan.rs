@@ -1,0 +1,302 @@
+//! Reads the text of a shell command into tokens, as far as a one-line summary needs it.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// What a scan of the text gives, in order.
+#[derive(Debug, PartialEq)]
+pub(super) enum Token {
+    /// A word, its quotes and escapes resolved.
+    Word(String),
+    /// The file that the output goes to.
+    Output(String),
+    /// The file that the input comes from.
+    Input(String),
+    /// The input stands in the command itself.
+    HereDocument,
+    /// `|`
+    Pipe,
+    /// `;`, `&`, `&&`, `||` or a newline.
+    End,
+}
+
+/// What the next word is for.
+#[derive(Clone, Copy)]
+enum Target {
+    Output,
+    Input,
+    /// A file of no interest: what goes to stderr, what is both read and written.
+    Aside,
+    /// `<<`, or `<<-`, whose lines may be indented.
+    HereDocument {
+        is_indented: bool,
+    },
+    /// `<<<`
+    HereString,
+}
+
+/// The tokens of `command`, subshells without their parentheses. `None` where its text does not say
+/// what is run: substitutions, functions, arrays, and quotes or parentheses that never close.
+pub(super) fn scan(command: &str) -> Option<Vec<Token>> {
+    let mut scanner = Scanner {
+        chars: command.chars().peekable(),
+        tokens: Vec::new(),
+        word: None,
+        target: None,
+        documents: Vec::new(),
+        depth: 0,
+    };
+    while let Some(c) = scanner.chars.next() {
+        scanner.read(c)?;
+    }
+    scanner.flush();
+    (scanner.target.is_none() && scanner.depth == 0).then_some(scanner.tokens)
+}
+
+struct Scanner<'a> {
+    chars: Peekable<Chars<'a>>,
+    tokens: Vec<Token>,
+    /// The word so far; `""` makes an empty one.
+    word: Option<String>,
+    target: Option<Target>,
+    /// The last lines of the here-documents that begin on the next line.
+    documents: Vec<(String, bool)>,
+    /// Subshells that are open.
+    depth: usize,
+}
+
+impl Scanner<'_> {
+    fn read(&mut self, c: char) -> Option<()> {
+        match c {
+            '\'' | '"' => self.quoted(c)?,
+            '\\' => match self.chars.next()? {
+                '\n' => {}
+                escaped => self.push(escaped),
+            },
+            '`' => return None,
+            '$' => self.dollar()?,
+            '#' if self.word.is_none() => while self.chars.next_if(|c| *c != '\n').is_some() {},
+            ' ' | '\t' | '\r' => self.flush(),
+            '(' => {
+                self.flush();
+                let starts = !matches!(self.tokens.last(), Some(t) if !is_operator(t));
+                self.depth += 1;
+                return (starts && self.target.is_none()).then_some(());
+            }
+            ')' => {
+                self.flush();
+                self.depth = self.depth.checked_sub(1)?;
+            }
+            ';' => self.end(Token::End)?,
+            '\n' => {
+                self.end(Token::End)?;
+                self.skip_documents();
+            }
+            '&' if self.chars.next_if_eq(&'>').is_some() => {
+                self.flush();
+                self.redirect('>', None)?;
+            }
+            '&' => {
+                self.chars.next_if_eq(&'&');
+                self.end(Token::End)?;
+            }
+            '|' => {
+                let is_or = self.chars.next_if_eq(&'|').is_some();
+                self.chars.next_if_eq(&'&');
+                self.end(if is_or { Token::End } else { Token::Pipe })?;
+            }
+            '>' | '<' => {
+                let is_number = |word: &mut String| word.chars().all(|c| c.is_ascii_digit());
+                let number = self.word.take_if(is_number);
+                self.flush();
+                self.redirect(c, number.as_deref())?;
+            }
+            c => self.push(c),
+        }
+        Some(())
+    }
+
+    fn push(&mut self, c: char) {
+        self.word.get_or_insert_default().push(c);
+    }
+
+    /// Ends the word, which is what the redirection before it waits for.
+    fn flush(&mut self) {
+        let Some(word) = self.word.take() else {
+            return;
+        };
+        let token = match self.target.take() {
+            None => Token::Word(word),
+            Some(Target::Output) => Token::Output(word),
+            Some(Target::Input) => Token::Input(word),
+            Some(Target::Aside) => return,
+            Some(Target::HereString) => Token::HereDocument,
+            Some(Target::HereDocument { is_indented }) => {
+                self.documents.push((word, is_indented));
+                Token::HereDocument
+            }
+        };
+        self.tokens.push(token);
+    }
+
+    fn end(&mut self, token: Token) -> Option<()> {
+        self.flush();
+        self.tokens.push(token);
+        self.target.is_none().then_some(())
+    }
+
+    /// What stands after `sign`, up to the file.
+    fn redirect(&mut self, sign: char, number: Option<&str>) -> Option<()> {
+        let mut has = |c: char| self.chars.next_if_eq(&c).is_some();
+        let target = match sign {
+            '<' if has('<') => match (has('<'), has('-')) {
+                (true, _) => Target::HereString,
+                (false, is_indented) => Target::HereDocument { is_indented },
+            },
+            '<' if has('>') => Target::Aside,
+            '<' => Target::Input,
+            _ => {
+                let _ = has('>') || has('|');
+                match number {
+                    None | Some("1") => Target::Output,
+                    Some(_) => Target::Aside,
+                }
+            }
+        };
+        if matches!(target, Target::Input | Target::Output | Target::Aside) && has('&') {
+            let is_digit = |c: &char| c.is_ascii_digit() || *c == '-';
+            let mut digits = 0;
+            while self.chars.next_if(is_digit).is_some() {
+                digits += 1;
+            }
+            if digits > 0 {
+                return Some(());
+            }
+        }
+        self.target = Some(target);
+        // `<(…)` runs a command.
+        (self.chars.peek() != Some(&'(')).then_some(())
+    }
+
+    /// What stands after a `$`.
+    fn dollar(&mut self) -> Option<()> {
+        match self.chars.peek() {
+            Some('(') => return None,
+            Some('\'') => {
+                self.chars.next();
+                let word = self.word.get_or_insert_default();
+                loop {
+                    match self.chars.next()? {
+                        '\'' => break,
+                        '\\' => word.extend(['\\', self.chars.next()?]),
+                        c => word.push(c),
+                    }
+                }
+            }
+            Some('{') => {
+                self.push('$');
+                loop {
+                    let c = self.chars.next()?;
+                    if c == '`' || (c == '$' && self.chars.peek() == Some(&'(')) {
+                        return None;
+                    }
+                    self.push(c);
+                    if c == '}' {
+                        break;
+                    }
+                }
+            }
+            _ => self.push('$'),
+        }
+        Some(())
+    }
+
+    /// Reads up to the closing `quote`.
+    fn quoted(&mut self, quote: char) -> Option<()> {
+        let word = self.word.get_or_insert_default();
+        loop {
+            match self.chars.next()? {
+                c if c == quote => return Some(()),
+                '\\' if quote == '"' => match self.chars.next()? {
+                    '\n' => {}
+                    c @ ('"' | '\\' | '$' | '`') => word.push(c),
+                    c => word.extend(['\\', c]),
+                },
+                '`' if quote == '"' => return None,
+                '$' if quote == '"' && self.chars.peek() == Some(&'(') => return None,
+                c => word.push(c),
+            }
+        }
+    }
+
+    /// Skips the here-documents that begin here; one that never ends takes all the rest.
+    fn skip_documents(&mut self) {
+        for (last, is_indented) in self.documents.drain(..) {
+            let mut line = String::new();
+            loop {
+                let c = self.chars.next();
+                if let Some(c) = c.filter(|c| *c != '\n') {
+                    line.push(c);
+                    continue;
+                }
+                let text = if is_indented { line.trim_start_matches('\t') } else { &line };
+                if c.is_none() || text.trim_end_matches('\r') == last {
+                    break;
+                }
+                line.clear();
+            }
+        }
+    }
+}
+
+fn is_operator(token: &Token) -> bool {
+    matches!(token, Token::Pipe | Token::End)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: &str, expect: &str) {
+        let words = scan(command).map(|tokens| {
+            let words: Vec<String> = tokens
+                .into_iter()
+                .map(|token| match token {
+                    Token::Word(word) => word,
+                    Token::Output(file) => format!(">{file}"),
+                    Token::Input(file) => format!("<{file}"),
+                    Token::HereDocument => "<<".to_owned(),
+                    Token::Pipe => "|".to_owned(),
+                    Token::End => ";".to_owned(),
+                })
+                .collect();
+            words.join("·")
+        });
+        assert_eq!(words.as_deref().unwrap_or("none"), expect, "{command}");
+    }
+
+    #[test]
+    fn v2_a_command_is_read_as_a_shell_reads_it() {
+        check("a 'b c' \"d\\\"e\" f\\ g '' h#i # j", "a·b c·d\"e·f g··h#i");
+        check("a \\\n b; c && d || e & f\ng", "a·b·;·c·;·d·;·e·;·f·;·g");
+        check("a | b |& c", "a·|·b·|·c");
+        check("a > b 2> c 2>&1 &> d >> e < f >&2 1>g 2>|h <&-", "a·>b·>d·>e·<f·>g");
+        check("a $'b\\'c' ${d:-e f} $g", "a·b\\'c·${d:-e f}·$g");
+        check("(a; b) | c", "a·;·b·|·c");
+        check("a <<E <<-\"F G\" > h\nx ' `\nE\ny\n\tF G\nb", "a·<<·<<·>h·;·b");
+        check("a <<E\nx", "a·<<·;");
+        check("a <<< 'b c' d", "a·<<·d");
+    }
+
+    #[test]
+    fn v2_what_can_t_be_read_is_not_guessed() {
+        for command in
+            ["'a", "\"a", "a \\", "$(a)", "\"$(a)\"", "a `b`", "f() { a; }", "(a", "a)", "a=(b)"]
+        {
+            check(command, "none");
+        }
+        for command in ["a <(b)", "a >", "a > | b", "a <<", "$'a", "${a", "\"`a`\"", "${a$(b)}"] {
+            check(command, "none");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The table of programs, `shell.toml`: what is said of each.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::call::{Call, Slot};
+use super::stage::{Command, base};
+use crate::display::template::Phrases;
+
+/// A table that can't be read is an empty one, and every program unknown; a test reads it.
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read().unwrap_or_default());
+
+/// All of `shell.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    /// Programs that are taken off the front of a command.
+    pub(super) preamble: Vec<String>,
+    /// Programs that are not worth a word beside others.
+    pub(super) quiet: Vec<String>,
+    /// Programs that run the text after `-c`.
+    pub(super) shells: Vec<String>,
+    /// Programs that run another one.
+    pub(super) wrappers: HashMap<String, Wrapper>,
+    programs: HashMap<String, Program>,
+    verbs: HashMap<String, HashMap<String, Phrases<Slot>>>,
+}
+
+/// A program that runs another one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Wrapper {
+    /// Its options that take a value.
+    pub(super) values: Vec<String>,
+    /// How many plain arguments are its own.
+    pub(super) own: usize,
+}
+
+/// What is said of one program, or of several that are told alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Program {
+    #[serde(default)]
+    values: Vec<String>,
+    #[serde(default)]
+    script: bool,
+    verbs: Option<String>,
+    say: Option<Phrases<Slot>>,
+}
+
+static PROGRAMS: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
+    let names = |(names, program): (&'static String, &'static Program)| {
+        names.split(' ').map(move |name| (name, program))
+    };
+    TABLE.programs.iter().flat_map(names).collect()
+});
+
+/// What is said of `command`; `None` where the table says nothing.
+pub(super) fn say(command: &Command) -> Option<String> {
+    let name = base(command.words.first()?);
+    // `python3.11` is told as `python`.
+    let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let program = PROGRAMS.get(name).or_else(|| PROGRAMS.get(family))?;
+    let call = Call::new(name, command, &program.values, program.script);
+    let verb = || say_verb(TABLE.verbs.get(program.verbs.as_ref()?)?, &call);
+    verb().or_else(|| program.say.as_ref()?.say(|slot| call.fill(slot, 0)))
+}
+
+fn say_verb(verbs: &HashMap<String, Phrases<Slot>>, call: &Call<'_>) -> Option<String> {
+    // `cargo +nightly test` picks a toolchain.
+    let start = usize::from(call.plain.first().is_some_and(|arg| arg.starts_with('+')));
+    [2, 1].into_iter().find_map(|count| {
+        let phrases = verbs.get(&call.plain.get(start..start + count)?.join(" "))?;
+        phrases.say(|slot| call.fill(slot, start + count))
+    })
+}
+
+fn read() -> Result<Table, toml::de::Error> {
+    toml::from_str(include_str!("shell.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v2_the_table_of_programs_can_be_read() {
+        let table = read().unwrap();
+        assert!(PROGRAMS.len() > 150, "{}", PROGRAMS.len());
+        let used: Vec<&String> = table.programs.values().filter_map(|p| p.verbs.as_ref()).collect();
+        for (names, program) in &table.programs {
+            assert!(program.say.is_some() || program.verbs.is_some(), "{names} says nothing");
+        }
+        assert!(used.iter().all(|name| table.verbs.contains_key(*name)), "verbs are missing");
+        assert!(table.verbs.keys().all(|name| used.contains(&name)), "verbs are not used");
+        assert!(table.verbs["git"].len() >= 17);
+        let names = table.programs.keys().flat_map(|names| names.split(' '));
+        assert_eq!(names.count(), PROGRAMS.len(), "a program has two entries");
+    }
+}

@@ -1,0 +1,96 @@
+//! The table of tools, `tools.toml`: what each is called, what it does, and how its detail is said.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::Kind;
+use super::detail::Slot;
+use super::template::Phrases;
+
+/// A table that can't be read is an empty one, and every tool unknown; a test reads it.
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read().unwrap_or_default());
+
+/// All of `tools.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    own_servers: Vec<String>,
+    /// The arguments worth showing of a tool that has no entry.
+    pub(super) generic_keys: Vec<String>,
+    tools: HashMap<String, Tool>,
+    actions: HashMap<String, HashMap<String, Phrases<Slot>>>,
+}
+
+/// How one tool is shown.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tool {
+    pub(super) emoji: String,
+    pub(super) title: String,
+    pub(super) kind: Kind,
+    pub(super) say: Option<Phrases<Slot>>,
+}
+
+/// What a call's name says.
+#[derive(Debug)]
+pub(super) enum Name<'a> {
+    /// A tool of the table, under this name.
+    Known(String, &'static Tool),
+    /// A tool of somebody's MCP server.
+    Mcp { server: &'a str, tool: &'a str },
+    /// Any other name; it may be empty.
+    Unknown(&'a str),
+}
+
+impl<'a> From<&'a str> for Name<'a> {
+    /// Blanks around the name and the case of its letters do not matter (openclaw#116350).
+    fn from(name: &'a str) -> Self {
+        let name = name.trim();
+        if let Some(known) = TABLE.known(name) {
+            return known;
+        }
+        match name.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
+            Some((server, tool)) if TABLE.own_servers.iter().any(|own| own == server) => {
+                TABLE.known(tool).unwrap_or(Self::Mcp { server, tool })
+            }
+            Some((server, tool)) => Self::Mcp { server, tool },
+            None => Self::Unknown(name),
+        }
+    }
+}
+
+impl Table {
+    fn known<'a>(&'static self, name: &str) -> Option<Name<'a>> {
+        let key = name.to_lowercase();
+        self.tools.get(&key).map(|tool| Name::Known(key, tool))
+    }
+
+    /// What is said of the tool `name` when its `action` is this one.
+    pub(super) fn action(&self, name: &str, action: &str) -> Option<&Phrases<Slot>> {
+        self.actions.get(name)?.get(action)
+    }
+}
+
+fn read() -> Result<Table, toml::de::Error> {
+    toml::from_str(include_str!("tools.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v2_the_table_of_tools_can_be_read() {
+        let table = read().unwrap();
+        assert!(table.tools.len() > 100 && table.generic_keys.len() > 20);
+        for (name, tool) in &table.tools {
+            assert!(!tool.emoji.is_ascii() && !tool.title.is_empty(), "{name}");
+            assert_eq!(*name, name.to_lowercase(), "an upper-case name is never found");
+        }
+        for name in table.actions.keys() {
+            assert!(table.tools.contains_key(name), "{name} has actions and no entry");
+        }
+    }
+}
