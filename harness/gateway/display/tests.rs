@@ -4,6 +4,7 @@ mod reference;
 
 use serde_json::{Value, json};
 
+use super::tools::Name;
 use super::{Kind, Label, detail, kind, label, title};
 
 fn check(cases: &[(&str, Value, &str)]) {
@@ -107,6 +108,23 @@ fn v2_tool_lines() {
         ("two\nlines", json!({}), "🧩 Two Lines"),
         ("\u{202e}x", json!({"name": "a\u{7}b"}), "🧩 x: a b"),
     ]);
+}
+
+#[test]
+fn v2_every_tool_of_the_cli_and_the_gateway_has_an_entry() {
+    let cli = "Task Agent AskUserQuestion Bash BashOutput CronCreate CronDelete CronList Edit \
+        EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillBash KillShell LS LSP \
+        ListAgents ListMcpResourcesTool Monitor MultiEdit NotebookEdit Read ReadMcpResourceTool \
+        ReportFindings ScheduleWakeup SendMessage Skill SlashCommand StructuredOutput TaskCreate \
+        TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch WebFetch WebSearch \
+        Workflow Write";
+    let gateway = "agents_list apply_patch attach bash browser canvas cron edit exec gateway image \
+        image_generate memory_get memory_search message nodes pdf process read session_status \
+        sessions_history sessions_list sessions_send sessions_spawn sessions_yield subagents \
+        tool_call tts update_plan web_fetch web_search write";
+    for name in cli.split_whitespace().chain(gateway.split_whitespace()) {
+        assert!(matches!(Name::from(name), Name::Known(..)), "{name} has no entry");
+    }
 }
 
 #[test]

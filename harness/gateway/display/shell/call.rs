@@ -40,6 +40,7 @@ enum Form {
     Plain,
     Quoted,
     Number,
+    Lines,
     Range,
 }
 
@@ -53,6 +54,7 @@ impl FromStr for Slot {
             "" => Form::Plain,
             "quoted" => Form::Quoted,
             "number" => Form::Number,
+            "lines" => Form::Lines,
             "range" => Form::Range,
             _ => return Err(bad()),
         };
@@ -192,6 +194,8 @@ impl<'a> Call<'a> {
             Form::Plain => Some(said),
             Form::Quoted => Some(format!("\"{said}\"")),
             Form::Number => (is_all(".") && !said.is_empty()).then_some(said),
+            Form::Lines if said == "1" => Some("line".to_owned()),
+            Form::Lines => (is_all("") && !said.is_empty()).then(|| format!("{said} lines")),
             Form::Range => {
                 let range = said.strip_suffix('p').filter(|range| !range.is_empty())?;
                 let is_range = range.chars().all(|c| c.is_ascii_digit() || ",$".contains(c));

@@ -181,7 +181,7 @@ impl Scanner<'_> {
     /// What stands after a `$`.
     fn dollar(&mut self) -> Option<()> {
         match self.chars.peek() {
-            Some('(') => return None,
+            Some('(') => self.here_text()?,
             Some('\'') => {
                 self.chars.next();
                 let word = self.word.get_or_insert_default();
@@ -213,20 +213,46 @@ impl Scanner<'_> {
 
     /// Reads up to the closing `quote`.
     fn quoted(&mut self, quote: char) -> Option<()> {
-        let word = self.word.get_or_insert_default();
+        self.word.get_or_insert_default();
         loop {
             match self.chars.next()? {
                 c if c == quote => return Some(()),
                 '\\' if quote == '"' => match self.chars.next()? {
                     '\n' => {}
-                    c @ ('"' | '\\' | '$' | '`') => word.push(c),
-                    c => word.extend(['\\', c]),
+                    c @ ('"' | '\\' | '$' | '`') => self.push(c),
+                    c => {
+                        self.push('\\');
+                        self.push(c);
+                    }
                 },
                 '`' if quote == '"' => return None,
-                '$' if quote == '"' && self.chars.peek() == Some(&'(') => return None,
-                c => word.push(c),
+                '$' if quote == '"' && self.chars.peek() == Some(&'(') => {
+                    self.here_text()?;
+                }
+                c => self.push(c),
             }
         }
+    }
+
+    /// Reads `(cat <<'E' … E )` after a `$`, which only says a long text; any other substitution
+    /// runs something.
+    fn here_text(&mut self) -> Option<()> {
+        let mut expect =
+            |text: &str| text.chars().try_for_each(|c| self.chars.next_if_eq(&c).map(drop));
+        expect("(cat <<")?;
+        let is_indented = expect("-").is_some();
+        let quote = self.chars.next_if(|c| matches!(c, '\'' | '"'))?;
+        let mut last = String::new();
+        while let Some(c) = self.chars.next_if(|c| *c != quote) {
+            last.push(c);
+        }
+        let is_first = self.documents.is_empty();
+        (self.chars.next()? == quote && self.chars.next()? == '\n' && is_first).then_some(())?;
+        self.documents.push((last, is_indented));
+        self.skip_documents();
+        while self.chars.next_if(|c| c.is_whitespace()).is_some() {}
+        self.push('…');
+        self.chars.next_if_eq(&')').map(drop)
     }
 
     /// Skips the here-documents that begin here; one that never ends takes all the rest.
@@ -286,6 +312,7 @@ mod tests {
         check("a <<E <<-\"F G\" > h\nx ' `\nE\ny\n\tF G\nb", "a·<<·<<·>h·;·b");
         check("a <<E\nx", "a·<<·;");
         check("a <<< 'b c' d", "a·<<·d");
+        check("a -m \"$(cat <<'E'\nb `c`\nE\n)\" && d", "a·-m·…·;·d");
     }
 
     #[test]
@@ -293,6 +320,9 @@ mod tests {
         for command in
             ["'a", "\"a", "a \\", "$(a)", "\"$(a)\"", "a `b`", "f() { a; }", "(a", "a)", "a=(b)"]
         {
+            check(command, "none");
+        }
+        for command in ["a $(cat <<E\n`b`\nE\n)", "$(cat <<'E'\nE\nb)", "$(cat <<'E'", "$(cat a)"] {
             check(command, "none");
         }
         for command in ["a <(b)", "a >", "a > | b", "a <<", "$'a", "${a", "\"`a`\"", "${a$(b)}"] {

@@ -64,6 +64,8 @@ fn v2_programs_have_words() {
         ("head -n 5 a", "show first 5 lines of a"),
         ("head -n5 a", "show first 5 lines of a"),
         ("head --lines=5 a", "show first 5 lines of a"),
+        ("head -1 a", "show first line of a"),
+        ("cat a b > c", "copy a b to c"),
         ("head a", "show first 10 lines of a"),
         ("tail -20 log", "show last 20 lines of log"),
         ("tail -fn 20 log", "follow log"),
@@ -109,6 +111,10 @@ fn v2_programs_with_verbs_have_words() {
     check(&[
         ("git log --oneline -5 2>/dev/null", "view git history"),
         ("git -C /x -c a=b commit -am 'Fix it'", "create git commit"),
+        (
+            "git add -A && git commit -m \"$(cat <<'EOF'\nFix (it)\nEOF\n)\"",
+            "stage git changes → create git commit",
+        ),
         ("git checkout -b new", "create git branch new"),
         ("git push --force origin main", "force-push git changes"),
         ("git reset --hard", "discard git changes"),
