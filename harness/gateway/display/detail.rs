@@ -1,11 +1,9 @@
 //! Turns a call's arguments into the few words of its line, as the table of tools says.
 
-use std::str::FromStr;
-
 use serde_json::Value;
 
 use super::shell;
-use super::template::PhraseError;
+use super::slot::{Form, Slot};
 use super::text::{clip, counted, first_line};
 use super::tools::{Name, TABLE};
 use crate::sanitise::sanitise_args;
@@ -16,53 +14,6 @@ const VALUE_LIMIT: usize = 160;
 const LIST_LIMIT: usize = 3;
 /// Values of a tool that is not in the table.
 const GENERIC_LIMIT: usize = 8;
-
-/// A place in a phrase that arguments fill.
-#[derive(Debug)]
-pub(super) struct Slot {
-    /// The first of these that has something to say counts.
-    keys: Vec<String>,
-    form: Form,
-}
-
-/// How a value is said; `tools.toml` shows them.
-#[derive(Debug)]
-enum Form {
-    Words,
-    Quoted,
-    Verb,
-    Chars,
-    Count(String),
-    Lines,
-    Command,
-    Progress,
-    Patch,
-}
-
-impl FromStr for Slot {
-    type Err = PhraseError;
-
-    fn from_str(slot: &str) -> Result<Self, PhraseError> {
-        let (keys, form) = slot.split_once(':').unwrap_or((slot, ""));
-        let form = match form.split_once(' ').unwrap_or((form, "")) {
-            ("", "") => Form::Words,
-            ("quoted", "") => Form::Quoted,
-            ("verb", "") => Form::Verb,
-            ("chars", "") => Form::Chars,
-            ("count", one) if !one.is_empty() => Form::Count(one.to_owned()),
-            ("lines", "") => Form::Lines,
-            ("command", "") => Form::Command,
-            ("progress", "") => Form::Progress,
-            ("patch", "") => Form::Patch,
-            _ => return Err(PhraseError::Slot(slot.to_owned())),
-        };
-        let keys: Vec<String> = keys.split('|').map(str::to_owned).collect();
-        match keys.iter().any(String::is_empty) {
-            true => Err(PhraseError::Slot(slot.to_owned())),
-            false => Ok(Self { keys, form }),
-        }
-    }
-}
 
 /// The words for a call with `args`, redacted; `None` when there is nothing to say.
 pub(super) fn of(name: &Name<'_>, args: &Value) -> Option<String> {

@@ -10,14 +10,16 @@
 //! the phrases of both tables are `template`s.
 
 mod detail;
+mod kind;
 mod shell;
+mod slot;
 mod template;
 mod text;
 mod tools;
 
-use serde::Deserialize;
 use serde_json::Value;
 
+pub use kind::Kind;
 use text::{clip, plain};
 use tools::Name;
 
@@ -35,42 +37,6 @@ pub struct Label {
     pub emoji: &'static str,
     /// The name, the same in whatever case the call writes it (openclaw#116350).
     pub title: String,
-}
-
-/// What a tool does, in the words of the Agent Client Protocol's `ToolKind` (A1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the names say it, and the protocol defines them")]
-pub enum Kind {
-    Read,
-    Edit,
-    Delete,
-    Move,
-    Search,
-    Execute,
-    Think,
-    Fetch,
-    SwitchMode,
-    Other,
-}
-
-impl Kind {
-    /// The word on the wire: `switch_mode`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Move => "move",
-            Self::Search => "search",
-            Self::Execute => "execute",
-            Self::Think => "think",
-            Self::Fetch => "fetch",
-            Self::SwitchMode => "switch_mode",
-            Self::Other => "other",
-        }
-    }
 }
 
 /// The line for a call of the tool `name` with `args`, without markup, of at most 200 characters

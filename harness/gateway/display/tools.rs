@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::Kind;
-use super::detail::Slot;
+use super::kind::Kind;
+use super::slot::Slot;
 use super::template::Phrases;
 
 /// A table that can't be read is an empty one, and every tool unknown; a test reads it.

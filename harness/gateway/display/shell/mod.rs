@@ -6,13 +6,18 @@
 
 mod call;
 mod scan;
+mod slot;
 mod stage;
 mod table;
 
-use call::argument;
-use stage::{Command, Stage, base, stages};
-use table::TABLE;
+use std::collections::HashMap;
 
+use call::{Call, argument};
+use slot::Slot;
+use stage::{Command, Stage, base, stages};
+use table::{PROGRAMS, TABLE};
+
+use super::template::Phrases;
 use super::text::{clip, counted, one_line, redacted};
 use crate::sanitise::redact_text;
 
@@ -111,10 +116,30 @@ fn tell_stage(stage: &Stage) -> Told {
 }
 
 fn tell(command: &Command) -> Told {
-    match table::say(command) {
+    match say(command) {
         Some(words) => Told { words, is_generic: false },
         None => Told { words: run(&command.words), is_generic: true },
     }
+}
+
+/// What is said of `command`; `None` where the table says nothing.
+fn say(command: &Command) -> Option<String> {
+    let name = base(command.words.first()?);
+    // `python3.11` is told as `python`.
+    let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let program = PROGRAMS.get(name).or_else(|| PROGRAMS.get(family))?;
+    let call = Call::new(name, command, &program.values, program.script);
+    let verb = || say_verb(TABLE.verbs.get(program.verbs.as_ref()?)?, &call);
+    verb().or_else(|| program.say.as_ref()?.say(|slot| call.fill(slot, 0)))
+}
+
+fn say_verb(verbs: &HashMap<String, Phrases<Slot>>, call: &Call<'_>) -> Option<String> {
+    // `cargo +nightly test` picks a toolchain.
+    let start = usize::from(call.plain.first().is_some_and(|arg| arg.starts_with('+')));
+    [2, 1].into_iter().find_map(|count| {
+        let phrases = verbs.get(&call.plain.get(start..start + count)?.join(" "))?;
+        phrases.say(|slot| call.fill(slot, start + count))
+    })
 }
 
 /// `run x`, with its first argument where that is a name.

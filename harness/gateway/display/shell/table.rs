@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::call::{Call, Slot};
-use super::stage::{Command, base};
+use super::slot::Slot;
 use crate::display::template::Phrases;
 
 /// A table that can't be read is an empty one, and every program unknown; a test reads it.
@@ -25,7 +24,8 @@ pub(super) struct Table {
     /// Programs that run another one.
     pub(super) wrappers: HashMap<String, Wrapper>,
     programs: HashMap<String, Program>,
-    verbs: HashMap<String, HashMap<String, Phrases<Slot>>>,
+    /// What is said of the verbs of programs.
+    pub(super) verbs: HashMap<String, HashMap<String, Phrases<Slot>>>,
 }
 
 /// A program that runs another one.
@@ -41,41 +41,25 @@ pub(super) struct Wrapper {
 /// What is said of one program, or of several that are told alike.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Program {
+pub(super) struct Program {
+    /// Its options that take a value, each with its other names.
     #[serde(default)]
-    values: Vec<String>,
+    pub(super) values: Vec<String>,
     #[serde(default)]
-    script: bool,
-    verbs: Option<String>,
-    say: Option<Phrases<Slot>>,
+    /// What follows its first plain argument belongs to somebody else.
+    pub(super) script: bool,
+    /// The list of what its verbs say.
+    pub(super) verbs: Option<String>,
+    pub(super) say: Option<Phrases<Slot>>,
 }
 
-static PROGRAMS: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
+/// The programs, each under its name.
+pub(super) static PROGRAMS: LazyLock<HashMap<&str, &Program>> = LazyLock::new(|| {
     let names = |(names, program): (&'static String, &'static Program)| {
         names.split(' ').map(move |name| (name, program))
     };
     TABLE.programs.iter().flat_map(names).collect()
 });
-
-/// What is said of `command`; `None` where the table says nothing.
-pub(super) fn say(command: &Command) -> Option<String> {
-    let name = base(command.words.first()?);
-    // `python3.11` is told as `python`.
-    let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let program = PROGRAMS.get(name).or_else(|| PROGRAMS.get(family))?;
-    let call = Call::new(name, command, &program.values, program.script);
-    let verb = || say_verb(TABLE.verbs.get(program.verbs.as_ref()?)?, &call);
-    verb().or_else(|| program.say.as_ref()?.say(|slot| call.fill(slot, 0)))
-}
-
-fn say_verb(verbs: &HashMap<String, Phrases<Slot>>, call: &Call<'_>) -> Option<String> {
-    // `cargo +nightly test` picks a toolchain.
-    let start = usize::from(call.plain.first().is_some_and(|arg| arg.starts_with('+')));
-    [2, 1].into_iter().find_map(|count| {
-        let phrases = verbs.get(&call.plain.get(start..start + count)?.join(" "))?;
-        phrases.say(|slot| call.fill(slot, start + count))
-    })
-}
 
 fn read() -> Result<Table, toml::de::Error> {
     toml::from_str(include_str!("shell.toml"))
