@@ -244,7 +244,7 @@ mod tests {
             ],
             &[
                 update("📖 Read", json!({"token": "***"})),
-                update("📖 Read: first 1 lines of /a", json!({"file_path": "/a", "limit": 1})),
+                update("📖 Read: first line of /a", json!({"file_path": "/a", "limit": 1})),
             ],
         );
     }
