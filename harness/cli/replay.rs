@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clitape_deck::replay::{Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
-use clitape_deck::scenario::{House, Mode};
+use clitape_deck::scenario::{Delivery, House, Mode, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
 
 use crate::exit::Exit;
@@ -47,6 +47,15 @@ pub(crate) struct Args {
     /// Run it silently, as a heartbeat
     #[arg(long)]
     silent: bool,
+    /// How the answer reaches the person: automatic or message_tool_only
+    #[arg(long, default_value = "automatic")]
+    delivery: Delivery,
+    /// Seconds the run may take; an agent that is silent for a share of them is given up
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    limit: u64,
+    /// Run it as one that resumes a session
+    #[arg(long)]
+    resume: bool,
     /// Print trace entries as JSON lines
     #[arg(long)]
     json: bool,
@@ -63,7 +72,14 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         writeln!(out, "{}", plan.to_line())?;
         return Ok(Exit::Ok);
     }
-    let setup = Setup { silent: args.silent, channel: Some(args.mode) };
+    let run = Run {
+        silent: args.silent,
+        delivery: args.delivery,
+        limit_s: args.limit,
+        resume: args.resume,
+        ..Run::default()
+    };
+    let setup = Setup { run, channel: Some(args.mode) };
     let replay = replay(&stdout, &plan, setup);
     let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
     let Some(speed) = args.speed else {

@@ -1,21 +1,27 @@
 //! Hands the bus events of a run to a channel: one after another, in order, whatever a callback
 //! does.
 
+mod work;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
-use crate::bus::{Bus, Data, Subscription, Tool};
-use crate::ending::Ending;
+use crate::bus::{Bus, Subscription, Tool};
+use crate::ending::{Ending, LastWord};
+use crate::messaging::Gate;
+use crate::notice::Notice;
+use work::work;
 
 /// How long a drain waits for the callbacks that are left (G2).
-pub(crate) const DRAIN_LIMIT: Duration = Duration::from_secs(15);
+const DRAIN_LIMIT: Duration = Duration::from_secs(15);
 
 /// A callback at work.
 pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> + Send + 'a>>;
@@ -29,6 +35,13 @@ pub struct CallbackError(
     /// The channel's own words.
     pub String,
 );
+
+impl CallbackError {
+    /// Takes the words of any error.
+    pub fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// What became of a run's last word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +58,8 @@ pub enum Delivery {
         /// That message.
         message_id: i64,
     },
+    /// The agent has sent its message with a tool, so that nothing was sent on top of it (G4).
+    ByTool,
     /// It did not arrive.
     Failed {
         /// A sentence that says why.
@@ -52,20 +67,97 @@ pub enum Delivery {
     },
 }
 
+/// Which way a run takes to its channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Path {
+    /// A person's message is answered: everything is bridged.
+    #[default]
+    Main,
+    /// A run that follows up on another one: of its progress, only the tools are bridged. Its last
+    /// word is delivered as any other.
+    FollowUp,
+}
+
 /// Where a person sees the run.
 ///
 /// The bridge runs one callback at a time, in the order of the events (G1). A callback that fails
 /// or panics is counted, the later ones still come; one that never settles is dropped at the end
-/// of the run (G2).
+/// of the run (G2). What a callback does not tell of, its default ignores.
 pub trait Channel: Send {
     /// There is more of the answer, or some of it was taken back; `text` is all of it so far.
     fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
-    /// There is more of the reasoning; `text` is all of it so far.
+
+    /// There is more of the reasoning, or some of it was taken back; `text` is all of it so far.
     fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
-    /// A tool call began or ended (G5).
+
+    /// A tool call begins, or more of its input came: [`Tool::Start`] or [`Tool::Update`], with the
+    /// call's id (G5).
     fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a>;
+
+    /// A tool call ended: [`Tool::Result`], with the call's id (G5).
+    fn tool_result<'a>(&'a mut self, result: &'a Tool) -> Callback<'a> {
+        let _ = result;
+        done()
+    }
+
+    /// Calls that were told of while their input came will never start: what shows of them goes.
+    fn tools_dropped<'a>(&'a mut self, calls: &'a [String]) -> Callback<'a> {
+        let _ = calls;
+        done()
+    }
+
+    /// Something else came that a person may want to know, such as that the conversation is
+    /// compacted.
+    fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
+        let _ = notice;
+        done()
+    }
+
+    /// Turns the sign on or off that says the agent is at work (G6). It goes on beside the callback
+    /// of the first tool, and off when the run is over, aborted and broken ones included. Must
+    /// return at once: a channel that has to call somebody starts a task of its own.
+    fn typing(&mut self, on: bool) {
+        let _ = on;
+    }
+
     /// The run is over: deliver its last word, once (V7). No other callback comes after it.
     fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a>;
+
+    /// The run is over, and the agent has sent its message with a tool (G4): show what is not shown
+    /// yet, and send nothing. It comes in the place of [`finish`](Self::finish).
+    fn leave(&mut self) -> Callback<'_> {
+        done()
+    }
+}
+
+/// A callback that has settled well already.
+pub fn done() -> Callback<'static> {
+    Box::pin(std::future::ready(Ok(())))
+}
+
+/// What became of a run in one of its channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelReport {
+    /// Callbacks that failed, panicked or were given up (G2).
+    pub callback_failures: u64,
+    /// Why the first of them did.
+    pub first_failure: Option<String>,
+    /// Whether a callback or the last word did not settle in time and was given up (G2).
+    pub gave_up: bool,
+    /// What became of the last word (V7).
+    pub final_delivered: Delivery,
+}
+
+impl ChannelReport {
+    fn new() -> Self {
+        let final_delivered = Delivery::Nobody;
+        Self { callback_failures: 0, first_failure: None, gave_up: false, final_delivered }
+    }
+
+    fn failed(&mut self, why: String) {
+        self.callback_failures += 1;
+        self.first_failure.get_or_insert(why);
+    }
 }
 
 /// A spawned task that ends when nobody wants it any more.
@@ -90,107 +182,53 @@ impl<T> Drop for Task<T> {
 /// The way from the bus to one channel. Dropping it takes it off the bus and stops it.
 pub(crate) struct Bridge {
     // Dropped first: it holds the queue's sender, so that the worker sees the end.
-    subscription: Subscription,
-    deadline: watch::Sender<Option<Instant>>,
-    worker: Task<Drained>,
+    subscription: Option<Subscription>,
+    close: watch::Sender<Option<Close>>,
+    worker: Task<ChannelReport>,
 }
 
-/// What is left when every event was handed over or given up.
-pub(crate) struct Drained {
-    /// The channel, for its last word.
-    pub(crate) channel: Box<dyn Channel>,
-    /// Callbacks that failed, panicked or were given up.
-    pub(crate) failures: u64,
-    /// Why the first of them did.
-    pub(crate) first_failure: Option<String>,
-    /// Whether the drain limit was reached.
-    pub(crate) gave_up: bool,
+/// The end of a run, for the worker of a bridge.
+#[derive(Clone)]
+pub(crate) struct Close {
+    /// When the callbacks that are left are given up.
+    deadline: Instant,
+    last: Arc<LastWord>,
 }
 
 impl Bridge {
     /// Puts `channel` on `bus`.
-    pub(crate) fn new(bus: &Bus, channel: Box<dyn Channel>) -> Self {
+    pub(crate) fn new(bus: &Bus, channel: Box<dyn Channel>, path: Path, gate: Gate) -> Self {
         let (queue, events) = mpsc::unbounded_channel();
-        let (deadline, limit) = watch::channel(None);
+        let (close, end) = watch::channel(None);
         let subscription = bus.subscribe(move |event| {
             // The worker ends only with the bridge, which is off the bus by then.
             let _ = queue.send(event.data.clone());
         });
-        Self { subscription, deadline, worker: Task::spawn(work(events, limit, channel)) }
+        let worker = Task::spawn(work(events, end, channel, path, gate));
+        Self { subscription: Some(subscription), close, worker }
     }
 
-    /// Takes the bridge off the bus and waits until the callbacks settled, at most
-    /// [`DRAIN_LIMIT`]: then the one at work is given up, and of the later ones those that do not
-    /// settle at once.
-    pub(crate) async fn drain(self) -> Result<Drained, JoinError> {
-        drop(self.subscription);
-        self.deadline.send_replace(Some(Instant::now() + DRAIN_LIMIT));
-        self.worker.join().await
+    /// Takes the bridge off the bus, and lets the channel say its last word once the callbacks have
+    /// settled. After [`DRAIN_LIMIT`] the one at work is given up, and of the later ones those that
+    /// do not settle at once.
+    pub(crate) fn close(&mut self, last: Arc<LastWord>) {
+        self.subscription = None;
+        self.close.send_replace(Some(Close { deadline: Instant::now() + DRAIN_LIMIT, last }));
     }
-}
 
-async fn work(
-    mut events: mpsc::UnboundedReceiver<Data>,
-    mut limit: watch::Receiver<Option<Instant>>,
-    channel: Box<dyn Channel>,
-) -> Drained {
-    let mut drained = Drained { channel, failures: 0, first_failure: None, gave_up: false };
-    let (mut text, mut thinking) = (String::new(), String::new());
-    while let Some(data) = events.recv().await {
-        match &data {
-            Data::Assistant { delta, parent: None, .. } => text.push_str(delta),
-            Data::Thinking { delta, parent: None, .. } => thinking.push_str(delta),
-            Data::Retract { text: left, thinking: thought, parent: None, .. } => {
-                text.clone_from(left);
-                thinking.clone_from(thought);
-            }
-            _ => {}
-        }
-        let channel = &mut drained.channel;
-        let callback: Callback<'_> = Box::pin(async {
-            match &data {
-                Data::Assistant { parent: None, .. } | Data::Retract { parent: None, .. } => {
-                    channel.text(&text).await
-                }
-                Data::Thinking { parent: None, .. } => channel.thinking(&thinking).await,
-                Data::Tool(tool) => channel.tool(tool).await,
-                _ => Ok(()),
-            }
-        });
-        let failure = tokio::select! {
-            biased;
-            settled = guarded(callback) => match settled {
-                Ok(Ok(())) => continue,
-                Ok(Err(error)) => error.to_string(),
-                Err(words) => format!("a channel's callback panicked: {words}"),
-            },
-            () = expired(&mut limit) => {
-                drained.gave_up = true;
-                format!("a channel's callback did not settle in {} s", DRAIN_LIMIT.as_secs())
-            }
-        };
-        drained.failures += 1;
-        drained.first_failure.get_or_insert(failure);
-    }
-    drained
-}
-
-/// Settles when the deadline is set and has passed.
-async fn expired(limit: &mut watch::Receiver<Option<Instant>>) {
-    let deadline = match limit.wait_for(Option::is_some).await {
-        Ok(deadline) => *deadline,
-        Err(_) => None,
-    };
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
+    /// Waits until a closed bridge has said everything.
+    pub(crate) async fn join(self) -> ChannelReport {
+        self.worker.join().await.unwrap_or_else(|error| {
+            let mut report = ChannelReport::new();
+            let reason = format!("the bridge broke: {error}; start the run again");
+            report.failed(reason.clone());
+            ChannelReport { final_delivered: Delivery::Failed { reason }, ..report }
+        })
     }
 }
 
 /// Runs `work`; a panic in it becomes its words.
-pub(crate) async fn guarded<T>(
-    mut work: Pin<Box<dyn Future<Output = T> + Send + '_>>,
-) -> Result<T, String> {
+async fn guarded<T>(mut work: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Result<T, String> {
     std::future::poll_fn(move |context| {
         match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
             Ok(Poll::Pending) => Poll::Pending,
@@ -201,7 +239,7 @@ pub(crate) async fn guarded<T>(
     .await
 }
 
-fn panic_words(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
 }

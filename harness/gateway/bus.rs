@@ -3,11 +3,15 @@
 //! A bus belongs to one run, so events of another run can't come through (G3). It numbers the
 //! events from 1 without gaps (B1) and takes nothing after the run's end (B3).
 
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use clitape_stream::{FailureKind, Incomplete};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
+
+use crate::notice::Notice;
 
 /// One event on the bus, in its envelope (B1).
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +27,14 @@ pub struct BusEvent {
 }
 
 impl BusEvent {
-    /// The stream it belongs to: `assistant`, `thinking`, `tool` or `lifecycle`.
+    /// The stream it belongs to: `assistant`, `thinking`, `tool`, `notice` or
+    /// `lifecycle`.
     pub fn stream(&self) -> &'static str {
         match self.data {
             Data::Assistant { .. } | Data::Retract { .. } => "assistant",
             Data::Thinking { .. } => "thinking",
             Data::Tool(_) => "tool",
+            Data::Notice(_) => "notice",
             Data::Lifecycle(_) => "lifecycle",
         }
     }
@@ -78,6 +84,8 @@ pub enum Data {
     },
     /// Something of a tool call.
     Tool(Tool),
+    /// Something else that a person may want to know, such as that the conversation is compacted.
+    Notice(Notice),
     /// The run began or ended.
     Lifecycle(Phase),
 }
@@ -133,6 +141,23 @@ pub enum Tool {
     },
 }
 
+impl Tool {
+    /// Id of the call (G5).
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Update { id, .. } | Self::Start { id, .. } | Self::Result { id, .. } => id,
+        }
+    }
+
+    /// The line a person reads; a result has none of its own, it changes the line of its call.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Update { title, .. } | Self::Start { title, .. } => title,
+            Self::Result { .. } => "",
+        }
+    }
+}
+
 /// Where the run stands (B3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
@@ -169,14 +194,40 @@ struct Inner {
 #[derive(Default)]
 struct State {
     seq: u64,
-    ended: bool,
+    has_started: bool,
+    has_ended: bool,
+    /// Numbered events that are not handed out yet, and whether somebody is at it.
+    queue: VecDeque<BusEvent>,
+    is_handing_out: bool,
     next_listener: u64,
     listeners: Vec<(u64, Listener)>,
+    listener_panics: u64,
+}
+
+impl State {
+    /// Whether `data` has its place now (B3): one start, one end, and nothing after it.
+    fn takes(&mut self, data: &Data) -> bool {
+        let starts = matches!(data, Data::Lifecycle(Phase::Start));
+        if self.has_ended || (starts && self.has_started) {
+            return false;
+        }
+        self.has_started |= starts;
+        self.has_ended = matches!(data, Data::Lifecycle(Phase::End { .. } | Phase::Error { .. }));
+        true
+    }
 }
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    /// The next event to hand out, and who listens now.
+    fn next(&self) -> Option<(BusEvent, Vec<Listener>)> {
+        let mut state = self.state();
+        let event = state.queue.pop_front();
+        state.is_handing_out = event.is_some();
+        Some((event?, state.listeners.iter().map(|(_, listener)| listener.clone()).collect()))
     }
 }
 
@@ -199,29 +250,30 @@ impl Bus {
 
     /// Numbers `data` and hands it to every listener before it returns.
     ///
-    /// After an `End` or `Error` the bus is closed and `data` is dropped (B3). Publish from one
-    /// task at a time, and not from within a listener.
+    /// After an `End` or `Error` the bus is closed and `data` is dropped (B3), and so is a second
+    /// `Start`. A listener, or another task, may publish while an event is handed out: that event
+    /// comes right after it, to all in the same order. A listener that panics keeps its place, and
+    /// the others hear the event all the same.
     pub fn publish(&self, data: Data) {
-        let ends = matches!(data, Data::Lifecycle(Phase::End { .. } | Phase::Error { .. }));
-        let (seq, listeners) = {
+        let at = u64::try_from(self.inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        {
             let mut state = self.inner.state();
-            if state.ended {
+            if !state.takes(&data) {
                 return;
             }
-            state.ended = ends;
             state.seq += 1;
-            let listeners: Vec<Listener> = state.listeners.iter().map(|(_, l)| l.clone()).collect();
-            (state.seq, listeners)
-        };
-        let at = self.inner.started.elapsed().as_millis();
-        let event = BusEvent {
-            run_id: self.inner.run_id.clone(),
-            seq,
-            at: u64::try_from(at).unwrap_or(u64::MAX),
-            data,
-        };
-        for listener in listeners {
-            (lock(&listener))(&event);
+            let event = BusEvent { run_id: self.inner.run_id.clone(), seq: state.seq, at, data };
+            state.queue.push_back(event);
+            if state.is_handing_out {
+                return;
+            }
+            state.is_handing_out = true;
+        }
+        while let Some((event, listeners)) = self.inner.next() {
+            for listener in listeners {
+                let heard = catch_unwind(AssertUnwindSafe(|| (lock(&listener))(&event)));
+                self.inner.state().listener_panics += u64::from(heard.is_err());
+            }
         }
     }
 
@@ -238,6 +290,11 @@ impl Bus {
     /// How many listen now (G7: none of the run's own, once it is over).
     pub fn listeners(&self) -> usize {
         self.inner.state().listeners.len()
+    }
+
+    /// How often a listener panicked (G2).
+    pub fn listener_panics(&self) -> u64 {
+        self.inner.state().listener_panics
     }
 }
 
@@ -263,71 +320,4 @@ impl Drop for Subscription {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(delta: &str) -> Data {
-        Data::Assistant {
-            message_id: "m".to_owned(),
-            delta: delta.to_owned(),
-            length: delta.len() as u64,
-            parent: None,
-        }
-    }
-
-    /// Publishes `data` and gives what a listener saw as `seq stream`.
-    fn check(data: Vec<Data>, expect: &[&str]) {
-        let bus = Bus::new("r1");
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let log = seen.clone();
-        let subscription =
-            bus.subscribe(move |e| lock(&log).push(format!("{} {}", e.seq, e.stream())));
-        assert_eq!(bus.listeners(), 1);
-        for item in data {
-            bus.publish(item);
-        }
-        drop(subscription);
-        assert_eq!(bus.listeners(), 0);
-        bus.publish(text("unheard"));
-        assert_eq!(*lock(&seen), expect);
-    }
-
-    #[test]
-    fn b1_seq_from_one_without_gaps() {
-        check(
-            vec![
-                Data::Lifecycle(Phase::Start),
-                text("a"),
-                Data::Thinking {
-                    message_id: "m".into(),
-                    delta: "b".into(),
-                    length: 1,
-                    parent: None,
-                },
-            ],
-            &["1 lifecycle", "2 assistant", "3 thinking"],
-        );
-    }
-
-    #[test]
-    fn b3_nothing_after_the_end() {
-        let end = || Data::Lifecycle(Phase::End { text: "".into() });
-        let error =
-            Data::Lifecycle(Phase::Error { kind: FailureKind::Other, message: "late".into() });
-        check(
-            vec![Data::Lifecycle(Phase::Start), end(), end(), text("late"), error],
-            &["1 lifecycle", "2 lifecycle"],
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn b1_at_is_tokio_time() {
-        let bus = Bus::new("r1");
-        let at = Arc::new(Mutex::new(0));
-        let seen = at.clone();
-        let _subscription = bus.subscribe(move |e| *lock(&seen) = e.at);
-        tokio::time::advance(std::time::Duration::from_millis(1_234)).await;
-        bus.publish(text("a"));
-        assert_eq!(*lock(&at), 1_234);
-    }
-}
+mod tests;

@@ -1,5 +1,7 @@
 //! How a run's outcome is told: on the bus, and to the person who waits for the answer (V7).
 
+use std::fmt;
+
 use clitape_stream::{FailureKind, Outcome, Status};
 
 use crate::bus::Phase;
@@ -21,8 +23,28 @@ pub struct Ending {
     pub notice: Option<String>,
 }
 
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gap = if self.answer.is_empty() || self.notice.is_none() { "" } else { "\n\n" };
+        write!(f, "{}{gap}{}", self.answer, self.notice.as_deref().unwrap_or_default())
+    }
+}
+
+/// The last word of a run, for all its channels.
+pub(crate) struct LastWord {
+    pub(crate) ending: Ending,
+    /// Whether the run did not come to its end.
+    pub(crate) is_failure: bool,
+}
+
+impl LastWord {
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        Self { ending: ending(outcome), is_failure: outcome.status != Status::Ok }
+    }
+}
+
 /// The answer and the notice for `outcome`; at least one of them says something.
-pub(crate) fn ending(outcome: &Outcome) -> Ending {
+fn ending(outcome: &Outcome) -> Ending {
     let answer = answer(outcome);
     let lead = match (outcome.status, answer.is_empty()) {
         (Status::Ok, false) => None,
@@ -113,6 +135,7 @@ fn advice(kind: FailureKind) -> &'static str {
         FailureKind::MaxTurns => "Raise the limit of turns or ask for a smaller step.",
         FailureKind::MaxBudget => "Raise the budget or ask for a smaller step.",
         FailureKind::Stopped => "Send the message again.",
+        FailureKind::Stalled => "Send the message again, or raise the run's limit.",
         FailureKind::Limit => "Raise the limit, then send the message again.",
         FailureKind::NoResult | FailureKind::NoOutput => {
             "See the agent's log for why it stopped, then send it again."

@@ -9,15 +9,24 @@
 
 mod bridge;
 mod bus;
+mod callbacks;
 pub mod display;
 mod ending;
+mod messaging;
+mod notice;
 pub mod profile;
 mod publish;
 mod run;
 pub mod sanitise;
 pub mod telegram;
+mod typing;
+mod watchdog;
 
-pub use bridge::{Callback, CallbackError, Channel, Delivery, Finish};
+pub use bridge::{Callback, CallbackError, Channel, ChannelReport, Delivery, Finish, Path, done};
 pub use bus::{Bus, BusEvent, Data, Phase, Subscription, Tool};
+pub use callbacks::Callbacks;
 pub use ending::Ending;
+pub use messaging::{DeliveryMode, MessageTools};
+pub use notice::Notice;
 pub use run::{Run, RunReport, RunSettings};
+pub use watchdog::Watchdog;

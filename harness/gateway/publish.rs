@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::bus::{Bus, Data, Tool};
 use crate::display;
+use crate::notice::Notice;
 use crate::sanitise::{redact_text, sanitise_args, sanitise_open_args, sanitise_result};
 
 /// Publishes a run's lifecycle events on its bus.
@@ -112,6 +113,9 @@ impl Publisher {
                     incomplete: *incomplete,
                     parent: own(parent),
                 })
+            }
+            Event::Notice { kind, subtype, detail } => {
+                Data::Notice(Notice::new(kind, subtype.as_deref(), detail))
             }
             _ => return,
         };

@@ -104,6 +104,9 @@ pub enum FailureKind {
     NoResult,
     /// The CLI printed nothing at all.
     NoOutput,
+    /// The CLI printed nothing for so long that it was given up. The parser, which reads no clock,
+    /// never tells this one: who runs the CLI does.
+    Stalled,
     /// A limit of the parser's was reached.
     Limit,
     /// A failure that fits none of the others.
@@ -128,6 +131,7 @@ impl FailureKind {
             Self::Execution => "execution",
             Self::NoResult => "no_result",
             Self::NoOutput => "no_output",
+            Self::Stalled => "stalled",
             Self::Limit => "limit",
             Self::Other => "other",
         }

@@ -11,7 +11,9 @@ use std::time::Duration;
 use clitape_gateway::telegram::{
     self, Answer, BotApi, Call, Method, Sent, Telegram, TelegramSettings,
 };
-use clitape_gateway::{Bus, BusEvent, Channel, Delivery, Run, RunReport, RunSettings};
+use clitape_gateway::{
+    Bus, BusEvent, Channel, Delivery, DeliveryMode, Run, RunReport, RunSettings, Watchdog,
+};
 use clitape_stream::{Event, Parser, Stats};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
@@ -19,7 +21,7 @@ use tokio::time::Instant;
 use super::plan::Plan;
 use super::trace::{Entry, Lane, object};
 use super::{bus, lifecycle};
-use crate::scenario::Mode;
+use crate::scenario::{self, Mode};
 
 /// How long a call of the Bot API takes, in virtual time.
 const LATENCY: Duration = Duration::from_millis(80);
@@ -33,8 +35,8 @@ const RUN_ID: &str = "run-1";
 /// How a replay is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
-    /// A silent run: nothing of it reaches the channel.
-    pub silent: bool,
+    /// How the gateway runs it.
+    pub run: scenario::Run,
     /// The Telegram channel's mode; none means no channel.
     pub channel: Option<Mode>,
 }
@@ -75,28 +77,33 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
         let api = Arc::new(ChatServer { log: log.clone(), sent: Mutex::new(0) });
         Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
     });
-    let mut run = Run::start(bus, RunSettings { silent: setup.silent }, channel);
+    let mut run = Run::start(bus, settings(setup.run), channel);
     let mut parser = Parser::new();
-    let mut sink = |event: Event<'_>| {
-        if let Some((kind, data)) = lifecycle::entry(&event) {
+    let tell = |run: &mut Run, event: &Event<'_>| {
+        if let Some((kind, data)) = lifecycle::entry(event) {
             log.add(Lane::Lifecycle, kind, data);
         }
-        run.on_event(&event);
+        run.on_event(event);
     };
 
     let mut rest = stdout;
     for step in &plan.steps {
         if step.after_ms > 0 {
-            tokio::time::sleep(Duration::from_millis(step.after_ms)).await;
-            settle().await;
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(Duration::from_millis(step.after_ms)) => settle().await,
+                // The gateway has given the agent up: what it would print is never read.
+                () = run.stalled() => break,
+            }
         }
         let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
         let (piece, more) = rest.split_at(size);
         rest = more;
         log.add(Lane::Read, "chunk", object(json!({ "bytes": size })));
-        parser.feed_with(piece, &mut sink);
+        run.on_bytes();
+        parser.feed_with(piece, &mut |event| tell(&mut run, &event));
     }
-    let stats = parser.finish_with(&mut sink);
+    let stats = parser.finish_with(&mut |event| tell(&mut run, &event));
     let report = run.finish().await;
     log.final_word(&report);
     // A call that comes late would come now.
@@ -108,6 +115,19 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
 async fn settle() {
     for _ in 0..SETTLE {
         tokio::task::yield_now().await;
+    }
+}
+
+fn settings(run: scenario::Run) -> RunSettings {
+    let limit = Duration::from_secs(run.limit_s);
+    RunSettings {
+        silent: run.silent,
+        delivery: match run.delivery {
+            scenario::Delivery::Automatic => DeliveryMode::Automatic,
+            scenario::Delivery::MessageToolOnly => DeliveryMode::MessageToolOnly,
+        },
+        watchdog: Some(if run.resume { Watchdog::resumed(limit) } else { Watchdog::fresh(limit) }),
+        ..RunSettings::default()
     }
 }
 
@@ -135,12 +155,14 @@ impl Log {
         self.entries().push(Entry { at, lane, kind: kind.into(), data });
     }
 
-    /// Says which messages hold the final text.
+    /// Says which messages hold the final text, in the one channel there is.
     fn final_word(&self, report: &RunReport) {
-        let (delivery, message_ids, reason) = match &report.final_delivered {
+        let Some(channel) = report.channels.first() else { return };
+        let (delivery, message_ids, reason) = match &channel.final_delivered {
             Delivery::Nobody => return,
             Delivery::Sent { message_ids } => ("sent", message_ids.clone(), None),
             Delivery::AlreadyShown { message_id } => ("already-shown", vec![*message_id], None),
+            Delivery::ByTool => ("by-tool", Vec::new(), None),
             Delivery::Failed { reason } => ("failed", Vec::new(), Some(reason)),
         };
         let mut data = object(json!({ "delivery": delivery, "message_ids": message_ids }));
@@ -189,3 +211,6 @@ impl BotApi for ChatServer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Writes bus events as entries of the `bus` lane: the envelope's `seq` and `run_id`, then the
 //! event's own fields. The kind is the stream.
 
-use clitape_gateway::{BusEvent, Data, Phase, Tool};
+use clitape_gateway::{BusEvent, Data, Notice, Phase, Tool};
 use serde_json::{Map, Value, json};
 
 use super::trace::object;
@@ -21,6 +21,9 @@ pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
             "calls": Some(calls).filter(|calls| !calls.is_empty()), "parent": parent,
         }),
         Data::Tool(tool) => tool_fields(tool),
+        Data::Notice(Notice { kind, subtype, detail }) => json!({
+            "type": kind, "subtype": subtype, "detail": detail,
+        }),
         Data::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
         Data::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
         Data::Lifecycle(Phase::Error { kind, message }) => {

@@ -11,6 +11,7 @@ use fs_err as fs;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::run::Run;
 use super::signal::{Exits, SignalPlan};
 
 /// Why a scenario can't be used.
@@ -140,22 +141,6 @@ pub struct StdinLine {
     pub after_results: u64,
 }
 
-/// `[run]`: how the gateway runs the scenario.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Run {
-    /// A silent run (a heartbeat): nothing of it reaches a channel.
-    pub silent: bool,
-    /// Milliseconds between two lines in the replay that goldens are made of.
-    pub pace_ms: u64,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Self { silent: false, pace_ms: 200 }
-    }
-}
-
 /// `[[channel]]`: where a person sees the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -263,6 +248,9 @@ impl Scenario {
                 "`record.exit` names version {odd}, which `record.versions` does not; name it in \
                  both or in neither"
             ));
+        }
+        if self.run.limit_s == 0 {
+            return Some("`run.limit_s` is 0; write the seconds that the run may take".into());
         }
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());

@@ -86,7 +86,7 @@ fn edit_after_final(replay: &Replay) -> Option<String> {
 /// V7: exactly one final, unless the run was silent.
 fn final_not_once(replay: &Replay) -> Option<String> {
     let count = lane(replay, Lane::Telegram).filter(|entry| entry.kind == "final").count();
-    let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.silent);
+    let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
     (count != expect).then(|| format!("{count} finals reached the chat, {expect} should have"))
 }
 

@@ -12,7 +12,7 @@ use super::golden::{Golden, View};
 use super::invariant;
 use super::sweep::Sweep;
 use crate::replay::{Plan, Replay, Setup, replay};
-use crate::scenario::{House, Mode, Scenario};
+use crate::scenario::{House, Mode, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -214,23 +214,56 @@ fn setup(scenario: &Scenario, view: View) -> Setup {
         View::Telegram(mode) => Some(mode),
         View::Lifecycle | View::Bus => None,
     };
-    Setup { silent: scenario.run.silent, channel }
+    Setup { run: scenario.run, channel }
 }
 
 /// One setup a channel; a scenario without channels is replayed without one.
 fn setups(scenario: &Scenario) -> Vec<Setup> {
-    let silent = scenario.run.silent;
+    let run = scenario.run;
     if scenario.channels.is_empty() {
-        return vec![Setup { silent, channel: None }];
+        return vec![Setup { run, channel: None }];
     }
     let channels = scenario.channels.iter();
-    channels.map(|channel| Setup { silent, channel: Some(channel.mode) }).collect()
+    channels.map(|channel| Setup { run, channel: Some(channel.mode) }).collect()
 }
 
 /// The command that replays a cassette with a setup.
 fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
     let mode = setup.channel.map(|mode: Mode| format!(" --mode {}", mode.as_str()));
-    let silent = if setup.silent { " --silent" } else { "" };
     let mode = mode.unwrap_or_default();
-    format!("clitape replay cassettes/{}/{version}{mode}{silent}", scenario.name)
+    let run = flags(setup.run);
+    format!("clitape replay cassettes/{}/{version}{mode}{run}", scenario.name)
+}
+
+/// What `clitape replay` needs to run it in the same way.
+fn flags(run: Run) -> String {
+    let usual = Run::default();
+    let mut flags = String::new();
+    if run.silent {
+        flags += " --silent";
+    }
+    if run.delivery != usual.delivery {
+        flags += &format!(" --delivery {}", run.delivery.as_str());
+    }
+    if run.limit_s != usual.limit_s {
+        flags += &format!(" --limit {}", run.limit_s);
+    }
+    if run.resume {
+        flags += " --resume";
+    }
+    flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Delivery;
+
+    #[test]
+    fn a_replay_is_told_how_the_run_is_run() {
+        assert_eq!(flags(Run::default()), "");
+        let delivery = Delivery::MessageToolOnly;
+        let run = Run { silent: true, delivery, limit_s: 60, resume: true, ..Run::default() };
+        assert_eq!(flags(run), " --silent --delivery message_tool_only --limit 60 --resume");
+    }
 }

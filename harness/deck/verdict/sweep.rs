@@ -150,7 +150,7 @@ fn last_seen(entries: &[Entry]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Mode;
+    use crate::scenario::{Mode, Run};
 
     const RUN: &str = concat!(
         r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
@@ -166,7 +166,7 @@ mod tests {
 
     /// Sweeps [`RUN`] against the paced replay of `base`.
     fn sweep(base: &str) -> Option<Finding> {
-        let setup = Setup { silent: false, channel: Some(Mode::Partial) };
+        let setup = Setup { run: Run::default(), channel: Some(Mode::Partial) };
         let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
         Sweep {
             stdout: RUN.as_bytes(),

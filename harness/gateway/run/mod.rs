@@ -1,134 +1,146 @@
 //! One turn of an agent, from its first event to its last word.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_stream::{Event, Outcome};
-use tokio::time::timeout;
+use tokio::time::sleep_until;
 
-use crate::bridge::{Bridge, Channel, Delivery, Drained, guarded};
+use crate::bridge::{Bridge, Channel, ChannelReport, Path};
 use crate::bus::{Bus, Data, Phase};
-use crate::ending::{ending, phase, stopped};
+use crate::ending::{LastWord, phase, stopped};
+use crate::messaging::{DeliveryMode, Gate, MessageTools};
 use crate::publish::Publisher;
-
-/// How long a channel may take for the last word: long enough for a few waits that a chat server
-/// asks for.
-const FINISH_LIMIT: Duration = Duration::from_secs(300);
+use crate::watchdog::{Watch, Watchdog, given_up};
 
 /// How a run is bridged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunSettings {
-    /// Nobody is to see the run (a heartbeat): no callback of the channel is ever called (G3).
+    /// Nobody is to see the run (a heartbeat, a turn that is expected to say `NO_REPLY`): no
+    /// callback of a channel is ever called (G3). The bus tells of it as of any other.
     pub silent: bool,
+    /// Which way it takes to its channels.
+    pub path: Path,
+    /// How the agent's answer reaches the person (G4).
+    pub delivery: DeliveryMode,
+    /// The tools that send messages (G4).
+    pub message_tools: MessageTools,
+    /// How long the agent may print nothing (G8); `None` is for ever.
+    pub watchdog: Option<Watchdog>,
 }
 
-/// What a finished run tells of its bridge.
+/// What a finished run tells of its bridges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
-    /// Callbacks that failed, panicked or were given up (G2).
-    pub callback_failures: u64,
-    /// Why the first of them did.
-    pub first_failure: Option<String>,
-    /// Whether a callback or the last word did not settle in time and was given up (G2).
-    pub gave_up: bool,
-    /// What became of the last word (V7).
-    pub final_delivered: Delivery,
+    /// What became of it in each channel, in their order; empty when it was silent.
+    pub channels: Vec<ChannelReport>,
+    /// How often a listener of the bus panicked (G2).
+    pub listener_panics: u64,
 }
 
 /// A run at work. Dropping it unfinished takes it off the bus and publishes that it was stopped.
 pub struct Run {
     bus: Bus,
     publisher: Publisher,
-    bridge: Option<Bridge>,
+    bridges: Vec<Bridge>,
     streamed: String,
     outcome: Option<Outcome>,
+    watch: Option<Watch>,
+    /// How long the agent had been silent when it was given up.
+    stalled: Option<Duration>,
 }
 
 impl Run {
-    /// Bridges `bus` to `channel` and publishes that the run began (B3).
+    /// Bridges `bus` to `channels` and publishes that the run began (B3). The channels know nothing
+    /// of each other: a slow one holds up no other (G1).
     ///
     /// Works on the current tokio runtime, within which it must be called.
-    pub fn start(bus: Bus, settings: RunSettings, channel: Option<Box<dyn Channel>>) -> Self {
-        let bridge = channel.filter(|_| !settings.silent).map(|channel| Bridge::new(&bus, channel));
+    pub fn start(
+        bus: Bus,
+        settings: RunSettings,
+        channels: impl IntoIterator<Item = Box<dyn Channel>>,
+    ) -> Self {
+        let RunSettings { silent, path, delivery, message_tools, watchdog } = settings;
+        let bridge =
+            |channel| Bridge::new(&bus, channel, path, Gate::new(delivery, message_tools.clone()));
+        let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
         bus.publish(Data::Lifecycle(Phase::Start));
         Self {
             publisher: Publisher::new(bus.clone()),
             bus,
-            bridge,
+            bridges,
             streamed: String::new(),
             outcome: None,
+            watch: watchdog.map(Watch::new),
+            stalled: None,
         }
     }
 
     /// Takes the parser's next event. Nothing that comes after the outcome counts.
     pub fn on_event(&mut self, event: &Event<'_>) {
+        self.on_bytes();
+        if let Some(watch) = &mut self.watch {
+            watch.follow(event);
+        }
         match event {
-            _ if self.outcome.is_some() => {}
+            _ if self.outcome.is_some() => return,
             Event::Outcome(outcome) => self.outcome = Some(outcome.clone().into_owned()),
-            _ => {
-                match event {
-                    Event::Text { delta, parent: None, .. } => self.streamed.push_str(delta),
-                    Event::Retract { text, parent: None, .. } => {
-                        (*text).clone_into(&mut self.streamed);
-                    }
-                    _ => {}
-                }
-                self.publisher.publish(event);
-            }
+            Event::Text { delta, parent: None, .. } => self.streamed.push_str(delta),
+            Event::Retract { text, parent: None, .. } => (*text).clone_into(&mut self.streamed),
+            _ => {}
+        }
+        self.publisher.publish(event);
+    }
+
+    /// The agent printed something: call it for every read, for bytes that make no event show
+    /// all the same that the agent is alive (G8).
+    pub fn on_bytes(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.heard();
         }
     }
 
-    /// Ends the run: every event is delivered and settled, then the last word is, and only then
-    /// the bus is told of the end, once (G7, B3). A run without an outcome ends as stopped.
-    pub async fn finish(mut self) -> RunReport {
-        let outcome =
-            (self.outcome.take()).unwrap_or_else(|| stopped(std::mem::take(&mut self.streamed)));
-        let report = match self.bridge.take() {
-            None => report(0, Delivery::Nobody),
-            Some(bridge) => match bridge.drain().await {
-                Ok(drained) => deliver(drained, &outcome).await,
-                Err(error) => report(
-                    1,
-                    Delivery::Failed {
-                        reason: format!("the bridge broke: {error}; start the run again"),
-                    },
-                ),
-            },
+    /// Settles when the agent has printed nothing for too long (G8); never without a watchdog.
+    ///
+    /// The run has failed then: stop the agent, tell the parser that there is no more, and
+    /// [`finish`](Self::finish), which says so in every channel. Dropped before, it did nothing, so
+    /// that it can stand in a `select!` beside the read.
+    pub async fn stalled(&mut self) {
+        let Some(watch) = &self.watch else {
+            return std::future::pending().await;
         };
+        sleep_until(watch.deadline()).await;
+        self.stalled = Some(watch.patience());
+    }
+
+    /// Ends the run: in every channel each event is delivered and settled, then the last word is,
+    /// and only then the bus is told of the end, once (G7, B3). A run without an outcome ends as
+    /// stopped.
+    pub async fn finish(mut self) -> RunReport {
+        let streamed = std::mem::take(&mut self.streamed);
+        let outcome = self.outcome.take().unwrap_or_else(|| stopped(streamed));
+        let outcome = match self.stalled {
+            Some(silence) => given_up(outcome, silence),
+            None => outcome,
+        };
+        let last = Arc::new(LastWord::of(&outcome));
+        for bridge in &mut self.bridges {
+            bridge.close(last.clone());
+        }
+        let mut channels = Vec::new();
+        for bridge in self.bridges.drain(..) {
+            channels.push(bridge.join().await);
+        }
         self.bus.publish(Data::Lifecycle(phase(&outcome)));
-        report
+        RunReport { channels, listener_panics: self.bus.listener_panics() }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        drop(self.bridge.take());
+        self.bridges.clear();
         // The bus takes nothing after an end: a finished run says no more.
         self.bus.publish(Data::Lifecycle(phase(&stopped(String::new()))));
-    }
-}
-
-fn report(callback_failures: u64, final_delivered: Delivery) -> RunReport {
-    RunReport { callback_failures, first_failure: None, gave_up: false, final_delivered }
-}
-
-async fn deliver(drained: Drained, outcome: &Outcome) -> RunReport {
-    let Drained { mut channel, failures, first_failure, gave_up } = drained;
-    let ending = ending(outcome);
-    let finished = timeout(FINISH_LIMIT, guarded(channel.finish(&ending))).await;
-    let timed_out = finished.is_err();
-    let failed = |reason: String| Delivery::Failed { reason };
-    RunReport {
-        callback_failures: failures,
-        first_failure,
-        gave_up: gave_up || timed_out,
-        final_delivered: match finished {
-            Ok(Ok(delivery)) => delivery,
-            Ok(Err(words)) => failed(format!("the channel panicked: {words}; report it")),
-            Err(_) => failed(format!(
-                "the channel took more than {} s; see whether the chat's server answers",
-                FINISH_LIMIT.as_secs()
-            )),
-        },
     }
 }
 

@@ -1,5 +1,13 @@
 //! Whole runs: channels that are slow, fail, panic or never settle, and what the bus tells.
 
+mod conformance;
+mod delivery;
+mod ends;
+mod recorder;
+mod several;
+mod stalled;
+mod typing;
+
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,81 +17,12 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::bridge::{Callback, CallbackError, Finish};
+use crate::bridge::{Callback, CallbackError, Delivery, Finish};
 use crate::bus::{BusEvent, Tool, lock};
 use crate::ending::Ending;
 use crate::telegram::fake::Fake;
 use crate::telegram::{Telegram, TelegramSettings};
-
-type Log = Arc<Mutex<Vec<String>>>;
-
-/// How a test channel takes a callback.
-#[derive(Clone, Copy)]
-enum How {
-    Takes(u64),
-    Fails,
-    Panics,
-    Never,
-}
-
-/// Writes down when each callback starts and ends; `how` goes by the number of the callback.
-struct Recorder {
-    log: Log,
-    started: Instant,
-    calls: usize,
-    how: fn(usize) -> How,
-}
-
-impl Recorder {
-    fn channel(log: &Log, how: fn(usize) -> How) -> Box<dyn Channel> {
-        Box::new(Self { log: log.clone(), started: Instant::now(), calls: 0, how })
-    }
-
-    fn note(&self, what: &str) {
-        lock(&self.log).push(format!("{} {what}", self.started.elapsed().as_millis()));
-    }
-
-    fn callback(&mut self, what: String) -> Callback<'_> {
-        self.calls += 1;
-        let how = (self.how)(self.calls);
-        Box::pin(async move {
-            self.note(&what);
-            match how {
-                How::Takes(ms) => sleep(Duration::from_millis(ms)).await,
-                How::Fails => return Err(CallbackError("no".to_owned())),
-                How::Panics => panic!("oh"),
-                How::Never => std::future::pending().await,
-            }
-            self.note(&format!("{what}."));
-            Ok(())
-        })
-    }
-}
-
-impl Channel for Recorder {
-    fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
-        self.callback(format!("text {text}"))
-    }
-
-    fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
-        self.callback(format!("thinking {text}"))
-    }
-
-    fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
-        self.callback(match tool {
-            Tool::Update { id, .. } => format!("update {id}"),
-            Tool::Start { id, .. } => format!("start {id}"),
-            Tool::Result { id, .. } => format!("result {id}"),
-        })
-    }
-
-    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
-        Box::pin(async move {
-            self.note(&format!("finish {}", ending.answer));
-            Delivery::Sent { message_ids: vec![1] }
-        })
-    }
-}
+use recorder::{How, Log, Recorder};
 
 fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
     Event::Text {
@@ -154,7 +93,8 @@ fn listen(bus: &Bus) -> (Log, crate::bus::Subscription) {
 async fn check(how: fn(usize) -> How, silent: bool, expect: &[&str]) -> RunReport {
     let (log, bus) = (Log::default(), Bus::new("r1"));
     let channel = Recorder::channel(&log, how);
-    let mut run = Run::start(bus.clone(), RunSettings { silent }, Some(channel));
+    let settings = RunSettings { silent, ..RunSettings::default() };
+    let mut run = Run::start(bus.clone(), settings, [channel]);
     play(&mut run);
     run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "ab"))));
     run.on_event(&text("late", None));
@@ -172,29 +112,33 @@ fn sent() -> Delivery {
 async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
     let (log, bus) = (Log::default(), Bus::new("r1"));
     let channel = Recorder::channel(&log, |_| How::Takes(10));
-    let mut run = Run::start(bus, RunSettings::default(), Some(channel));
+    let mut run = Run::start(bus, RunSettings::default(), [channel]);
     run.on_event(&text("half", None));
+    let calls = ["t1".to_owned()];
     for parent in [Some("t0".into()), None] {
         run.on_event(&Event::Retract {
             message_id: "m".into(),
             length: 1,
             thinking_length: 0,
-            calls: Cow::Borrowed(&[]),
+            calls: Cow::Borrowed(if parent.is_none() { &calls } else { &[] }),
             text: "h",
             thinking: "",
             parent,
         });
     }
     run.on_event(&text("i", None));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "hi"))));
     run.finish().await;
     let expect = [
         "0 text half",
         "10 text half.",
         "10 text h",
         "20 text h.",
-        "20 text hi",
-        "30 text hi.",
-        "30 finish hi",
+        "20 dropped t1",
+        "30 dropped t1.",
+        "30 text hi",
+        "40 text hi.",
+        "40 finish hi",
     ];
     assert_eq!(*lock(&log), expect);
 }
@@ -205,6 +149,7 @@ async fn g1_callbacks_run_in_order_one_at_a_time() {
     let expect = [
         "0 text a",
         "60 text a.",
+        "60 typing",
         "60 start t1",
         "70 start t1.",
         "70 thinking hm",
@@ -214,15 +159,16 @@ async fn g1_callbacks_run_in_order_one_at_a_time() {
         "140 text ab",
         "200 text ab.",
         "200 finish ab",
+        "200 typing ends",
     ];
     let report = check(how, false, &expect).await;
-    let clean = RunReport {
+    let clean = ChannelReport {
         callback_failures: 0,
         first_failure: None,
         gave_up: false,
         final_delivered: sent(),
     };
-    assert_eq!(report, clean);
+    assert_eq!(report, RunReport { channels: vec![clean], listener_panics: 0 });
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,6 +181,7 @@ async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
     let expect = [
         "0 text a",
         "0 text a.",
+        "0 typing",
         "0 start t1",
         "0 thinking hm",
         "0 thinking hm.",
@@ -242,11 +189,12 @@ async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
         "0 text ab",
         "0 text ab.",
         "0 finish ab",
+        "0 typing ends",
     ];
     let report = check(how, false, &expect).await;
-    assert_eq!((report.callback_failures, report.gave_up), (2, false));
+    assert_eq!((report.channels[0].callback_failures, report.channels[0].gave_up), (2, false));
     let told = "a channel's callback failed: no; later events still reach it";
-    assert_eq!(report.first_failure.as_deref(), Some(told));
+    assert_eq!(report.channels[0].first_failure.as_deref(), Some(told));
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,6 +203,7 @@ async fn g2_a_callback_that_never_settles_is_given_up() {
     let expect = [
         "0 text a",
         "0 text a.",
+        "0 typing",
         "0 start t1",
         "15000 thinking hm",
         "15000 thinking hm.",
@@ -263,16 +212,17 @@ async fn g2_a_callback_that_never_settles_is_given_up() {
         "15000 text ab",
         "15000 text ab.",
         "15000 finish ab",
+        "15000 typing ends",
     ];
     let report = check(how, false, &expect).await;
-    assert_eq!((report.callback_failures, report.gave_up), (1, true));
-    assert_eq!(report.final_delivered, sent());
+    assert_eq!((report.channels[0].callback_failures, report.channels[0].gave_up), (1, true));
+    assert_eq!(report.channels[0].final_delivered, sent());
 }
 
 #[tokio::test(start_paused = true)]
 async fn g3_a_silent_run_reaches_no_callback() {
     let report = check(|_| How::Takes(0), true, &[]).await;
-    assert_eq!(report.final_delivered, Delivery::Nobody);
+    assert_eq!(report.channels, []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -280,7 +230,7 @@ async fn g3_runs_do_not_mix() {
     let logs = [Log::default(), Log::default()];
     let mut runs = [0, 1].map(|n: usize| {
         let channel = Recorder::channel(&logs[n], |_| How::Takes(0));
-        Run::start(Bus::new(format!("r{n}")), RunSettings::default(), Some(channel))
+        Run::start(Bus::new(format!("r{n}")), RunSettings::default(), [channel])
     });
     runs[0].on_event(&text("zero", None));
     runs[1].on_event(&text("one", None));
@@ -331,7 +281,7 @@ async fn g7_the_end_is_told_after_the_last_word() {
         }
     });
     let channel = Recorder::channel(&log, |_| How::Takes(100));
-    let mut run = Run::start(bus.clone(), RunSettings::default(), Some(channel));
+    let mut run = Run::start(bus.clone(), RunSettings::default(), [channel]);
     run.on_event(&text("a", None));
     run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "a"))));
     run.finish().await;
@@ -347,7 +297,7 @@ async fn g7_a_dropped_run_leaves_nothing_behind() {
     let mut run = Run::start(
         bus.clone(),
         RunSettings::default(),
-        Some(Recorder::channel(&calls, |_| How::Takes(100))),
+        [Recorder::channel(&calls, |_| How::Takes(100))],
     );
     run.on_event(&text("a", None));
     sleep(Duration::from_millis(10)).await;
@@ -364,7 +314,7 @@ async fn v3_a_whole_run_is_one_message() {
     let fake = Arc::new(Fake::new(vec![]));
     let telegram = Telegram::new(TelegramSettings::default(), fake.clone());
     let bus = Bus::new("r1");
-    let mut run = Run::start(bus, RunSettings::default(), Some(Box::new(telegram)));
+    let mut run = Run::start(bus, RunSettings::default(), [Box::new(telegram) as Box<dyn Channel>]);
     play(&mut run);
     sleep(Duration::from_millis(100)).await;
     run.on_event(&text(" & c", None));
@@ -380,5 +330,5 @@ async fn v3_a_whole_run_is_one_message() {
     ];
     assert_eq!(fake.log(), expect);
     let message_ids = vec![100];
-    assert_eq!(report.final_delivered, Delivery::Sent { message_ids });
+    assert_eq!(report.channels[0].final_delivered, Delivery::Sent { message_ids });
 }

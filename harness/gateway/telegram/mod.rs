@@ -22,7 +22,7 @@ use draft::{Draft, Shown};
 #[cfg(feature = "telegram-http")]
 pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
 
-use crate::bridge::{Callback, Channel, Finish};
+use crate::bridge::{Callback, CallbackError, Channel, Delivery, Finish};
 use crate::bus::{Tool, lock};
 use crate::ending::Ending;
 use crate::profile::{self, Profile};
@@ -107,6 +107,13 @@ impl Telegram {
             })
             .update();
     }
+
+    async fn end_draft(&mut self) -> Shown {
+        match self.draft.take() {
+            Some(draft) => draft.end().await,
+            None => Shown::default(),
+        }
+    }
 }
 
 impl Channel for Telegram {
@@ -128,12 +135,33 @@ impl Channel for Telegram {
         Box::pin(async { Ok(()) })
     }
 
+    fn tool_result<'a>(&'a mut self, result: &'a Tool) -> Callback<'a> {
+        self.tool(result)
+    }
+
+    fn tools_dropped<'a>(&'a mut self, calls: &'a [String]) -> Callback<'a> {
+        self.compose(|compositor| {
+            compositor.drop_calls(calls);
+            true
+        });
+        Box::pin(async { Ok(()) })
+    }
+
+    fn leave(&mut self) -> Callback<'_> {
+        Box::pin(async move {
+            let shown = self.end_draft().await;
+            let page = lock(&self.compositor).last_draft();
+            let (Some(page), Some(_)) = (page, shown.message_id) else { return Ok(()) };
+            match last::deliver(&*self.api, shown, vec![page]).await {
+                Delivery::Failed { reason } => Err(CallbackError::new(reason)),
+                _ => Ok(()),
+            }
+        })
+    }
+
     fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
         Box::pin(async move {
-            let shown = match self.draft.take() {
-                Some(draft) => draft.end().await,
-                None => Shown::default(),
-            };
+            let shown = self.end_draft().await;
             let pages = page::pages(&last::last_word(ending), self.settings.profile);
             last::deliver(&*self.api, shown, pages).await
         })

@@ -1,9 +1,9 @@
-use clitape_gateway::{Delivery, RunReport};
+use clitape_gateway::RunReport;
 use clitape_stream::Stats;
 
 use super::*;
 use crate::replay::Setup;
-use crate::scenario::Mode;
+use crate::scenario::{Mode, Run};
 
 const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;
@@ -24,13 +24,8 @@ fn check(entries: &[&str], stats: Stats, expect: &[(Kind, &str)]) {
             }
         })
         .collect();
-    let report = RunReport {
-        callback_failures: 0,
-        first_failure: None,
-        gave_up: false,
-        final_delivered: Delivery::Nobody,
-    };
-    let setup = Setup { silent: false, channel: Some(Mode::Partial) };
+    let report = RunReport { channels: Vec::new(), listener_panics: 0 };
+    let setup = Setup { run: Run::default(), channel: Some(Mode::Partial) };
     let broken = broken(&Replay { setup, entries, stats, report });
     let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();
     assert_eq!(broken, expect);

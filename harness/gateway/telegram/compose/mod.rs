@@ -125,6 +125,20 @@ impl Compositor {
         }
     }
 
+    /// Takes away the lines of calls that will never start.
+    pub(super) fn drop_calls(&mut self, calls: &[String]) {
+        let is_dropped = |line: &Line| line.state == State::Running && calls.contains(&line.id);
+        self.parts.retain(|part| !matches!(part, Part::Line(line) if is_dropped(line)));
+    }
+
+    /// What stays when nothing more is told: the calls at work lose the sign that they are.
+    pub(super) fn last_draft(&mut self) -> Option<String> {
+        for line in self.lines_mut().filter(|line| line.state == State::Running) {
+            line.state = State::Done;
+        }
+        self.draft()
+    }
+
     fn lines_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Line> {
         self.parts.iter_mut().filter_map(|part| match part {
             Part::Line(line) => Some(line),

@@ -1,0 +1,63 @@
+//! Replays whose plan holds a stall, or whose agent sends its message with a tool.
+
+use super::*;
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#;
+const SAID: &str = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"It is so far that I have read half of it."}],"stop_reason":null},"session_id":"s"}"#;
+const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"mcp__chat__message","input":{"action":"send","text":"hi"}}]},"session_id":"s"}"#;
+const SENT: &str = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"sent"}]},"session_id":"s"}"#;
+const FAILED: &str = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"no","is_error":true}]},"session_id":"s"}"#;
+const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"It is all done, and I have said so.","session_id":"s"}"#;
+
+/// Replays lines that come so many ms after the one before.
+fn play(lines: &[(u64, &str)], run: scenario::Run) -> Replay {
+    let stdout: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+    let steps: Vec<String> =
+        lines.iter().map(|(after, line)| format!("[{after},{}]", line.len() + 1)).collect();
+    let plan = format!(r#"{{"format":1,"seed":1,"steps":[{}]}}"#, steps.join(","));
+    let plan = Plan::parse(&plan, stdout.len() as u64).unwrap();
+    replay(stdout.as_bytes(), &plan, Setup { run, channel: Some(Mode::Partial) })
+}
+
+fn entries(replay: &Replay, lane: Lane) -> Vec<String> {
+    let of_lane = replay.entries.iter().filter(|entry| entry.lane == lane);
+    of_lane.map(|entry| entry.to_line()).collect()
+}
+
+#[test]
+fn g8_a_plan_with_a_stall_ends_the_run_visibly() {
+    let lines = [(0, INIT), (0, SAID), (500_000, DONE)];
+    let replay = play(&lines, scenario::Run::default());
+    let bus = entries(&replay, Lane::Bus);
+    let last = bus.last().unwrap();
+    assert!(last.starts_with(r#"{"at":480080,"lane":"bus","kind":"lifecycle""#), "{last}");
+    assert!(last.contains(r#""kind":"stalled","message":"The agent printed nothing for 480 s"#));
+    let told = entries(&replay, Lane::Telegram).join("\n");
+    assert!(told.contains("⚠️ The answer is incomplete: The agent printed nothing"), "{told}");
+    assert_eq!(entries(&replay, Lane::Read).len(), 2, "what comes too late is not read");
+}
+
+#[test]
+fn g8_the_limit_and_the_session_say_how_long_silence_may_be() {
+    let lines = [(0, INIT), (70_000, DONE)];
+    let silent = |limit_s, resume| {
+        let replay = play(&lines, scenario::Run { limit_s, resume, ..scenario::Run::default() });
+        entries(&replay, Lane::Bus).last().unwrap().contains("stalled")
+    };
+    assert_eq!([silent(60, false), silent(100, true), silent(100, false)], [true, true, false]);
+}
+
+#[test]
+fn g4_what_an_agent_sends_with_a_tool_is_not_said_twice() {
+    let by_tool =
+        scenario::Run { delivery: scenario::Delivery::MessageToolOnly, ..scenario::Run::default() };
+    for (run, result, says_it) in
+        [(by_tool, SENT, false), (by_tool, FAILED, true), (scenario::Run::default(), SENT, true)]
+    {
+        let lines = [(0, INIT), (0, CALL), (2_000, result), (2_000, DONE)];
+        let told = entries(&play(&lines, run), Lane::Telegram).join("\n");
+        assert_eq!(told.contains("It is all done"), says_it, "{told}");
+        assert_eq!(told.contains(r#""delivery":"by-tool""#), !says_it, "{told}");
+        assert!(told.contains("Message"), "{told}");
+    }
+}

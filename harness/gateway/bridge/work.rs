@@ -1,0 +1,212 @@
+//! The worker of a bridge: one callback at a time, and then the channel's last word.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep_until, timeout};
+
+use super::{Callback, Channel, ChannelReport, Close, DRAIN_LIMIT, Delivery, Path, guarded};
+use crate::bus::{Data, Tool};
+use crate::ending::{Ending, LastWord};
+use crate::messaging::Gate;
+use crate::typing::Seat;
+
+/// How long a channel may take for the last word: long enough for a few waits that a chat server
+/// asks for.
+const FINISH_LIMIT: Duration = Duration::from_secs(300);
+
+/// What the worker has on its desk.
+struct Desk {
+    seat: Seat,
+    path: Path,
+    gate: Gate,
+    /// Answer and reasoning so far.
+    text: String,
+    thinking: String,
+    report: ChannelReport,
+}
+
+/// What of an event is for the channel.
+#[derive(Clone, Copy, PartialEq, Default)]
+struct News {
+    text: bool,
+    thinking: bool,
+    tool: bool,
+    notice: bool,
+}
+
+/// Hands `events` to `channel`, until there are no more; then the last word that `close` brings.
+pub(super) async fn work(
+    mut events: mpsc::UnboundedReceiver<Data>,
+    mut close: watch::Receiver<Option<Close>>,
+    channel: Box<dyn Channel>,
+    path: Path,
+    gate: Gate,
+) -> ChannelReport {
+    let mut desk = Desk {
+        seat: Seat::new(channel),
+        path,
+        gate,
+        text: String::new(),
+        thinking: String::new(),
+        report: ChannelReport::new(),
+    };
+    while let Some(data) = events.recv().await {
+        desk.hand(&data, &mut close).await;
+    }
+    let end = close.borrow().clone();
+    if let Some(Close { last, .. }) = end {
+        desk.finish(&last).await;
+    }
+    desk.report
+}
+
+impl Desk {
+    /// Takes one event to the channel, if it is to hear of it.
+    async fn hand(&mut self, data: &Data, close: &mut watch::Receiver<Option<Close>>) {
+        let news = self.follow(data);
+        let passes = self.gate.passes(data);
+        if passes && news != News::default() {
+            if matches!(data, Data::Tool(Tool::Update { .. } | Tool::Start { .. })) {
+                self.typing(true);
+            }
+            self.call(data, news, close).await;
+        }
+        if self.gate.is_shut() {
+            self.typing(false);
+        }
+    }
+
+    /// Keeps the texts so far, and says what of `data` is for the channel.
+    fn follow(&mut self, data: &Data) -> News {
+        let mut news = News::default();
+        match data {
+            Data::Assistant { delta, parent: None, .. } => {
+                self.text.push_str(delta);
+                news.text = !delta.is_empty();
+            }
+            Data::Thinking { delta, parent: None, .. } => {
+                self.thinking.push_str(delta);
+                news.thinking = !delta.is_empty();
+            }
+            Data::Retract { text, thinking, calls, parent, .. } => {
+                if parent.is_none() {
+                    news.text = self.text != *text;
+                    news.thinking = self.thinking != *thinking;
+                    self.text.clone_from(text);
+                    self.thinking.clone_from(thinking);
+                }
+                news.tool = !calls.is_empty();
+            }
+            Data::Assistant { .. } | Data::Thinking { .. } | Data::Lifecycle(_) => {}
+            Data::Notice(_) => news.notice = true,
+            Data::Tool(_) => news.tool = true,
+        }
+        match self.path {
+            Path::Main => news,
+            Path::FollowUp => News { tool: news.tool, ..News::default() },
+        }
+    }
+
+    async fn call(&mut self, data: &Data, news: News, close: &mut watch::Receiver<Option<Close>>) {
+        let Self { seat, text, thinking, .. } = self;
+        let channel = &mut seat.channel;
+        let callback: Callback<'_> = Box::pin(async move {
+            let mut told = Ok(());
+            if news.text {
+                told = told.and(channel.text(text).await);
+            }
+            if news.thinking {
+                told = told.and(channel.thinking(thinking).await);
+            }
+            told.and(match data {
+                Data::Tool(result @ Tool::Result { .. }) => channel.tool_result(result).await,
+                Data::Tool(tool) => channel.tool(tool).await,
+                Data::Retract { calls, .. } if news.tool => channel.tools_dropped(calls).await,
+                Data::Notice(notice) => channel.notice(notice).await,
+                _ => Ok(()),
+            })
+        });
+        let failure = tokio::select! {
+            biased;
+            settled = guarded(callback) => match settled {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(words) => panicked(&words),
+            },
+            () = expired(close) => {
+                self.report.gave_up = true;
+                format!("a channel's callback did not settle in {} s", DRAIN_LIMIT.as_secs())
+            }
+        };
+        self.report.failed(failure);
+    }
+
+    fn typing(&mut self, on: bool) {
+        if let Err(words) = self.seat.typing(on) {
+            self.report.failed(panicked(&words));
+        }
+    }
+
+    /// Lets the channel say the last word, once.
+    async fn finish(&mut self, last: &LastWord) {
+        let ending = match (self.gate.is_shut(), last.is_failure) {
+            (false, _) => Some(last.ending.clone()),
+            // The answer is sent; that the run failed is not.
+            (true, true) => Some(Ending { answer: String::new(), ..last.ending.clone() }),
+            (true, false) => None,
+        };
+        self.report.final_delivered = match ending {
+            Some(ending) => self.deliver(&ending).await,
+            None => self.leave().await,
+        };
+        self.typing(false);
+    }
+
+    async fn deliver(&mut self, ending: &Ending) -> Delivery {
+        let channel = &mut self.seat.channel;
+        // Within a future of its own, so that a panic before the first await is caught as well.
+        let finish = Box::pin(async move { channel.finish(ending).await });
+        let finished = timeout(FINISH_LIMIT, guarded(finish)).await;
+        let failed = |reason: String| Delivery::Failed { reason };
+        match finished {
+            Ok(Ok(delivery)) => delivery,
+            Ok(Err(words)) => failed(format!("the channel panicked: {words}; report it")),
+            Err(_) => {
+                self.report.gave_up = true;
+                failed(format!(
+                    "the channel took more than {} s; see whether the chat's server answers",
+                    FINISH_LIMIT.as_secs()
+                ))
+            }
+        }
+    }
+
+    async fn leave(&mut self) -> Delivery {
+        let channel = &mut self.seat.channel;
+        let leave = Box::pin(async move { channel.leave().await });
+        match timeout(FINISH_LIMIT, guarded(leave)).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => self.report.failed(error.to_string()),
+            Ok(Err(words)) => self.report.failed(panicked(&words)),
+            Err(_) => self.report.gave_up = true,
+        }
+        Delivery::ByTool
+    }
+}
+
+fn panicked(words: &str) -> String {
+    format!("a channel's callback panicked: {words}")
+}
+
+/// Settles when the run has ended and the limit after it has passed.
+async fn expired(close: &mut watch::Receiver<Option<Close>>) {
+    let deadline = match close.wait_for(Option::is_some).await {
+        Ok(close) => close.as_ref().map(|close| close.deadline),
+        Err(_) => None,
+    };
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,175 @@
+//! A channel made of closures, for a gateway that has its own way to talk.
+
+use crate::bridge::{Callback, Channel, Delivery, Finish, done};
+use crate::bus::Tool;
+use crate::ending::Ending;
+use crate::notice::Notice;
+
+type On<T> = Option<Box<dyn for<'a> FnMut(&'a T) -> Callback<'a> + Send>>;
+
+/// A [`Channel`] of closures; what has none is not told.
+///
+/// A closure gives a future that settles when the callback is done, and [`done`] where there is
+/// nothing to wait for. The bridge keeps them in order and one at a time (G1).
+///
+/// ```
+/// use clitape_gateway::{CallbackError, Callbacks, Delivery, done};
+///
+/// let _channel = Callbacks::new()
+///     .on_text(|text| {
+///         println!("{text}");
+///         done()
+///     })
+///     .on_tool(|tool| Box::pin(async move { show(tool.title()).await.map_err(CallbackError::new) }))
+///     .on_finish(|ending| {
+///         println!("{ending}");
+///         Box::pin(async { Delivery::Sent { message_ids: vec![1] } })
+///     });
+///
+/// async fn show(line: &str) -> std::io::Result<()> {
+///     println!("{line}");
+///     Ok(())
+/// }
+/// ```
+#[derive(Default)]
+pub struct Callbacks {
+    text: On<str>,
+    thinking: On<str>,
+    tool: On<Tool>,
+    tool_result: On<Tool>,
+    tools_dropped: On<[String]>,
+    notice: On<Notice>,
+    typing: Option<Box<dyn FnMut(bool) + Send>>,
+    finish: Option<Box<dyn for<'a> FnMut(&'a Ending) -> Finish<'a> + Send>>,
+}
+
+impl Callbacks {
+    /// A channel that hears nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Hears the answer so far: [`Channel::text`].
+    #[must_use]
+    pub fn on_text(
+        mut self,
+        f: impl for<'a> FnMut(&'a str) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.text = Some(Box::new(f));
+        self
+    }
+
+    /// Hears the reasoning so far: [`Channel::thinking`].
+    #[must_use]
+    pub fn on_thinking(
+        mut self,
+        f: impl for<'a> FnMut(&'a str) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.thinking = Some(Box::new(f));
+        self
+    }
+
+    /// Hears of calls that begin, and of their input: [`Channel::tool`].
+    #[must_use]
+    pub fn on_tool(
+        mut self,
+        f: impl for<'a> FnMut(&'a Tool) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.tool = Some(Box::new(f));
+        self
+    }
+
+    /// Hears of calls that ended: [`Channel::tool_result`].
+    #[must_use]
+    pub fn on_tool_result(
+        mut self,
+        f: impl for<'a> FnMut(&'a Tool) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.tool_result = Some(Box::new(f));
+        self
+    }
+
+    /// Hears of calls that will never start: [`Channel::tools_dropped`].
+    #[must_use]
+    pub fn on_tools_dropped(
+        mut self,
+        f: impl for<'a> FnMut(&'a [String]) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.tools_dropped = Some(Box::new(f));
+        self
+    }
+
+    /// Hears of what else happens: [`Channel::notice`].
+    #[must_use]
+    pub fn on_notice(
+        mut self,
+        f: impl for<'a> FnMut(&'a Notice) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.notice = Some(Box::new(f));
+        self
+    }
+
+    /// Hears whether the agent is at work: [`Channel::typing`]. Must return at once.
+    #[must_use]
+    pub fn on_typing(mut self, f: impl FnMut(bool) + Send + 'static) -> Self {
+        self.typing = Some(Box::new(f));
+        self
+    }
+
+    /// Delivers the last word, once: [`Channel::finish`]. Without it the last word reaches nobody.
+    #[must_use]
+    pub fn on_finish(
+        mut self,
+        f: impl for<'a> FnMut(&'a Ending) -> Finish<'a> + Send + 'static,
+    ) -> Self {
+        self.finish = Some(Box::new(f));
+        self
+    }
+}
+
+/// Calls `f` with `what`, if there is one.
+fn call<'a, T: ?Sized>(f: &mut On<T>, what: &'a T) -> Callback<'a> {
+    match f {
+        Some(f) => f(what),
+        None => done(),
+    }
+}
+
+impl Channel for Callbacks {
+    fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        call(&mut self.text, text)
+    }
+
+    fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        call(&mut self.thinking, text)
+    }
+
+    fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
+        call(&mut self.tool, tool)
+    }
+
+    fn tool_result<'a>(&'a mut self, result: &'a Tool) -> Callback<'a> {
+        call(&mut self.tool_result, result)
+    }
+
+    fn tools_dropped<'a>(&'a mut self, calls: &'a [String]) -> Callback<'a> {
+        call(&mut self.tools_dropped, calls)
+    }
+
+    fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
+        call(&mut self.notice, notice)
+    }
+
+    fn typing(&mut self, on: bool) {
+        if let Some(f) = &mut self.typing {
+            f(on);
+        }
+    }
+
+    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+        match &mut self.finish {
+            Some(f) => f(ending),
+            None => Box::pin(std::future::ready(Delivery::Nobody)),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What a person may want to know that is neither text nor tool: compaction, API retries, hooks.
+
+use serde_json::{Map, Value};
+
+use crate::sanitise::{redact_text, sanitise_args};
+
+/// Characters of somebody else's words in a line.
+const WORDS_LIMIT: usize = 120;
+
+/// A known record that a person may want to know of, sanitised (B2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// Type of the CLI's record, such as `system`.
+    pub kind: String,
+    /// Its subtype, such as `api_retry`.
+    pub subtype: Option<String>,
+    /// The fields worth showing.
+    pub detail: Map<String, Value>,
+}
+
+/// Says what a notice tells, where a person who waits should read it.
+type Line = fn(&Notice) -> Option<String>;
+
+/// `type`, `subtype`, and the line.
+const LINES: [(&str, &str, Line); 3] = [
+    ("system", "status", compaction),
+    ("system", "compact_boundary", |_| Some(COMPACTED.to_owned())),
+    ("system", "api_retry", retry),
+];
+
+const COMPACTED: &str = "🗜️ The conversation was compacted";
+
+impl Notice {
+    pub(crate) fn new(kind: &str, subtype: Option<&str>, detail: &Map<String, Value>) -> Self {
+        let detail = match sanitise_args(&Value::Object(detail.clone())) {
+            Value::Object(detail) => detail,
+            _ => Map::new(),
+        };
+        Self { kind: kind.to_owned(), subtype: subtype.map(str::to_owned), detail }
+    }
+
+    /// The line a person reads while the run seems to stand still (openclaw#134697): that the
+    /// conversation is compacted, or that the API is asked again. `None` for every other notice.
+    pub fn line(&self) -> Option<String> {
+        let is_mine = |(kind, subtype, _): &&(&str, &str, Line)| {
+            *kind == self.kind && Some(*subtype) == self.subtype.as_deref()
+        };
+        LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.detail.get(key)?.as_str()
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        let value = self.detail.get(key)?;
+        value.as_u64().or_else(|| Some(value.as_f64()?.max(0.0) as u64))
+    }
+}
+
+fn compaction(notice: &Notice) -> Option<String> {
+    if notice.text("status") == Some("compacting") {
+        return Some("🗜️ Compacting the conversation…".to_owned());
+    }
+    match notice.text("compact_result")? {
+        "success" => Some(COMPACTED.to_owned()),
+        _ => Some(match notice.text("compact_error") {
+            Some(words) => format!("⚠️ Compacting failed: {}", short(words)),
+            None => "⚠️ Compacting failed".to_owned(),
+        }),
+    }
+}
+
+fn retry(notice: &Notice) -> Option<String> {
+    let mut line = "⏳ The API failed".to_owned();
+    match (notice.number("error_status"), notice.text("error")) {
+        (Some(status), _) => line += &format!(" ({status})"),
+        (None, Some(words)) => line += &format!(" ({})", short(words)),
+        (None, None) => {}
+    }
+    line += "; trying again";
+    if let Some(ms) = notice.number("retry_delay_ms") {
+        line += &format!(" in {} s", ms.div_ceil(1_000));
+    }
+    if let (Some(attempt), Some(most)) = (notice.number("attempt"), notice.number("max_retries")) {
+        line += &format!(", {attempt} of {most}");
+    }
+    Some(line)
+}
+
+/// Somebody else's words on one short line.
+fn short(words: &str) -> String {
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = redact_text(&line);
+    match line.char_indices().nth(WORDS_LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(subtype: &str, detail: Value, expect: Option<&str>) {
+        let Value::Object(detail) = detail else { panic!("{detail}") };
+        let notice = Notice::new("system", Some(subtype), &detail);
+        assert_eq!(notice.line().as_deref(), expect);
+    }
+
+    #[test]
+    fn r134697_compaction_and_retries_have_a_line() {
+        check("status", json!({"status": "compacting"}), Some("🗜️ Compacting the conversation…"));
+        check("status", json!({"compact_result": "success"}), Some(COMPACTED));
+        check("compact_boundary", json!({"trigger": "auto"}), Some(COMPACTED));
+        check(
+            "status",
+            json!({"compact_result": "failed", "compact_error": "TOKEN=abcdefgh\n broke"}),
+            Some("⚠️ Compacting failed: TOKEN=*** broke"),
+        );
+        check(
+            "api_retry",
+            json!({"attempt": 2, "max_retries": 10, "retry_delay_ms": 1_100.5, "error_status": 529,
+                "error": "overloaded"}),
+            Some("⏳ The API failed (529); trying again in 2 s, 2 of 10"),
+        );
+        check(
+            "api_retry",
+            json!({"error": "overloaded"}),
+            Some("⏳ The API failed (overloaded); trying again"),
+        );
+        check("api_retry", json!({}), Some("⏳ The API failed; trying again"));
+        check("status", json!({"permissionMode": "plan"}), None);
+        check("hook_response", json!({"exit_code": 2}), None);
+    }
+
+    #[test]
+    fn b2_notices_are_sanitised() {
+        let detail = json!({"stderr": "TOKEN=abcdefgh", "api_key": "hunter2"});
+        let Value::Object(detail) = detail else { panic!("{detail}") };
+        let notice = Notice::new("system", Some("hook_response"), &detail);
+        let shown = Value::Object(notice.detail);
+        assert_eq!(shown, json!({"stderr": "TOKEN=***", "api_key": "***"}));
+    }
+}

@@ -1,0 +1,124 @@
+//! When an agent that prints nothing is given up (G8).
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use clitape_stream::{Event, Failure, FailureKind, Outcome, Status};
+use tokio::time::Instant;
+
+/// Silence while a tool runs that is put up with.
+const TOOL: Duration = Duration::from_secs(900);
+/// What a run's limit leaves for ending it in time, and the shortest silence.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// How long an agent may print nothing (G8), made of the time a run may take in all.
+///
+/// While a tool runs it may be silent for 900 s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watchdog {
+    silence: Duration,
+}
+
+impl Watchdog {
+    /// For a run of a new session: 0.8 of `limit`, in 180 to 600 s, and a second under `limit`.
+    pub fn fresh(limit: Duration) -> Self {
+        Self::of(limit, 8, [180, 600])
+    }
+
+    /// For a run that resumes a session: 0.3 of `limit`, in 60 to 180 s, and a second under
+    /// `limit`.
+    pub fn resumed(limit: Duration) -> Self {
+        Self::of(limit, 3, [60, 180])
+    }
+
+    fn of(limit: Duration, tenths: u32, [least, most]: [u64; 2]) -> Self {
+        let share = limit / 10 * tenths;
+        let share = share.clamp(Duration::from_secs(least), Duration::from_secs(most));
+        Self { silence: share.min(limit.saturating_sub(SECOND)).max(SECOND) }
+    }
+
+    /// How long the agent may print nothing while no tool runs.
+    pub fn silence(self) -> Duration {
+        self.silence
+    }
+}
+
+/// The watch over one run.
+pub(crate) struct Watch {
+    watchdog: Watchdog,
+    heard: Instant,
+    /// Ids of the calls that have started and not ended.
+    open: HashSet<String>,
+}
+
+impl Watch {
+    /// Begins now.
+    pub(crate) fn new(watchdog: Watchdog) -> Self {
+        Self { watchdog, heard: Instant::now(), open: HashSet::new() }
+    }
+
+    /// The agent printed something.
+    pub(crate) fn heard(&mut self) {
+        self.heard = Instant::now();
+    }
+
+    /// Follows which tools run.
+    pub(crate) fn follow(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ToolStart { id, .. } => {
+                self.open.insert(id.to_string());
+            }
+            Event::ToolResult { id, .. } => {
+                self.open.remove(&**id);
+            }
+            _ => {}
+        }
+    }
+
+    /// How long the agent may be silent now.
+    pub(crate) fn patience(&self) -> Duration {
+        let silence = self.watchdog.silence;
+        if self.open.is_empty() { silence } else { silence.max(TOOL) }
+    }
+
+    /// When it is given up, unless it prints something before.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.heard + self.patience()
+    }
+}
+
+/// What becomes of a run that was given up after `silence`: a result that came all the same counts.
+pub(crate) fn given_up(outcome: Outcome, silence: Duration) -> Outcome {
+    if outcome.status != Status::Incomplete {
+        return outcome;
+    }
+    let message = format!(
+        "The agent printed nothing for {} s and was given up; send the message again, or raise the \
+         run's limit if it needs longer.",
+        silence.as_secs()
+    );
+    Outcome { error: Some(Failure { kind: FailureKind::Stalled, message }), ..outcome }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(watchdog: fn(Duration) -> Watchdog, limit_ms: u64, expect_ms: u128) {
+        let limit = Duration::from_millis(limit_ms);
+        assert_eq!(watchdog(limit).silence().as_millis(), expect_ms, "{limit_ms}");
+    }
+
+    #[test]
+    fn g8_the_silence_is_a_share_of_the_limit() {
+        check(Watchdog::fresh, 600_000, 480_000);
+        check(Watchdog::fresh, 200_000, 180_000);
+        check(Watchdog::fresh, 172_800_000, 600_000);
+        check(Watchdog::fresh, 1_500, 1_000);
+        check(Watchdog::fresh, 0, 1_000);
+        check(Watchdog::resumed, 600_000, 180_000);
+        check(Watchdog::resumed, 300_000, 90_000);
+        check(Watchdog::resumed, 100_000, 60_000);
+        check(Watchdog::resumed, 60_000, 59_000);
+    }
+}
