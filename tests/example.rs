@@ -1,4 +1,4 @@
-//! The parser used alone, as the README shows it: the example that reads stdin.
+//! The crates used alone, as their READMEs show it: the examples that read stdin.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,17 +6,20 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Runs the example on `bytes`; gives its stdout and stderr.
-fn run(bytes: &[u8]) -> std::io::Result<(String, String)> {
+const CASSETTE: &str = "cassettes/three-tools/2.1.329/stdout.jsonl";
+
+/// Runs an example of a crate on the cassette; gives its stdout and stderr.
+fn run(package: &str, example: &str) -> std::io::Result<(String, String)> {
+    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(CASSETTE))?;
     let mut child = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "clitape-stream", "--example", "events"])
+        .args(["run", "--quiet", "--package", package, "--example", example])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(bytes)?;
+        stdin.write_all(&bytes)?;
     }
     let out = child.wait_with_output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -26,14 +29,21 @@ fn run(bytes: &[u8]) -> std::io::Result<(String, String)> {
 
 #[test]
 fn the_example_prints_an_event_a_line_and_says_what_was_read() {
-    let cassette = "cassettes/three-tools/2.1.329/stdout.jsonl";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(cassette);
-    let bytes = std::fs::read(path).expect("the cassette is there");
-    let (events, stats) = run(&bytes).expect("the example runs");
+    let (events, stats) = run("clitape-stream", "events").expect("the example runs");
     let events: Vec<Value> =
         events.lines().map(|line| serde_json::from_str(line).expect("an event is JSON")).collect();
     let count = |kind: &str| events.iter().filter(|event| event["kind"] == kind).count();
     assert_eq!((count("tool_start"), count("tool_result"), count("outcome")), (3, 3, 1));
     assert_eq!(events.last().map(|last| &last["data"]["status"]), Some(&"ok".into()));
     assert!(stats.contains("unknown_kinds: {}"), "{stats}");
+}
+
+#[test]
+fn the_example_of_the_gateway_prints_what_a_channel_hears() {
+    let (heard, _) = run("clitape-gateway", "bridge").expect("the example runs");
+    let count = |what: &str| heard.lines().filter(|line| line.starts_with(what)).count();
+    assert!(count("tool ") >= 3 && count("text: ") >= 1, "{heard}");
+    assert_eq!((count("result "), count("finish: "), count("failures: 0")), (3, 1, 1), "{heard}");
+    let typing: Vec<&str> = heard.lines().filter(|line| line.starts_with("typing")).collect();
+    assert_eq!(typing, ["typing: true", "typing: false"]);
 }

@@ -1,11 +1,6 @@
-//! Turns lifecycle events into agent bus events and into what a person sees in a chat.
+//! From lifecycle events to an agent bus, and to what a person sees in a chat.
 //!
-//! Data flows one way: an [`Event`](clitape_stream::Event) of the parser is published on the
-//! [`Bus`], sanitised; a bridge hands the bus events to a [`Channel`] one after another;
-//! [`telegram`] is such a channel. [`Run`] holds the parts together for one turn.
-//!
-//! The crate knows nothing of the harness and reads no clock but tokio's, so that a paused runtime
-//! replays a run in virtual time.
+#![doc = include_str!("README.md")]
 
 mod bridge;
 mod bus;
