@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("README.md")]
 
+pub mod acp;
 mod bridge;
 mod bus;
 mod callbacks;

@@ -1,0 +1,225 @@
+//! One tool call as the client knows it: what is known, what was told, and what is to be told.
+
+use serde_json::{Map, Value};
+
+use super::files::{Files, str_of};
+use super::result::{content, exit_code, fenced, plain, raw_output, title};
+use super::tools::{Look, is_command, look};
+use super::update::{
+    CallStatus, ClaudeCode, Content, Meta, TerminalExit, TerminalInfo, TerminalOutput, ToolCall,
+    Update,
+};
+
+/// What a call is shown against.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    /// The working directory.
+    pub(super) cwd: Option<&'a str>,
+    /// Whether the client shows terminals.
+    pub(super) terminal: bool,
+    /// What is known of files.
+    pub(super) files: &'a Files,
+}
+
+/// A call that is open.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// Its id on the wire.
+    id: String,
+    name: String,
+    /// Id of the parent on the wire.
+    parent: Option<String>,
+    /// Its number in the order of announcements.
+    pub(super) order: u64,
+    /// The arguments so far: a field that came stays (A1).
+    input: Map<String, Value>,
+    /// Arguments that are no object.
+    odd_input: Option<Value>,
+    /// The raw arguments where they never became valid JSON (U1).
+    truncated: Option<String>,
+    /// What was told last; none before the announcement.
+    told: Option<Told>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Told {
+    look: Look,
+    raw_input: Option<Value>,
+}
+
+impl Call {
+    pub(super) fn new(id: String, name: &str, parent: Option<String>, order: u64) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            parent,
+            order,
+            input: Map::new(),
+            odd_input: None,
+            truncated: None,
+            told: None,
+        }
+    }
+
+    /// Takes fields of the arguments.
+    pub(super) fn take(&mut self, fields: &Map<String, Value>) {
+        self.input.extend(fields.clone());
+    }
+
+    /// Takes all of the arguments.
+    pub(super) fn start(&mut self, args: &Value, truncated: Option<&str>) {
+        self.truncated = truncated.map(str::to_owned);
+        match args {
+            Value::Object(fields) => self.take(fields),
+            Value::Null => {}
+            odd => self.odd_input = Some(odd.clone()),
+        }
+    }
+
+    /// The announcement, or what has changed since it; none when nothing has.
+    pub(super) fn tell(&mut self, view: View<'_>) -> Option<Update> {
+        let now = Told { look: self.look(view), raw_input: self.raw_input() };
+        let mut call = self.blank();
+        let before = self.told.take();
+        match self.told.insert(now).news(before.as_ref(), &mut call) {
+            News::First => {
+                call.status = Some(CallStatus::Pending);
+                call.meta.terminal_info =
+                    self.terminal(view).map(|terminal_id| TerminalInfo { terminal_id });
+                Some(Update::ToolCall(call))
+            }
+            News::More => Some(Update::ToolCallUpdate(call)),
+            News::Nothing => None,
+        }
+    }
+
+    /// The call ends with a result.
+    pub(super) fn result(&mut self, is_error: bool, result: &Value, view: View<'_>) -> Vec<Update> {
+        // A diff is told again if the file has changed since the call began.
+        let mut call = match self.tell(view) {
+            Some(Update::ToolCallUpdate(call)) if !is_error => call,
+            _ => self.blank(),
+        };
+        call.status = Some(if is_error { CallStatus::Failed } else { CallStatus::Completed });
+        call.raw_output = Some(raw_output(is_error, result));
+        if !is_error && let Some(title) = title(&self.name) {
+            call.title = Some(title.to_owned());
+        }
+        let mut updates = Vec::new();
+        match self.terminal(view) {
+            None => {
+                let shown = content(&self.name, &self.input, is_error, result);
+                call.content = shown.or(call.content);
+            }
+            Some(terminal_id) => {
+                let data = plain(result);
+                call.meta.terminal_exit = Some(TerminalExit {
+                    terminal_id: terminal_id.clone(),
+                    exit_code: Some(exit_code(is_error, &data)),
+                    signal: None,
+                });
+                if !data.is_empty() {
+                    let mut output = self.blank();
+                    output.meta.terminal_output = Some(TerminalOutput { terminal_id, data });
+                    updates.push(Update::ToolCallUpdate(output));
+                }
+            }
+        }
+        updates.push(Update::ToolCallUpdate(call));
+        updates
+    }
+
+    /// The call ends without a result: nobody is to see it running for ever (U3).
+    pub(super) fn give_up(&self, view: View<'_>) -> Update {
+        let mut call = self.blank();
+        call.status = Some(CallStatus::Failed);
+        call.meta.terminal_exit = (self.terminal(view)).map(|terminal_id| TerminalExit {
+            terminal_id,
+            exit_code: None,
+            signal: None,
+        });
+        Update::ToolCallUpdate(call)
+    }
+
+    /// Tells `files` what the call, which went well, says of them.
+    pub(super) fn teach(&self, result: &Value, files: &mut Files) {
+        files.learn(&self.name, &self.input, &plain(result));
+    }
+
+    /// An update that tells nothing yet but whose it is.
+    fn blank(&self) -> ToolCall {
+        let command = str_of(&self.input, "command").filter(|_| is_command(&self.name));
+        ToolCall {
+            tool_call_id: self.id.clone(),
+            title: None,
+            kind: None,
+            status: None,
+            content: None,
+            locations: None,
+            raw_input: None,
+            raw_output: None,
+            meta: Meta::from(ClaudeCode {
+                tool_name: self.name.clone(),
+                parent_tool_call_id: self.parent.clone(),
+                bash_command: command.map(str::to_owned),
+            }),
+        }
+    }
+
+    fn look(&self, view: View<'_>) -> Look {
+        let terminal = self.terminal(view);
+        let mut look = look(&self.name, &self.input, view.cwd, terminal.as_deref(), view.files);
+        if let (true, Some(raw)) = (look.content.is_empty(), &self.truncated) {
+            look.content.push(Content::text(fenced("", raw)));
+        }
+        look
+    }
+
+    /// Id of the terminal that stands for the call, if one does.
+    fn terminal(&self, view: View<'_>) -> Option<String> {
+        (view.terminal && is_command(&self.name)).then(|| self.id.clone())
+    }
+
+    /// The arguments so far; none where they never became valid.
+    fn raw_input(&self) -> Option<Value> {
+        match (&self.odd_input, self.input.is_empty() && self.truncated.is_some()) {
+            (Some(odd), _) if self.input.is_empty() => Some(odd.clone()),
+            (_, true) => None,
+            (_, false) => Some(Value::Object(self.input.clone())),
+        }
+    }
+}
+
+/// What there is to tell of a call.
+enum News {
+    First,
+    More,
+    Nothing,
+}
+
+impl Told {
+    /// Writes into `call` what has changed since `before`.
+    fn news(&self, before: Option<&Self>, call: &mut ToolCall) -> News {
+        let Some(before) = before else {
+            call.title = Some(self.look.title.clone());
+            call.kind = Some(self.look.kind);
+            call.content = Some(self.look.content.clone()).filter(|content| !content.is_empty());
+            call.locations = Some(self.look.locations.clone()).filter(|places| !places.is_empty());
+            call.raw_input.clone_from(&self.raw_input);
+            return News::First;
+        };
+        if self == before {
+            return News::Nothing;
+        }
+        // The kind hangs on the tool's name alone.
+        call.title = changed(&before.look.title, &self.look.title);
+        call.content = changed(&before.look.content, &self.look.content);
+        call.locations = changed(&before.look.locations, &self.look.locations);
+        call.raw_input = changed(&before.raw_input, &self.raw_input).flatten();
+        News::More
+    }
+}
+
+fn changed<T: PartialEq + Clone>(before: &T, now: &T) -> Option<T> {
+    (before != now).then(|| now.clone())
+}

@@ -1,0 +1,325 @@
+//! The ACP channel: bus events become the `session/update` notifications of the Agent Client
+//! Protocol, version 1 (A1).
+//!
+//! [`Converter`] is a state machine over the bus alone; what it is given is sanitised already, and
+//! it reads no clock and no disk. Make one a session and hand it the events of each of its turns:
+//! what it knows of files (A2) and which ids are taken outlive a turn.
+//!
+//! * A chunk is what the bus tells, seams between messages included: all chunks of the main thread
+//!   joined are the answer. Its `messageId` is the message's; the blank line that parts two
+//!   messages opens the later one.
+//! * A call is announced when its first field is known, or when it starts. What changes later is
+//!   told once. A field of `rawInput` that came stays.
+//! * An id that is used again for a later call gets a number, because ids are unique in a session.
+//! * Each update of a subagent names the call that runs it.
+//! * ACP can't take text back. Where a message that was shown is withdrawn, a sentence in it says
+//!   so; withdrawn reasoning is passed over. A call that will never start ends `failed`.
+//! * A TodoWrite is a `plan` and no call.
+//! * A turn's end closes what is open, says the final text if nothing of it was shown, and gives
+//!   the answer to `session/prompt` ([`Converter::turn_end`]).
+
+mod calls;
+mod ending;
+mod files;
+mod plan;
+mod result;
+mod tools;
+mod update;
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use calls::{Call, View};
+pub use ending::{StopReason, TurnEnd};
+use files::Files;
+pub use update::{
+    Block, CallStatus, Chunk, ClaudeCode, Content, Kind, Location, Meta, Plan, PlanEntry,
+    PlanStatus, Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, Update,
+};
+
+use crate::bus::{BusEvent, Data, Phase, Tool};
+
+/// The protocol's version, for the answer to `initialize`.
+pub const PROTOCOL_VERSION: u16 = 1;
+
+/// What is said below a message that was withdrawn.
+const WITHDRAWN: &str = "\n\n_The message above was withdrawn._\n\n";
+
+/// The session and its client.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// Id of the session.
+    pub session_id: String,
+    /// The agent's working directory: titles name the files in it without it.
+    pub cwd: Option<String>,
+    /// Whether the client shows terminals (`_meta.terminal_output` among its capabilities).
+    pub terminal: bool,
+}
+
+/// Turns the bus events of a session's turns into its updates.
+#[derive(Debug)]
+pub struct Converter {
+    settings: Settings,
+    files: Files,
+    /// Calls that are open, by the CLI's id.
+    open: HashMap<String, Call>,
+    /// How many calls had an id.
+    uses: HashMap<String, u32>,
+    /// TodoWrite calls that have started and have no result yet.
+    planning: HashSet<String>,
+    /// The plan told last, of each lane.
+    plans: HashMap<Option<String>, Vec<PlanEntry>>,
+    /// What was said, of each lane.
+    said: HashMap<Option<String>, Said>,
+    /// Calls announced so far.
+    announced: u64,
+    cancelled: bool,
+    end: Option<TurnEnd>,
+}
+
+/// What a lane has said in this turn.
+#[derive(Debug, Default)]
+struct Said {
+    /// Characters of its text that count.
+    length: u64,
+    /// Its last message.
+    message_id: String,
+}
+
+/// A `session/update` as a JSON-RPC notification.
+#[derive(Debug, Serialize)]
+pub struct Notification<'a> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: Params<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Params<'a> {
+    session_id: &'a str,
+    update: &'a Update,
+}
+
+/// Who speaks in a chunk.
+#[derive(Clone, Copy)]
+enum Voice {
+    Message,
+    Thought,
+}
+
+impl Converter {
+    /// Makes the converter of a session.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            files: Files::default(),
+            open: HashMap::new(),
+            uses: HashMap::new(),
+            planning: HashSet::new(),
+            plans: HashMap::new(),
+            said: HashMap::new(),
+            announced: 0,
+            cancelled: false,
+            end: None,
+        }
+    }
+
+    /// The updates that `event` makes, in order (A1).
+    pub fn on(&mut self, event: &BusEvent) -> Vec<Update> {
+        match &event.data {
+            Data::Assistant { message_id, delta, length, parent } => {
+                let said = self.said.entry(parent.clone()).or_default();
+                said.length = *length;
+                said.message_id.clone_from(message_id);
+                self.chunk(Voice::Message, delta, message_id, parent.as_deref())
+            }
+            Data::Thinking { message_id, delta, parent, .. } => {
+                self.chunk(Voice::Thought, delta, message_id, parent.as_deref())
+            }
+            Data::Retract { length, calls, parent, .. } => {
+                let mut updates = self.withdrawn(*length, parent);
+                updates.extend(calls.iter().filter_map(|id| self.give_up(id)));
+                updates
+            }
+            Data::Tool(tool) => self.tool(tool),
+            Data::Lifecycle(phase) => self.phase(phase),
+        }
+    }
+
+    /// The client has cancelled the turn: it ends as `cancelled`, whatever becomes of it. Updates
+    /// still come until then.
+    pub fn cancel(&mut self) {
+        self.cancelled = true;
+    }
+
+    /// What `session/prompt` is answered with; none while the turn goes on.
+    pub fn turn_end(&self) -> Option<&TurnEnd> {
+        self.end.as_ref()
+    }
+
+    /// `update` as it goes over the wire.
+    pub fn notification<'a>(&'a self, update: &'a Update) -> Notification<'a> {
+        let params = Params { session_id: &self.settings.session_id, update };
+        Notification { jsonrpc: "2.0", method: "session/update", params }
+    }
+
+    fn chunk(
+        &self,
+        voice: Voice,
+        text: &str,
+        message_id: &str,
+        parent: Option<&str>,
+    ) -> Vec<Update> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let (name, make): (_, fn(Chunk) -> Update) = match voice {
+            Voice::Message => ("__text__", Update::AgentMessageChunk),
+            Voice::Thought => ("__thinking__", Update::AgentThoughtChunk),
+        };
+        vec![make(Chunk {
+            content: Block::Text { text: text.to_owned() },
+            message_id: Some(message_id).filter(|id| !id.is_empty()).map(str::to_owned),
+            meta: self.meta(name, parent),
+        })]
+    }
+
+    /// What tells a subagent's update from one of the main thread.
+    fn meta(&self, name: &str, parent: Option<&str>) -> Option<Meta> {
+        let parent = self.id_of(parent?);
+        Some(Meta::from(ClaudeCode {
+            tool_name: name.to_owned(),
+            parent_tool_call_id: Some(parent),
+            bash_command: None,
+        }))
+    }
+
+    /// Of a lane's text only `length` characters are left.
+    fn withdrawn(&mut self, length: u64, parent: &Option<String>) -> Vec<Update> {
+        let Some(said) = self.said.get_mut(parent).filter(|said| said.length > length) else {
+            return Vec::new();
+        };
+        said.length = length;
+        let message_id = said.message_id.clone();
+        self.chunk(Voice::Message, WITHDRAWN, &message_id, parent.as_deref())
+    }
+
+    fn tool(&mut self, tool: &Tool) -> Vec<Update> {
+        match tool {
+            Tool::Update { id, name, args, parent, .. } if name == plan::TOOL => {
+                if self.planning.contains(id) { self.plan(args, parent) } else { Vec::new() }
+            }
+            Tool::Start { id, name, args, parent, .. } if name == plan::TOOL => {
+                self.planning.insert(id.clone());
+                args.as_object().map(|args| self.plan(args, parent)).unwrap_or_default()
+            }
+            Tool::Update { id, name, args, parent, .. } => {
+                self.refine(id, name, parent.as_deref(), |call| call.take(args))
+            }
+            Tool::Start { id, name, args, truncated, parent, .. } => {
+                self.refine(id, name, parent.as_deref(), |call| {
+                    call.start(args, truncated.as_deref());
+                })
+            }
+            Tool::Result { id, incomplete: Some(_), .. } => {
+                self.planning.remove(id);
+                self.give_up(id).into_iter().collect()
+            }
+            Tool::Result { id, is_error, result, .. } => {
+                self.planning.remove(id);
+                self.result(id, *is_error, result)
+            }
+        }
+    }
+
+    /// Announces a call, or tells what has changed of it.
+    fn refine(
+        &mut self,
+        id: &str,
+        name: &str,
+        parent: Option<&str>,
+        change: impl FnOnce(&mut Call),
+    ) -> Vec<Update> {
+        if !self.open.contains_key(id) {
+            *self.uses.entry(id.to_owned()).or_default() += 1;
+            self.announced += 1;
+            let parent = parent.map(|parent| self.id_of(parent));
+            let call = Call::new(self.id_of(id), name, parent, self.announced);
+            self.open.insert(id.to_owned(), call);
+        }
+        let view = view(&self.settings, &self.files);
+        let update = self.open.get_mut(id).and_then(|call| {
+            change(call);
+            call.tell(view)
+        });
+        update.into_iter().collect()
+    }
+
+    /// A call ends with a result; one that was never announced has none (A1).
+    fn result(&mut self, id: &str, is_error: bool, result: &Value) -> Vec<Update> {
+        let Some(mut call) = self.open.remove(id) else { return Vec::new() };
+        let updates = call.result(is_error, result, view(&self.settings, &self.files));
+        if !is_error {
+            call.teach(result, &mut self.files);
+        }
+        updates
+    }
+
+    /// A call ends without a result.
+    fn give_up(&mut self, id: &str) -> Option<Update> {
+        let call = self.open.remove(id)?;
+        Some(call.give_up(view(&self.settings, &self.files)))
+    }
+
+    /// The plan, if it is another than before.
+    fn plan(&mut self, args: &Map<String, Value>, parent: &Option<String>) -> Vec<Update> {
+        let Some(entries) = plan::entries(args) else { return Vec::new() };
+        if self.plans.get(parent) == Some(&entries) {
+            return Vec::new();
+        }
+        self.plans.insert(parent.clone(), entries.clone());
+        let meta = self.meta(plan::TOOL, parent.as_deref());
+        vec![Update::Plan(Plan { entries, meta })]
+    }
+
+    /// A turn begins or ends.
+    fn phase(&mut self, phase: &Phase) -> Vec<Update> {
+        self.end = TurnEnd::of(phase, self.cancelled);
+        if *phase == Phase::Start {
+            self.said.clear();
+            return Vec::new();
+        }
+        let mut open: Vec<_> = self.open.drain().map(|(_, call)| call).collect();
+        open.sort_by_key(|call| call.order);
+        let view = view(&self.settings, &self.files);
+        let mut updates: Vec<_> = open.iter().map(|call| call.give_up(view)).collect();
+        let is_silent = self.said.get(&None).is_none_or(|said| said.length == 0);
+        if let Phase::End { text } = phase
+            && is_silent
+            && !text.trim().is_empty()
+        {
+            updates.extend(self.chunk(Voice::Message, text, "", None));
+        }
+        self.planning.clear();
+        self.cancelled = false;
+        updates
+    }
+
+    /// The id on the wire of the last call that had this one.
+    fn id_of(&self, id: &str) -> String {
+        match self.uses.get(id) {
+            Some(count) if *count > 1 => format!("{id}#{count}"),
+            _ => id.to_owned(),
+        }
+    }
+}
+
+fn view<'a>(settings: &'a Settings, files: &'a Files) -> View<'a> {
+    View { cwd: settings.cwd.as_deref(), terminal: settings.terminal, files }
+}
+
+#[cfg(test)]
+mod tests;

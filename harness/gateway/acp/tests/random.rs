@@ -1,0 +1,158 @@
+//! Whatever order lanes and calls come in, a client can follow.
+
+use std::collections::HashMap;
+
+use clitape_stream::Incomplete;
+use proptest::prelude::*;
+
+use super::*;
+
+const IDS: [&str; 3] = ["t1", "t2", "t3"];
+const TOOLS: [&str; 5] = ["Bash", "Read", "Edit", "TodoWrite", "mcp__a__b"];
+const LANES: [Option<&str>; 3] = [None, Some("t1"), Some("p")];
+const KEYS: [&str; 5] = ["command", "file_path", "old_string", "new_string", "todos"];
+
+/// A call keeps its tool and its lane.
+fn place(id: usize, tool: usize) -> (String, String, Option<String>) {
+    (IDS[id].into(), TOOLS[tool].into(), LANES[id].map(Into::into))
+}
+
+fn args() -> impl Strategy<Value = Map<String, Value>> {
+    let value = prop_oneof![
+        "[a-c]{0,3}".prop_map(Value::from),
+        Just(json!([{"content": "a", "status": "completed"}])),
+        (0..9_u64).prop_map(Value::from),
+    ];
+    proptest::collection::vec((proptest::sample::select(&KEYS[..]), value), 0..4)
+        .prop_map(|fields| fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+}
+
+fn data() -> impl Strategy<Value = Data> {
+    let call = || (0..IDS.len(), 0..TOOLS.len()).prop_map(|(id, tool)| place(id, tool));
+    let lane = || proptest::sample::select(&LANES[..]).prop_map(|lane| lane.map(str::to_owned));
+    prop_oneof![
+        (lane(), "[ab]{0,3}", 0..40_u64).prop_map(|(parent, delta, length)| Data::Assistant {
+            message_id: "m".into(),
+            delta,
+            length,
+            parent,
+        }),
+        (lane(), "[ab]{0,3}").prop_map(|(parent, delta)| Data::Thinking {
+            message_id: String::new(),
+            delta,
+            length: 1,
+            parent,
+        }),
+        (lane(), 0..40_u64, 0..IDS.len()).prop_map(|(parent, length, id)| Data::Retract {
+            text: String::new(),
+            length,
+            thinking: String::new(),
+            thinking_length: 0,
+            calls: vec![IDS[id].into()],
+            parent,
+        }),
+        (call(), args()).prop_map(|((id, name, parent), args)| {
+            Data::Tool(Tool::Update { id, name, title: String::new(), args, parent })
+        }),
+        (call(), args(), any::<bool>()).prop_map(|((id, name, parent), args, whole)| {
+            Data::Tool(Tool::Start {
+                id,
+                name,
+                title: String::new(),
+                args: if whole { Value::Object(args) } else { Value::Null },
+                truncated: (!whole).then(|| "{".to_owned()),
+                parent,
+            })
+        }),
+        (call(), any::<bool>(), 0..3_u8).prop_map(|((id, name, parent), is_error, kind)| {
+            Data::Tool(Tool::Result {
+                id,
+                name,
+                is_error,
+                result: if kind == 0 { Value::Null } else { json!("1\ta") },
+                incomplete: (kind == 0).then_some(Incomplete::Incomplete),
+                parent,
+            })
+        }),
+    ]
+}
+
+/// What a client knows of a call.
+#[derive(Default)]
+struct Known {
+    raw_input: Option<Value>,
+    parent: Option<String>,
+    ended: bool,
+}
+
+/// A client that holds the agent to the protocol.
+#[derive(Default)]
+struct Client {
+    calls: HashMap<String, Known>,
+    last: Option<Update>,
+}
+
+impl Client {
+    fn take(&mut self, update: &Update) {
+        match update {
+            Update::AgentMessageChunk(chunk) | Update::AgentThoughtChunk(chunk) => {
+                assert_ne!(chunk.content, Block::Text { text: String::new() });
+            }
+            Update::Plan(_) => assert_ne!(self.last.as_ref(), Some(update), "told twice"),
+            Update::ToolCall(call) => {
+                let known = Known { parent: parent(call), ..Known::default() };
+                let before = self.calls.insert(call.tool_call_id.clone(), known);
+                assert!(before.is_none(), "announced twice: {call:?}");
+                assert!(call.title.is_some() && call.kind.is_some());
+                self.refine(call);
+            }
+            Update::ToolCallUpdate(call) => {
+                assert_ne!(self.last.as_ref(), Some(update), "told twice");
+                self.refine(call);
+            }
+        }
+        self.last = Some(update.clone());
+    }
+
+    fn refine(&mut self, call: &ToolCall) {
+        let known = self.calls.get_mut(&call.tool_call_id);
+        let known = known.unwrap_or_else(|| panic!("never announced: {call:?}"));
+        assert!(!known.ended, "told after its end: {call:?}");
+        assert_eq!(known.parent, parent(call), "{call:?}");
+        if let Some(now) = &call.raw_input {
+            let before = known.raw_input.as_ref().and_then(Value::as_object);
+            for key in before.into_iter().flat_map(Map::keys) {
+                assert!(now.get(key).is_some(), "`{key}` is gone: {call:?}");
+            }
+            known.raw_input = Some(now.clone());
+        }
+        known.ended = matches!(call.status, Some(CallStatus::Completed | CallStatus::Failed));
+    }
+}
+
+fn parent(call: &ToolCall) -> Option<String> {
+    call.meta.claude_code.parent_tool_call_id.clone()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a1_a_client_can_follow_whatever_comes(
+        turns in proptest::collection::vec(proptest::collection::vec(data(), 0..30), 1..3),
+        terminal in any::<bool>(),
+    ) {
+        let mut converter = Converter::new(settings(terminal));
+        let mut client = Client::default();
+        for turn in turns {
+            let start = [Data::Lifecycle(Phase::Start)];
+            let end = [Data::Lifecycle(Phase::End { text: "x".into() })];
+            for data in start.into_iter().chain(turn).chain(end) {
+                for update in convert(&mut converter, [data]) {
+                    client.take(&update);
+                }
+            }
+            prop_assert!(client.calls.values().all(|call| call.ended));
+        }
+    }
+}

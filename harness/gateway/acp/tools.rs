@@ -1,0 +1,312 @@
+//! What an ACP client shows of a tool call: its title, its kind, its content and its places.
+//!
+//! One table, by the tool's name; what is in it is what clients of the Claude adapter are used to.
+//! All of it is made of arguments that are sanitised already.
+
+use serde_json::{Map, Value};
+
+use super::files::{Files, str_of};
+use super::update::{Block, Content, Kind, Location};
+
+/// Characters of a title.
+const TITLE_LIMIT: usize = 200;
+
+type Input = Map<String, Value>;
+
+/// What a client shows of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Look {
+    pub(super) title: String,
+    pub(super) kind: Kind,
+    pub(super) content: Vec<Content>,
+    pub(super) locations: Vec<Location>,
+}
+
+/// How one tool is shown.
+struct Entry {
+    names: &'static [&'static str],
+    kind: Kind,
+    title: Title,
+    body: Body,
+    place: Place,
+}
+
+const fn entry(
+    names: &'static [&'static str],
+    kind: Kind,
+    title: Title,
+    body: Body,
+    place: Place,
+) -> Entry {
+    Entry { names, kind, title, body, place }
+}
+
+/// What a title is made of.
+enum Title {
+    /// Always the same words.
+    Words(&'static str),
+    /// The text under a key, else these words.
+    Text(&'static str, &'static str),
+    /// Words before and after the path under the key, else the last words.
+    Path(&'static str, &'static str, &'static str, &'static str),
+    /// Made by a function, of a path below the working directory where there is one.
+    Made(fn(&Input, Option<&str>) -> String),
+}
+
+/// What stands in a call's content before its result.
+#[derive(Clone, Copy, PartialEq)]
+enum Body {
+    Nothing,
+    /// The text under a key.
+    Text(&'static str),
+    /// The list under a key, as JSON.
+    Json(&'static str),
+    /// The change of a file, or its text while there is no path.
+    Diff,
+    /// What is fetched.
+    Link,
+    /// The command, or a terminal.
+    Command,
+}
+
+/// Where a call works.
+enum Place {
+    Nowhere,
+    /// At the path under a key.
+    File(&'static str),
+    /// At the path and the line a Read begins with.
+    Lines,
+}
+
+use Body::Nothing;
+use Place::{File, Nowhere};
+use Title::{Made, Path, Text, Words};
+
+const TABLE: &[Entry] = &[
+    entry(&["Task"], Kind::Think, Text("description", "Task"), Body::Text("prompt"), Nowhere),
+    entry(&["Agent"], Kind::Think, Text("description", "Agent"), Body::Text("prompt"), Nowhere),
+    entry(&["Bash"], Kind::Execute, Text("description", "Execute command"), Body::Command, Nowhere),
+    entry(&["BashOutput"], Kind::Execute, Words("Tail Logs"), Nothing, Nowhere),
+    entry(&["KillShell"], Kind::Execute, Words("Kill Process"), Nothing, Nowhere),
+    entry(&["Read"], Kind::Read, Made(read), Nothing, Place::Lines),
+    entry(
+        &["NotebookRead"],
+        Kind::Read,
+        Path("Read Notebook ", "notebook_path", "", "Read Notebook"),
+        Nothing,
+        File("notebook_path"),
+    ),
+    entry(
+        &["NotebookEdit"],
+        Kind::Edit,
+        Path("Edit Notebook ", "notebook_path", "", "Edit Notebook"),
+        Body::Text("new_source"),
+        File("notebook_path"),
+    ),
+    entry(&["LS"], Kind::Search, Made(list), Nothing, Nowhere),
+    entry(
+        &["Edit", "MultiEdit"],
+        Kind::Edit,
+        Path("Edit `", "file_path", "`", "Edit"),
+        Body::Diff,
+        File("file_path"),
+    ),
+    entry(
+        &["Write"],
+        Kind::Edit,
+        Path("Write ", "file_path", "", "Write"),
+        Body::Diff,
+        File("file_path"),
+    ),
+    entry(&["Glob"], Kind::Search, Made(glob), Nothing, File("path")),
+    entry(&["Grep"], Kind::Search, Made(grep), Nothing, Nowhere),
+    entry(&["WebFetch", "web_fetch"], Kind::Fetch, Words("Fetch"), Body::Link, Nowhere),
+    entry(&["WebSearch", "web_search"], Kind::Fetch, Made(web_search), Nothing, Nowhere),
+    entry(
+        &["ExitPlanMode"],
+        Kind::SwitchMode,
+        Words("Ready to code?"),
+        Body::Text("plan"),
+        Nowhere,
+    ),
+    entry(&["AskUserQuestion"], Kind::Other, Made(question), Body::Json("questions"), Nowhere),
+];
+
+/// What a client shows of a call of the tool `name` with the arguments so far. `terminal` is the
+/// id of the terminal that stands for a command, if the client shows terminals.
+pub(super) fn look(
+    name: &str,
+    input: &Input,
+    cwd: Option<&str>,
+    terminal: Option<&str>,
+    files: &Files,
+) -> Look {
+    let Some(entry) = TABLE.iter().find(|entry| entry.names.contains(&name)) else {
+        let title = one_line(mcp_tool(name));
+        return Look { title, kind: Kind::Other, content: Vec::new(), locations: Vec::new() };
+    };
+    let title = match entry.title {
+        Words(words) => words.to_owned(),
+        Text(key, words) => some(input, key).unwrap_or(words).to_owned(),
+        Path(before, key, after, words) => match some(input, key) {
+            Some(path) => format!("{before}{}{after}", below(path, cwd)),
+            None => words.to_owned(),
+        },
+        Made(make) => make(input, cwd),
+    };
+    Look {
+        title: one_line(&title),
+        kind: entry.kind,
+        content: body(entry.body, name, input, terminal, files),
+        locations: places(&entry.place, input),
+    }
+}
+
+/// Whether a call of the tool `name` is a command, for which a terminal may stand.
+pub(super) fn is_command(name: &str) -> bool {
+    TABLE.iter().any(|entry| entry.body == Body::Command && entry.names.contains(&name))
+}
+
+fn body(
+    body: Body,
+    name: &str,
+    input: &Input,
+    terminal: Option<&str>,
+    files: &Files,
+) -> Vec<Content> {
+    let text = |key| some(input, key).map(Content::text).into_iter().collect();
+    match (body, terminal) {
+        (Body::Nothing, _) => Vec::new(),
+        (Body::Text(key), _) => text(key),
+        (Body::Json(key), _) => {
+            let list = input.get(key).filter(|list| list.is_array());
+            list.map(|list| Content::text(format!("{list:#}"))).into_iter().collect()
+        }
+        (Body::Diff, _) if some(input, "file_path").is_none() => text("content"),
+        (Body::Diff, _) => files.diffs(name, input),
+        (Body::Link, _) => link(input).into_iter().collect(),
+        (Body::Command, Some(id)) => vec![Content::Terminal { terminal_id: id.to_owned() }],
+        (Body::Command, None) => text("command"),
+    }
+}
+
+/// The link to what a call fetches.
+pub(super) fn link(input: &Input) -> Option<Content> {
+    let url = some(input, "url")?;
+    Some(Content::Content {
+        content: Block::ResourceLink {
+            uri: url.to_owned(),
+            name: url.to_owned(),
+            description: some(input, "prompt").map(str::to_owned),
+        },
+    })
+}
+
+fn places(place: &Place, input: &Input) -> Vec<Location> {
+    let (key, line) = match place {
+        Nowhere => return Vec::new(),
+        File(key) => (*key, None),
+        Place::Lines => ("file_path", Some(number(input, "offset").unwrap_or(1))),
+    };
+    let path = some(input, key);
+    path.map(|path| Location { path: path.to_owned(), line }).into_iter().collect()
+}
+
+fn read(input: &Input, cwd: Option<&str>) -> String {
+    let Some(path) = some(input, "file_path") else { return "Read File".to_owned() };
+    let path = below(path, cwd);
+    match (number(input, "offset"), number(input, "limit")) {
+        (from, Some(count)) => {
+            let from = from.unwrap_or(1);
+            format!("Read {path} ({from} - {})", from.saturating_add(count).saturating_sub(1))
+        }
+        (Some(from), None) => format!("Read {path} (from line {from})"),
+        (None, None) => format!("Read {path}"),
+    }
+}
+
+fn list(input: &Input, _: Option<&str>) -> String {
+    match some(input, "path") {
+        Some(path) => format!("List the `{path}` directory's contents"),
+        None => "List the current directory's contents".to_owned(),
+    }
+}
+
+fn glob(input: &Input, _: Option<&str>) -> String {
+    let words = ["path", "pattern"].into_iter().filter_map(|key| some(input, key));
+    words.fold("Find".to_owned(), |title, word| format!("{title} \"{word}\""))
+}
+
+fn grep(input: &Input, _: Option<&str>) -> String {
+    let is_on = |key: &str| input.get(key) == Some(&Value::Bool(true));
+    let mode = str_of(input, "output_mode").unwrap_or_default();
+    let mut words = vec!["grep".to_owned()];
+    words.extend(["-i", "-n"].into_iter().filter(|flag| is_on(flag)).map(str::to_owned));
+    let counts = ["-A", "-B", "-C"].into_iter();
+    words.extend(counts.filter_map(|flag| Some(format!("{flag} {}", number(input, flag)?))));
+    words.extend(match mode {
+        "files_with_matches" => Some("-l".to_owned()),
+        "count" => Some("-c".to_owned()),
+        _ => None,
+    });
+    words.extend(number(input, "head_limit").map(|count| format!("| head -{count}")));
+    words.extend(some(input, "glob").map(|glob| format!("--include=\"{glob}\"")));
+    words.extend(some(input, "type").map(|kind| format!("--type={kind}")));
+    words.extend(is_on("multiline").then(|| "-P".to_owned()));
+    words.extend(some(input, "pattern").map(|pattern| format!("\"{pattern}\"")));
+    words.extend(some(input, "path").map(str::to_owned));
+    words.join(" ")
+}
+
+fn web_search(input: &Input, _: Option<&str>) -> String {
+    let Some(query) = some(input, "query") else { return "Search the web".to_owned() };
+    let sites = |key: &str, word: &str| {
+        let sites = input.get(key)?.as_array()?.iter().filter_map(Value::as_str);
+        let sites = sites.collect::<Vec<_>>().join(", ");
+        (!sites.is_empty()).then(|| format!(" ({word}: {sites})"))
+    };
+    let allowed = sites("allowed_domains", "allowed").unwrap_or_default();
+    let blocked = sites("blocked_domains", "blocked").unwrap_or_default();
+    format!("\"{query}\"{allowed}{blocked}")
+}
+
+fn question(input: &Input, _: Option<&str>) -> String {
+    let first = input.get("questions").and_then(|questions| questions.get(0)?.get("question"));
+    first.and_then(Value::as_str).unwrap_or("Question").to_owned()
+}
+
+/// The tool's own name in `mcp__server__tool`; other names as they are.
+fn mcp_tool(name: &str) -> &str {
+    let tool = name.strip_prefix("mcp__").and_then(|rest| Some(rest.split_once("__")?.1));
+    match tool.filter(|tool| !tool.is_empty()).unwrap_or(name) {
+        "" => "Unknown Tool",
+        tool => tool,
+    }
+}
+
+/// `path` as seen from the working directory, if it lies below it.
+fn below<'a>(path: &'a str, cwd: Option<&str>) -> &'a str {
+    let rest = cwd.and_then(|cwd| path.strip_prefix(cwd.trim_end_matches('/')));
+    rest.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+/// The string under `key`, if it says anything.
+fn some<'a>(input: &'a Input, key: &str) -> Option<&'a str> {
+    str_of(input, key).filter(|text| !text.trim().is_empty())
+}
+
+fn number(input: &Input, key: &str) -> Option<u64> {
+    input.get(key)?.as_u64()
+}
+
+/// `text` on one line, cut to the limit.
+fn one_line(text: &str) -> String {
+    let line = text.trim().replace(char::is_control, " ");
+    match line.char_indices().nth(TITLE_LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! The updates as they stand on the wire: `session/update` of ACP protocol version 1.
+//!
+//! Small structs of our own, so that the bytes do not change with a library: keys come in the
+//! order of the fields, what is not known is left out.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What one `session/update` tells. Serialised, its tag is `sessionUpdate`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "sessionUpdate", rename_all = "snake_case")]
+pub enum Update {
+    /// More of what the agent says.
+    AgentMessageChunk(Chunk),
+    /// More of what the agent thinks.
+    AgentThoughtChunk(Chunk),
+    /// A tool call is told of for the first time.
+    ToolCall(ToolCall),
+    /// Something of a tool call has changed.
+    ToolCallUpdate(ToolCall),
+    /// The plan as a whole.
+    Plan(Plan),
+}
+
+/// A piece of text, never empty.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chunk {
+    /// The piece.
+    pub content: Block,
+    /// The message it belongs to, where the stream names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The subagent it comes from.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+/// Content for a person.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Text, in Markdown.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// Something to be fetched elsewhere.
+    ResourceLink {
+        /// Where it is.
+        uri: String,
+        /// What it is called.
+        name: String,
+        /// What it is for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
+    },
+}
+
+/// A tool call; of an update only what has changed. Collections replace what was told before.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    /// Id of the call, unique in the session.
+    pub tool_call_id: String,
+    /// What the call does, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What sort of work it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// How far it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<CallStatus>,
+    /// What a person sees of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<Vec<Content>>,
+    /// The files it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locations: Option<Vec<Location>>,
+    /// Its arguments so far, sanitised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_input: Option<Value>,
+    /// Its result, sanitised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_output: Option<Value>,
+    /// What the protocol has no field for.
+    #[serde(rename = "_meta")]
+    pub meta: Meta,
+}
+
+/// What sort of work a tool does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Reads files or data.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Searches.
+    Search,
+    /// Runs commands.
+    Execute,
+    /// Plans, or leaves the work to a subagent.
+    Think,
+    /// Gets something from the network.
+    Fetch,
+    /// Changes the mode of the session.
+    SwitchMode,
+    /// None of these.
+    Other,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// No result yet.
+    Pending,
+    /// It came to its end.
+    Completed,
+    /// It failed, was cancelled, or never started.
+    Failed,
+}
+
+/// What a person sees of a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Content {
+    /// A block of text or a link.
+    Content {
+        /// The block.
+        content: Block,
+    },
+    /// A change of a file.
+    Diff {
+        /// The file, as the tool names it.
+        path: String,
+        /// The text before; `null` when it is not known, or there was no file.
+        old_text: Option<String>,
+        /// The text after.
+        new_text: String,
+    },
+    /// A terminal the client shows; its output comes in `_meta`.
+    Terminal {
+        /// The terminal's id, which is the call's.
+        terminal_id: String,
+    },
+}
+
+impl Content {
+    /// A block of text.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Content { content: Block::Text { text: text.into() } }
+    }
+}
+
+/// A file a call is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Location {
+    /// The file, as the tool names it.
+    pub path: String,
+    /// The line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+/// The plan: all entries, each time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// The entries, in order.
+    pub entries: Vec<PlanEntry>,
+    /// The subagent whose plan it is.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+}
+
+/// One step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlanEntry {
+    /// What is to be done.
+    pub content: String,
+    /// How much it matters.
+    pub priority: Priority,
+    /// How far it is.
+    pub status: PlanStatus,
+}
+
+/// How much a step matters; the CLI seldom says, and then it is `medium`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Much.
+    High,
+    /// As much as others.
+    Medium,
+    /// Little.
+    Low,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStatus {
+    /// Not begun.
+    Pending,
+    /// Under way.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+/// `_meta`: what clients of the Claude adapter know how to read.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Meta {
+    /// Whose update it is.
+    #[serde(rename = "claudeCode")]
+    pub claude_code: ClaudeCode,
+    /// The terminal that begins with the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal_info: Option<TerminalInfo>,
+    /// What the terminal shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal_output: Option<TerminalOutput>,
+    /// How the terminal's command ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal_exit: Option<TerminalExit>,
+}
+
+impl From<ClaudeCode> for Meta {
+    fn from(claude_code: ClaudeCode) -> Self {
+        Self { claude_code, terminal_info: None, terminal_output: None, terminal_exit: None }
+    }
+}
+
+/// Whose update it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaudeCode {
+    /// Name of the tool; `__text__` and `__thinking__` for chunks.
+    pub tool_name: String,
+    /// The call that runs the subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_tool_call_id: Option<String>,
+    /// The command of a shell call, once it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bash_command: Option<String>,
+}
+
+/// A terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TerminalInfo {
+    /// Its id.
+    pub terminal_id: String,
+}
+
+/// What a terminal shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TerminalOutput {
+    /// Id of the terminal.
+    pub terminal_id: String,
+    /// The text.
+    pub data: String,
+}
+
+/// How a terminal's command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TerminalExit {
+    /// Id of the terminal.
+    pub terminal_id: String,
+    /// The exit code; `null` when the command was cut off.
+    pub exit_code: Option<i64>,
+    /// The signal; never known.
+    pub signal: Option<String>,
+}
