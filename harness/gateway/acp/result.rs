@@ -59,7 +59,7 @@ pub(super) fn content(
     match shown {
         Some(Shown::Not) => None,
         _ if text.trim().is_empty() => None,
-        Some(Shown::Console) => Some(vec![Content::text(fenced("console", &text))]),
+        Some(Shown::Console) => Some(vec![Content::text(fenced("console", text.trim_end()))]),
         Some(Shown::File) => Some(vec![Content::text(fenced("", &without_reminders(&text)))]),
         Some(Shown::Fetched) => {
             Some(link(input).into_iter().chain([Content::text(text)]).collect())
@@ -97,7 +97,7 @@ fn blocks(result: &Value) -> Vec<Value> {
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
-    format!("{fence}{language}\n{}\n{fence}", text.trim_end())
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "`json!` borrows what a test hands over")]
 
+mod cassettes;
 mod deltas;
 mod odd;
 mod random;
@@ -34,6 +35,12 @@ fn convert(converter: &mut Converter, data: impl IntoIterator<Item = Data>) -> V
 
 /// What the bus tells of a run that prints `records`.
 fn published(records: &[Value]) -> Vec<Data> {
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    published_bytes(lines.as_bytes())
+}
+
+/// What the bus tells of a run that prints `stdout`.
+fn published_bytes(stdout: &[u8]) -> Vec<Data> {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
@@ -45,9 +52,7 @@ fn published(records: &[Value]) -> Vec<Data> {
         _ => publisher.publish(&event),
     };
     let mut parser = Parser::new();
-    for record in records {
-        parser.feed_with(format!("{record}\n").as_bytes(), &mut sink);
-    }
+    parser.feed_with(stdout, &mut sink);
     parser.finish_with(&mut sink);
     std::mem::take(&mut *lock(&seen))
 }

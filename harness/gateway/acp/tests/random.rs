@@ -87,13 +87,13 @@ struct Known {
 
 /// A client that holds the agent to the protocol.
 #[derive(Default)]
-struct Client {
+pub(super) struct Client {
     calls: HashMap<String, Known>,
     last: Option<Update>,
 }
 
 impl Client {
-    fn take(&mut self, update: &Update) {
+    pub(super) fn take(&mut self, update: &Update) {
         match update {
             Update::AgentMessageChunk(chunk) | Update::AgentThoughtChunk(chunk) => {
                 assert_ne!(chunk.content, Block::Text { text: String::new() });
@@ -112,6 +112,10 @@ impl Client {
             }
         }
         self.last = Some(update.clone());
+    }
+
+    pub(super) fn all_ended(&self) -> bool {
+        self.calls.values().all(|call| call.ended)
     }
 
     fn refine(&mut self, call: &ToolCall) {
@@ -152,7 +156,7 @@ proptest! {
                     client.take(&update);
                 }
             }
-            prop_assert!(client.calls.values().all(|call| call.ended));
+            prop_assert!(client.all_ended());
         }
     }
 }
