@@ -17,7 +17,7 @@ fn main() {
 fn replay_at_random(bencher: Bencher<'_, '_>) {
     let runs = cassettes();
     let once: usize = runs.iter().map(Vec::len).sum();
-    let setup = Setup { run: Run::default(), channel: Some(Mode::Partial) };
+    let setup = Setup { run: Run::default(), channel: Some(Mode::Partial), acp: None };
     bencher.counter(BytesCount::new(once)).bench(|| {
         let entries = runs
             .iter()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::replay::{Cut, Entry, Lane, Plan, Setup, replay};
+use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
 use clitape_deck::scenario::{Delivery, House, Mode, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Print the plan instead of replaying it
     #[arg(long)]
     print_plan: bool,
-    /// Lanes to print: read, lifecycle, bus, telegram
+    /// Lanes to print: read, lifecycle, bus, telegram, acp
     #[arg(
         long,
         value_name = "LANE,…",
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// What the chat shows while the run goes on: partial or progress
     #[arg(long, default_value = "partial")]
     mode: Mode,
+    /// The ACP client shows terminals
+    #[arg(long)]
+    terminal: bool,
     /// Run it silently, as a heartbeat
     #[arg(long)]
     silent: bool,
@@ -79,7 +82,8 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         resume: args.resume,
         ..Run::default()
     };
-    let setup = Setup { run, channel: Some(args.mode) };
+    let acp = Some(AcpClient { terminal: args.terminal });
+    let setup = Setup { run, channel: Some(args.mode), acp };
     let replay = replay(&stdout, &plan, setup);
     let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
     let Some(speed) = args.speed else {

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::plan::Plan;
 use super::trace::{Entry, Lane, object};
-use super::{bus, lifecycle};
+use super::{acp, bus, lifecycle};
 use crate::scenario::{self, Mode};
 
 /// How long a call of the Bot API takes, in virtual time.
@@ -39,6 +39,15 @@ pub struct Setup {
     pub run: scenario::Run,
     /// The Telegram channel's mode; none means no channel.
     pub channel: Option<Mode>,
+    /// The ACP client; none means nobody is there.
+    pub acp: Option<AcpClient>,
+}
+
+/// A client of the Agent Client Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcpClient {
+    /// Whether it shows terminals.
+    pub terminal: bool,
 }
 
 /// What a replay told.
@@ -71,6 +80,14 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     let listener = log.clone();
     let _subscription = bus.subscribe(move |event: &BusEvent| {
         listener.add(Lane::Bus, event.stream(), bus::data(event));
+    });
+    let _client = setup.acp.filter(|_| !setup.silent).map(|client| {
+        let (log, mut session) = (log.clone(), acp::session(client));
+        bus.subscribe(move |event: &BusEvent| {
+            for (kind, data) in acp::entries(&mut session, event) {
+                log.add(Lane::Acp, kind, data);
+            }
+        })
     });
     let channel = setup.channel.map(|mode| {
         let settings = TelegramSettings { mode: gateway_mode(mode), ..TelegramSettings::default() };

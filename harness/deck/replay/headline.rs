@@ -9,7 +9,7 @@ const QUOTED: usize = 72;
 
 /// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 21] = [
+const FIELDS: [(&str, &[&str]); 26] = [
     ("chunk", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
     ("text", &["delta\""]),
@@ -30,6 +30,11 @@ const FIELDS: [(&str, &[&str]); 21] = [
     ("sendMessage", &["message_id", "final?", "text\""]),
     ("editMessageText", &["message_id", "final?", "text\""]),
     ("final", &["delivery", "message_ids"]),
+    ("agent_message_chunk", &["content"]),
+    ("agent_thought_chunk", &["content"]),
+    ("tool_call", &["toolCallId", "kind", "title\""]),
+    ("tool_call_update", &["toolCallId", "status", "title\""]),
+    ("response", &["stopReason", "error"]),
     ("failed", &["method", "error"]),
 ];
 

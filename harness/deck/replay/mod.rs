@@ -1,5 +1,6 @@
 //! Replays the bytes of a cassette: a plan cuts and delays them, a subject turns them into a trace.
 
+mod acp;
 mod builtin;
 mod bus;
 mod headline;
@@ -8,6 +9,6 @@ mod plan;
 mod random;
 mod trace;
 
-pub use builtin::{Replay, Setup, replay};
+pub use builtin::{AcpClient, Replay, Setup, replay};
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
 pub use trace::{Entry, Lane};

@@ -57,11 +57,13 @@ pub enum Lane {
     Bus,
     /// Calls of the Telegram Bot API.
     Telegram,
+    /// Updates of the Agent Client Protocol.
+    Acp,
 }
 
 impl Lane {
     /// All lanes, in the order data takes.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Lifecycle, Self::Bus, Self::Telegram];
+    pub const ALL: [Self; 5] = [Self::Read, Self::Lifecycle, Self::Bus, Self::Telegram, Self::Acp];
 
     /// The word in the trace.
     pub fn as_str(self) -> &'static str {
@@ -70,6 +72,7 @@ impl Lane {
             Self::Lifecycle => "lifecycle",
             Self::Bus => "bus",
             Self::Telegram => "telegram",
+            Self::Acp => "acp",
         }
     }
 }
@@ -110,7 +113,7 @@ mod tests {
         let error = "telegramm".parse::<Lane>().unwrap_err();
         assert_eq!(
             error,
-            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram"
+            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram, acp"
         );
     }
 }

@@ -141,22 +141,21 @@ pub struct StdinLine {
     pub after_results: u64,
 }
 
-/// `[[channel]]`: where a person sees the run.
+/// `[[channel]]`: where a person sees the run; its `kind` says which channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Channel {
-    /// Which channel.
-    pub kind: ChannelKind,
-    /// What it shows while the run goes on.
-    pub mode: Mode,
-}
-
-/// The channels there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChannelKind {
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Channel {
     /// A Telegram chat.
-    Telegram,
+    Telegram {
+        /// What it shows while the run goes on.
+        mode: Mode,
+    },
+    /// A client of the Agent Client Protocol.
+    Acp {
+        /// Whether it shows terminals; it does not by default.
+        #[serde(default)]
+        terminal: bool,
+    },
 }
 
 /// What a channel shows while the run goes on (V1).
@@ -287,6 +286,29 @@ mod tests {
         );
         fs::write(dir.path().join("scenario.toml"), text).unwrap();
         Scenario::load(dir.path())
+    }
+
+    #[test]
+    #[test]
+    fn a_channel_has_the_keys_of_its_kind() {
+        let channels = load(
+            "[[channel]]\nkind = 'telegram'\nmode = 'progress'\n\
+             [[channel]]\nkind = 'acp'\n[[channel]]\nkind = 'acp'\nterminal = true",
+        );
+        let expect = [
+            Channel::Telegram { mode: Mode::Progress },
+            Channel::Acp { terminal: false },
+            Channel::Acp { terminal: true },
+        ];
+        assert_eq!(channels.unwrap().channels, expect);
+        for (keys, expect) in [
+            ("kind = 'acp'\nmode = 'partial'", ":6: unknown field `mode`, expected `terminal`"),
+            ("kind = 'telegram'", ":6: missing field `mode`"),
+            ("kind = 'fax'", ":6: unknown variant `fax`, expected `telegram` or `acp`"),
+        ] {
+            let error = load(&format!("[[channel]]\n{keys}")).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
+        }
     }
 
     #[test]

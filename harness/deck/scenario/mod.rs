@@ -8,9 +8,7 @@ mod signal;
 pub mod template;
 
 pub use house::House;
-pub use load::{
-    Channel, ChannelKind, Mode, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml,
-};
+pub use load::{Channel, Mode, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
     Side, Spare, Spot, StopReason, ToolSide, Turn,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use crate::replay::{Entry, Lane};
+use crate::replay::{AcpClient, Entry, Lane};
 use crate::scenario::{Channel, Mode, Scenario};
 
 /// What one golden shows of a replay.
@@ -22,13 +22,17 @@ pub enum View {
     Bus,
     /// The Telegram channel in one of its modes.
     Telegram(Mode),
+    /// The updates of an ACP client.
+    Acp(AcpClient),
 }
 
 impl View {
     /// The views of a scenario: both inner lanes, and every channel it names.
     pub fn of(scenario: &Scenario) -> Vec<Self> {
-        let channels =
-            scenario.channels.iter().map(|Channel { kind: _, mode }| Self::Telegram(*mode));
+        let channels = scenario.channels.iter().map(|channel| match *channel {
+            Channel::Telegram { mode } => Self::Telegram(mode),
+            Channel::Acp { terminal } => Self::Acp(AcpClient { terminal }),
+        });
         [Self::Lifecycle, Self::Bus].into_iter().chain(channels).collect()
     }
 
@@ -38,6 +42,7 @@ impl View {
             Self::Lifecycle => Lane::Lifecycle,
             Self::Bus => Lane::Bus,
             Self::Telegram(_) => Lane::Telegram,
+            Self::Acp(_) => Lane::Acp,
         }
     }
 
@@ -52,6 +57,7 @@ impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Telegram(mode) => write!(f, "{}-{}", self.lane(), mode.as_str()),
+            Self::Acp(AcpClient { terminal: true }) => write!(f, "{}-terminal", self.lane()),
             _ => write!(f, "{}", self.lane()),
         }
     }

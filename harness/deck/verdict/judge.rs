@@ -11,8 +11,8 @@ use super::finding::{Finding, Kind};
 use super::golden::{Golden, View};
 use super::invariant;
 use super::sweep::Sweep;
-use crate::replay::{Plan, Replay, Setup, replay};
-use crate::scenario::{House, Mode, Run, Scenario};
+use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
+use crate::scenario::{Channel, House, Mode, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -210,29 +210,37 @@ fn paced(scenario: &Scenario, cassette: &Cassette, setup: Setup) -> Replay {
 }
 
 fn setup(scenario: &Scenario, view: View) -> Setup {
-    let channel = match view {
-        View::Telegram(mode) => Some(mode),
-        View::Lifecycle | View::Bus => None,
+    let (channel, acp) = match view {
+        View::Telegram(mode) => (Some(mode), None),
+        View::Acp(client) => (None, Some(client)),
+        View::Lifecycle | View::Bus => (None, None),
     };
-    Setup { run: scenario.run, channel }
+    Setup { run: scenario.run, channel, acp }
 }
 
-/// One setup a channel; a scenario without channels is replayed without one.
+/// As many setups as it takes until each channel was there. An ACP client hears what the bus says
+/// and nothing of a chat, so that both are replayed at once.
 fn setups(scenario: &Scenario) -> Vec<Setup> {
-    let run = scenario.run;
-    if scenario.channels.is_empty() {
-        return vec![Setup { run, channel: None }];
+    let (mut chats, mut clients) = (Vec::new(), Vec::new());
+    for channel in &scenario.channels {
+        match *channel {
+            Channel::Telegram { mode } => chats.push(mode),
+            Channel::Acp { terminal } => clients.push(AcpClient { terminal }),
+        }
     }
-    let channels = scenario.channels.iter();
-    channels.map(|channel| Setup { run, channel: Some(channel.mode) }).collect()
+    let run = scenario.run;
+    (0..chats.len().max(clients.len()).max(1))
+        .map(|at| Setup { run, channel: chats.get(at).copied(), acp: clients.get(at).copied() })
+        .collect()
 }
 
 /// The command that replays a cassette with a setup.
 fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
     let mode = setup.channel.map(|mode: Mode| format!(" --mode {}", mode.as_str()));
     let mode = mode.unwrap_or_default();
+    let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
     let run = flags(setup.run);
-    format!("clitape replay cassettes/{}/{version}{mode}{run}", scenario.name)
+    format!("clitape replay cassettes/{}/{version}{mode}{terminal}{run}", scenario.name)
 }
 
 /// What `clitape replay` needs to run it in the same way.

@@ -2,7 +2,7 @@
 //! replay.
 //!
 //! For every seed the cut replay is held against two uncut ones. Against the paced one: the
-//! lifecycle and the bus are the same, times aside, and the person ends up reading the same. And
+//! lifecycle, the bus and the ACP updates are the same, times aside, and the person ends up reading the same. And
 //! against its own twin, in which every line comes whole at the very moment the plan completes it:
 //! every lane is the same, times included.
 
@@ -63,7 +63,7 @@ impl Sweep<'_> {
             let sentence = first_divergence(&expected, &got)?;
             Some(Divergence { kind: Kind::PlanDiverges, sentence, lane: Some(lane), expected, got })
         };
-        [Lane::Lifecycle, Lane::Bus]
+        [Lane::Lifecycle, Lane::Bus, Lane::Acp]
             .into_iter()
             .find_map(|lane| {
                 let text = |replay: &Replay| timeless(&replay.entries, lane);
@@ -150,6 +150,7 @@ fn last_seen(entries: &[Entry]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay::AcpClient;
     use crate::scenario::{Mode, Run};
 
     const RUN: &str = concat!(
@@ -166,7 +167,8 @@ mod tests {
 
     /// Sweeps [`RUN`] against the paced replay of `base`.
     fn sweep(base: &str) -> Option<Finding> {
-        let setup = Setup { run: Run::default(), channel: Some(Mode::Partial) };
+        let acp = Some(AcpClient { terminal: false });
+        let setup = Setup { run: Run::default(), channel: Some(Mode::Partial), acp };
         let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
         Sweep {
             stdout: RUN.as_bytes(),

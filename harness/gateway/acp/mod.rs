@@ -145,6 +145,8 @@ impl Converter {
                 updates
             }
             Data::Tool(tool) => self.tool(tool),
+            // The protocol has no place for what the CLI does for itself.
+            Data::Notice(_) => Vec::new(),
             Data::Lifecycle(phase) => self.phase(phase),
         }
     }

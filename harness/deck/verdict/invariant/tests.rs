@@ -25,7 +25,7 @@ fn check(entries: &[&str], stats: Stats, expect: &[(Kind, &str)]) {
         })
         .collect();
     let report = RunReport { channels: Vec::new(), listener_panics: 0 };
-    let setup = Setup { run: Run::default(), channel: Some(Mode::Partial) };
+    let setup = Setup { run: Run::default(), channel: Some(Mode::Partial), acp: None };
     let broken = broken(&Replay { setup, entries, stats, report });
     let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();
     assert_eq!(broken, expect);

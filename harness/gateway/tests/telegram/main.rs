@@ -15,7 +15,7 @@ use std::time::Duration;
 use clitape_gateway::telegram::{
     ApiError, BotApi, Call, HttpApi, HttpSettings, Method, Mode, Telegram, TelegramSettings, Token,
 };
-use clitape_gateway::{Bus, Delivery, Run, RunReport, RunSettings};
+use clitape_gateway::{Bus, Channel, Delivery, Run, RunReport, RunSettings};
 use clitape_stream::{Args, Event, Json, Outcome, Status, ToolKind};
 use serde_json::json;
 use server::Reply::{After, Closed, Hangs, Lost, Page, Refuse, RetryAfter};
@@ -52,7 +52,8 @@ async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
     let throttle = Duration::from_millis(250);
     let settings = TelegramSettings { mode, throttle, ..TelegramSettings::default() };
     let channel = Telegram::new(settings, Arc::new(client(address)));
-    let mut run = Run::start(Bus::new("r1"), RunSettings::default(), Some(Box::new(channel)));
+    let mut run =
+        Run::start(Bus::new("r1"), RunSettings::default(), [Box::new(channel) as Box<dyn Channel>]);
     for id in ["t1", "t2"] {
         run.on_event(&Event::ToolStart {
             id: id.into(),
@@ -125,7 +126,7 @@ async fn v3_one_message_grows_and_becomes_the_answer() {
         let history = &server.messages()[0];
         assert_eq!(history[0], "📖 Read: from /etc/t1 running…");
         assert!(history.len() > 2, "{history:?}");
-        assert_eq!(report.final_delivered, Delivery::Sent { message_ids: vec![100] });
+        assert_eq!(report.channels[0].final_delivered, Delivery::Sent { message_ids: vec![100] });
     }
     let (server, _) = check(Mode::Off, &[], 0).await;
     assert_eq!(server.calls(), [format!("sendMessage {SEEN}")]);
@@ -174,7 +175,7 @@ async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
             server.surprise(SEEN, fault);
             let (server, report) = check_on(server, Mode::Progress, &[fault], 0).await;
             let sent = Delivery::Sent { message_ids: vec![100] };
-            assert_eq!(report.final_delivered, sent, "{fault:?}");
+            assert_eq!(report.channels[0].final_delivered, sent, "{fault:?}");
             let again = format!("editMessageText {SEEN}");
             assert!(server.calls().ends_with(&[again.clone(), again]), "{:?}", server.calls());
         });
@@ -184,7 +185,7 @@ async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
         runs.spawn(async move {
             let (server, report) = check(Mode::Off, &[fault], 0).await;
             assert_eq!(server.calls().len(), 1);
-            let Delivery::Failed { reason } = report.final_delivered else {
+            let Delivery::Failed { reason } = report.channels[0].final_delivered else {
                 panic!("{fault:?} is no success");
             };
             assert!(reason.contains("look into the chat before you send it again"), "{reason}");
@@ -205,7 +206,7 @@ async fn v5_a_long_answer_is_whole_over_valid_messages() {
     assert_eq!(server.faults(), [""; 0]);
     let messages = server.messages();
     assert!(messages.len() >= 3, "{}", messages.len());
-    let Delivery::Sent { message_ids } = report.final_delivered else {
+    let Delivery::Sent { message_ids } = report.channels[0].final_delivered else {
         panic!("it was sent");
     };
     assert_eq!(message_ids.len(), messages.len());
@@ -222,7 +223,7 @@ async fn v8_every_mark_of_markdown_is_taken() {
     let server = Server::start(&[]).await;
     let report = play(Mode::Partial, &server.address, answer).await;
     assert_eq!(server.faults(), [""; 0]);
-    assert_eq!(report.final_delivered, Delivery::Sent { message_ids: vec![100] });
+    assert_eq!(report.channels[0].final_delivered, Delivery::Sent { message_ids: vec![100] });
     let messages = server.messages();
     let seen = "Head & code\n\n1. bold both all\n  ☑ <b>done</b>\n\nquote x link\nmore\n\n\
                 a | b\n--+----\n1 | <2>\n\nlet x = &y;\n\n<div>\n\nhttps://example.com/a_b & file (src/a.rs)";
