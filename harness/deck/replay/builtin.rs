@@ -81,7 +81,7 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     let _subscription = bus.subscribe(move |event: &BusEvent| {
         listener.add(Lane::Bus, event.stream(), bus::data(event));
     });
-    let _client = setup.acp.filter(|_| !setup.silent).map(|client| {
+    let _client = setup.acp.filter(|_| !setup.run.silent).map(|client| {
         let (log, mut session) = (log.clone(), acp::session(client));
         bus.subscribe(move |event: &BusEvent| {
             for (kind, data) in acp::entries(&mut session, event) {

@@ -289,7 +289,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn a_channel_has_the_keys_of_its_kind() {
         let channels = load(
             "[[channel]]\nkind = 'telegram'\nmode = 'progress'\n\
