@@ -303,7 +303,7 @@ mod tests {
         for (keys, expect) in [
             ("kind = 'acp'\nmode = 'partial'", ":6: unknown field `mode`, expected `terminal`"),
             ("kind = 'telegram'", ":6: missing field `mode`"),
-            ("kind = 'fax'", ":6: unknown variant `fax`, expected `telegram` or `acp`"),
+            ("kind = 'fax'", ":7: unknown variant `fax`, expected `telegram` or `acp`"),
         ] {
             let error = load(&format!("[[channel]]\n{keys}")).unwrap_err().to_string();
             assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
