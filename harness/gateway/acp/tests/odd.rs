@@ -100,19 +100,22 @@ fn a1_arguments_that_are_no_object_are_told_whole() {
 
 #[test]
 fn u1_arguments_that_never_became_valid_are_shown_as_they_came() {
-    check(
-        vec![
-            message("m1"),
-            block(0, call("t1", "Bash", json!({}))),
-            input(0, r#"{"command": "ls"#),
-            stop(0),
-            over(),
-        ],
-        &[
-            r#"call t1 title="Execute command" execute pending ["```\n{\"command\": \"ls\n```"]"#,
-            "more t1 failed",
-        ],
-    );
+    for (came, expect) in [
+        (r#"{"comma"#, r#"["```\n{\"comma\n```"]"#),
+        (r#"{"command": "ls"#, r#"["ls"] rawInput={"command":"ls"}"#),
+    ] {
+        let start = format!(r#"call t1 title="Execute command" execute pending {expect}"#);
+        check(
+            vec![
+                message("m1"),
+                block(0, call("t1", "Bash", json!({}))),
+                input(0, came),
+                stop(0),
+                over(),
+            ],
+            &[&start, "more t1 failed"],
+        );
+    }
 }
 
 #[test]

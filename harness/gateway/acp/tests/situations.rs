@@ -30,7 +30,8 @@ fn a1_an_mcp_tool_from_its_input_to_its_result() {
         &[
             r#"think m1 "hmm""#,
             r#"say m1 "Hi""#,
-            r#"call t1 title="exec" other pending rawInput={"command":"call x"}"#,
+            r#"call t1 title="exec" other pending rawInput={"command":"ca"}"#,
+            r#"more t1 rawInput={"command":"call x"}"#,
             r#"more t1 completed ["done"] rawOutput={"content":[{"type":"text","text":"done"}],"isError":false}"#,
         ],
     );
@@ -198,8 +199,9 @@ fn a1_lanes_that_stream_at_the_same_index_stay_apart() {
             over(),
         ],
         &[
+            r#"call main1 title="Execute command" execute pending ["sle"] rawInput={"command":"sle"}"#,
             r#"call sub1 title="grep \"x\"" search pending rawInput={"pattern":"x"} <task1"#,
-            r#"call main1 title="Execute command" execute pending ["sleep 1"] rawInput={"command":"sleep 1"}"#,
+            r#"more main1 ["sleep 1"] rawInput={"command":"sleep 1"}"#,
             "more sub1 failed <task1",
             "more main1 failed",
         ],

@@ -185,7 +185,7 @@ async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
         runs.spawn(async move {
             let (server, report) = check(Mode::Off, &[fault], 0).await;
             assert_eq!(server.calls().len(), 1);
-            let Delivery::Failed { reason } = report.channels[0].final_delivered else {
+            let Delivery::Failed { reason } = &report.channels[0].final_delivered else {
                 panic!("{fault:?} is no success");
             };
             assert!(reason.contains("look into the chat before you send it again"), "{reason}");
@@ -206,7 +206,7 @@ async fn v5_a_long_answer_is_whole_over_valid_messages() {
     assert_eq!(server.faults(), [""; 0]);
     let messages = server.messages();
     assert!(messages.len() >= 3, "{}", messages.len());
-    let Delivery::Sent { message_ids } = report.channels[0].final_delivered else {
+    let Delivery::Sent { message_ids } = &report.channels[0].final_delivered else {
         panic!("it was sent");
     };
     assert_eq!(message_ids.len(), messages.len());
