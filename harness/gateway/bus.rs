@@ -255,13 +255,13 @@ impl Bus {
     /// comes right after it, to all in the same order. A listener that panics keeps its place, and
     /// the others hear the event all the same.
     pub fn publish(&self, data: Data) {
-        let at = u64::try_from(self.inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         {
             let mut state = self.inner.state();
             if !state.takes(&data) {
                 return;
             }
             state.seq += 1;
+            let at = u64::try_from(self.inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
             let event = BusEvent { run_id: self.inner.run_id.clone(), seq: state.seq, at, data };
             state.queue.push_back(event);
             if state.is_handing_out {

@@ -5,6 +5,7 @@ use crate::bus::Tool;
 use crate::ending::Ending;
 use crate::notice::Notice;
 
+type OnFinish = Option<Box<dyn for<'a> FnMut(&'a Ending) -> Finish<'a> + Send>>;
 type On<T> = Option<Box<dyn for<'a> FnMut(&'a T) -> Callback<'a> + Send>>;
 
 /// A [`Channel`] of closures; what has none is not told.
@@ -40,7 +41,7 @@ pub struct Callbacks {
     tools_dropped: On<[String]>,
     notice: On<Notice>,
     typing: Option<Box<dyn FnMut(bool) + Send>>,
-    finish: Option<Box<dyn for<'a> FnMut(&'a Ending) -> Finish<'a> + Send>>,
+    finish: OnFinish,
 }
 
 impl Callbacks {

@@ -79,7 +79,7 @@ fn retry(notice: &Notice) -> Option<String> {
         (None, None) => {}
     }
     line += "; trying again";
-    if let Some(ms) = notice.number("retry_delay_ms") {
+    if let Some(ms) = notice.number("retry_delay_ms").filter(|ms| *ms > 0) {
         line += &format!(" in {} s", ms.div_ceil(1_000));
     }
     if let (Some(attempt), Some(most)) = (notice.number("attempt"), notice.number("max_retries")) {
@@ -128,7 +128,7 @@ mod tests {
         );
         check(
             "api_retry",
-            json!({"error": "overloaded"}),
+            json!({"retry_delay_ms": 0, "error": "overloaded"}),
             Some("⏳ The API failed (overloaded); trying again"),
         );
         check("api_retry", json!({}), Some("⏳ The API failed; trying again"));

@@ -172,6 +172,40 @@ async fn g1_callbacks_run_in_order_one_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn g5_starts_and_updates_go_to_one_callback_and_results_to_another() {
+    let log = Log::default();
+    let note = {
+        let log = log.clone();
+        move |callback: &str, tool: &Tool| {
+            let what = match tool {
+                Tool::Update { .. } => "update",
+                Tool::Start { .. } => "start",
+                Tool::Result { .. } => "result",
+            };
+            lock(&log).push(format!("{callback}: {what} {}", tool.id()));
+        }
+    };
+    let note_result = note.clone();
+    let channel = crate::Callbacks::new()
+        .on_tool(move |tool| {
+            note("tool", tool);
+            crate::done()
+        })
+        .on_tool_result(move |tool| {
+            note_result("tool_result", tool);
+            crate::done()
+        });
+    let channel: Box<dyn Channel> = Box::new(channel);
+    let mut run = Run::start(Bus::new("r1"), RunSettings::default(), [channel]);
+    let mut args = clitape_stream::Fields::new();
+    args.push("file_path".to_owned(), (&json!("/etc")).into());
+    run.on_event(&Event::ToolInput { id: "t1".into(), name: "Read".into(), args, parent: None });
+    play(&mut run);
+    run.finish().await;
+    assert_eq!(*lock(&log), ["tool: update t1", "tool: start t1", "tool_result: result t1"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
     let how = |n| match n {
         2 => How::Fails,
