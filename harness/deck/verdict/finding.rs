@@ -35,10 +35,16 @@ pub enum Kind {
     SecondMessage,
     /// A channel call sooner after the last one than the throttle allows.
     TooFast,
+    /// Progress in the channel after the agent has sent its message with a tool.
+    ToldAfterSend,
+    /// A silent run of which the channel heard.
+    SilentRunTold,
+    /// A callback of a channel failed, or was given up.
+    CallbackFailed,
 }
 
 /// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(Kind, &str, &str); 14] = [
+const NAMES: [(Kind, &str, &str); 17] = [
     (Kind::GoldenDiffers, "GD001", "golden-differs"),
     (Kind::GoldenMissing, "GD002", "golden-missing"),
     (Kind::GoldenOrphan, "GD003", "golden-orphan"),
@@ -53,6 +59,9 @@ const NAMES: [(Kind, &str, &str); 14] = [
     (Kind::FinalNotOnce, "GW004", "final-not-once"),
     (Kind::SecondMessage, "GW005", "second-message"),
     (Kind::TooFast, "GW006", "too-fast"),
+    (Kind::ToldAfterSend, "GW007", "told-after-send"),
+    (Kind::SilentRunTold, "GW008", "silent-run-told"),
+    (Kind::CallbackFailed, "GW009", "callback-failed"),
 ];
 
 impl Kind {
@@ -104,6 +113,6 @@ mod tests {
             assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
         }
         assert_eq!(Kind::EditAfterFinal.to_string(), "GW003 edit-after-final");
-        assert_eq!(NAMES.len(), Kind::TooFast as usize + 1, "a kind has no row");
+        assert_eq!(NAMES.len(), Kind::CallbackFailed as usize + 1, "a kind has no row");
     }
 }

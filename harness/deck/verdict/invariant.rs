@@ -1,11 +1,13 @@
 //! Invariants: what must hold of every replay of every cassette, whatever the plan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use clitape_gateway::MessageTools;
 use serde_json::Value;
 
 use super::finding::Kind;
 use crate::replay::{Entry, Lane, Replay};
+use crate::scenario::Delivery;
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
@@ -13,7 +15,7 @@ const THROTTLE_MS: u64 = 1_000;
 /// One rule: what it is called, and the sentence that says how a replay breaks it.
 type Rule = (Kind, fn(&Replay) -> Option<String>);
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 10] = [
     (Kind::LineLost, line_lost),
     (Kind::ToolUnbalanced, tool_unbalanced),
     (Kind::BusBroken, bus_broken),
@@ -21,6 +23,9 @@ const RULES: [Rule; 7] = [
     (Kind::FinalNotOnce, final_not_once),
     (Kind::SecondMessage, second_message),
     (Kind::TooFast, too_fast),
+    (Kind::ToldAfterSend, told_after_send),
+    (Kind::SilentRunTold, silent_run_told),
+    (Kind::CallbackFailed, callback_failed),
 ];
 
 /// The rules that `replay` breaks, each with a sentence.
@@ -39,7 +44,7 @@ fn line_lost(replay: &Replay) -> Option<String> {
 fn tool_unbalanced(replay: &Replay) -> Option<String> {
     let mut open: HashMap<&str, bool> = HashMap::new();
     for entry in lane(replay, Lane::Lifecycle) {
-        let id = entry.data.get("id").and_then(Value::as_str).unwrap_or_default();
+        let id = word(entry, "id");
         let wrong = match entry.kind.as_ref() {
             "tool_start" if open.insert(id, true) == Some(true) => {
                 "starts again before it has ended"
@@ -105,6 +110,63 @@ fn too_fast(replay: &Replay) -> Option<String> {
     let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
     let gap = hasty[1].at - hasty[0].at;
     Some(format!("{} came {gap} ms after the call before it", hasty[1].headline()))
+}
+
+/// G4: once a message was sent with a tool, the draft shows that call's end, and nothing more.
+fn told_after_send(replay: &Replay) -> Option<String> {
+    if replay.setup.run.delivery != Delivery::MessageToolOnly {
+        return None;
+    }
+    let sent = sent_at(&replay.entries)?;
+    let late = replay.entries[sent..]
+        .iter()
+        .filter(|entry| entry.lane == Lane::Telegram && !is_final(entry))
+        .nth(1)?;
+    Some(format!("after the agent had sent its message came {}", late.headline()))
+}
+
+/// The place of the first result that says a message was sent well.
+fn sent_at(entries: &[Entry]) -> Option<usize> {
+    let tools = MessageTools::default();
+    let mut sending: HashSet<&str> = HashSet::new();
+    entries.iter().position(|entry| {
+        let id = word(entry, "id");
+        match (entry.lane, word(entry, "phase")) {
+            (Lane::Bus, "start") => {
+                let args = entry.data.get("args").unwrap_or(&Value::Null);
+                if tools.sends(word(entry, "name"), args) {
+                    sending.insert(id);
+                }
+                false
+            }
+            (Lane::Bus, "result") => {
+                let is_well = entry.data.get("is_error") == Some(&Value::Bool(false))
+                    && !entry.data.contains_key("incomplete");
+                sending.remove(id) && is_well
+            }
+            _ => false,
+        }
+    })
+}
+
+/// A field that is text; empty when it is not there.
+fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
+    entry.data.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// G3: nothing of a silent run reaches the chat.
+fn silent_run_told(replay: &Replay) -> Option<String> {
+    let told = lane(replay, Lane::Telegram).next().filter(|_| replay.setup.run.silent)?;
+    Some(format!("the run is silent, and the chat got {}", told.headline()))
+}
+
+/// G2: no callback of a channel of our own fails.
+fn callback_failed(replay: &Replay) -> Option<String> {
+    let why = replay.report.channels.iter().find_map(|channel| channel.first_failure.clone());
+    why.or_else(|| {
+        let gave_up = replay.report.channels.iter().any(|channel| channel.gave_up);
+        gave_up.then(|| "the last word did not settle in time".to_owned())
+    })
 }
 
 /// A call that carries a part of the final text, or the entry that says it is delivered.

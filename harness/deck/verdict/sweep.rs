@@ -75,8 +75,12 @@ impl Sweep<'_> {
                 })
             })
             .or_else(|| {
-                let lane = Lane::Telegram;
-                against(lane, last_seen(&self.base.entries), last_seen(&cut.entries))
+                let seen = last_seen(&cut.entries);
+                // A run whose answer is the agent's own message may be over before a draft is sent.
+                if seen.is_empty() && is_by_tool(&cut.entries) {
+                    return None;
+                }
+                against(Lane::Telegram, last_seen(&self.base.entries), seen)
             })
     }
 
@@ -134,6 +138,12 @@ fn timeless(entries: &[Entry], lane: Lane) -> String {
 fn text(entries: &[Entry], lane: Lane, at: fn(&Entry) -> u64) -> String {
     let of_lane = entries.iter().filter(|entry| entry.lane == lane);
     of_lane.map(|entry| Entry { at: at(entry), ..entry.clone() }.to_line() + "\n").collect()
+}
+
+/// Whether the agent has sent its message itself, with a tool.
+fn is_by_tool(entries: &[Entry]) -> bool {
+    let word = |entry: &Entry| entry.data.get("delivery").is_some_and(|word| word == "by-tool");
+    entries.iter().any(|entry| entry.kind == "final" && word(entry))
 }
 
 /// What a person reads in the end: every message's last text.

@@ -1,9 +1,9 @@
-use clitape_gateway::RunReport;
+use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_stream::Stats;
 
 use super::*;
 use crate::replay::Setup;
-use crate::scenario::{Mode, Run};
+use crate::scenario::{self, Mode, Run};
 
 const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;
@@ -11,6 +11,17 @@ const FINAL: &str = r#"9 telegram final {}"#;
 
 /// A replay with these entries, written `at lane kind data`, and what it breaks.
 fn check(entries: &[&str], stats: Stats, expect: &[(Kind, &str)]) {
+    check_run(entries, stats, Run::default(), Vec::new(), expect);
+}
+
+/// As [`check`], of a run that is run as `run` says, with the reports of its channels.
+fn check_run(
+    entries: &[&str],
+    stats: Stats,
+    run: Run,
+    channels: Vec<ChannelReport>,
+    expect: &[(Kind, &str)],
+) {
     let entries = entries
         .iter()
         .map(|line| {
@@ -24,8 +35,8 @@ fn check(entries: &[&str], stats: Stats, expect: &[(Kind, &str)]) {
             }
         })
         .collect();
-    let report = RunReport { channels: Vec::new(), listener_panics: 0 };
-    let setup = Setup { run: Run::default(), channel: Some(Mode::Partial), acp: None };
+    let report = RunReport { channels, listener_panics: 0 };
+    let setup = Setup { run, channel: Some(Mode::Partial), acp: None };
     let broken = broken(&Replay { setup, entries, stats, report });
     let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();
     assert_eq!(broken, expect);
@@ -129,4 +140,57 @@ fn gw006_the_throttle_holds() {
         &[&call(1), &call(1000)],
         &[(Kind::TooFast, "editMessageText #1 \"a\" came 999 ms after the call before it")],
     );
+}
+
+#[test]
+fn gw007_nothing_is_told_once_a_message_was_sent() {
+    let start = r#"1 bus tool {"seq":2,"phase":"start","id":"t1","name":"mcp__a__message","args":{"action":"send"}}"#;
+    let sent = r#"2 bus tool {"seq":3,"phase":"result","id":"t1","is_error":false}"#;
+    let failed = r#"2 bus tool {"seq":3,"phase":"result","id":"t1","is_error":true}"#;
+    let (done, late) = (
+        r#"3 telegram sendMessage {"message_id":1,"text":"sent"}"#,
+        r#"1003 telegram editMessageText {"message_id":1,"text":"and on"}"#,
+    );
+    let end = r#"9 bus lifecycle {"seq":4,"phase":"end"}"#;
+    let by_tool = Run { delivery: scenario::Delivery::MessageToolOnly, ..Run::default() };
+    let check = |result, after: &[&str], run, expect: &[(Kind, &str)]| {
+        let entries = [&[BUS, start, result], after, &[end, FINAL]].concat();
+        check_run(&entries, Stats::default(), run, Vec::new(), expect);
+    };
+    let broken = "after the agent had sent its message came editMessageText #1 \"and on\"";
+    check(sent, &[done, late], by_tool, &[(Kind::ToldAfterSend, broken)]);
+    check(sent, &[done], by_tool, &[]);
+    check(failed, &[done, late], by_tool, &[]);
+    check(sent, &[done, late], Run::default(), &[]);
+}
+
+#[test]
+fn gw008_nothing_of_a_silent_run_is_told() {
+    let call = r#"1 telegram sendMessage {"message_id":1,"text":"a"}"#;
+    let silent = Run { silent: true, ..Run::default() };
+    let check = |entries: &[&str], expect: &[(Kind, &str)]| {
+        check_run(entries, Stats::default(), silent, Vec::new(), expect);
+    };
+    check(&[BUS, BUS_END], &[]);
+    let broken = "the run is silent, and the chat got sendMessage #1 \"a\"";
+    check(&[BUS, call, BUS_END], &[(Kind::SilentRunTold, broken)]);
+}
+
+#[test]
+fn gw009_no_callback_fails() {
+    let report = |first_failure: Option<&str>, gave_up| ChannelReport {
+        callback_failures: u64::from(first_failure.is_some()),
+        first_failure: first_failure.map(str::to_owned),
+        gave_up,
+        final_delivered: Delivery::Nobody,
+    };
+    for (report, expect) in [
+        (report(None, false), None),
+        (report(Some("it broke"), false), Some("it broke")),
+        (report(None, true), Some("the last word did not settle in time")),
+    ] {
+        let expect: Vec<_> = expect.map(|what| (Kind::CallbackFailed, what)).into_iter().collect();
+        let entries = [BUS, BUS_END, FINAL];
+        check_run(&entries, Stats::default(), Run::default(), vec![report], &expect);
+    }
 }
