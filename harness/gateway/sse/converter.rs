@@ -1,0 +1,175 @@
+//! From the bus events of a run to the events of its stream (S1).
+
+use std::collections::HashSet;
+
+use clitape_stream::Incomplete;
+use serde_json::{Map, Value, json};
+
+use super::event::SseEvent;
+use super::summary::summary;
+use crate::bus::{BusEvent, Data, Phase, Tool};
+
+/// Turns the bus events of one run into what its stream tells; a pure state machine.
+///
+/// | event | data, then `timestamp` (ms since the bus was made) and `messageId` (the run) |
+/// |---|---|
+/// | `output` | `type` `delta` and the new `content`; or `replace` and all that is left of it |
+/// | `tool_use` | `toolCallId`, `name`, `input`, `isError`, `result_summary`?, `parentToolCallId`? |
+/// | `error` | `error`, a sentence, and `kind` |
+/// | `complete` | `processedMessageIds`, and `text`, the final answer, when the run ended well |
+///
+/// Text is told at once, so a `tool_use` never overtakes it. Every call that began is told before
+/// the `complete`, which is the last event, also after an `error`.
+#[derive(Debug, Default)]
+pub struct Converter {
+    /// Calls that have begun and not ended, in their order.
+    open: Vec<Call>,
+    /// Ids of calls that have ended.
+    ended: HashSet<String>,
+    /// Characters of the answer that were told.
+    length: u64,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: String,
+    name: String,
+    input: Value,
+    parent: Option<String>,
+}
+
+impl Converter {
+    /// Makes the converter of one run.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The events that `event` gives; often none.
+    pub fn on(&mut self, event: &BusEvent) -> Vec<SseEvent> {
+        let mut told = match &event.data {
+            Data::Assistant { delta, length, parent: None, .. } => {
+                self.length = *length;
+                vec![output("delta", delta)]
+            }
+            // What was taken back of the reasoning or of calls that never began was not told.
+            Data::Retract { text, length, parent: None, .. } if *length != self.length => {
+                self.length = *length;
+                vec![output("replace", text)]
+            }
+            Data::Tool(tool) => self.tool(tool).into_iter().collect(),
+            Data::Lifecycle(Phase::End { text }) => {
+                let mut told = self.unanswered();
+                told.push(complete(event, Some(text)));
+                told
+            }
+            Data::Lifecycle(Phase::Error { kind, message }) => {
+                let mut told = self.unanswered();
+                let error = json!({ "error": message, "kind": kind.as_str() });
+                told.extend([SseEvent::new("error", error), complete(event, None)]);
+                told
+            }
+            _ => Vec::new(),
+        };
+        for SseEvent { data, .. } in &mut told {
+            data.insert("timestamp".to_owned(), event.at.into());
+            data.insert("messageId".to_owned(), event.run_id.as_ref().into());
+        }
+        told
+    }
+
+    fn tool(&mut self, tool: &Tool) -> Option<SseEvent> {
+        match tool {
+            Tool::Start { id, name, args, truncated, parent, .. } => {
+                // Arguments that never became JSON are told as they came.
+                let input = truncated.as_ref().map_or_else(|| args.clone(), |raw| json!(raw));
+                let parent = parent.clone();
+                self.take(id);
+                self.ended.remove(id);
+                self.open.push(Call { id: id.clone(), name: name.clone(), input, parent });
+                None
+            }
+            Tool::Update { id, args, .. } => {
+                self.correct(id, args);
+                None
+            }
+            Tool::Result { id, name, is_error, result, incomplete, parent } => {
+                let call = self.take(id);
+                if call.is_none() && self.ended.contains(id) {
+                    return None;
+                }
+                self.ended.insert(id.clone());
+                let call = call.unwrap_or_else(|| Call {
+                    id: id.clone(),
+                    name: name.clone(),
+                    input: Value::Null,
+                    parent: parent.clone(),
+                });
+                Some(match incomplete {
+                    Some(why) => no_result(call, *why),
+                    None => {
+                        let summary = summary(&call.name, *is_error, result);
+                        tool_use(call, *is_error, summary)
+                    }
+                })
+            }
+        }
+    }
+
+    /// A correction of what the start of a call told; before the start there is no call.
+    fn correct(&mut self, id: &str, args: &Map<String, Value>) {
+        if let Some(call) = self.open.iter_mut().find(|call| call.id == id) {
+            match &mut call.input {
+                Value::Object(input) => input.extend(args.clone()),
+                input => *input = Value::Object(args.clone()),
+            }
+        }
+    }
+
+    fn take(&mut self, id: &str) -> Option<Call> {
+        let place = self.open.iter().position(|call| call.id == id)?;
+        Some(self.open.remove(place))
+    }
+
+    /// The calls that are open when the run ends.
+    fn unanswered(&mut self) -> Vec<SseEvent> {
+        let calls = self.open.drain(..);
+        calls.map(|call| no_result(call, Incomplete::Incomplete)).collect()
+    }
+}
+
+fn output(kind: &str, content: &str) -> SseEvent {
+    SseEvent::new("output", json!({ "type": kind, "content": content }))
+}
+
+fn complete(event: &BusEvent, text: Option<&str>) -> SseEvent {
+    let mut data = Map::new();
+    data.insert("processedMessageIds".to_owned(), json!([event.run_id.as_ref()]));
+    data.extend(text.map(|text| ("text".to_owned(), text.into())));
+    SseEvent { name: "complete", data }
+}
+
+/// A call whose result never came: no success, whatever it did.
+fn no_result(call: Call, why: Incomplete) -> SseEvent {
+    let words = match why {
+        Incomplete::Incomplete => "the run ended before the tool answered",
+        Incomplete::Ambiguous => {
+            "the run ended before the tool answered; whether it took effect is not known"
+        }
+    };
+    tool_use(call, true, Some(json!({ "error": words })))
+}
+
+fn tool_use(call: Call, is_error: bool, summary: Option<Value>) -> SseEvent {
+    let Call { id, name, input, parent } = call;
+    let mut data = Map::new();
+    data.insert("toolCallId".to_owned(), id.into());
+    data.insert("name".to_owned(), name.into());
+    data.insert("input".to_owned(), input);
+    data.insert("isError".to_owned(), is_error.into());
+    data.extend(summary.map(|summary| ("result_summary".to_owned(), summary)));
+    data.extend(parent.map(|parent| ("parentToolCallId".to_owned(), parent.into())));
+    SseEvent { name: "tool_use", data }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Reads an event stream: bytes, cut anywhere, to frames.
+//!
+//! It takes what the standard allows (LF, CR or CRLF, a BOM, fields without the space, data on
+//! several lines, comments) and bytes that are no UTF-8, which become U+FFFD.
+
+/// Bytes that one frame may have: more than any event of a run, and little enough to hold.
+const LIMIT: usize = 16 << 20;
+
+/// One event as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The id, when the frame has one; an empty one takes back those before.
+    pub id: Option<String>,
+    /// The name; `message` when the frame has none.
+    pub name: String,
+    /// The data; several lines are joined with LF.
+    pub data: String,
+}
+
+/// A frame is longer than 16 MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event of the stream is longer than 16 MiB; see whether the URL is an event stream")]
+pub struct TooLong;
+
+/// The decoder of one connection.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    line: Vec<u8>,
+    /// The last byte was a CR: an LF that follows belongs to it.
+    after_cr: bool,
+    /// The first line has been read, and with it a BOM.
+    begun: bool,
+    id: Option<String>,
+    name: String,
+    data: Option<String>,
+    retry_ms: Option<u64>,
+}
+
+impl Decoder {
+    /// Makes a decoder for a new connection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The time to wait before connecting again that the server asked for last, in ms.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.retry_ms
+    }
+
+    /// Takes more bytes and gives the frames that they complete. What the end of the stream leaves
+    /// without an empty line after it is no frame.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLong`]; the decoder can't be used any more then.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, TooLong> {
+        let mut frames = Vec::new();
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let is_second = rest[end] == b'\n' && end == 0 && self.after_cr;
+            if !is_second {
+                self.line.extend_from_slice(&rest[..end]);
+                frames.extend(self.end_line());
+            }
+            self.after_cr = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+        }
+        self.after_cr &= rest.is_empty();
+        self.line.extend_from_slice(rest);
+        let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
+        if held > LIMIT { Err(TooLong) } else { Ok(frames) }
+    }
+
+    fn end_line(&mut self) -> Option<Frame> {
+        let bytes = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&bytes);
+        let begun = std::mem::replace(&mut self.begun, true);
+        let line = if begun { &*line } else { line.strip_prefix('\u{feff}').unwrap_or(&line) };
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => match &mut self.data {
+                Some(data) => data.extend(["\n", value]),
+                None => self.data = Some(value.to_owned()),
+            },
+            "event" => value.clone_into(&mut self.name),
+            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry_ms = value.parse().ok().or(self.retry_ms);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// An empty line ends a frame; one without data is none, and its name counts no more.
+    fn dispatch(&mut self) -> Option<Frame> {
+        let name = std::mem::take(&mut self.name);
+        let data = self.data.take().filter(|data| !data.is_empty())?;
+        let name = if name.is_empty() { "message".to_owned() } else { name };
+        Some(Frame { id: self.id.take(), name, data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode(pieces: &[&[u8]]) -> Vec<String> {
+        let mut decoder = Decoder::new();
+        let frames = pieces.iter().flat_map(|piece| decoder.feed(piece).unwrap());
+        frames.map(|f| format!("{}|{}|{}", f.id.unwrap_or("-".into()), f.name, f.data)).collect()
+    }
+
+    #[track_caller]
+    fn check(stream: &str, expect: &[&str]) {
+        assert_eq!(decode(&[stream.as_bytes()]), expect, "{stream:?}");
+    }
+
+    #[test]
+    fn s2_a_stream_is_read_as_the_standard_says() {
+        check("event: a\ndata: 1\n\n", &["-|a|1"]);
+        check(
+            "\u{feff}data:1\r\n\r\ndata: 2\r\rdata: 3\n\n",
+            &["-|message|1", "-|message|2", "-|message|3"],
+        );
+        check("data:  x\ndata\ndata: y\n\n", &["-|message| x\n\ny"]);
+        check(": ping\n\nid: 7\n: note\nevent: e\nother: 1\ndata: z\n\n", &["7|e|z"]);
+        check(
+            "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
+            &["1|message|a", "-|message|b", "|message|c"],
+        );
+        check("id: a\0b\ndata: x\n\n", &["-|message|x"]);
+        // A frame without data is none, and the next does not bear its name.
+        check("event: a\n\ndata: x\n\nevent: b\ndata:\n\n", &["-|message|x"]);
+        check("data: whole\n\ndata: cut\n", &["-|message|whole"]);
+        check("data: {\ndata: \"a\": 1}\n\n", &["-|message|{\n\"a\": 1}"]);
+    }
+
+    #[test]
+    fn s2_the_wait_is_the_last_that_makes_sense() {
+        let mut decoder = Decoder::new();
+        for (line, expect) in [
+            ("data: a\n", None),
+            ("retry: 250\n", Some(250)),
+            ("retry: soon\nretry:\n", Some(250)),
+            ("retry: 99999999999999999999999\n", Some(250)),
+            ("retry: 1\n", Some(1)),
+        ] {
+            decoder.feed(line.as_bytes()).unwrap();
+            assert_eq!(decoder.retry_ms(), expect, "{line}");
+        }
+    }
+
+    #[test]
+    fn s2_an_endless_frame_is_no_stream() {
+        let piece = vec![b'x'; 1 << 20];
+        for stream in [&b""[..], b"data: x\ndata:"] {
+            let mut decoder = Decoder::new();
+            decoder.feed(stream).unwrap();
+            assert!((0..17).any(|_| decoder.feed(&piece).is_err()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn s2_any_cut_gives_the_same_frames(
+            lines in prop::collection::vec(
+                ("(data|event|id|retry|)(:| |: ?)[a-zé🌍\0\u{feff}]{0,6}|", "\n|\r|\r\n"), 0..40),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let stream: String = lines.iter().flat_map(|(line, end)| [&**line, end]).collect();
+            let bytes = stream.as_bytes();
+            let whole = decode(&[bytes]);
+            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            places.extend([0, bytes.len()]);
+            places.sort_unstable();
+            let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(&decode(&pieces), &whole);
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            prop_assert_eq!(decode(&single), whole);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Collects what a stream says of one or several turns (S2).
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+use super::decode::Frame;
+use super::summary::is_retrieval;
+
+/// What was collected; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Collected {
+    /// The answer of the last turn; what came of it, when it failed.
+    pub output: String,
+    /// Why the last turn failed. What was collected before stays (Δ).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What the tools did.
+    pub metadata: Metadata,
+}
+
+/// What the tools did, in all turns (Δ).
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// The calls, in the order they ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The texts that searches found, each once, with a blank line between two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retrieved_context: Option<String>,
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolCall {
+    /// Name of the tool.
+    pub name: String,
+    /// Its input; `null` when none was told.
+    pub input: Value,
+    /// Id of the call, when it has one.
+    #[serde(rename = "toolCallId", skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whether it failed; told only when it did.
+    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// What the result says in short.
+    #[serde(rename = "result_summary", skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+}
+
+/// What a result says in short; at least one of its fields says something.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Summary {
+    /// Ids of what a search found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub event_ids: Vec<Number>,
+    /// Their texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub snippets: Vec<Snippet>,
+    /// Why the call failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A text that a search found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Snippet {
+    /// Its id.
+    pub id: Number,
+    /// The text.
+    pub text: String,
+}
+
+/// Where a turn stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It goes on.
+    Open,
+    /// It came to its end.
+    Complete,
+    /// It failed.
+    Failed,
+}
+
+/// The collector's state; it takes frames, and gives what they say.
+#[derive(Debug, Default)]
+pub struct Gather {
+    collected: Collected,
+    /// The message whose events count; `None` means all do.
+    message_id: Option<String>,
+    /// Hashes of the frames with ids: one that comes again, after a reconnect, does not count again.
+    frames: HashSet<u64>,
+    /// Calls of the turns before this one.
+    settled: usize,
+    found: HashSet<Number>,
+}
+
+impl Gather {
+    /// Makes a collector that is ready for the first turn.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Begins the next turn. With a `message_id` only the events count that bear it.
+    pub fn begin(&mut self, message_id: Option<String>) {
+        self.message_id = message_id;
+        self.settled = self.collected.metadata.tool_calls.len();
+        self.collected.output.clear();
+        self.collected.error = None;
+    }
+
+    /// Takes the next frame. One that is no JSON object counts for nothing (Δ: nor does its name).
+    pub fn on(&mut self, frame: &Frame) -> Progress {
+        let is_new = frame.id.is_none() || {
+            let mut hasher = DefaultHasher::new();
+            frame.hash(&mut hasher);
+            self.frames.insert(hasher.finish())
+        };
+        let data: Map<String, Value> = match serde_json::from_str(&frame.data) {
+            Ok(Value::Object(data)) if is_new => data,
+            _ => return Progress::Open,
+        };
+        if frame.name == "gap" {
+            let lost = "events were lost: the stream had gone on too far; collect from its start";
+            self.collected.error.get_or_insert_with(|| lost.to_owned());
+            return Progress::Open;
+        }
+        let message_id = data.get("messageId").and_then(Value::as_str);
+        if self.message_id.is_some() && self.message_id.as_deref() != message_id {
+            return Progress::Open;
+        }
+        match frame.name.as_str() {
+            "output" => self.output(&data),
+            "tool_use" => self.tool_use(&data),
+            "error" => {
+                self.fail(words(data.get("error")));
+                return Progress::Failed;
+            }
+            "complete" => {
+                if let Some(text) = data.get("text").and_then(Value::as_str) {
+                    text.clone_into(&mut self.collected.output);
+                }
+                let failed = self.collected.error.is_some();
+                return if failed { Progress::Failed } else { Progress::Complete };
+            }
+            _ => {}
+        }
+        Progress::Open
+    }
+
+    /// Says that the turn failed; what was collected stays.
+    pub fn fail(&mut self, error: impl Into<String>) {
+        self.collected.error = Some(error.into());
+    }
+
+    /// What was collected.
+    pub fn collected(self) -> Collected {
+        self.collected
+    }
+
+    fn output(&mut self, data: &Map<String, Value>) {
+        let content = data.get("content").and_then(Value::as_str).unwrap_or_default();
+        match data.get("type").and_then(Value::as_str) {
+            Some("replace") => content.clone_into(&mut self.collected.output),
+            Some("delta") | None => self.collected.output.push_str(content),
+            Some(_) => {}
+        }
+    }
+
+    fn tool_use(&mut self, data: &Map<String, Value>) {
+        let Some(call) = tool_call(data) else { return };
+        let Metadata { tool_calls, retrieved_context } = &mut self.collected.metadata;
+        // A backlog may tell a call again; an id that another call bears too is no reason.
+        let turn = tool_calls.get(self.settled..).unwrap_or_default();
+        if call.id.is_some() && turn.contains(&call) {
+            return;
+        }
+        let summary = call.summary.iter().filter(|_| is_retrieval(&call.name));
+        for Snippet { id, text } in summary.flat_map(|summary| &summary.snippets) {
+            if text.is_empty() || !self.found.insert(id.clone()) {
+                continue;
+            }
+            match retrieved_context {
+                Some(context) => context.extend(["\n\n", text]),
+                None => *retrieved_context = Some(text.clone()),
+            }
+        }
+        tool_calls.push(call);
+    }
+}
+
+/// An error as a sentence, whatever it is.
+fn words(error: Option<&Value>) -> String {
+    let error = error.unwrap_or(&Value::Null);
+    match error.get("message").unwrap_or(error) {
+        Value::String(words) => words.clone(),
+        Value::Null => "the gateway told no reason; see its log".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// A call, of what is well-formed in `data`; none without a name.
+fn tool_call(data: &Map<String, Value>) -> Option<ToolCall> {
+    let text = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some(ToolCall {
+        name: text("name").filter(|name| !name.is_empty())?,
+        input: data.get("input").cloned().unwrap_or_default(),
+        id: text("toolCallId"),
+        is_error: data.get("isError") == Some(&Value::Bool(true)),
+        summary: data.get("result_summary").and_then(summary),
+    })
+}
+
+fn summary(summary: &Value) -> Option<Summary> {
+    let list = |name: &str| summary.get(name).and_then(Value::as_array).into_iter().flatten();
+    let snippet = |snippet: &Value| {
+        let text = snippet.get("text")?.as_str()?.to_owned();
+        Some(Snippet { id: snippet.get("id")?.as_number()?.clone(), text })
+    };
+    let summary = Summary {
+        event_ids: list("event_ids").filter_map(Value::as_number).cloned().collect(),
+        snippets: list("snippets").filter_map(snippet).collect(),
+        error: summary.get("error").and_then(Value::as_str).map(str::to_owned),
+    };
+    (summary != Summary::default()).then_some(summary)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! What is collected of a stream, by tables of its frames.
+
+use serde_json::json;
+
+use super::*;
+
+/// A frame as `name data`.
+fn frame(line: &str) -> Frame {
+    let (name, data) = line.split_once(' ').unwrap();
+    Frame { id: None, name: name.into(), data: data.into() }
+}
+
+/// Collects one turn; expects how it stands and what was collected.
+#[track_caller]
+#[allow(clippy::needless_pass_by_value, reason = "expectations are written where they are used")]
+fn check(lines: &[&str], progress: Progress, expect: Value) {
+    let mut gather = Gather::new();
+    let last = lines.iter().map(|line| gather.on(&frame(line))).last();
+    assert_eq!(last, Some(progress));
+    assert_eq!(serde_json::to_value(gather.collected()).unwrap(), expect);
+}
+
+/// A search that found these texts, by id.
+fn search(id: &str, found: &[(u32, &str)]) -> String {
+    let snippets: Vec<_> = found.iter().map(|(id, text)| json!({"id": id, "text": text})).collect();
+    let ids: Vec<_> = found.iter().map(|(id, _)| id).collect();
+    let summary = json!({ "event_ids": ids, "snippets": snippets });
+    let name = "search_memory";
+    format!("tool_use {}", json!({"toolCallId": id, "name": name, "result_summary": summary}))
+}
+
+const BASH: &str = r#"tool_use {"toolCallId":"a","name":"bash","input":{"q":1},"isError":false}"#;
+
+fn bash() -> Value {
+    json!({"name": "bash", "input": {"q": 1}, "toolCallId": "a"})
+}
+
+#[test]
+fn s2_text_calls_and_context() {
+    check(
+        &[
+            r#"connected {}"#,
+            r#"output {"type":"delta","content":"par"}"#,
+            r#"output {"content":"tial"}"#,
+            r#"output {"type":"audio","content":"?"}"#,
+            BASH,
+            r#"status {"content":"?"}"#,
+            r#"agent-error {"error":"?"}"#,
+            r#"complete {}"#,
+        ],
+        Progress::Complete,
+        json!({"output": "partial", "metadata": {"toolCalls": [bash()]}}),
+    );
+    check(
+        &[
+            r#"output {"type":"delta","content":"one"}"#,
+            r#"output {"type":"replace","content":"two"}"#,
+            r#"output {"type":"delta","content":"!"}"#,
+        ],
+        Progress::Open,
+        json!({"output": "two!", "metadata": {}}),
+    );
+    check(
+        &[r#"output {"type":"delta","content":"on the way"}"#, r#"complete {"text":"final"}"#],
+        Progress::Complete,
+        json!({"output": "final", "metadata": {}}),
+    );
+}
+
+#[test]
+fn s2_found_texts_are_told_once_a_turn_and_all_turns_count() {
+    let mut gather = Gather::new();
+    gather.on(&frame(r#"output {"content":"first"}"#));
+    gather.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
+    gather.on(&frame(&search("b", &[(2, "two"), (3, "three"), (4, "")])));
+    assert_eq!(gather.on(&frame("complete {}")), Progress::Complete);
+    gather.begin(None);
+    gather.on(&frame(r#"output {"content":"second"}"#));
+    // The same id in a later turn is another call.
+    gather.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
+    gather.on(&frame("complete {}"));
+    let Collected { output, error, metadata } = gather.collected();
+    assert_eq!((output.as_str(), error), ("second", None));
+    assert_eq!(metadata.retrieved_context.as_deref(), Some("one\n\ntwo\n\nthree"));
+    let ids: Vec<_> = metadata.tool_calls.iter().map(|call| call.id.as_deref()).collect();
+    assert_eq!(ids, [Some("a"), Some("b"), Some("a")]);
+}
+
+#[test]
+fn s2_an_error_keeps_what_was_collected() {
+    let collected =
+        |error: &str| json!({"output": "par", "error": error, "metadata": {"toolCalls": [bash()]}});
+    for (error, expect) in [
+        (r#"{"error":"boom"}"#, "boom"),
+        (r#"{"error":{"message":"boom","code":1}}"#, "boom"),
+        (r#"{"error":{"code":1}}"#, r#"{"code":1}"#),
+        (r#"{}"#, "the gateway told no reason; see its log"),
+    ] {
+        let lines = [r#"output {"content":"par"}"#, BASH, &format!("error {error}")];
+        check(&lines, Progress::Failed, collected(expect));
+    }
+    let mut gather = Gather::new();
+    gather.on(&frame(BASH));
+    gather.fail("too late");
+    let expect = json!({"output": "", "error": "too late", "metadata": {"toolCalls": [bash()]}});
+    assert_eq!(serde_json::to_value(gather.collected()).unwrap(), expect);
+}
+
+#[test]
+fn s2_lost_events_are_told_and_the_rest_is_kept() {
+    check(
+        &[r#"gap {"missed":3}"#, r#"output {"content":"rest"}"#, "complete {}"],
+        Progress::Failed,
+        json!({
+            "output": "rest",
+            "error": "events were lost: the stream had gone on too far; collect from its start",
+            "metadata": {},
+        }),
+    );
+}
+
+#[test]
+fn s2_what_comes_twice_counts_once() {
+    let mut gather = Gather::new();
+    let numbered = |id: &str, line: &str| Frame { id: Some(id.into()), ..frame(line) };
+    for _ in 0..2 {
+        gather.on(&numbered("1", r#"output {"content":"x"}"#));
+        gather.on(&numbered("2", BASH));
+        // Some servers give all events of a message one id.
+        gather.on(&numbered("2", r#"output {"content":"y"}"#));
+        // Without ids of frames the call's own counts; another call may bear it.
+        gather.on(&frame(BASH));
+        gather.on(&frame(&BASH.replace("{\"q\":1}", "2")));
+    }
+    let collected = gather.collected();
+    assert_eq!(collected.output, "xy");
+    let inputs: Vec<_> = collected.metadata.tool_calls.iter().map(|call| &call.input).collect();
+    assert_eq!(inputs, [&json!({"q": 1}), &json!(2)]);
+}
+
+#[test]
+fn s2_only_the_turn_s_own_events_count() {
+    let mut gather = Gather::new();
+    gather.begin(Some("m2".into()));
+    for (line, expect) in [
+        (r#"output {"content":"old","messageId":"m1"}"#, Progress::Open),
+        (r#"complete {"messageId":"m1"}"#, Progress::Open),
+        (r#"complete {}"#, Progress::Open),
+        (r#"output {"content":"ok","messageId":"m2"}"#, Progress::Open),
+        (r#"complete {"messageId":"m2"}"#, Progress::Complete),
+    ] {
+        assert_eq!(gather.on(&frame(line)), expect, "{line}");
+    }
+    assert_eq!(gather.collected().output, "ok");
+}
+
+#[test]
+fn s2_what_is_malformed_is_left_out() {
+    check(
+        &[
+            r#"tool_use {"name":"","input":1}"#,
+            r#"tool_use {"input":1}"#,
+            r#"tool_use {broken"#,
+            r#"output ["content"]"#,
+            concat!(
+                r#"tool_use {"name":"x","toolCallId":5,"isError":"yes","result_summary":{"#,
+                r#""event_ids":["1",2,null],"snippets":[{"id":"5","text":"a"},{"id":6,"text":"ok"},"#,
+                r#"{"id":7}],"error":"E","more":1}}"#
+            ),
+            r#"tool_use {"name":"y","isError":true,"result_summary":{"event_ids":[]}}"#,
+        ],
+        Progress::Open,
+        json!({"output": "", "metadata": {"toolCalls": [
+            {"name": "x", "input": null, "result_summary":
+                {"event_ids": [2], "snippets": [{"id": 6, "text": "ok"}], "error": "E"}},
+            {"name": "y", "input": null, "isError": true},
+        ]}}),
+    );
+}
