@@ -1,0 +1,128 @@
+//! The frames of a stream that may break off: it is opened again after the last event that came.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use tokio::time::sleep;
+
+use super::client::{Answer, Client, CollectError};
+use crate::sse::decode::{Decoder, Frame, TooLong};
+
+/// Connections in a row that may fail or bring nothing.
+const TRIES: u32 = 5;
+/// The wait before a stream is opened again, unless the server says.
+const WAIT: Duration = Duration::from_millis(500);
+/// The longest wait that a server may ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Why no frame comes any more.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Lost {
+    #[error("the stream ended before the turn was complete; see the gateway's log")]
+    Ended,
+    #[error(
+        "the stream broke off before the turn was complete, and its events have no ids to go on \
+         from; collect it again"
+    )]
+    NoIds,
+    #[error("the stream broke off {TRIES} times without a new event; see the gateway's log")]
+    Broken,
+    #[error("the turn was not complete after {} s; wait longer, or see the gateway's log", .0.as_secs_f64())]
+    Late(Duration),
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    #[error(transparent)]
+    Refused(#[from] CollectError),
+}
+
+/// A stream.
+pub(super) struct Events {
+    client: Client,
+    path: String,
+    answer: Option<Answer>,
+    decoder: Decoder,
+    ready: VecDeque<Frame>,
+    /// The id of the last event, where it has one.
+    last_id: Option<String>,
+    /// An event came that can't be asked for again.
+    is_unnumbered: bool,
+    failures: u32,
+    wait: Duration,
+}
+
+impl Events {
+    /// Opens the stream at `path`.
+    pub(super) async fn open(client: Client, path: &str) -> Result<Self, CollectError> {
+        let path = path.to_owned();
+        let answer = client.stream(&path, None).await?;
+        Ok(Self {
+            client,
+            path,
+            answer,
+            decoder: Decoder::new(),
+            ready: VecDeque::new(),
+            last_id: None,
+            is_unnumbered: false,
+            failures: 0,
+            wait: WAIT,
+        })
+    }
+
+    /// The next frame.
+    pub(super) async fn next(&mut self) -> Result<Frame, Lost> {
+        loop {
+            if let Some(frame) = self.ready.pop_front() {
+                self.took(&frame);
+                return Ok(frame);
+            }
+            let Some(answer) = &mut self.answer else {
+                return Err(Lost::Ended);
+            };
+            match answer.response.frame().await {
+                Some(Ok(piece)) => {
+                    let piece = piece.into_data().unwrap_or_default();
+                    self.ready.extend(self.decoder.feed(&piece)?);
+                }
+                Some(Err(_)) | None => self.reopen().await?,
+            }
+        }
+    }
+
+    fn took(&mut self, frame: &Frame) {
+        match frame.id.as_deref() {
+            Some("") => self.last_id = None,
+            Some(id) => self.last_id = Some(id.to_owned()),
+            // What an endpoint says of the connection itself bears no id.
+            None if matches!(&*frame.name, "connected" | "ping" | "gap" | "dropped") => return,
+            None => self.is_unnumbered |= self.last_id.is_none(),
+        }
+        self.failures = 0;
+    }
+
+    /// Opens the stream again, after a while.
+    async fn reopen(&mut self) -> Result<(), Lost> {
+        if self.is_unnumbered && self.last_id.is_none() {
+            return Err(Lost::NoIds);
+        }
+        let asked = self.decoder.retry_ms().map(Duration::from_millis);
+        self.wait = asked.unwrap_or(self.wait).min(LONGEST_WAIT);
+        self.decoder = Decoder::new();
+        loop {
+            self.failures += 1;
+            if self.failures > TRIES {
+                return Err(Lost::Broken);
+            }
+            sleep(self.wait).await;
+            match self.client.stream(&self.path, self.last_id.as_deref()).await {
+                Ok(answer) => {
+                    self.answer = answer;
+                    return Ok(());
+                }
+                Err(CollectError::Unreachable { .. }) => {}
+                Err(CollectError::Refused { status: 500.., .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Collects turns from a URL: one that listens to a stream, and one that holds a conversation
+//! with a gateway (S2).
+
+mod client;
+mod events;
+
+use std::time::Duration;
+
+use hyper::Method;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use client::{Client, answer};
+pub use client::{CollectError, Target};
+use events::{Events, Lost};
+
+use super::gather::{Collected, Gather, Progress};
+
+/// Listens at the URL of an event stream until this many turns have ended.
+///
+/// Each turn may take `limit`. What fails once the stream is open is told in `error`, and what was
+/// collected until then is kept.
+///
+/// # Errors
+///
+/// [`CollectError`] when the stream can't be opened.
+pub async fn listen(
+    target: &Target,
+    turns: u32,
+    limit: Duration,
+) -> Result<Collected, CollectError> {
+    let client = Client::new(target, None);
+    let mut gather = Gather::new();
+    let mut events = within(Instant::now() + limit, Events::open(client, target.path())).await?;
+    for turn in 0..turns {
+        if turn > 0 {
+            gather.begin(None);
+        }
+        if !turn_of(&mut events, &mut gather, Instant::now() + limit, limit).await {
+            break;
+        }
+    }
+    Ok(gather.collected())
+}
+
+/// Holds a conversation with a gateway: one session, a turn for each of `messages`, and at the end
+/// the session is deleted, once, whatever happened.
+///
+/// The URL is the one that makes sessions: `POST URL` answers `{agentId, token}`,
+/// `POST URL/ID/messages` takes `{content}` and answers `{messageId}`, `GET URL/ID/events` is the
+/// stream, `DELETE URL/ID` ends it. `agent` names the agent that is asked. Each turn may take
+/// `limit`; the first that fails is the last. Dropped before it is done, it leaves the session.
+///
+/// # Errors
+///
+/// [`CollectError`] when there is no session to collect from.
+pub async fn converse(
+    target: &Target,
+    agent: Option<&str>,
+    messages: &[String],
+    limit: Duration,
+) -> Result<Collected, CollectError> {
+    let mut request = json!({ "forceNew": true, "dryRun": true });
+    if let Some(agent) = agent {
+        request["agentId"] = agent.into();
+    }
+    let base = target.path().trim_end_matches('/');
+    let deadline = || Instant::now() + limit;
+    let client = Client::new(target, None);
+    let made = within(deadline(), client.send(Method::POST, base, Some(&request))).await?;
+    let made = within(deadline(), answer(made)).await?;
+    let text = |name: &str| made.get(name).and_then(Value::as_str);
+    let (Some(id), token) = (text("agentId"), text("token")) else {
+        return Err(CollectError::NoSession);
+    };
+    let session = format!("{base}/{}", segment(id));
+    let client = Client::new(target, token);
+    let mut gather = Gather::new();
+    let path = format!("{session}/events");
+    let failed = match within(deadline(), Events::open(client.clone(), &path)).await {
+        Err(error) => Some(error),
+        Ok(mut events) => {
+            turns_of(&client, &session, messages, limit, &mut events, &mut gather).await.err()
+        }
+    };
+    if let Some(error) = failed {
+        gather.fail(error.to_string());
+    }
+    // The turns are over; a session that stays behind does not change what they gave.
+    let _ = within(deadline(), client.send(Method::DELETE, &session, None)).await;
+    Ok(gather.collected())
+}
+
+async fn turns_of(
+    client: &Client,
+    session: &str,
+    messages: &[String],
+    limit: Duration,
+    events: &mut Events,
+    gather: &mut Gather,
+) -> Result<(), CollectError> {
+    for message in messages {
+        let deadline = Instant::now() + limit;
+        let body = json!({ "content": message });
+        let path = format!("{session}/messages");
+        let sent = within(deadline, client.send(Method::POST, &path, Some(&body))).await?;
+        let sent = within(deadline, answer(sent)).await?;
+        gather.begin(sent.get("messageId").and_then(Value::as_str).map(str::to_owned));
+        if !turn_of(events, gather, deadline, limit).await {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Collects one turn; whether it came to a good end.
+async fn turn_of(
+    events: &mut Events,
+    gather: &mut Gather,
+    deadline: Instant,
+    limit: Duration,
+) -> bool {
+    loop {
+        let lost = match timeout_at(deadline, events.next()).await {
+            Ok(Ok(frame)) => match gather.on(&frame) {
+                Progress::Open => continue,
+                progress => return progress == Progress::Complete,
+            },
+            Ok(Err(lost)) => lost,
+            Err(_) => Lost::Late(limit),
+        };
+        gather.fail(lost.to_string());
+        return false;
+    }
+}
+
+/// Gives up at `deadline`.
+async fn within<T>(
+    deadline: Instant,
+    work: impl Future<Output = Result<T, CollectError>>,
+) -> Result<T, CollectError> {
+    timeout_at(deadline, work).await.unwrap_or(Err(CollectError::Silent))
+}
+
+/// A word as one segment of a path.
+fn segment(word: &str) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let escaped = word.bytes().map(|byte| match byte {
+        byte if is_plain(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    escaped.collect()
+}

@@ -1,0 +1,298 @@
+//! The endpoint: `GET /runs/{id}/events`, for readers on this machine that know the token.
+
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use futures_util::stream::unfold;
+use hyper::body::Bytes;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use serde_json::json;
+use subtle::ConstantTimeEq as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use super::Reach;
+use super::event::SseEvent;
+use super::hub::{Hub, Reader, Refusal};
+
+/// How long readers may take, at a shutdown, to be told.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long a request may take to come.
+const REQUEST_LIMIT: Duration = Duration::from_secs(10);
+/// Connections at a time.
+const CONNECTIONS: usize = 1_024;
+/// How long a reader should wait before it connects again, in ms.
+const RETRY_MS: u64 = 1_000;
+
+/// How the endpoint is served.
+#[derive(Clone)]
+pub struct ServerSettings {
+    /// Where to listen; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// Which addresses may be listened on.
+    pub reach: Reach,
+    /// What a request must bear, as `Authorization: Bearer TOKEN`; visible ASCII characters.
+    pub token: String,
+    /// The longest silence: then a comment is sent, so that nobody in between hangs up.
+    pub heartbeat: Duration,
+}
+
+impl ServerSettings {
+    /// Listens on a free port of 127.0.0.1, and is never silent for more than 15 s.
+    pub fn new(token: impl Into<String>) -> Self {
+        Self {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            reach: Reach::Loopback,
+            token: token.into(),
+            heartbeat: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Why the endpoint can't be served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Others than this machine could read the runs.
+    #[error(
+        "{0} can be reached from other machines, and what is sent there is not encrypted; listen \
+         on 127.0.0.1, or set `reach` to `Reach::Anywhere` if that is what you want"
+    )]
+    NotLoopback(SocketAddr),
+    /// The token is empty, or can't stand in a header.
+    #[error(
+        "the token is empty or has characters that a header can't hold; take a long random word \
+         of letters and digits"
+    )]
+    Token,
+    /// The address can't be listened on.
+    #[error("can't listen on {address}: {source}; choose another port, or 0 for a free one")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// The endpoint at work. Dropping it cuts every connection; [`Server::shutdown`] is kinder.
+pub struct Server {
+    address: SocketAddr,
+    closing: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves the streams of `hub`, on the current tokio runtime, which needs IO and time.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] when the settings or the system do not allow it.
+    pub async fn start(settings: ServerSettings, hub: Hub) -> Result<Self, ServeError> {
+        let ServerSettings { address, reach, token, heartbeat } = settings;
+        if reach == Reach::Loopback && !address.ip().is_loopback() {
+            return Err(ServeError::NotLoopback(address));
+        }
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(ServeError::Token);
+        }
+        let failed = |source| ServeError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let (closing, closed) = watch::channel(false);
+        let shared = Arc::new(Shared { hub, token, heartbeat, closed: closed.clone() });
+        let router = Router::new()
+            .route("/runs/{id}/events", get(events))
+            .fallback(nothing_here)
+            .with_state(shared);
+        let accepting = tokio::spawn(accept(listener, router, closed));
+        Ok(Self { address, closing, accepting })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of the stream `id`; the id must not need escapes.
+    pub fn url(&self, id: &str) -> String {
+        format!("http://{}/runs/{id}/events", self.address)
+    }
+
+    /// Takes no more connections, tells every reader, and returns once they are gone; one that
+    /// does not read is cut off after 2 s.
+    pub async fn shutdown(mut self) {
+        self.closing.send_replace(true);
+        // It was not aborted and does not panic: there is no error.
+        let _ = (&mut self.accepting).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+struct Shared {
+    hub: Hub,
+    token: String,
+    heartbeat: Duration,
+    closed: watch::Receiver<bool>,
+}
+
+async fn accept(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = told(&mut closed) => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) if connections.len() < CONNECTIONS => {
+                    connections.spawn(serve(socket, router.clone()));
+                }
+                Ok(_) => {}
+                // Too many open files, most likely: some will be closed.
+                Err(_) => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+    drop(listener);
+    let gone = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(GRACE, gone).await;
+    connections.shutdown().await;
+}
+
+/// Waits until the server closes.
+async fn told(closed: &mut watch::Receiver<bool>) {
+    // A sender that is gone closes too.
+    drop(closed.wait_for(|closed| *closed).await);
+}
+
+/// One request, and the stream that answers it.
+async fn serve(socket: TcpStream, router: Router) {
+    let _ = socket.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_LIMIT)
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(router));
+    // A reader that hangs up is no failure.
+    let _ = connection.await;
+}
+
+async fn nothing_here(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    if !is_known(&headers, &shared.token) {
+        return unknown_reader();
+    }
+    let words = "there is nothing here; a run's events are at /runs/ID/events";
+    (StatusCode::NOT_FOUND, words).into_response()
+}
+
+async fn events(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    if !is_known(&headers, &shared.token) {
+        return unknown_reader();
+    }
+    let read = match headers.get("last-event-id").map(|id| id.to_str().map(str::parse::<u64>)) {
+        None => None,
+        Some(Ok(Ok(read))) => Some(read),
+        Some(_) => return refuse(Refusal::Ahead),
+    };
+    let reader = match shared.hub.read(&id, read) {
+        Ok(reader) => reader,
+        Err(refusal) => return refuse(refusal),
+    };
+    let hello = SseEvent::new("connected", json!({ "runId": id })).frame(None);
+    let delivery = Delivery {
+        hello: Some(Bytes::from(format!("retry: {RETRY_MS}\n{hello}"))),
+        reader: Some(reader),
+        heartbeat: shared.heartbeat,
+        closed: shared.closed.clone(),
+    };
+    let frames = unfold(delivery, async |mut delivery| {
+        let frame = delivery.next().await?;
+        Some((Ok::<_, Infallible>(frame), delivery))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        // Proxies that buffer would hold events back.
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::from_stream(frames)).into_response()
+}
+
+/// Compares the whole token whatever comes first; only its length can be found out by its time.
+fn is_known(headers: &HeaderMap, token: &str) -> bool {
+    let value = headers.get(header::AUTHORIZATION).map_or(&b""[..], |value| value.as_bytes());
+    let Some((scheme, given)) = value.split_at_checked("Bearer ".len()) else { return false };
+    scheme.eq_ignore_ascii_case(b"Bearer ") && given.ct_eq(token.as_bytes()).into()
+}
+
+fn unknown_reader() -> Response {
+    let words = "the token is missing or wrong; send `Authorization: Bearer TOKEN`";
+    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], words).into_response()
+}
+
+fn refuse(refusal: Refusal) -> Response {
+    let (status, words) = match refusal {
+        // A browser's reader does not connect again after this one.
+        Refusal::Over => return StatusCode::NO_CONTENT.into_response(),
+        Refusal::Unknown => {
+            (StatusCode::NOT_FOUND, "there is no such run, or it ended too long ago; see its id")
+        }
+        Refusal::Ahead => (
+            StatusCode::BAD_REQUEST,
+            "`Last-Event-ID` is no id of this stream; leave it out to read from the start",
+        ),
+        Refusal::Busy => {
+            (StatusCode::SERVICE_UNAVAILABLE, "too many read this run; try again in a while")
+        }
+    };
+    (status, words).into_response()
+}
+
+/// What is sent to one reader.
+struct Delivery {
+    hello: Option<Bytes>,
+    reader: Option<Reader>,
+    heartbeat: Duration,
+    closed: watch::Receiver<bool>,
+}
+
+impl Delivery {
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(hello) = self.hello.take() {
+            return Some(hello);
+        }
+        let reader = self.reader.as_mut()?;
+        tokio::select! {
+            biased;
+            () = told(&mut self.closed) => {
+                self.reader = None;
+                let words = "the gateway shuts down; connect again when it is back";
+                let goodbye = SseEvent::new("dropped", json!({ "error": words }));
+                Some(Bytes::from(goodbye.frame(None)))
+            }
+            frame = timeout(self.heartbeat, reader.next()) => match frame {
+                Ok(frame) => frame,
+                Err(_) => Some(Bytes::from_static(b": ping\n\n")),
+            }
+        }
+    }
+}
