@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clitape_deck::record::RecordError;
 use clitape_deck::tape::TapeError;
+use clitape_gateway::sse::CollectError;
 
 /// How the command ends; the numbers are documented and stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(crate) enum Exit {
     Usage = 2,
     /// Something does not hold.
     Findings = 3,
-    /// No scenario ran, or no recording was made.
+    /// No scenario ran, no recording was made, or nothing was collected.
     Nothing = 4,
     /// A cassette is damaged.
     Damaged = 5,
@@ -30,8 +31,8 @@ Exit codes:
   0  all held: something ran, and every golden was compared
   1  a bug of clitape
   2  the command line, a scenario or an input can't be used
-  3  findings: a golden, an invariant or a plan does not hold
-  4  nothing ran, or nothing could be recorded
+  3  findings: a golden, an invariant or a plan does not hold, or a collected turn failed
+  4  nothing ran, or nothing could be recorded or collected
   5  a cassette is damaged";
 
 /// Runs the command; errors are printed as one sentence, a panic is owned as a bug.
@@ -66,6 +67,12 @@ fn classify(error: &anyhow::Error) -> Exit {
         }
         if cause.is::<RecordError>() {
             return Exit::Nothing;
+        }
+        if let Some(collect) = cause.downcast_ref::<CollectError>() {
+            return match collect {
+                CollectError::Url(_) | CollectError::Remote(_) | CollectError::Token => Exit::Usage,
+                _ => Exit::Nothing,
+            };
         }
     }
     Exit::Usage

@@ -1,5 +1,6 @@
 //! The `clitape` command: the only place that reads arguments, the environment and the terminal.
 
+mod collect;
 mod exit;
 mod import;
 mod new;
@@ -35,6 +36,7 @@ enum Command {
     Replay(replay::Args),
     Test(test::Args),
     Review(review::Args),
+    Collect(collect::Args),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
             Command::Replay(replay) => replay::run(&house_or_here(args.root)?, &replay),
             Command::Test(test) => test::run(&house(args.root)?, &test),
             Command::Review(review) => review::run(&house(args.root)?, &review),
+            Command::Collect(collect) => collect::run(&collect),
         }
     })
 }

@@ -1,0 +1,99 @@
+//! `clitape collect`: what a gateway's event stream says of a turn, as one answer.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clitape_gateway::sse::{Collected, Reach, Target, ToolCall, converse, listen};
+
+use crate::exit::Exit;
+
+/// Collects the answer, the tool calls and the retrieved context from an event stream
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// An event stream; with --send, the address that makes sessions
+    #[arg(value_name = "URL")]
+    url: String,
+    /// Send this to a session of its own, and collect the answer; again for every further turn
+    #[arg(long, value_name = "TEXT")]
+    send: Vec<String>,
+    /// The agent that is asked
+    #[arg(long, value_name = "NAME", requires = "send")]
+    agent: Option<String>,
+    /// Environment variable that holds the bearer token
+    #[arg(long, value_name = "NAME")]
+    token_env: Option<String>,
+    /// Turns to wait for
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "send",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    turns: u32,
+    /// Seconds that a turn may take
+    #[arg(long, value_name = "S", default_value_t = 120,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// Collect from another machine; nothing is encrypted on the way, the token neither
+    #[arg(long)]
+    allow_remote: bool,
+    /// Print {output, error, metadata} as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let reach = if args.allow_remote { Reach::Anywhere } else { Reach::Loopback };
+    let mut target = Target::within(&args.url, reach)?;
+    if let Some(name) = &args.token_env {
+        target.set_token(&token(name)?)?;
+    }
+    let limit = Duration::from_secs(args.timeout);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let collected = runtime.block_on(async {
+        if args.send.is_empty() {
+            listen(&target, args.turns, limit).await
+        } else {
+            converse(&target, args.agent.as_deref(), &args.send, limit).await
+        }
+    })?;
+    let mut out = anstream::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&collected)?)?;
+    } else {
+        print(&mut out, &collected)?;
+    }
+    let Some(error) = &collected.error else { return Ok(Exit::Ok) };
+    anstream::eprintln!("the turn failed: {}", plain(error));
+    Ok(Exit::Findings)
+}
+
+fn token(name: &str) -> anyhow::Result<String> {
+    let token = std::env::var(name)
+        .with_context(|| format!("can't read the token; set {name} in the environment"))?;
+    if token.is_empty() {
+        bail!("{name} is empty; set it to the token, or leave `--token-env` out");
+    }
+    Ok(token)
+}
+
+/// The answer, and below it a line for each call.
+fn print(out: &mut dyn io::Write, collected: &Collected) -> io::Result<()> {
+    writeln!(out, "{}", plain(&collected.output))?;
+    let calls = &collected.metadata.tool_calls;
+    if !calls.is_empty() {
+        writeln!(out)?;
+    }
+    for ToolCall { name, input, is_error, summary, .. } in calls {
+        let failed = if *is_error { ", failed" } else { "" };
+        let summary = summary.as_ref();
+        let found = summary.map_or(0, |summary| summary.event_ids.len());
+        let found = if found > 0 { format!(", {found} found") } else { String::new() };
+        let words = summary.and_then(|summary| summary.error.as_deref());
+        let words = words.map(|words| format!(": {words}")).unwrap_or_default();
+        writeln!(out, "{}", plain(&format!("{name} {input}{found}{failed}{words}")))?;
+    }
+    Ok(())
+}
+
+/// The text without what steers a terminal: it comes from somebody else.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
