@@ -181,7 +181,7 @@ fn a_missing_or_orphaned_golden_is_a_finding() {
 #[test]
 fn json_is_one_trace_entry_a_line() {
     let out = check(
-        &["replay", CASSETTE, "--json", "--lane", "read,lifecycle,bus,telegram,acp"],
+        &["replay", CASSETTE, "--json", "--lane", "read,lifecycle,bus,telegram,acp,sse"],
         0,
         &[],
         &[],

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Print the plan instead of replaying it
     #[arg(long)]
     print_plan: bool,
-    /// Lanes to print: read, lifecycle, bus, telegram, acp
+    /// Lanes to print: read, lifecycle, bus, telegram, acp, sse
     #[arg(
         long,
         value_name = "LANE,…",

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use clitape_gateway::sse::Converter;
 use clitape_gateway::telegram::{
     self, Answer, BotApi, Call, Method, Sent, Telegram, TelegramSettings,
 };
@@ -20,7 +21,7 @@ use tokio::time::Instant;
 
 use super::plan::Plan;
 use super::trace::{Entry, Lane, object};
-use super::{acp, bus, lifecycle};
+use super::{acp, bus, lifecycle, sse};
 use crate::scenario::{self, Mode};
 
 /// How long a call of the Bot API takes, in virtual time.
@@ -86,6 +87,15 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
         bus.subscribe(move |event: &BusEvent| {
             for (kind, data) in acp::entries(&mut session, event) {
                 log.add(Lane::Acp, kind, data);
+            }
+        })
+    });
+    // A silent run has no stream.
+    let _stream = (!setup.run.silent).then(|| {
+        let (log, mut converter) = (log.clone(), Converter::new());
+        bus.subscribe(move |event: &BusEvent| {
+            for (name, data) in sse::entries(&mut converter, event) {
+                log.add(Lane::Sse, name, data);
             }
         })
     });

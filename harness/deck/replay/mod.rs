@@ -7,6 +7,7 @@ mod headline;
 mod lifecycle;
 mod plan;
 mod random;
+mod sse;
 mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};

@@ -59,11 +59,14 @@ pub enum Lane {
     Telegram,
     /// Updates of the Agent Client Protocol.
     Acp,
+    /// Server-sent events.
+    Sse,
 }
 
 impl Lane {
     /// All lanes, in the order data takes.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Lifecycle, Self::Bus, Self::Telegram, Self::Acp];
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Lifecycle, Self::Bus, Self::Telegram, Self::Acp, Self::Sse];
 
     /// The word in the trace.
     pub fn as_str(self) -> &'static str {
@@ -73,6 +76,7 @@ impl Lane {
             Self::Bus => "bus",
             Self::Telegram => "telegram",
             Self::Acp => "acp",
+            Self::Sse => "sse",
         }
     }
 }
@@ -113,7 +117,7 @@ mod tests {
         let error = "telegramm".parse::<Lane>().unwrap_err();
         assert_eq!(
             error,
-            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram, acp"
+            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram, acp, sse"
         );
     }
 }

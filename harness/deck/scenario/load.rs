@@ -156,6 +156,8 @@ pub enum Channel {
         #[serde(default)]
         terminal: bool,
     },
+    /// A stream of server-sent events.
+    Sse {},
 }
 
 /// What a channel shows while the run goes on (V1).
@@ -303,11 +305,19 @@ mod tests {
         for (keys, expect) in [
             ("kind = 'acp'\nmode = 'partial'", ":6: unknown field `mode`, expected `terminal`"),
             ("kind = 'telegram'", ":6: missing field `mode`"),
-            ("kind = 'fax'", ":7: unknown variant `fax`, expected `telegram` or `acp`"),
+            ("kind = 'fax'", ":7: unknown variant `fax`, expected one of `telegram`, `acp`, `sse`"),
         ] {
             let error = load(&format!("[[channel]]\n{keys}")).unwrap_err().to_string();
             assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
         }
+    }
+
+    #[test]
+    fn an_event_stream_has_no_mode() {
+        let channels = load("[[channel]]\nkind = 'sse'").unwrap().channels;
+        assert_eq!(channels, [Channel::Sse {}]);
+        let error = load("[[channel]]\nkind = 'sse'\nmode = 'partial'").unwrap_err().to_string();
+        assert!(error.contains("scenario.toml:6: unknown field `mode`"), "{error}");
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub enum View {
     Telegram(Mode),
     /// The updates of an ACP client.
     Acp(AcpClient),
+    /// The stream of server-sent events.
+    Sse,
 }
 
 impl View {
@@ -32,6 +34,7 @@ impl View {
         let channels = scenario.channels.iter().map(|channel| match *channel {
             Channel::Telegram { mode } => Self::Telegram(mode),
             Channel::Acp { terminal } => Self::Acp(AcpClient { terminal }),
+            Channel::Sse {} => Self::Sse,
         });
         [Self::Lifecycle, Self::Bus].into_iter().chain(channels).collect()
     }
@@ -43,6 +46,7 @@ impl View {
             Self::Bus => Lane::Bus,
             Self::Telegram(_) => Lane::Telegram,
             Self::Acp(_) => Lane::Acp,
+            Self::Sse => Lane::Sse,
         }
     }
 

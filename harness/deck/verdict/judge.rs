@@ -213,19 +213,20 @@ fn setup(scenario: &Scenario, view: View) -> Setup {
     let (channel, acp) = match view {
         View::Telegram(mode) => (Some(mode), None),
         View::Acp(client) => (None, Some(client)),
-        View::Lifecycle | View::Bus => (None, None),
+        View::Lifecycle | View::Bus | View::Sse => (None, None),
     };
     Setup { run: scenario.run, channel, acp }
 }
 
 /// As many setups as it takes until each channel was there. An ACP client hears what the bus says
-/// and nothing of a chat, so that both are replayed at once.
+/// and nothing of a chat, so that both are replayed at once; the event stream is always there.
 fn setups(scenario: &Scenario) -> Vec<Setup> {
     let (mut chats, mut clients) = (Vec::new(), Vec::new());
     for channel in &scenario.channels {
         match *channel {
             Channel::Telegram { mode } => chats.push(mode),
             Channel::Acp { terminal } => clients.push(AcpClient { terminal }),
+            Channel::Sse {} => {}
         }
     }
     let run = scenario.run;

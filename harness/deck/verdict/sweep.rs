@@ -2,9 +2,9 @@
 //! replay.
 //!
 //! For every seed the cut replay is held against two uncut ones. Against the paced one: the
-//! lifecycle, the bus and the ACP updates are the same, times aside, and the person ends up reading the same. And
-//! against its own twin, in which every line comes whole at the very moment the plan completes it:
-//! every lane is the same, times included.
+//! lifecycle, the bus, the ACP updates and the event stream are the same, times aside, and the person
+//! ends up reading the same. And against its own twin, in which every line comes whole at the very
+//! moment the plan completes it: every lane is the same, times included.
 
 use super::diff::{align, first_divergence};
 use super::finding::{Finding, Kind};
@@ -63,7 +63,7 @@ impl Sweep<'_> {
             let sentence = first_divergence(&expected, &got)?;
             Some(Divergence { kind: Kind::PlanDiverges, sentence, lane: Some(lane), expected, got })
         };
-        [Lane::Lifecycle, Lane::Bus, Lane::Acp]
+        [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse]
             .into_iter()
             .find_map(|lane| {
                 let text = |replay: &Replay| timeless(&replay.entries, lane);
