@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
-use clitape_deck::scenario::{Delivery, House, Mode, Run};
+use clitape_deck::scenario::{Chat, Delivery, House, Mode, Profile, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
 
 use crate::exit::Exit;
@@ -41,9 +41,15 @@ pub(crate) struct Args {
         default_value = "lifecycle,bus,telegram"
     )]
     lane: Vec<Lane>,
-    /// What the chat shows while the run goes on: partial or progress
+    /// What the chat shows while the run goes on: off, partial, block or progress
     #[arg(long, default_value = "partial")]
     mode: Mode,
+    /// Show the reasoning in the chat
+    #[arg(long)]
+    reasoning: bool,
+    /// Whose marks and limits the chat has: telegram, discord or slack
+    #[arg(long, default_value = "telegram")]
+    profile: Profile,
     /// The ACP client shows terminals
     #[arg(long)]
     terminal: bool,
@@ -82,8 +88,9 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         resume: args.resume,
         ..Run::default()
     };
+    let chat = Chat { mode: args.mode, reasoning: args.reasoning, profile: args.profile };
     let acp = Some(AcpClient { terminal: args.terminal });
-    let setup = Setup { run, channel: Some(args.mode), acp };
+    let setup = Setup { run, channel: Some(chat), acp };
     let replay = replay(&stdout, &plan, setup);
     let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
     let Some(speed) = args.speed else {

@@ -13,7 +13,7 @@ use clitape_gateway::telegram::{
     self, Answer, BotApi, Call, Method, Sent, Telegram, TelegramSettings,
 };
 use clitape_gateway::{
-    Bus, BusEvent, Channel, Delivery, DeliveryMode, Run, RunReport, RunSettings, Watchdog,
+    Bus, BusEvent, Channel, Delivery, DeliveryMode, Run, RunReport, RunSettings, Watchdog, profile,
 };
 use clitape_stream::{Event, Parser, Stats};
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use super::plan::Plan;
 use super::trace::{Entry, Lane, object};
 use super::{acp, bus, lifecycle, sse};
-use crate::scenario::{self, Mode};
+use crate::scenario::{self, Chat, Mode};
 
 /// How long a call of the Bot API takes, in virtual time.
 const LATENCY: Duration = Duration::from_millis(80);
@@ -38,8 +38,8 @@ const RUN_ID: &str = "run-1";
 pub struct Setup {
     /// How the gateway runs it.
     pub run: scenario::Run,
-    /// The Telegram channel's mode; none means no channel.
-    pub channel: Option<Mode>,
+    /// The chat; none means that there is none.
+    pub channel: Option<Chat>,
     /// The ACP client; none means nobody is there.
     pub acp: Option<AcpClient>,
 }
@@ -99,8 +99,8 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
             }
         })
     });
-    let channel = setup.channel.map(|mode| {
-        let settings = TelegramSettings { mode: gateway_mode(mode), ..TelegramSettings::default() };
+    let channel = setup.channel.map(|chat| {
+        let settings = chat_settings(chat);
         let api = Arc::new(ChatServer { log: log.clone(), sent: Mutex::new(0) });
         Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
     });
@@ -158,10 +158,22 @@ fn settings(run: scenario::Run) -> RunSettings {
     }
 }
 
-fn gateway_mode(mode: Mode) -> telegram::Mode {
-    match mode {
-        Mode::Partial => telegram::Mode::Partial,
-        Mode::Progress => telegram::Mode::Progress,
+/// How the gateway's channel shows a chat; its day begins with the run.
+pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
+    TelegramSettings {
+        mode: match chat.mode {
+            Mode::Off => telegram::Mode::Off,
+            Mode::Partial => telegram::Mode::Partial,
+            Mode::Block => telegram::Mode::Block,
+            Mode::Progress => telegram::Mode::Progress,
+        },
+        reasoning: chat.reasoning,
+        profile: match chat.profile {
+            scenario::Profile::Telegram => &profile::TELEGRAM,
+            scenario::Profile::Discord => &profile::DISCORD,
+            scenario::Profile::Slack => &profile::SLACK,
+        },
+        ..TelegramSettings::default()
     }
 }
 

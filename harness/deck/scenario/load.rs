@@ -5,12 +5,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use fs_err as fs;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::channel::Channel;
 use super::run::Run;
 use super::signal::{Exits, SignalPlan};
 
@@ -141,45 +141,6 @@ pub struct StdinLine {
     pub after_results: u64,
 }
 
-/// `[[channel]]`: where a person sees the run; its `kind` says which channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Channel {
-    /// A Telegram chat.
-    Telegram {
-        /// What it shows while the run goes on.
-        mode: Mode,
-    },
-    /// A client of the Agent Client Protocol.
-    Acp {
-        /// Whether it shows terminals; it does not by default.
-        #[serde(default)]
-        terminal: bool,
-    },
-    /// A stream of server-sent events.
-    Sse {},
-}
-
-/// What a channel shows while the run goes on (V1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The answer as it grows, with tool lines.
-    Partial,
-    /// Tool lines only.
-    Progress,
-}
-
-impl Mode {
-    /// The word in `scenario.toml` and in the names of goldens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Partial => "partial",
-            Self::Progress => "progress",
-        }
-    }
-}
-
 /// `[sweep]`: the random replays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -191,17 +152,6 @@ pub struct Sweep {
 impl Default for Sweep {
     fn default() -> Self {
         Self { plans: 64 }
-    }
-}
-
-impl FromStr for Mode {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        [Self::Partial, Self::Progress]
-            .into_iter()
-            .find(|mode| mode.as_str() == word)
-            .ok_or_else(|| format!("there is no mode `{word}`; write partial or progress"))
     }
 }
 
@@ -280,6 +230,7 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{Chat, Mode};
 
     fn load(record: &str) -> Result<Scenario, ScenarioError> {
         let dir = tempfile::tempdir().unwrap();
@@ -297,7 +248,7 @@ mod tests {
              [[channel]]\nkind = 'acp'\n[[channel]]\nkind = 'acp'\nterminal = true",
         );
         let expect = [
-            Channel::Telegram { mode: Mode::Progress },
+            Channel::Telegram(Chat::of(Mode::Progress)),
             Channel::Acp { terminal: false },
             Channel::Acp { terminal: true },
         ];

@@ -1,5 +1,6 @@
 //! A scenario on disk: what to record and what must come out.
 
+mod channel;
 mod house;
 mod load;
 mod model;
@@ -7,8 +8,9 @@ mod run;
 mod signal;
 pub mod template;
 
+pub use channel::{Channel, Chat, Mode, Profile};
 pub use house::House;
-pub use load::{Channel, Mode, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
+pub use load::{Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
     Side, Spare, Spot, StopReason, ToolSide, Turn,

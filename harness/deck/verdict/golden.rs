@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 use crate::replay::{AcpClient, Entry, Lane};
-use crate::scenario::{Channel, Mode, Scenario};
+use crate::scenario::{Channel, Chat, Scenario};
 
 /// What one golden shows of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub enum View {
     Lifecycle,
     /// The bus.
     Bus,
-    /// The Telegram channel in one of its modes.
-    Telegram(Mode),
+    /// A chat.
+    Telegram(Chat),
     /// The updates of an ACP client.
     Acp(AcpClient),
     /// The stream of server-sent events.
@@ -32,7 +32,7 @@ impl View {
     /// The views of a scenario: both inner lanes, and every channel it names.
     pub fn of(scenario: &Scenario) -> Vec<Self> {
         let channels = scenario.channels.iter().map(|channel| match *channel {
-            Channel::Telegram { mode } => Self::Telegram(mode),
+            Channel::Telegram(chat) => Self::Telegram(chat),
             Channel::Acp { terminal } => Self::Acp(AcpClient { terminal }),
             Channel::Sse {} => Self::Sse,
         });
@@ -60,7 +60,7 @@ impl View {
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Telegram(mode) => write!(f, "{}-{}", self.lane(), mode.as_str()),
+            Self::Telegram(chat) => write!(f, "{}-{chat}", self.lane()),
             Self::Acp(AcpClient { terminal: true }) => write!(f, "{}-terminal", self.lane()),
             _ => write!(f, "{}", self.lane()),
         }

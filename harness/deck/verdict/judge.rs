@@ -12,7 +12,7 @@ use super::golden::{Golden, View};
 use super::invariant;
 use super::sweep::Sweep;
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
-use crate::scenario::{Channel, House, Mode, Run, Scenario};
+use crate::scenario::{Channel, Chat, House, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -211,7 +211,7 @@ fn paced(scenario: &Scenario, cassette: &Cassette, setup: Setup) -> Replay {
 
 fn setup(scenario: &Scenario, view: View) -> Setup {
     let (channel, acp) = match view {
-        View::Telegram(mode) => (Some(mode), None),
+        View::Telegram(chat) => (Some(chat), None),
         View::Acp(client) => (None, Some(client)),
         View::Lifecycle | View::Bus | View::Sse => (None, None),
     };
@@ -224,7 +224,7 @@ fn setups(scenario: &Scenario) -> Vec<Setup> {
     let (mut chats, mut clients) = (Vec::new(), Vec::new());
     for channel in &scenario.channels {
         match *channel {
-            Channel::Telegram { mode } => chats.push(mode),
+            Channel::Telegram(chat) => chats.push(chat),
             Channel::Acp { terminal } => clients.push(AcpClient { terminal }),
             Channel::Sse {} => {}
         }
@@ -237,8 +237,7 @@ fn setups(scenario: &Scenario) -> Vec<Setup> {
 
 /// The command that replays a cassette with a setup.
 fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
-    let mode = setup.channel.map(|mode: Mode| format!(" --mode {}", mode.as_str()));
-    let mode = mode.unwrap_or_default();
+    let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
     let run = flags(setup.run);
     format!("clitape replay cassettes/{}/{version}{mode}{terminal}{run}", scenario.name)

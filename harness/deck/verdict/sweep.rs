@@ -161,7 +161,7 @@ fn last_seen(entries: &[Entry]) -> String {
 mod tests {
     use super::*;
     use crate::replay::AcpClient;
-    use crate::scenario::{Mode, Run};
+    use crate::scenario::{Chat, Mode, Run};
 
     const RUN: &str = concat!(
         r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
@@ -178,7 +178,7 @@ mod tests {
     /// Sweeps [`RUN`] against the paced replay of `base`.
     fn sweep(base: &str) -> Option<Finding> {
         let acp = Some(AcpClient { terminal: false });
-        let setup = Setup { run: Run::default(), channel: Some(Mode::Partial), acp };
+        let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Partial)), acp };
         let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
         Sweep {
             stdout: RUN.as_bytes(),

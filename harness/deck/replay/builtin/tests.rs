@@ -16,7 +16,11 @@ fn play(lines: &[(u64, &str)], run: scenario::Run) -> Replay {
         lines.iter().map(|(after, line)| format!("[{after},{}]", line.len() + 1)).collect();
     let plan = format!(r#"{{"format":1,"seed":1,"steps":[{}]}}"#, steps.join(","));
     let plan = Plan::parse(&plan, stdout.len() as u64).unwrap();
-    replay(stdout.as_bytes(), &plan, Setup { run, channel: Some(Mode::Partial), acp: None })
+    replay(
+        stdout.as_bytes(),
+        &plan,
+        Setup { run, channel: Some(Chat::of(Mode::Partial)), acp: None },
+    )
 }
 
 fn entries(replay: &Replay, lane: Lane) -> Vec<String> {

@@ -3,7 +3,7 @@ use clitape_stream::Stats;
 
 use super::*;
 use crate::replay::Setup;
-use crate::scenario::{self, Mode, Run};
+use crate::scenario::{self, Chat, Mode, Run};
 
 const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;
@@ -36,7 +36,7 @@ fn check_run(
         })
         .collect();
     let report = RunReport { channels, listener_panics: 0 };
-    let setup = Setup { run, channel: Some(Mode::Partial), acp: None };
+    let setup = Setup { run, channel: Some(Chat::of(Mode::Partial)), acp: None };
     let broken = broken(&Replay { setup, entries, stats, report });
     let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();
     assert_eq!(broken, expect);
