@@ -84,7 +84,6 @@ impl Converter {
                 let input = truncated.as_ref().map_or_else(|| args.clone(), |raw| json!(raw));
                 let parent = parent.clone();
                 self.take(id);
-                self.ended.remove(id);
                 self.open.push(Call { id: id.clone(), name: name.clone(), input, parent });
                 None
             }
