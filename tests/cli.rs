@@ -3,7 +3,6 @@
 mod common;
 
 use std::fs;
-use std::process::Output;
 
 use clitape_deck::replay::Entry;
 use clitape_deck::scenario::House;
@@ -306,64 +305,4 @@ fn a_scenario_s_mistake_is_told_with_its_line() {
     let (code, _, err) = run(house.path(), &["test"]);
     assert_eq!(code, 2, "{err}");
     assert!(err.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{err}");
-}
-
-#[test]
-fn s2_a_stream_is_collected() {
-    use clitape_gateway::sse::{Hub, Life, Limits, Server, ServerSettings};
-    use clitape_gateway::{Bus, Run, RunSettings};
-
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let hub = Hub::new(Limits::default());
-    let settings = ServerSettings::new("hidden-token-1");
-    let server = runtime.block_on(Server::start(settings, hub.clone())).unwrap();
-    for (name, lines) in [("good", usize::MAX), ("bad", 40)] {
-        let (mut feed, bus) = (hub.open(name, Life::OneRun).unwrap(), Bus::new(name));
-        feed.follow(&bus);
-        let stdout = fs::read_to_string(root().join(CASSETTE).join("stdout.jsonl")).unwrap();
-        let mut parser = clitape_stream::Parser::new();
-        let _guard = runtime.enter();
-        let mut run = Run::start(bus, RunSettings::default(), None);
-        for line in stdout.lines().take(lines) {
-            parser.feed_with(format!("{line}\n").as_bytes(), &mut |event| run.on_event(&event));
-        }
-        parser.finish_with(&mut |event| run.on_event(&event));
-        runtime.block_on(run.finish());
-    }
-
-    let check = |stream: &str, args: &[&str], code: i32| {
-        let mut command = clitape();
-        command.env("SSE_TOKEN", "hidden-token-1").args(["collect", &server.url(stream)]);
-        let Output { status, stdout, stderr } = command.args(args).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let (stdout, stderr) = (text(stdout), text(stderr));
-        assert_eq!(status.code(), Some(code), "{stream} {args:?}\n{stdout}{stderr}");
-        assert!(!stderr.contains("hidden-token"), "{stderr}");
-        (stdout, stderr)
-    };
-    let token = ["--token-env", "SSE_TOKEN"];
-    let json = [&token[..], &["--json"]].concat();
-    let (out, _) = check("good", &json, 0);
-    let collected: serde_json::Value = serde_json::from_str(&out).unwrap();
-    let calls = collected["metadata"]["toolCalls"].as_array().unwrap();
-    let names: Vec<_> = calls.iter().map(|call| call["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["Read", "Read", "Bash"], "{out}");
-    assert!(collected.get("error").is_none(), "{out}");
-    let (out, _) = check("good", &token, 0);
-    assert!(out.contains(collected["output"].as_str().unwrap()), "{out}");
-    assert!(out.contains("\n\nRead {\"file_path\":"), "{out}");
-
-    // A run that was cut off keeps what it had.
-    let (out, err) = check("bad", &json, 3);
-    let collected: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert!(!collected["metadata"]["toolCalls"].as_array().unwrap().is_empty(), "{out}");
-    assert!(err.starts_with("the turn failed: "), "{err}");
-
-    let (_, err) = check("good", &[], 4);
-    assert!(err.contains("answered 401") && err.contains("(see the token)"), "{err}");
-    let (_, err) = check("nobody", &token, 4);
-    assert!(err.contains("there is no such run"), "{err}");
-    let (_, err) = check("good", &["--token-env", "NOT_SET"], 2);
-    assert!(err.contains("set NOT_SET in the environment"), "{err}");
-    runtime.block_on(server.shutdown());
 }

@@ -79,7 +79,7 @@ fn unexpected_exit() -> Result<(), Failed> {
     std::fs::copy(root().join("scenarios/api-400/model.toml"), scenario.join("model.toml"))?;
     let (code, out, err) = run(dir.path(), &["record", "refused"]);
     let told = format!("{code}\n{out}{err}");
-    expect(code == 4 && err.contains("exited with code 1, the scenario expects code 0"), &told)?;
+    expect(code == 4 && err.contains("expects that it exits with code 0"), &told)?;
     expect(!dir.path().join("cassettes/refused").exists(), "something was written")?;
 
     let file = scenario.join("scenario.toml");

@@ -3,6 +3,7 @@
 mod collect;
 mod exit;
 mod import;
+mod live;
 mod new;
 mod record;
 mod replay;

@@ -11,6 +11,7 @@ use clitape_deck::scenario::{Chat, Delivery, House, Mode, Profile, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
 
 use crate::exit::Exit;
+use crate::live;
 
 /// Replays a cassette or a capture, and prints what happens
 #[derive(clap::Args)]
@@ -71,6 +72,32 @@ pub(crate) struct Args {
     /// Play it in the terminal, so many times as fast as it was
     #[arg(long, value_name = "X", conflicts_with = "print_plan")]
     speed: Option<f64>,
+    /// What is played: telegram draws the chat, acp and sse print their lane
+    #[arg(long, value_enum, default_value = "telegram")]
+    channel: Channel,
+    #[command(flatten)]
+    live: live::Chat,
+}
+
+/// What can be played in real time.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Channel {
+    /// The chat a person sees
+    Telegram,
+    /// What a client of the Agent Client Protocol gets
+    Acp,
+    /// What a reader of the event stream gets
+    Sse,
+}
+
+impl Channel {
+    fn lane(self) -> Lane {
+        match self {
+            Self::Telegram => Lane::Telegram,
+            Self::Acp => Lane::Acp,
+            Self::Sse => Lane::Sse,
+        }
+    }
 }
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
@@ -91,9 +118,13 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let chat = Chat { mode: args.mode, reasoning: args.reasoning, profile: args.profile };
     let acp = Some(AcpClient { terminal: args.terminal });
     let setup = Setup { run, channel: Some(chat), acp };
+    let speed = args.speed.map(speed).transpose()?;
+    if args.live.is_named() {
+        return live::run(&args.live, &stdout, &plan, setup, speed.unwrap_or(1.0));
+    }
     let replay = replay(&stdout, &plan, setup);
     let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
-    let Some(speed) = args.speed else {
+    let Some(speed) = speed else {
         for entry in entries {
             if args.json {
                 writeln!(out, "{}", entry.to_line())?;
@@ -106,30 +137,43 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Ok);
     };
-    if !speed.is_finite() || speed <= 0.0 {
-        bail!("`--speed {speed}` is no speed; write 1 for as fast as it was, 2 for twice as fast");
+    let channel = args.channel.lane();
+    if args.json {
+        play(&mut out, entries, speed, |out, entry| writeln!(out, "{}", entry.to_line()))?;
+    } else if channel == Lane::Telegram {
+        let mut screen = Screen::default();
+        play(&mut out, entries, speed, |out, entry| match screen.apply(entry) {
+            true => screen.draw(out, entry.at),
+            false => Ok(()),
+        })?;
+    } else {
+        let entries = replay.entries.iter().filter(|entry| entry.lane == channel);
+        play(&mut out, entries, speed, |out, entry| write_entry(out, entry))?;
     }
-    play(&mut out, entries, speed, args.json)?;
     Ok(Exit::Ok)
 }
 
-/// Plays entries in real time: as JSON lines, or as the chat a person sees.
+/// How fast to play.
+fn speed(speed: f64) -> anyhow::Result<f64> {
+    if !speed.is_finite() || speed <= 0.0 {
+        bail!("`--speed {speed}` is no speed; write 1 for as fast as it was, 2 for twice as fast");
+    }
+    Ok(speed)
+}
+
+/// Shows entries in real time.
 fn play<'a>(
     out: &mut dyn io::Write,
     entries: impl Iterator<Item = &'a Entry>,
     speed: f64,
-    json: bool,
+    mut show: impl FnMut(&mut dyn io::Write, &Entry) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut screen = Screen::default();
     let mut now = 0;
     for entry in entries {
         std::thread::sleep(Duration::from_millis(entry.at - now).div_f64(speed));
         now = entry.at;
-        if json {
-            writeln!(out, "{}", entry.to_line())?;
-        } else if screen.apply(entry) {
-            screen.draw(out, entry.at)?;
-        }
+        show(out, entry)?;
+        out.flush()?;
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ const AFTERMATH: Duration = Duration::from_secs(60);
 /// Turns given to the channel before bytes that arrive at the same millisecond are fed.
 const SETTLE: u32 = 16;
 /// The id of the one run of a replay.
-const RUN_ID: &str = "run-1";
+pub(super) const RUN_ID: &str = "run-1";
 
 /// How a replay is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,8 @@ async fn settle() {
     }
 }
 
-fn settings(run: scenario::Run) -> RunSettings {
+/// How the gateway runs a scenario.
+pub(super) fn settings(run: scenario::Run) -> RunSettings {
     let limit = Duration::from_secs(run.limit_s);
     RunSettings {
         silent: run.silent,

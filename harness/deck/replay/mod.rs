@@ -5,11 +5,13 @@ mod builtin;
 mod bus;
 mod headline;
 mod lifecycle;
+mod live;
 mod plan;
 mod random;
 mod sse;
 mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};
+pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
 pub use trace::{Entry, Lane};

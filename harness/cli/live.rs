@@ -1,0 +1,106 @@
+//! `clitape replay --telegram-api`: the chat's calls go to a Bot API server, in real time.
+
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use clitape_deck::replay::{Entry, Lane, Plan, Setup, live};
+use clitape_deck::report::Screen;
+use clitape_gateway::Delivery;
+use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Token};
+use serde_json::{Map, Value};
+
+use crate::exit::Exit;
+
+/// Longest time one call may take.
+const CALL_LIMIT: Duration = Duration::from_secs(15);
+
+/// The chat that is written to.
+#[derive(clap::Args)]
+pub(crate) struct Chat {
+    /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time
+    #[arg(long, value_name = "URL", requires = "chat", conflicts_with_all = ["json", "print_plan", "silent"])]
+    telegram_api: Option<String>,
+    /// The chat to write to: its number, or @name
+    #[arg(long, value_name = "ID", requires = "telegram_api", allow_hyphen_values = true)]
+    chat: Option<String>,
+    /// Environment variable that holds the bot's token
+    #[arg(long, value_name = "NAME", default_value = "TELEGRAM_BOT_TOKEN")]
+    bot_token_env: String,
+}
+
+impl Chat {
+    /// Whether a server was named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.telegram_api.is_some()
+    }
+
+    /// A client for the chat, if a server was named.
+    fn api(&self) -> anyhow::Result<HttpApi> {
+        let (Some(server), Some(chat)) = (&self.telegram_api, &self.chat) else {
+            bail!("no chat was named; write `--telegram-api URL --chat ID`");
+        };
+        let name = &self.bot_token_env;
+        let token = std::env::var(name).with_context(|| {
+            format!("can't read the bot's token; set {name} in the environment")
+        })?;
+        let (server, chat) = (server.clone(), chat.clone());
+        let token = Token::new(token);
+        Ok(HttpApi::new(HttpSettings { server, token, chat, timeout: CALL_LIMIT })?)
+    }
+}
+
+/// Plays the bytes into the chat, and draws here what it shows there.
+pub(crate) fn run(
+    chat: &Chat,
+    stdout: &[u8],
+    plan: &Plan,
+    setup: Setup,
+    speed: f64,
+) -> anyhow::Result<Exit> {
+    let api = Shown { api: chat.api()?, began: Instant::now(), screen: Mutex::default() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(live(stdout, plan, setup, Arc::new(api), speed));
+    for channel in &report.channels {
+        match &channel.final_delivered {
+            Delivery::Failed { reason } => {
+                anstream::eprintln!("the last word did not arrive: {reason}");
+                return Ok(Exit::Findings);
+            }
+            Delivery::ByTool => anstream::eprintln!("the agent's own tool sent the message"),
+            _ => {}
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Passes calls on, and draws what they make of the chat.
+struct Shown {
+    api: HttpApi,
+    began: Instant,
+    screen: Mutex<Screen>,
+}
+
+impl BotApi for Shown {
+    fn call(&self, call: Call) -> Answer<'_> {
+        Box::pin(async move {
+            let (kind, text) = (call.method.as_str(), call.text.clone());
+            let sent = self.api.call(call).await.inspect_err(|error| {
+                anstream::eprintln!("{kind}: {error}");
+            })?;
+            let mut data = Map::new();
+            data.insert("message_id".to_owned(), sent.message_id.into());
+            data.insert("text".to_owned(), Value::String(text));
+            let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let entry = Entry { at, lane: Lane::Telegram, kind: kind.into(), data };
+            let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
+            if screen.apply(&entry) {
+                let mut out = anstream::stdout().lock();
+                // Nobody watches: the chat itself still gets its calls.
+                let _ = screen.draw(&mut out, at).and_then(|()| out.flush());
+            }
+            Ok(sent)
+        })
+    }
+}
