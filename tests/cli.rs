@@ -7,7 +7,7 @@ use std::fs;
 use clitape_deck::replay::Entry;
 use clitape_deck::scenario::House;
 use clitape_deck::verdict::{Check, Kind, checks, judge};
-use common::{clitape, files, house, root, run};
+use common::{files, house, root, run};
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 
