@@ -306,3 +306,15 @@ fn a_scenario_s_mistake_is_told_with_its_line() {
     assert_eq!(code, 2, "{err}");
     assert!(err.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{err}");
 }
+
+#[test]
+fn b2_what_was_masked_is_told_by_rule() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("run.jsonl");
+    let call = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls","token":"hunter2"}}]}}"#;
+    fs::write(&file, format!("{call}\n")).unwrap();
+    let lanes = ["--lane", "bus,telegram,acp,sse"];
+    let args = [&["replay", file.to_str().unwrap()][..], &lanes].concat();
+    let out = check(&args, 0, &["masked: secret-name ×1"], &[]);
+    assert!(!out.contains("hunter2"), "{out}");
+}

@@ -112,7 +112,11 @@ fn is_there(name: &str, place: &str) -> bool {
 
 #[test]
 fn every_fact_and_rule_names_what_holds_it() {
-    for (page, place) in [("stream.md", "harness/stream"), ("rules.md", "harness/gateway")] {
+    for (page, place) in [
+        ("stream.md", "harness/stream"),
+        ("rules.md", "harness/gateway"),
+        ("differences.md", "harness/gateway"),
+    ] {
         let text = read(&root().join("docs").join(page));
         for name in named(&text) {
             assert!(is_there(name, place), "docs/{page} names `{name}`, which is not there");

@@ -9,13 +9,15 @@ use serde_json::{Map, Value};
 use crate::bus::{Bus, Data, Tool};
 use crate::display;
 use crate::notice::Notice;
-use crate::sanitise::{redact_text, sanitise_args, sanitise_open_args, sanitise_result};
+use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 
 /// Publishes a run's lifecycle events on its bus.
 pub(crate) struct Publisher {
     bus: Bus,
     /// Calls whose input comes: what came of it, by id.
     inputs: HashMap<String, Input>,
+    /// What was masked of arguments and results.
+    masked: Masked,
 }
 
 /// A tool's input while it comes.
@@ -61,7 +63,12 @@ impl Input {
 impl Publisher {
     /// Makes the publisher of the run that `bus` belongs to.
     pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus, inputs: HashMap::new() }
+        Self { bus, inputs: HashMap::new(), masked: Masked::default() }
+    }
+
+    /// What was masked of arguments and results so far (B2).
+    pub(crate) fn masked(&self) -> &Masked {
+        &self.masked
     }
 
     /// Publishes `event` if the bus has a place for it. What a subagent says and does has one,
@@ -99,7 +106,7 @@ impl Publisher {
                 Data::Tool(tool)
             }
             Event::ToolStart { id, name, args, parent, .. } => {
-                let tool = start(id, name, args, parent.as_deref());
+                let tool = start(id, name, args, parent.as_deref(), &mut self.masked);
                 self.inputs.insert(id.to_string(), Input::of(args, &tool));
                 Data::Tool(tool)
             }
@@ -109,7 +116,7 @@ impl Publisher {
                     id: id.to_string(),
                     name: name.to_string(),
                     is_error: *is_error,
-                    result: sanitise_result(&result.value()),
+                    result: sanitise(&result.value(), &mut self.masked),
                     incomplete: *incomplete,
                     parent: own(parent),
                 })
@@ -159,16 +166,16 @@ impl Publisher {
     }
 }
 
-fn start(id: &str, name: &str, args: &Args<'_>, parent: Option<&str>) -> Tool {
+fn start(id: &str, name: &str, args: &Args<'_>, parent: Option<&str>, masked: &mut Masked) -> Tool {
     let (whole, truncated) = match args {
         Args::Complete(json) => (json.value(), None),
-        Args::Truncated(raw) => (Value::Null, Some(redact_text(raw).into_owned())),
+        Args::Truncated(raw) => (Value::Null, Some(redact(raw, masked).into_owned())),
     };
     Tool::Start {
         id: id.to_owned(),
         name: name.to_owned(),
         title: display::title(name, &whole),
-        args: sanitise_args(&whole),
+        args: sanitise(&whole, masked),
         truncated,
         parent: parent.map(str::to_owned),
     }
@@ -294,6 +301,32 @@ mod tests {
                 }),
             ],
         );
+    }
+
+    #[test]
+    fn b2_what_was_masked_is_counted_by_rule() {
+        let mut publisher = Publisher::new(Bus::new("r1"));
+        let (id, name) = ("t1".into(), "Bash".into());
+        let args = json!({"token": "hunter2", "command": "ls"});
+        let args = Args::Complete((&args).into());
+        publisher.publish(&Event::ToolStart {
+            id,
+            name,
+            kind: ToolKind::ToolUse,
+            args,
+            parent: None,
+        });
+        let args = Args::Truncated("{\"password\": \"hunter2".into());
+        let (id, name) = ("t2".into(), "Bash".into());
+        publisher.publish(&Event::ToolStart {
+            id,
+            name,
+            kind: ToolKind::ToolUse,
+            args,
+            parent: None,
+        });
+        let counts: Vec<_> = publisher.masked().iter().collect();
+        assert_eq!(counts, [("json", 1), ("secret-name", 1)]);
     }
 
     #[test]

@@ -60,5 +60,8 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
             writeln!(out, "{ODD}{what}: {count}{ODD:#}")?;
         }
     }
+    for (rule, count) in replay.report.masked.iter() {
+        writeln!(out, "{DIM}masked: {rule} ×{count}{DIM:#}")?;
+    }
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::bus::{Bus, Data, Phase};
 use crate::ending::{LastWord, phase, stopped};
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
 use crate::publish::Publisher;
+use crate::sanitise::Masked;
 use crate::watchdog::{Watch, Watchdog, given_up};
 
 /// How a run is bridged.
@@ -36,6 +37,8 @@ pub struct RunReport {
     pub channels: Vec<ChannelReport>,
     /// How often a listener of the bus panicked (G2).
     pub listener_panics: u64,
+    /// What the sanitiser masked of arguments and results, by rule (B2).
+    pub masked: Masked,
 }
 
 /// A run at work. Dropping it unfinished takes it off the bus and publishes that it was stopped.
@@ -132,7 +135,11 @@ impl Run {
             channels.push(bridge.join().await);
         }
         self.bus.publish(Data::Lifecycle(phase(&outcome)));
-        RunReport { channels, listener_panics: self.bus.listener_panics() }
+        RunReport {
+            channels,
+            listener_panics: self.bus.listener_panics(),
+            masked: self.publisher.masked().clone(),
+        }
     }
 }
 

@@ -168,7 +168,10 @@ async fn g1_callbacks_run_in_order_one_at_a_time() {
         gave_up: false,
         final_delivered: sent(),
     };
-    assert_eq!(report, RunReport { channels: vec![clean], listener_panics: 0 });
+    assert_eq!(
+        report,
+        RunReport { channels: vec![clean], listener_panics: 0, masked: Masked::default() }
+    );
 }
 
 #[tokio::test(start_paused = true)]

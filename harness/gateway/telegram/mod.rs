@@ -25,6 +25,7 @@ pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
 use crate::bridge::{Callback, CallbackError, Channel, Delivery, Finish};
 use crate::bus::{Tool, lock};
 use crate::ending::Ending;
+use crate::notice::Notice;
 use crate::profile::{self, Profile};
 
 /// The shortest throttle window (V4).
@@ -144,6 +145,11 @@ impl Channel for Telegram {
             compositor.drop_calls(calls);
             true
         });
+        Box::pin(async { Ok(()) })
+    }
+
+    fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
+        self.compose(|compositor| compositor.notice(notice));
         Box::pin(async { Ok(()) })
     }
 

@@ -1,3 +1,4 @@
+use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_stream::Stats;
 
@@ -35,7 +36,7 @@ fn check_run(
             }
         })
         .collect();
-    let report = RunReport { channels, listener_panics: 0 };
+    let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(Mode::Partial)), acp: None };
     let broken = broken(&Replay { setup, entries, stats, report });
     let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();

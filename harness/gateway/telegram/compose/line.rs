@@ -25,7 +25,7 @@ pub(super) struct Line {
     pub(super) title: String,
     pub(super) depth: usize,
     pub(super) state: State,
-    began: Instant,
+    pub(super) began: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -11,6 +11,7 @@ use super::markup::{Style, finished, mend, piece, read};
 use super::page::visible;
 use super::{Mode, TelegramSettings};
 use crate::bus::Tool;
+use crate::notice::Notice;
 
 /// Characters of text that are worth a first message (V4). A block that has ended always is.
 const FIRST_TEXT: usize = 30;
@@ -26,6 +27,8 @@ pub(super) struct Compositor {
     seen: [usize; 2],
     /// Whether the last draft had no room for more of the last part.
     is_full: bool,
+    /// What goes on while neither text nor tools come.
+    status: Option<Line>,
 }
 
 /// What a text is of.
@@ -42,7 +45,14 @@ enum Part {
 
 impl Compositor {
     pub(super) fn new(settings: TelegramSettings) -> Self {
-        Self { settings, started: Instant::now(), parts: Vec::new(), seen: [0; 2], is_full: false }
+        Self {
+            settings,
+            started: Instant::now(),
+            parts: Vec::new(),
+            seen: [0; 2],
+            is_full: false,
+            status: None,
+        }
     }
 
     fn shows(&self, lane: Lane) -> bool {
@@ -68,6 +78,7 @@ impl Compositor {
         if !self.shows(lane) {
             return false;
         }
+        self.status = None;
         match self.parts.last_mut() {
             Some(Part::Text(last, text)) if *last == lane => {
                 text.push_str(new);
@@ -104,9 +115,18 @@ impl Compositor {
             if self.shows(lane) { self.parts.iter().map(kept).sum() } else { left.len() };
     }
 
+    /// Takes what goes on while the run seems to stand still, until something else comes
+    /// (openclaw#134697). Says whether there is anything to show of it.
+    pub(super) fn notice(&mut self, notice: &Notice) -> bool {
+        let Some(words) = notice.line() else { return false };
+        self.status = Some(Line { state: State::Done, ..Line::new("", &words, 0) });
+        true
+    }
+
     /// Takes the start or the result of a call. A line belongs to a call: the result changes the
     /// line the start made.
     pub(super) fn tool(&mut self, tool: &Tool) {
+        self.status = None;
         match tool {
             Tool::Update { id, title, parent, .. } | Tool::Start { id, title, parent, .. } => {
                 self.start(id, title, parent.as_deref());
@@ -225,6 +245,10 @@ impl Compositor {
                     }
                 }
             }
+        }
+        if let Some(status) = &self.status {
+            let html = status.text(&self.settings, self.started);
+            blocks.push(Block::Rows(vec![Row { html, times: 1 }]));
         }
         blocks
     }
