@@ -35,11 +35,12 @@ use calls::{Call, View};
 pub use ending::{StopReason, TurnEnd};
 use files::Files;
 pub use update::{
-    Block, CallStatus, Chunk, ClaudeCode, Content, Kind, Location, Meta, Plan, PlanEntry,
-    PlanStatus, Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, Update,
+    Block, CallStatus, Chunk, ClaudeCode, Content, Location, Meta, Plan, PlanEntry, PlanStatus,
+    Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, Update,
 };
 
 use crate::bus::{BusEvent, Data, Phase, Tool};
+pub use crate::display::Kind;
 
 /// The protocol's version, for the answer to `initialize`.
 pub const PROTOCOL_VERSION: u16 = 1;

@@ -1,4 +1,5 @@
-//! What an ACP client shows of a tool call: its title, its kind, its content and its places.
+//! What an ACP client shows of a tool call: its title, its content and its places; its kind is
+//! that of the display.
 //!
 //! One table, by the tool's name; what is in it is what clients of the Claude adapter are used to.
 //! All of it is made of arguments that are sanitised already.
@@ -6,7 +7,8 @@
 use serde_json::{Map, Value};
 
 use super::files::{Files, str_of};
-use super::update::{Block, Content, Kind, Location};
+use super::update::{Block, Content, Location};
+use crate::display::{self, Kind};
 
 /// Characters of a title.
 const TITLE_LIMIT: usize = 200;
@@ -25,20 +27,13 @@ pub(super) struct Look {
 /// How one tool is shown.
 struct Entry {
     names: &'static [&'static str],
-    kind: Kind,
     title: Title,
     body: Body,
     place: Place,
 }
 
-const fn entry(
-    names: &'static [&'static str],
-    kind: Kind,
-    title: Title,
-    body: Body,
-    place: Place,
-) -> Entry {
-    Entry { names, kind, title, body, place }
+const fn entry(names: &'static [&'static str], title: Title, body: Body, place: Place) -> Entry {
+    Entry { names, title, body, place }
 }
 
 /// What a title is made of.
@@ -83,53 +78,38 @@ use Place::{File, Nowhere};
 use Title::{Made, Path, Text, Words};
 
 const TABLE: &[Entry] = &[
-    entry(&["Task"], Kind::Think, Text("description", "Task"), Body::Text("prompt"), Nowhere),
-    entry(&["Agent"], Kind::Think, Text("description", "Agent"), Body::Text("prompt"), Nowhere),
-    entry(&["Bash"], Kind::Execute, Text("description", "Execute command"), Body::Command, Nowhere),
-    entry(&["BashOutput"], Kind::Execute, Words("Tail Logs"), Nothing, Nowhere),
-    entry(&["KillShell"], Kind::Execute, Words("Kill Process"), Nothing, Nowhere),
-    entry(&["Read"], Kind::Read, Made(read), Nothing, Place::Lines),
+    entry(&["Task"], Text("description", "Task"), Body::Text("prompt"), Nowhere),
+    entry(&["Agent"], Text("description", "Agent"), Body::Text("prompt"), Nowhere),
+    entry(&["Bash"], Text("description", "Execute command"), Body::Command, Nowhere),
+    entry(&["BashOutput"], Words("Tail Logs"), Nothing, Nowhere),
+    entry(&["KillShell"], Words("Kill Process"), Nothing, Nowhere),
+    entry(&["Read"], Made(read), Nothing, Place::Lines),
     entry(
         &["NotebookRead"],
-        Kind::Read,
         Path("Read Notebook ", "notebook_path", "", "Read Notebook"),
         Nothing,
         File("notebook_path"),
     ),
     entry(
         &["NotebookEdit"],
-        Kind::Edit,
         Path("Edit Notebook ", "notebook_path", "", "Edit Notebook"),
         Body::Text("new_source"),
         File("notebook_path"),
     ),
-    entry(&["LS"], Kind::Search, Made(list), Nothing, Nowhere),
+    entry(&["LS"], Made(list), Nothing, Nowhere),
     entry(
         &["Edit", "MultiEdit"],
-        Kind::Edit,
         Path("Edit `", "file_path", "`", "Edit"),
         Body::Diff,
         File("file_path"),
     ),
-    entry(
-        &["Write"],
-        Kind::Edit,
-        Path("Write ", "file_path", "", "Write"),
-        Body::Diff,
-        File("file_path"),
-    ),
-    entry(&["Glob"], Kind::Search, Made(glob), Nothing, File("path")),
-    entry(&["Grep"], Kind::Search, Made(grep), Nothing, Nowhere),
-    entry(&["WebFetch", "web_fetch"], Kind::Fetch, Words("Fetch"), Body::Link, Nowhere),
-    entry(&["WebSearch", "web_search"], Kind::Fetch, Made(web_search), Nothing, Nowhere),
-    entry(
-        &["ExitPlanMode"],
-        Kind::SwitchMode,
-        Words("Ready to code?"),
-        Body::Text("plan"),
-        Nowhere,
-    ),
-    entry(&["AskUserQuestion"], Kind::Other, Made(question), Body::Json("questions"), Nowhere),
+    entry(&["Write"], Path("Write ", "file_path", "", "Write"), Body::Diff, File("file_path")),
+    entry(&["Glob"], Made(glob), Nothing, File("path")),
+    entry(&["Grep"], Made(grep), Nothing, Nowhere),
+    entry(&["WebFetch", "web_fetch"], Words("Fetch"), Body::Link, Nowhere),
+    entry(&["WebSearch", "web_search"], Made(web_search), Nothing, Nowhere),
+    entry(&["ExitPlanMode"], Words("Ready to code?"), Body::Text("plan"), Nowhere),
+    entry(&["AskUserQuestion"], Made(question), Body::Json("questions"), Nowhere),
 ];
 
 /// What a client shows of a call of the tool `name` with the arguments so far. `terminal` is the
@@ -156,7 +136,7 @@ pub(super) fn look(
     };
     Look {
         title: one_line(&title),
-        kind: entry.kind,
+        kind: display::kind(name),
         content: body(entry.body, name, input, terminal, files),
         locations: places(&entry.place, input),
     }

@@ -6,6 +6,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::display::Kind;
+
 /// What one `session/update` tells. Serialised, its tag is `sessionUpdate`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case")]
@@ -87,28 +89,6 @@ pub struct ToolCall {
     /// What the protocol has no field for.
     #[serde(rename = "_meta")]
     pub meta: Meta,
-}
-
-/// What sort of work a tool does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Reads files or data.
-    Read,
-    /// Changes files.
-    Edit,
-    /// Searches.
-    Search,
-    /// Runs commands.
-    Execute,
-    /// Plans, or leaves the work to a subagent.
-    Think,
-    /// Gets something from the network.
-    Fetch,
-    /// Changes the mode of the session.
-    SwitchMode,
-    /// None of these.
-    Other,
 }
 
 /// How far a call is.

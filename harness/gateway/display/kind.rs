@@ -1,9 +1,9 @@
 //! What a tool does, for clients that draw an icon of their own.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a tool does, in the words of the Agent Client Protocol's `ToolKind` (A1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it, and the protocol defines them")]
 pub enum Kind {
