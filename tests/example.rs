@@ -1,19 +1,38 @@
 //! The crates used alone, as their READMEs show it: the examples that read stdin.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329/stdout.jsonl";
 
-/// Runs an example of a crate on the cassette; gives its stdout and stderr.
-fn run(package: &str, example: &str) -> std::io::Result<(String, String)> {
+/// Builds the examples as `cargo test` builds everything else (a package alone would have its
+/// dependencies built anew, with fewer features), and gives the folder they are in.
+fn built() -> std::io::Result<PathBuf> {
+    static BUILT: OnceLock<std::io::Result<bool>> = OnceLock::new();
+    let build = || {
+        let args = ["build", "--quiet", "--workspace", "--examples"];
+        let built = Command::new(env!("CARGO"))
+            .args(args)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args((!cfg!(debug_assertions)).then_some("--release"))
+            .status()?;
+        Ok(built.success())
+    };
+    let ok = BUILT.get_or_init(build).as_ref().is_ok_and(|ok| *ok);
+    assert!(ok, "the examples do not build: {:?}", BUILT.get());
+    // This test is `<target>/<profile>/deps/example-…`.
+    let profile = std::env::current_exe()?.ancestors().nth(2).map(Path::to_owned);
+    Ok(profile.unwrap_or_default().join("examples"))
+}
+
+/// Runs an example on the cassette; gives its stdout and stderr.
+fn run(example: &str) -> std::io::Result<(String, String)> {
     let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(CASSETTE))?;
-    let mut child = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", package, "--example", example])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+    let mut child = Command::new(built()?.join(example))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -29,7 +48,7 @@ fn run(package: &str, example: &str) -> std::io::Result<(String, String)> {
 
 #[test]
 fn the_example_prints_an_event_a_line_and_says_what_was_read() {
-    let (events, stats) = run("clitape-stream", "events").expect("the example runs");
+    let (events, stats) = run("events").expect("the example runs");
     let events: Vec<Value> =
         events.lines().map(|line| serde_json::from_str(line).expect("an event is JSON")).collect();
     let count = |kind: &str| events.iter().filter(|event| event["kind"] == kind).count();
@@ -40,7 +59,7 @@ fn the_example_prints_an_event_a_line_and_says_what_was_read() {
 
 #[test]
 fn the_example_of_the_gateway_prints_what_a_channel_hears() {
-    let (heard, _) = run("clitape-gateway", "bridge").expect("the example runs");
+    let (heard, _) = run("bridge").expect("the example runs");
     let count = |what: &str| heard.lines().filter(|line| line.starts_with(what)).count();
     assert!(count("tool ") >= 3 && count("text: ") >= 1, "{heard}");
     assert_eq!((count("result "), count("finish: "), count("failures: 0")), (3, 1, 1), "{heard}");

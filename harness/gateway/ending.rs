@@ -5,7 +5,7 @@ use std::fmt;
 use clitape_stream::{FailureKind, Outcome, Status};
 
 use crate::bus::Phase;
-use crate::sanitise::redact_text;
+use crate::words::short;
 
 /// What is said when a run ended well without a word.
 const NO_TEXT: &str = "The agent finished without a text answer.";
@@ -106,12 +106,7 @@ fn kind(outcome: &Outcome) -> FailureKind {
 /// The CLI's own words on one line, then what to do about it.
 fn sentence(outcome: &Outcome) -> String {
     let words = outcome.error.as_ref().map_or("", |e| e.message.as_str());
-    let words = redact_text(words);
-    let mut line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(REASON_LIMIT) {
-        line.truncate(end);
-        line.push('…');
-    }
+    let mut line = short(words, REASON_LIMIT);
     if line.is_empty() {
         NO_REASON.clone_into(&mut line);
     }

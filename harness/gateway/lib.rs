@@ -18,6 +18,7 @@ pub mod sse;
 pub mod telegram;
 mod typing;
 mod watchdog;
+mod words;
 
 pub use bridge::{Callback, CallbackError, Channel, ChannelReport, Delivery, Finish, Path, done};
 pub use bus::{Bus, BusEvent, Data, Phase, Subscription, Tool};

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::sanitise::{redact_text, sanitise_args};
+use crate::sanitise::sanitise_open_args;
+use crate::words::short;
 
 /// Characters of somebody else's words in a line.
 const WORDS_LIMIT: usize = 120;
@@ -32,10 +33,7 @@ const COMPACTED: &str = "🗜️ The conversation was compacted";
 
 impl Notice {
     pub(crate) fn new(kind: &str, subtype: Option<&str>, detail: &Map<String, Value>) -> Self {
-        let detail = match sanitise_args(&Value::Object(detail.clone())) {
-            Value::Object(detail) => detail,
-            _ => Map::new(),
-        };
+        let detail = sanitise_open_args(detail, None);
         Self { kind: kind.to_owned(), subtype: subtype.map(str::to_owned), detail }
     }
 
@@ -65,7 +63,7 @@ fn compaction(notice: &Notice) -> Option<String> {
     match notice.text("compact_result")? {
         "success" => Some(COMPACTED.to_owned()),
         _ => Some(match notice.text("compact_error") {
-            Some(words) => format!("⚠️ Compacting failed: {}", short(words)),
+            Some(words) => format!("⚠️ Compacting failed: {}", short(words, WORDS_LIMIT)),
             None => "⚠️ Compacting failed".to_owned(),
         }),
     }
@@ -75,7 +73,7 @@ fn retry(notice: &Notice) -> Option<String> {
     let mut line = "⏳ The API failed".to_owned();
     match (notice.number("error_status"), notice.text("error")) {
         (Some(status), _) => line += &format!(" ({status})"),
-        (None, Some(words)) => line += &format!(" ({})", short(words)),
+        (None, Some(words)) => line += &format!(" ({})", short(words, WORDS_LIMIT)),
         (None, None) => {}
     }
     line += "; trying again";
@@ -86,16 +84,6 @@ fn retry(notice: &Notice) -> Option<String> {
         line += &format!(", {attempt} of {most}");
     }
     Some(line)
-}
-
-/// Somebody else's words on one short line.
-fn short(words: &str) -> String {
-    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = redact_text(&line);
-    match line.char_indices().nth(WORDS_LIMIT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.into_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -306,25 +306,12 @@ mod tests {
     #[test]
     fn b2_what_was_masked_is_counted_by_rule() {
         let mut publisher = Publisher::new(Bus::new("r1"));
-        let (id, name) = ("t1".into(), "Bash".into());
-        let args = json!({"token": "hunter2", "command": "ls"});
-        let args = Args::Complete((&args).into());
-        publisher.publish(&Event::ToolStart {
-            id,
-            name,
-            kind: ToolKind::ToolUse,
-            args,
-            parent: None,
-        });
-        let args = Args::Truncated("{\"password\": \"hunter2".into());
-        let (id, name) = ("t2".into(), "Bash".into());
-        publisher.publish(&Event::ToolStart {
-            id,
-            name,
-            kind: ToolKind::ToolUse,
-            args,
-            parent: None,
-        });
+        let input = json!({"token": "hunter2", "command": "ls"});
+        let cut = Args::Truncated("{\"password\": \"hunter2".into());
+        for (id, args) in [("t1", Args::Complete((&input).into())), ("t2", cut)] {
+            let (id, name, kind) = (id.into(), "Bash".into(), ToolKind::ToolUse);
+            publisher.publish(&Event::ToolStart { id, name, kind, args, parent: None });
+        }
         let counts: Vec<_> = publisher.masked().iter().collect();
         assert_eq!(counts, [("json", 1), ("secret-name", 1)]);
     }

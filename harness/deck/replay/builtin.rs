@@ -113,20 +113,16 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
         run.on_event(event);
     };
 
-    let mut rest = stdout;
-    for step in &plan.steps {
-        if step.after_ms > 0 {
+    for (after_ms, piece) in plan.pieces(stdout) {
+        if after_ms > 0 {
             tokio::select! {
                 biased;
-                () = tokio::time::sleep(Duration::from_millis(step.after_ms)) => settle().await,
+                () = tokio::time::sleep(Duration::from_millis(after_ms)) => settle().await,
                 // The gateway has given the agent up: what it would print is never read.
                 () = run.stalled() => break,
             }
         }
-        let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
-        let (piece, more) = rest.split_at(size);
-        rest = more;
-        log.add(Lane::Read, "chunk", object(json!({ "bytes": size })));
+        log.add(Lane::Read, "chunk", object(json!({ "bytes": piece.len() })));
         run.on_bytes();
         parser.feed_with(piece, &mut |event| tell(&mut run, &event));
     }

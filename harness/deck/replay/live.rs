@@ -29,18 +29,14 @@ pub async fn live(
         .map(|chat| Box::new(Telegram::new(chat_settings(chat), api)) as Box<dyn Channel>);
     let mut run = Run::start(Bus::new(RUN_ID), settings(setup.run), channel);
     let mut parser = Parser::new();
-    let mut rest = stdout;
-    for step in &plan.steps {
-        let pause = Duration::from_millis(step.after_ms).div_f64(speed);
+    for (after_ms, piece) in plan.pieces(stdout) {
+        let pause = Duration::from_millis(after_ms).div_f64(speed);
         tokio::select! {
             biased;
             () = tokio::time::sleep(pause) => {}
             // The gateway has given the agent up.
             () = run.stalled() => break,
         }
-        let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
-        let (piece, more) = rest.split_at(size);
-        rest = more;
         run.on_bytes();
         parser.feed_with(piece, &mut |event| run.on_event(&event));
     }

@@ -184,6 +184,16 @@ impl Plan {
         plan
     }
 
+    /// The bytes as this plan brings them: milliseconds since the piece before, and the piece.
+    pub fn pieces<'a>(&'a self, stdout: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
+        self.steps.iter().scan(stdout, |rest, step| {
+            let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
+            let (piece, more) = rest.split_at(size);
+            *rest = more;
+            Some((step.after_ms, piece))
+        })
+    }
+
     /// Reads a printed plan for an input of `total` bytes.
     ///
     /// # Errors

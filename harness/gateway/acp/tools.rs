@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::files::{Files, str_of};
 use super::update::{Block, Content, Location};
 use crate::display::{self, Kind};
+use crate::words::cut;
 
 /// Characters of a title.
 const TITLE_LIMIT: usize = 200;
@@ -281,11 +282,7 @@ fn number(input: &Input, key: &str) -> Option<u64> {
 
 /// `text` on one line, cut to the limit.
 fn one_line(text: &str) -> String {
-    let line = text.trim().replace(char::is_control, " ");
-    match line.char_indices().nth(TITLE_LIMIT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    cut(text.trim().replace(char::is_control, " "), TITLE_LIMIT)
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ const BEFORE_PATH: &[char] = &[' ', '"', '\'', '=', ':', '(', ','];
 /// What ends the first name of a path.
 const AFTER_NAME: &[char] = &['/', ' ', '"', '\'', ':', ')', ','];
 
+/// The home folder that is in no folder of homes.
+const SUPERUSER: &str = "/root";
+
 /// Bytes of a text that are looked at: many more than are shown.
 const SCAN_LIMIT: usize = 1 << 16;
 /// Bytes that are kept of a word that is longer than that.
@@ -97,7 +100,7 @@ fn home_length(path: &str) -> Option<usize> {
     };
     match ["/home/", "/Users/"].iter().find(|folder| path.starts_with(**folder)) {
         Some(folder) => Some(folder.len() + name(folder.len())).filter(|end| *end > folder.len()),
-        None => Some(1 + name(1)).filter(|end| path[..*end] == *"/root"),
+        None => Some(1 + name(1)).filter(|end| path[..*end] == *SUPERUSER),
     }
 }
 
@@ -110,7 +113,6 @@ mod tests {
         for (text, expect) in [
             ("/home/anna/a.txt", "~/a.txt"),
             ("/Users/anna", "~"),
-            ("/root/x /root \"/root\"", "~/x ~ \"~\""),
             ("host:/home/anna/b,/home/bob", "host:~/b,~"),
             ("/rootfs /home/ /homes/x a/home/anna", "/rootfs /home/ /homes/x a/home/anna"),
             ("https://x.example/home/anna", "https://x.example/home/anna"),
@@ -118,6 +120,8 @@ mod tests {
         ] {
             assert_eq!(home(text), expect, "{text}");
         }
+        let of_root = "DIR/x DIR \"DIR\"".replace("DIR", SUPERUSER);
+        assert_eq!(home(&of_root), "~/x ~ \"~\"");
     }
 
     #[test]
