@@ -119,6 +119,8 @@ impl HttpApi {
         if !token.0.contains(':') || !token.0.chars().all(is_of_token) {
             return Err(HttpSetupError::Token);
         }
+        // The process's own choice of cryptography stands, if it made one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         // A redirect would carry the token to who knows where.
         let builder = Client::builder().redirect(Policy::none()).timeout(timeout);
         let builder = if is_here { builder.no_proxy() } else { builder };
