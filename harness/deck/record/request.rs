@@ -1,7 +1,5 @@
 //! What is asked of the scripted model: the parts of a request that decide its answer.
 
-use std::fmt::Write as _;
-
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,16 +10,23 @@ pub(crate) struct Asked {
     pub(crate) model: String,
     /// Whether the answer is to be streamed.
     pub(crate) stream: bool,
-    /// How many assistant messages the conversation has.
-    pub(crate) assistants: usize,
     /// The system prompt.
     pub(crate) system: String,
     /// The text of the first user message, by which conversations are told apart.
     pub(crate) first_user: String,
     /// The last text a user message holds, the CLI's reminders left out.
     pub(crate) last_user: String,
-    /// The text of all messages.
-    pub(crate) messages: String,
+    /// The messages, oldest first.
+    pub(crate) messages: Vec<Spoken>,
+}
+
+/// A message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spoken {
+    /// Whether the model said it.
+    pub(crate) by_model: bool,
+    /// Its texts, one a line.
+    pub(crate) text: String,
 }
 
 #[derive(Deserialize)]
@@ -54,23 +59,38 @@ impl Asked {
         let mut users = 0;
         for message in &body.messages {
             let texts = texts(&message.content);
-            match message.role.as_str() {
-                "assistant" => asked.assistants += 1,
-                "user" => {
-                    users += 1;
-                    if users == 1 {
-                        asked.first_user = texts.join("\n");
-                    }
-                    let said = texts.iter().rfind(|text| !text.starts_with("<system-reminder>"));
-                    if let Some(said) = said {
-                        asked.last_user = (*said).to_owned();
-                    }
+            if message.role == "user" {
+                users += 1;
+                if users == 1 {
+                    asked.first_user = texts.join("\n");
                 }
-                _ => {}
+                let said = texts.iter().rfind(|text| !text.starts_with("<system-reminder>"));
+                if let Some(said) = said {
+                    asked.last_user = (*said).to_owned();
+                }
             }
-            let _ = writeln!(asked.messages, "{}", texts.join("\n"));
+            let by_model = message.role == "assistant";
+            asked.messages.push(Spoken { by_model, text: texts.join("\n") });
         }
         Ok(asked)
+    }
+
+    /// How many assistant messages there are after the last message that says `prompt`; all of
+    /// them, if none says it.
+    pub(crate) fn assistants_since(&self, prompt: &str) -> usize {
+        let says = |spoken: &Spoken| !spoken.by_model && spoken.text.contains(prompt);
+        let from = self.messages.iter().rposition(says).unwrap_or(0);
+        self.messages[from..].iter().filter(|spoken| spoken.by_model).count()
+    }
+
+    /// How many assistant messages there are.
+    pub(crate) fn assistants(&self) -> usize {
+        self.messages.iter().filter(|spoken| spoken.by_model).count()
+    }
+
+    /// Whether a message says `text`.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.messages.iter().any(|spoken| spoken.text.contains(text))
     }
 }
 
@@ -111,13 +131,23 @@ mod tests {
         let expect = Asked {
             model: "m".into(),
             stream: false,
-            assistants: 1,
             system: "S1S2".into(),
             first_user: "<system-reminder>r\nGo MARK".into(),
             last_user: "out".into(),
-            messages: "<system-reminder>r\nGo MARK\nenv\n\nout\n<system-reminder>late\n".into(),
+            messages: [
+                (false, "<system-reminder>r\nGo MARK"),
+                (false, "env"),
+                (true, ""),
+                (false, "out\n<system-reminder>late"),
+            ]
+            .map(|(by_model, text)| Spoken { by_model, text: text.into() })
+            .to_vec(),
         };
-        assert_eq!(Asked::parse(body).unwrap(), expect);
+        let asked = Asked::parse(body).unwrap();
+        assert_eq!(asked, expect);
+        assert!(asked.says("MARK") && !asked.says("MARK\nenv"));
+        let since = |prompt| asked.assistants_since(prompt);
+        assert_eq!((asked.assistants(), since("MARK"), since("late"), since("?")), (1, 1, 0, 1));
         assert_eq!(Asked::parse(b"{}").unwrap_err(), "missing field `messages` at line 1 column 2");
     }
 

@@ -13,13 +13,13 @@ use super::RecordError;
 
 /// The real paths of the run's folders, or the canonical ones that stand for them in a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folders {
+pub(crate) struct Folders {
     /// Where the CLI runs: `{{project}}`.
-    pub project: String,
+    pub(crate) project: String,
     /// Its HOME: `{{home}}`.
-    pub home: String,
+    pub(crate) home: String,
     /// Its TMPDIR: `{{tmp}}`.
-    pub tmp: String,
+    pub(crate) tmp: String,
 }
 
 /// One of the [`Folders`].
@@ -35,7 +35,7 @@ const WRITTEN: [(&str, Folder); 3] =
 
 impl Folders {
     /// The names that stand in cassettes for the real paths.
-    pub fn canonical() -> Self {
+    pub(crate) fn canonical() -> Self {
         Self::under("/clitape")
     }
 
@@ -48,7 +48,7 @@ impl Folders {
     }
 
     /// The text with `{{project}}`, `{{home}}` and `{{tmp}}` replaced by the paths.
-    pub fn expand(&self, text: &str) -> String {
+    pub(crate) fn expand(&self, text: &str) -> String {
         let mut expanded = String::new();
         let mut rest = text;
         while let Some((before, folder, after)) = Self::first_in(rest) {

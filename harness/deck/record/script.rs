@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::request::{Asked, clip};
-use crate::scenario::{FailureKind, Model, Turn};
+use crate::scenario::{Conversation, FailureKind, Model, Turn};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,17 +60,27 @@ const QUESTIONS: &[(Known, &str)] = &[
 /// How often each turn was asked for: conversation, number of the turn.
 pub(crate) type Attempts = HashMap<(String, usize), usize>;
 
+/// Which run of the scenario asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Stage {
+    /// How many there were before it.
+    pub(crate) before: usize,
+    /// Its prompt, if there were any.
+    pub(crate) prompt: String,
+}
+
 /// The answer to a request, if the script has one; a request for a turn is counted.
 pub(crate) fn choose<'a>(
     model: &'a Model,
     asked: &Asked,
+    stage: &Stage,
     attempts: &mut Attempts,
 ) -> Option<Answer<'a>> {
-    side(model, asked).or_else(|| turn(model, asked, attempts))
+    side(model, asked).or_else(|| turn(model, asked, stage, attempts))
 }
 
 fn side<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
-    let has = |text: &str| asked.system.contains(text) || asked.messages.contains(text);
+    let has = |text: &str| asked.system.contains(text) || asked.says(text);
     let scripted = model.sides.iter().map(|side| (has(&side.contains), side.text.as_str()));
     let known = QUESTIONS.iter().map(|(known, text)| {
         let fits = match known {
@@ -90,10 +100,15 @@ fn side<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
     })
 }
 
-fn turn<'a>(model: &'a Model, asked: &Asked, attempts: &mut Attempts) -> Option<Answer<'a>> {
-    let (conversation, turns) = conversation(model, asked);
-    let number = asked.assistants + 1;
-    let (turn, failure, failed) = match turns.get(asked.assistants) {
+fn turn<'a>(
+    model: &'a Model,
+    asked: &Asked,
+    stage: &Stage,
+    attempts: &mut Attempts,
+) -> Option<Answer<'a>> {
+    let (conversation, turns, answered) = conversation(model, asked, stage);
+    let number = answered + 1;
+    let (turn, failure, failed) = match turns.get(answered) {
         Some(turn) => {
             let before = attempts.entry((conversation.to_owned(), number)).or_default();
             let (failure, failed) = turn.attempt(*before);
@@ -105,29 +120,40 @@ fn turn<'a>(model: &'a Model, asked: &Asked, attempts: &mut Attempts) -> Option<
                 .spares
                 .iter()
                 .flat_map(|spare| std::iter::repeat_n(&spare.text, spare.times.get()));
-            let text = spares.nth(asked.assistants - turns.len())?;
+            let text = spares.nth(answered - turns.len())?;
             (Cow::Owned(Turn::saying(text)), None, 0)
         }
     };
     Some(Answer { conversation, number, turn, failure, failed, aside: false })
 }
 
-fn conversation<'a>(model: &'a Model, asked: &Asked) -> (&'a str, &'a [Turn]) {
-    model
-        .conversations
-        .iter()
-        .find(|one| asked.first_user.contains(&one.marker))
-        .map_or(("main", &model.turns), |one| (&one.name, &one.turns))
+/// The conversation a request belongs to: its name, its turns, and how many of them it has had.
+fn conversation<'a>(
+    model: &'a Model,
+    asked: &Asked,
+    stage: &Stage,
+) -> (&'a str, &'a [Turn], usize) {
+    let is_of = |one: &&Conversation| asked.first_user.contains(&one.marker);
+    if let Some(one) = model.conversations.iter().find(is_of) {
+        return (&one.name, &one.turns, asked.assistants());
+    }
+    match stage.before.checked_sub(1) {
+        None => ("main", &model.turns, asked.assistants()),
+        Some(at) => {
+            let step = model.steps.get(at);
+            let (name, turns) = step.map_or(("main", &[][..]), |step| (&step.name, &step.turns));
+            (name, turns, asked.assistants_since(&stage.prompt))
+        }
+    }
 }
 
 /// Says what was asked and what the script has, for a request without an answer.
-pub(crate) fn complaint(model: &Model, method: &str, path: &str, asked: &Asked) -> String {
-    let (conversation, _) = conversation(model, asked);
+pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &Stage) -> String {
+    let (conversation, _, answered) = conversation(model, asked, stage);
     let mut text = format!(
-        "{method} {path}, model {}, {} assistant messages, conversation `{conversation}`\n  \
+        "{request}, model {}, {answered} assistant messages, conversation `{conversation}`\n  \
          asked: {}\n  scripted:",
         asked.model,
-        asked.assistants,
         clip(&asked.last_user, 200),
     );
     for (name, turns) in model.all_turns() {
@@ -140,6 +166,7 @@ pub(crate) fn complaint(model: &Model, method: &str, path: &str, asked: &Asked) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Spoken;
     use super::*;
 
     const MODEL: &str = "
@@ -161,12 +188,15 @@ mod tests {
         text = 'a title'";
 
     fn asked(assistants: usize, first: &str, last: &str, system: &str) -> Asked {
+        let spoken = |by_model, text: &str| Spoken { by_model, text: text.into() };
+        let mut messages = vec![spoken(false, first)];
+        messages.extend(std::iter::repeat_n(spoken(true, ""), assistants));
+        messages.push(spoken(false, last));
         Asked {
-            assistants,
             system: system.into(),
             first_user: first.into(),
             last_user: last.into(),
-            messages: format!("{first}\n{last}\n"),
+            messages,
             ..Asked::default()
         }
     }
@@ -190,13 +220,32 @@ mod tests {
             (asked(0, prefix, "", ""), "main 1: main 1"),
             (asked(0, "hi", "Warmup", ""), "side 7: Ready."),
         ] {
-            let found =
-                choose(&model, &request, &mut Attempts::new()).map_or("nothing".into(), |answer| {
-                    let text = answer.turn.blocks[0].content.pieces().joined();
-                    format!("{} {}: {text}", answer.conversation, answer.number)
-                });
-            assert_eq!(found, expect, "{request:?}");
+            assert_eq!(found(&model, &request, &Stage::default()), expect, "{request:?}");
         }
+    }
+
+    fn found(model: &Model, request: &Asked, stage: &Stage) -> String {
+        choose(model, request, stage, &mut Attempts::new()).map_or("nothing".into(), |answer| {
+            let text = answer.turn.blocks[0].content.pieces().joined();
+            format!("{} {}: {text}", answer.conversation, answer.number)
+        })
+    }
+
+    #[test]
+    fn a_further_run_has_turns_of_its_own() {
+        let text = format!("{MODEL}\n[[step]]\nturn = [{{ block = [{{ text = 'again 1' }}] }}]");
+        let model: Model = toml::from_str(&text).unwrap();
+        let mut request = asked(3, "hi", "Go on.", "");
+        let mut stage = Stage { before: 1, prompt: "Go on.".into() };
+        assert_eq!(found(&model, &request, &stage), "run2 1: again 1");
+        request.messages.push(Spoken { by_model: true, text: String::new() });
+        assert_eq!(found(&model, &request, &stage), "run2 2: more");
+        request.first_user = "SUB".into();
+        assert_eq!(found(&model, &request, &stage), "nothing");
+        stage.before = 2;
+        let told = complaint(&model, "POST /", &asked(0, "hi", "Go on.", ""), &stage);
+        assert!(told.contains("0 assistant messages, conversation `main`"), "{told}");
+        assert!(told.contains("`run2` with 1 turns"), "{told}");
     }
 
     #[test]
@@ -215,7 +264,8 @@ mod tests {
         .unwrap();
         let mut attempts = Attempts::new();
         let mut ask = |assistants, system| {
-            let answer = choose(&model, &asked(assistants, "", "", system), &mut attempts).unwrap();
+            let request = asked(assistants, "", "", system);
+            let answer = choose(&model, &request, &Stage::default(), &mut attempts).unwrap();
             (answer.failure.is_some(), answer.failed)
         };
         assert_eq!(ask(1, ""), (true, 0));
@@ -232,7 +282,7 @@ mod tests {
         let model: Model = toml::from_str(MODEL).unwrap();
         let request = Asked { model: "claude-x".into(), ..asked(7, "a SUB b", "and\nnow?", "") };
         assert_eq!(
-            complaint(&model, "POST", "/v1/messages?beta=true", &request),
+            complaint(&model, "POST /v1/messages?beta=true", &request, &Stage::default()),
             "POST /v1/messages?beta=true, model claude-x, 7 assistant messages, conversation `sub`\n  \
              asked: and now?\n  \
              scripted: `main` with 2 turns, `sub` with 1 turns, 3 spare"

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -23,12 +23,13 @@ use super::answer::{INPUT_TOKENS, Writer};
 use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
-use super::script::{Attempts, choose, complaint};
-use crate::scenario::{FailureKind, Model};
+use super::script::{Attempts, Stage, choose, complaint};
+use crate::scenario::{Conversation, FailureKind, Model};
 
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    desk: Arc<Desk>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,8 +39,17 @@ struct Desk {
     script: Model,
     folders: Folders,
     attempts: Mutex<Attempts>,
+    run: Mutex<CurrentRun>,
+}
+
+/// The run of the scenario that asks at the moment.
+#[derive(Default)]
+struct CurrentRun {
+    stage: Stage,
+    /// The body of its first request for a turn of the main conversation.
+    first: Option<Bytes>,
     /// Told what was asked, when nobody scripted an answer.
-    unscripted: Box<dyn Fn(String) + Send + Sync>,
+    unscripted: Option<Box<dyn Fn(String) + Send>>,
 }
 
 const JSON: &str = "application/json";
@@ -47,12 +57,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 impl Server {
-    /// Starts to serve `script`; `unscripted` is told of every request that has no answer in it.
-    pub(crate) fn start(
-        script: Model,
-        folders: Folders,
-        unscripted: impl Fn(String) + Send + Sync + 'static,
-    ) -> io::Result<Self> {
+    /// Starts to serve `script`.
+    pub(crate) fn start(script: Model, folders: Folders) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -61,20 +67,38 @@ impl Server {
             let _context = runtime.enter();
             TcpListener::from_std(listener)?
         };
-        let attempts = Mutex::default();
-        let unscripted = Box::new(unscripted);
-        let desk = Arc::new(Desk { script, folders, attempts, unscripted });
+        let (attempts, run) = (Mutex::default(), Mutex::default());
+        let desk = Arc::new(Desk { script, folders, attempts, run });
+        let for_thread = Arc::clone(&desk);
         let (stop, stopped) = oneshot::channel();
         let thread =
             std::thread::Builder::new().name("scripted-model".into()).spawn(move || {
                 runtime.block_on(async {
                     tokio::select! {
-                        () = accept(listener, desk) => {}
+                        () = accept(listener, for_thread) => {}
                         _ = stopped => {}
                     }
                 });
             })?;
-        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { address, desk, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// From now on the requests are those of this run of the scenario; `unscripted` is told of
+    /// every one that has no answer in the script.
+    pub(crate) fn begin(&self, stage: Stage, unscripted: impl Fn(String) + Send + 'static) {
+        let unscripted = Some(Box::new(unscripted) as Box<_>);
+        *self.desk.run() = CurrentRun { stage, first: None, unscripted };
+    }
+
+    /// The first request of the run for its own conversation; empty if there was none.
+    pub(crate) fn first_request(&self) -> Bytes {
+        self.desk.run().first.clone().unwrap_or_default()
+    }
+}
+
+impl Desk {
+    fn run(&self) -> MutexGuard<'_, CurrentRun> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -114,7 +138,7 @@ async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
     }
     let body = body.collect().await.map(|body| body.to_bytes());
     let asked = match body {
-        Ok(body) => Asked::parse(&body),
+        Ok(body) => Asked::parse(&body).map(|asked| (asked, body)),
         Err(error) => Err(error.to_string()),
     };
     match (head.method.as_str(), head.uri.path()) {
@@ -123,22 +147,29 @@ async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
             typed(JSON, Paced::at_once(count.to_string()))
         }
         ("POST", "/v1/messages") => match asked {
-            Ok(asked) => message(desk, &head, &asked),
+            Ok((asked, body)) => message(desk, &head, &asked, &body),
             Err(error) => unscripted(desk, format!("{}, unreadable: {error}", line(&head))),
         },
         _ => unscripted(desk, line(&head)),
     }
 }
 
-fn message(desk: &Desk, head: &Parts, asked: &Asked) -> Response<Paced> {
+fn message(desk: &Desk, head: &Parts, asked: &Asked, body: &Bytes) -> Response<Paced> {
+    let mut run = desk.run();
     let answer = {
         let mut attempts = desk.attempts.lock().unwrap_or_else(PoisonError::into_inner);
-        choose(&desk.script, asked, &mut attempts)
+        choose(&desk.script, asked, &run.stage, &mut attempts)
     };
     let Some(answer) = answer else {
-        let path = head.uri.to_string();
-        return unscripted(desk, complaint(&desk.script, head.method.as_str(), &path, asked));
+        let what = complaint(&desk.script, &line(head), asked, &run.stage);
+        drop(run);
+        return unscripted(desk, what);
     };
+    let is_of_another = |one: &Conversation| one.name == answer.conversation;
+    if !answer.aside && !desk.script.conversations.iter().any(is_of_another) {
+        run.first.get_or_insert_with(|| body.clone());
+    }
+    drop(run);
     let writer = Writer {
         script: &desk.script,
         folders: &desk.folders,
@@ -184,7 +215,9 @@ fn unscripted(desk: &Desk, what: String) -> Response<Paced> {
         "type": "error",
         "error": {"type": "api_error", "message": format!("nobody scripted {what}")},
     });
-    (desk.unscripted)(what);
+    if let Some(tell) = &desk.run().unscripted {
+        tell(what);
+    }
     let mut response = failed(500, error.to_string().into());
     let headers = response.headers_mut();
     headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));

@@ -1,51 +1,99 @@
 //! Turns a run into a take: the canonical form of all it left.
 
-use super::RawRun;
-use crate::scenario::Scenario;
-use crate::tape::canon::{Facts, Place, canonical, conversation_lines};
-use crate::tape::{Cli, Counts, FORMAT, Manifest, Origin, Take, Tick, TickKind};
-use crate::tape::{RAW, sha256, today};
+use std::collections::BTreeMap;
 
-/// The canonical form of `run`.
-pub(crate) fn into_take(run: &RawRun, scenario: &Scenario) -> Take {
-    let facts = facts(run);
-    let (stdout, mut substitutions) = canonical(&run.stdout, &facts);
-    let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
-    let stdin = substitutions.apply_lines(&run.stdin);
-    let stderr = substitutions.apply_lines(&run.stderr);
-    let mut counts = stdout.counts.clone();
-    for other in [&transcript, &stdin, &stderr] {
-        for (rule, n) in &other.counts {
-            *counts.entry(rule.clone()).or_default() += n;
-        }
-    }
+use super::run::{RawRun, Recording};
+use crate::scenario::Scenario;
+use crate::tape::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
+use crate::tape::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
+use crate::tape::{RAW, TickKind, sha256, today};
+
+/// The canonical form of `recording`; a value that stands in several runs stays the same one.
+pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
+    let mut maker = Maker { substitutions: None, facts: facts(recording), counts: [].into() };
+    let first = maker.made(&recording.first);
+    let further = recording.further.iter();
+    let further = further.map(|run| maker.made(run).into_further(run)).collect();
     let manifest = Manifest {
         format: FORMAT,
         scenario: scenario.name.clone(),
         origin: Origin::Recorded,
         cli: Cli {
-            version: run.version.clone(),
-            argv: run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect(),
+            version: recording.version.clone(),
+            argv: first.argv,
             platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
             date: today(),
         },
-        exit: Some(run.exit),
+        exit: Some(recording.first.exit),
         counts: Counts::default(),
-        canonical: counts,
-        sha256: [(RAW.to_owned(), sha256(&run.stdout))].into(),
+        canonical: maker.counts,
+        sha256: [(RAW.to_owned(), sha256(&recording.first.stdout))].into(),
+        runs: Vec::new(),
     };
-    Take {
-        manifest,
-        timeline: timeline(&run.events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw)),
-        stdout: stdout.bytes,
-        stderr: stderr.bytes,
-        stdin: stdin.bytes,
-        transcript: transcript.bytes,
+    let Made { stdout, timeline, stderr, stdin, transcript, .. } = first;
+    Take { manifest, timeline, stdout, stderr, stdin, transcript, further }
+}
+
+/// The canonical form of one run.
+struct Made {
+    argv: Vec<String>,
+    timeline: Vec<Tick>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    stdin: Vec<u8>,
+    transcript: Vec<u8>,
+    history: Vec<u8>,
+}
+
+impl Made {
+    fn into_further(self, run: &RawRun) -> FurtherRun {
+        let Self { argv, timeline, stdout, stderr, transcript, history, .. } = self;
+        let facts = RunFacts { argv, exit: run.exit, counts: Counts::default() };
+        FurtherRun { facts, stdout, timeline, stderr, transcript, history }
     }
 }
 
-fn facts(run: &RawRun) -> Facts {
-    let folders = &run.folders;
+/// Makes the canonical form of run after run.
+struct Maker {
+    facts: Facts,
+    substitutions: Option<Substitutions>,
+    /// Replacements by rule, of all runs.
+    counts: BTreeMap<String, u64>,
+}
+
+impl Maker {
+    fn made(&mut self, run: &RawRun) -> Made {
+        let (stdout, mut substitutions) = match self.substitutions.take() {
+            None => canonical(&run.stdout, &self.facts),
+            Some(mut known) => (known.apply_lines(&run.stdout), known),
+        };
+        let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
+        let stdin = substitutions.apply_lines(&run.stdin);
+        let stderr = substitutions.apply_lines(&run.stderr);
+        let history = substitutions.apply_lines(&run.history);
+        for part in [&stdout, &transcript, &stdin, &stderr, &history] {
+            for (rule, n) in &part.counts {
+                *self.counts.entry(rule.clone()).or_default() += n;
+            }
+        }
+        let timeline =
+            timeline(&run.events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw));
+        let argv = run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect();
+        self.substitutions = Some(substitutions);
+        Made {
+            argv,
+            timeline,
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
+            stdin: stdin.bytes,
+            transcript: transcript.bytes,
+            history: history.bytes,
+        }
+    }
+}
+
+fn facts(recording: &Recording) -> Facts {
+    let folders = &recording.folders;
     let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
     Facts {
         paths: vec![
@@ -55,8 +103,8 @@ fn facts(run: &RawRun) -> Facts {
         ],
         host: nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
         user: user.ok().flatten().map(|user| user.name),
-        address: Some(run.address.clone()),
-        cli_version: Some(run.version.clone()),
+        address: Some(recording.address.clone()),
+        cli_version: Some(recording.version.clone()),
     }
 }
 

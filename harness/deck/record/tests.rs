@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use fs_err as fs;
 use tempfile::TempDir;
 
+use super::run::{RawRun, run};
 use super::*;
 use crate::scenario::{ExitWord, Exits};
+use crate::tape::{Cassette, Exit};
 
 const SCENARIO: &str = "
     title = 't'
@@ -36,7 +38,12 @@ fn house(script: &str) -> (TempDir, Scenario, Claude) {
 
 fn go(script: &str) -> Result<RawRun, RecordError> {
     let (_dir, scenario, claude) = house(script);
-    run(&scenario, &claude, &AtomicBool::new(false))
+    first(&scenario, &claude)
+}
+
+/// What the first run left.
+fn first(scenario: &Scenario, claude: &Claude) -> Result<RawRun, RecordError> {
+    run(scenario, claude, &AtomicBool::new(false)).map(|recording| recording.first)
 }
 
 #[track_caller]
@@ -55,8 +62,8 @@ fn a_run_is_kept_with_all_it_left() {
     );
     let (_dir, mut scenario, claude) = house(&script);
     scenario.record.exit = Exits::Same(ExitWord::Code(1));
-    let run = run(&scenario, &claude, &AtomicBool::new(false)).unwrap();
-    let project = run.folders.project.clone();
+    let recording = run(&scenario, &claude, &AtomicBool::new(false)).unwrap();
+    let (run, project) = (recording.first, recording.folders.project);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let result = "{\"type\":\"result\",\"session_id\":\"5-a\"}";
     assert_eq!(text(&run.stdout), format!("a.txt\n{project}\n{result}\n"));
@@ -164,7 +171,7 @@ fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
 fn a_cli_may_be_asked_for_whole_messages_only() {
     let (_dir, mut scenario, claude) = house(RESULT);
     scenario.record.partial_messages = false;
-    let run = run(&scenario, &claude, &AtomicBool::new(false)).unwrap();
+    let run = first(&scenario, &claude).unwrap();
     assert_eq!(run.argv[3..6], ["--output-format", "stream-json", "--verbose"]);
     assert_eq!(run.argv[6], "--allowedTools");
 }
@@ -218,4 +225,38 @@ fn two_takes_of_one_run_are_the_same() {
     assert!(stdout.starts_with("/clitape/project\n"), "{stdout}");
     assert_eq!(first.stdout, second.stdout);
     assert_eq!(first.manifest.cli.argv[2], "Look at /clitape/project.");
+}
+
+#[test]
+fn a_session_goes_on_in_the_same_folders() {
+    // Each run adds what it was asked to the session's transcript and asks the model once.
+    let script = "s=$HOME/.claude/projects/-x/5-a.jsonl; mkdir -p ${s%/*}\n\
+        [ \"$1 $2\" = '-p Again.' ] && text=Again. || text=First.\n\
+        printf '{\"type\":\"user\",\"message\":{\"content\":\"%s\"}}\\n' $text >> $s\n\
+        body='{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"'$text'\"}]}'\n\
+        export body; bash -c 'a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
+        printf \"POST /v1/messages HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\ncontent-length: ${#body}\\r\\n\\r\\n$body\" >&3; \
+        grep -o \"text_delta.*\" <&3'\n";
+    let (dir, mut scenario, claude) = house(&format!("{script}{RESULT}"));
+    let step = "resume = 'id'\nprompt = 'Again.'";
+    scenario.record.then = vec![toml::from_str(step).unwrap()];
+    let model = format!("{MODEL}[[step]]\n[[step.turn]]\n[[step.turn.block]]\ntext = 'Yes.'\n");
+    fs::write(dir.path().join("model.toml"), model).unwrap();
+    let take = record(&scenario, &claude, &AtomicBool::new(false)).unwrap();
+    let [second] = &take.further[..] else { panic!("{take:?}") };
+    assert_eq!(second.facts.argv[6..9], ["--include-partial-messages", "--resume", "5-a"]);
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    assert!(text(&take.stdout).contains("Hi."), "{}", text(&take.stdout));
+    assert!(text(&second.stdout).contains("Yes."), "{}", text(&second.stdout));
+    assert_eq!(text(&take.transcript).lines().count(), 1);
+    assert_eq!(text(&second.transcript).lines().count(), 2);
+    let history = "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Again.\"}]}\n";
+    assert_eq!(text(&second.history), history);
+
+    let root = tempfile::tempdir().unwrap();
+    let written = take.write(root.path()).unwrap();
+    let read = Cassette::load(&written).unwrap();
+    assert_eq!((&read.stdout, &read.transcript), (&take.stdout, &take.transcript));
+    assert_eq!(read.further[0].history, second.history);
+    assert_eq!(read.further[0].facts.counts.lines, 2);
 }

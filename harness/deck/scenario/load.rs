@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::channel::Channel;
 use super::run::Run;
 use super::signal::{Exits, SignalPlan};
+use super::step::Step;
 
 /// Why a scenario can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +119,9 @@ pub struct Record {
     /// Lines written to the CLI's stdin; none means `/dev/null`.
     #[serde(default)]
     pub stdin: Vec<StdinLine>,
+    /// Further runs in the same HOME and project.
+    #[serde(default)]
+    pub then: Vec<Step>,
 }
 
 impl Record {
@@ -192,13 +196,16 @@ impl Scenario {
         if record.prompt.is_none() && record.stdin.is_empty() {
             return Some("`record` has neither `prompt` nor `stdin`; write what to ask".into());
         }
-        if let Exits::ByVersion(codes) = &record.exit
-            && let Some(odd) = codes.keys().find(|version| !record.versions.contains(version))
-        {
-            return Some(format!(
-                "`record.exit` names version {odd}, which `record.versions` does not; name it in \
-                 both or in neither"
-            ));
+        let exits = record.then.iter().map(|step| ("record.then.exit", &step.exit));
+        for (key, exits) in std::iter::once(("record.exit", &record.exit)).chain(exits) {
+            if let Exits::ByVersion(codes) = exits
+                && let Some(odd) = codes.keys().find(|version| !record.versions.contains(version))
+            {
+                return Some(format!(
+                    "`{key}` names version {odd}, which `record.versions` does not; name it in \
+                     both or in neither"
+                ));
+            }
         }
         if self.run.limit_s == 0 {
             return Some("`run.limit_s` is 0; write the seconds that the run may take".into());

@@ -6,6 +6,7 @@ mod load;
 mod model;
 mod run;
 mod signal;
+mod step;
 pub mod template;
 
 pub use channel::{Channel, Chat, Mode, Profile};
@@ -13,7 +14,8 @@ pub use house::House;
 pub use load::{Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
-    Side, Spare, Spot, StopReason, ToolSide, Turn,
+    Side, Spare, Spot, StepTurns, StopReason, ToolSide, Turn,
 };
 pub use run::{Delivery, Run};
 pub use signal::{ExitWord, Exits, SignalName, SignalPlan, Trigger};
+pub use step::{Resume, Step};

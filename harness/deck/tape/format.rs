@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use super::further::{FurtherRun, RunFacts};
+
 /// The format this version writes; a cassette of a later one is refused.
 pub const FORMAT: u32 = 1;
 
@@ -35,6 +37,9 @@ pub struct Manifest {
     /// SHA-256 of every file beside this one, and of stdout before replacements (`raw-stdout`).
     #[serde(default)]
     pub sha256: BTreeMap<String, String>,
+    /// `[[run]]`: the further runs, from the second.
+    #[serde(default, rename = "run", skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunFacts>,
 }
 
 /// How the bytes of a cassette came to be.
@@ -185,7 +190,7 @@ pub fn line_by_line(stdout: &[u8]) -> Vec<Tick> {
 /// A recording or an import in memory, canonical, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Take {
-    /// What `cassette.toml` will say; `counts` and `sha256` are filled in on writing.
+    /// What `cassette.toml` will say; `counts`, `runs` and `sha256` are filled in on writing.
     pub manifest: Manifest,
     /// The bytes of `stdout.jsonl`.
     pub stdout: Vec<u8>,
@@ -197,6 +202,8 @@ pub struct Take {
     pub stdin: Vec<u8>,
     /// The bytes of `transcript.jsonl`; no file when empty.
     pub transcript: Vec<u8>,
+    /// The further runs, from the second.
+    pub further: Vec<FurtherRun>,
 }
 
 #[cfg(test)]

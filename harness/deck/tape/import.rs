@@ -54,6 +54,7 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
         counts: Counts::default(),
         canonical: canonical.counts.clone(),
         sha256: BTreeMap::from([(RAW.to_owned(), sha256(stdout))]),
+        runs: Vec::new(),
     };
     Ok(Take {
         manifest,
@@ -62,5 +63,6 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
         stderr: Vec::new(),
         stdin: Vec::new(),
         transcript: Vec::new(),
+        further: Vec::new(),
     })
 }

@@ -2,6 +2,7 @@
 
 pub mod canon;
 mod format;
+mod further;
 mod import;
 mod store;
 
@@ -10,6 +11,7 @@ pub use format::{
     Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
     parse_timeline, render_timeline,
 };
+pub use further::{FurtherRun, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};
 pub(crate) use store::{RAW, sha256};

@@ -1,5 +1,6 @@
 //! Reads and writes cassettes: whole or not at all, and never a damaged one in silence.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::format::{
     Counts, FORMAT, Manifest, Take, Tick, TickKind, parse_timeline, render_timeline,
 };
+use super::further::{FurtherRun, RunFacts, file_of_run};
 
 const STDOUT: &str = "stdout.jsonl";
 const MANIFEST: &str = "cassette.toml";
@@ -17,6 +19,7 @@ const TIMELINE: &str = "timeline.jsonl";
 const STDERR: &str = "stderr.txt";
 const STDIN: &str = "stdin.jsonl";
 const TRANSCRIPT: &str = "transcript.jsonl";
+const HISTORY: &str = "history.jsonl";
 
 /// Why a cassette can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +66,10 @@ pub struct Cassette {
     pub stdout: Vec<u8>,
     /// When they came.
     pub timeline: Vec<Tick>,
+    /// The conversation in the session's transcript after the run; empty if there was none.
+    pub transcript: Vec<u8>,
+    /// The further runs, from the second.
+    pub further: Vec<FurtherRun>,
 }
 
 impl Cassette {
@@ -78,33 +85,26 @@ impl Cassette {
         let manifest = parse_manifest(&path, &text)?;
         let mut files = BTreeMap::new();
         for (name, hash) in manifest.sha256.iter().filter(|(name, _)| *name != RAW) {
-            files.insert(name.as_str(), read_checked(&dir.join(name), hash)?);
-        }
-        for name in [STDOUT, TIMELINE] {
-            if !files.contains_key(name) {
-                return Err(damaged(&path, format!("it gives no sha256 for {name}")));
-            }
+            files.insert(name.clone(), read_checked(&dir.join(name), hash)?);
         }
         for entry in fs::read_dir(dir)? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
-            if name != MANIFEST && !files.contains_key(name.as_ref()) {
+            if name != MANIFEST && !files.contains_key(&*name) {
                 return Err(damaged(&dir.join(&*name), "cassette.toml does not name it"));
             }
         }
-        let stdout = files.remove(STDOUT).unwrap_or_default();
-        let timeline = files.remove(TIMELINE).unwrap_or_default();
-        let timeline_path = dir.join(TIMELINE);
-        let timeline = String::from_utf8(timeline)
-            .map_err(|e| damaged(&timeline_path, e.to_string()))
-            .and_then(|text| {
-                parse_timeline(&text)
-                    .map_err(|(line, what)| damaged(&timeline_path, format!("line {line}: {what}")))
-            })?;
-        if counts(&stdout, &timeline) != manifest.counts || read_total(&timeline) != stdout.len() {
-            return Err(damaged(&path, "its counts are not those of the files beside it"));
+        let (stdout, timeline) = printed(dir, &mut files, 1, manifest.counts)?;
+        let transcript = files.remove(TRANSCRIPT).unwrap_or_default();
+        let mut further = Vec::new();
+        for (number, facts) in (2..).zip(&manifest.runs) {
+            let (stdout, timeline) = printed(dir, &mut files, number, facts.counts)?;
+            let mut take = |name| files.remove(&file_of_run(name, number)).unwrap_or_default();
+            let [stderr, transcript, history] = [STDERR, TRANSCRIPT, HISTORY].map(&mut take);
+            let facts = facts.clone();
+            further.push(FurtherRun { facts, stdout, timeline, stderr, transcript, history });
         }
-        Ok(Self { dir: dir.to_owned(), manifest, stdout, timeline })
+        Ok(Self { dir: dir.to_owned(), manifest, stdout, timeline, transcript, further })
     }
 
     /// The CLI version, which is also the name of the cassette's folder.
@@ -128,18 +128,34 @@ impl Take {
         let temporary = tempfile::Builder::new().prefix(".taking-").tempdir_in(&parent)?;
         let mut manifest = self.manifest.clone();
         manifest.counts = counts(&self.stdout, &self.timeline);
-        let timeline = render_timeline(&self.timeline);
-        let files: [(&str, &[u8], bool); 5] = [
-            (STDOUT, &self.stdout, true),
-            (TIMELINE, timeline.as_bytes(), true),
-            (STDERR, &self.stderr, false),
-            (STDIN, &self.stdin, false),
-            (TRANSCRIPT, &self.transcript, false),
+        let mut files = vec![
+            (STDOUT.to_owned(), Cow::from(&self.stdout)),
+            (TIMELINE.to_owned(), render_timeline(&self.timeline).into_bytes().into()),
+            (STDERR.to_owned(), Cow::from(&self.stderr)),
+            (STDIN.to_owned(), Cow::from(&self.stdin)),
+            (TRANSCRIPT.to_owned(), Cow::from(&self.transcript)),
         ];
-        for (name, bytes, always) in files {
-            if always || !bytes.is_empty() {
-                fs::write(temporary.path().join(name), bytes)?;
-                manifest.sha256.insert(name.to_owned(), sha256(bytes));
+        manifest.runs.clear();
+        for (number, run) in (2..).zip(&self.further) {
+            let counts = counts(&run.stdout, &run.timeline);
+            manifest.runs.push(RunFacts { counts, ..run.facts.clone() });
+            let timeline = render_timeline(&run.timeline).into_bytes();
+            files.extend(
+                [
+                    (STDOUT, Cow::from(&run.stdout)),
+                    (TIMELINE, timeline.into()),
+                    (STDERR, Cow::from(&run.stderr)),
+                    (TRANSCRIPT, Cow::from(&run.transcript)),
+                    (HISTORY, Cow::from(&run.history)),
+                ]
+                .map(|(name, bytes)| (file_of_run(name, number), bytes)),
+            );
+        }
+        let always = |name: &str| name.starts_with("stdout.") || name.starts_with("timeline.");
+        for (name, bytes) in files {
+            if always(&name) || !bytes.is_empty() {
+                fs::write(temporary.path().join(&name), &bytes)?;
+                manifest.sha256.insert(name, sha256(&bytes));
             }
         }
         let text = toml::to_string(&manifest).map_err(io::Error::other)?;
@@ -212,6 +228,33 @@ fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, TapeError> {
     } else {
         Err(damaged(path, format!("its sha256 is {found}, cassette.toml says {hash}")))
     }
+}
+
+/// The bytes that run `number` printed and when they came, out of the files of `dir`.
+fn printed(
+    dir: &Path,
+    files: &mut BTreeMap<String, Vec<u8>>,
+    number: usize,
+    expected: Counts,
+) -> Result<(Vec<u8>, Vec<Tick>), TapeError> {
+    let manifest = dir.join(MANIFEST);
+    let mut take = |name| {
+        let name = file_of_run(name, number);
+        let bytes = files.remove(&name);
+        bytes.ok_or_else(|| damaged(&manifest, format!("it gives no sha256 for {name}")))
+    };
+    let (stdout, timeline) = (take(STDOUT)?, take(TIMELINE)?);
+    let path = dir.join(file_of_run(TIMELINE, number));
+    let timeline = String::from_utf8(timeline)
+        .map_err(|e| damaged(&path, e.to_string()))
+        .and_then(|text| {
+            parse_timeline(&text)
+                .map_err(|(line, what)| damaged(&path, format!("line {line}: {what}")))
+        })?;
+    if counts(&stdout, &timeline) != expected || read_total(&timeline) != stdout.len() {
+        return Err(damaged(&manifest, "its counts are not those of the files beside it"));
+    }
+    Ok((stdout, timeline))
 }
 
 fn damaged(path: &Path, what: impl Into<String>) -> TapeError {

@@ -19,10 +19,8 @@ type Answer = (String, Vec<String>, String);
 fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Vec<String>) {
     let (complain, complaints) = mpsc::channel();
     let script = toml::from_str(MODEL).unwrap();
-    let server = Server::start(script, Folders::canonical(), move |what| {
-        complain.send(what).unwrap();
-    })
-    .unwrap();
+    let server = Server::start(script, Folders::canonical()).unwrap();
+    server.begin(Stage::default(), move |what| complain.send(what).unwrap());
     let (status, headers, body) = ask_server(&server, method, path, body);
     drop(server);
     (status, headers, body, complaints.iter().collect())
@@ -142,7 +140,7 @@ fn a_request_nobody_scripted_is_told_and_not_retried() {
 /// The answers to requests in a row for the one turn of this script, streamed or not.
 fn ask_again(turn: &str, streams: &[bool]) -> Vec<Answer> {
     let script = toml::from_str(&format!("delay_ms = 0\n[[turn]]\n{turn}")).unwrap();
-    let server = Server::start(script, Folders::canonical(), |_| {}).unwrap();
+    let server = Server::start(script, Folders::canonical()).unwrap();
     let each = streams.iter();
     each.map(|stream| ask_server(&server, "POST", "/v1/messages", &request(*stream, 0))).collect()
 }

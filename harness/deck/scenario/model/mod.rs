@@ -27,7 +27,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{ScenarioError, read_toml};
 
@@ -65,6 +65,9 @@ pub struct Model {
     /// `[[conversation]]`: further conversations, such as a subagent's.
     #[serde(default, rename = "conversation")]
     pub conversations: Vec<Conversation>,
+    /// `[[step]]`: the answers of the main conversation in each further run of the scenario.
+    #[serde(default, rename = "step", deserialize_with = "numbered")]
+    pub steps: Vec<StepTurns>,
     /// `[[spare]]`: answers to requests beyond the last turn, of any conversation.
     #[serde(default, rename = "spare")]
     pub spares: Vec<Spare>,
@@ -84,6 +87,19 @@ pub struct Conversation {
     pub marker: String,
     /// Its answers.
     #[serde(rename = "turn")]
+    pub turns: Vec<Turn>,
+}
+
+/// `[[step]]`: the turns of a further run (`[[record.then]]` of the scenario), the first of which
+/// answers its prompt, however much of the conversation before the CLI sends along.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepTurns {
+    /// What to call them, in ids and errors: `run2`, `run3`, … in the order they are written.
+    #[serde(skip)]
+    pub name: String,
+    /// Its answers.
+    #[serde(default, rename = "turn")]
     pub turns: Vec<Turn>,
 }
 
@@ -118,6 +134,14 @@ fn default_delay_ms() -> u64 {
     30
 }
 
+fn numbered<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<StepTurns>, D::Error> {
+    let mut steps = Vec::<StepTurns>::deserialize(from)?;
+    for (step, number) in steps.iter_mut().zip(2..) {
+        step.name = format!("run{number}");
+    }
+    Ok(steps)
+}
+
 fn default_times() -> NonZeroUsize {
     NonZeroUsize::MIN
 }
@@ -150,7 +174,8 @@ impl Model {
     /// Name and turns of every conversation, the main one first.
     pub fn all_turns(&self) -> impl Iterator<Item = (&str, &[Turn])> {
         let further = self.conversations.iter().map(|c| (c.name.as_str(), c.turns.as_slice()));
-        std::iter::once((MAIN, self.turns.as_slice())).chain(further)
+        let steps = self.steps.iter().map(|step| (step.name.as_str(), step.turns.as_slice()));
+        std::iter::once((MAIN, self.turns.as_slice())).chain(steps).chain(further)
     }
 
     fn complaint(&self) -> Option<String> {
@@ -164,6 +189,11 @@ impl Model {
             if one.marker.is_empty() {
                 return Some(format!(
                     "conversation `{name}` has an empty `marker`; write a word of its first message"
+                ));
+            }
+            if self.steps.iter().any(|step| step.name == *name) {
+                return Some(format!(
+                    "a conversation can't be called `{name}`, as the turns of a `[[step]]` are; rename it"
                 ));
             }
             if name == MAIN || before.iter().any(|b| b.name == *name) {

@@ -1,0 +1,74 @@
+//! What of the conversation before a resumed run the CLI sends to the model: the messages of its
+//! first request, one a line, without the CLI's own reminders and prompts.
+
+use serde_json::{Map, Value, json};
+
+/// What the CLI adds to a user message, and is no part of the conversation.
+const REMINDER: &str = "<system-reminder>";
+/// Fields of a block that say what it is and whose it is; the rest is in the transcript.
+const KEPT: [&str; 8] =
+    ["type", "text", "id", "name", "input", "tool_use_id", "is_error", "content"];
+
+/// The messages of a request as JSON lines; empty when the body is no request.
+///
+/// Reasoning, messages with the role `system`, reminders and all that only tells the API how to
+/// cache is left out.
+pub(crate) fn history(body: &[u8]) -> Vec<u8> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let mut lines = Vec::new();
+    for message in body["messages"].as_array().into_iter().flatten() {
+        let role = message["role"].as_str().unwrap_or_default();
+        let content = blocks(&message["content"]);
+        if role != "system" && !content.is_empty() {
+            lines.extend(json!({ "role": role, "content": content }).to_string().into_bytes());
+            lines.push(b'\n');
+        }
+    }
+    lines
+}
+
+fn blocks(content: &Value) -> Vec<Value> {
+    match content {
+        Value::String(text) => blocks(&json!([{ "type": "text", "text": text }])),
+        Value::Array(all) => all.iter().filter_map(block).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn block(block: &Value) -> Option<Value> {
+    let kind = block["type"].as_str()?;
+    let is_reminder = block["text"].as_str().is_some_and(|text| text.starts_with(REMINDER));
+    if is_reminder || kind.contains("thinking") {
+        return None;
+    }
+    let kept = KEPT.iter().filter_map(|key| Some(((*key).to_owned(), block.get(*key)?.clone())));
+    Some(Value::Object(kept.collect::<Map<_, _>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_tells_what_the_model_is_sent_of_the_conversation() {
+        let body = br#"{"model":"m","messages":[
+            {"role":"user","content":[
+                {"type":"text","text":"<system-reminder>date"},
+                {"type":"text","text":"Go","cache_control":{"type":"ephemeral"}}]},
+            {"role":"system","content":"env"},
+            {"role":"assistant","content":[
+                {"type":"thinking","thinking":"hm","signature":"s"},
+                {"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a","is_error":true}]},
+            {"role":"user","content":"On."}]}"#;
+        let expect = [
+            r#"{"role":"user","content":[{"type":"text","text":"Go"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"a"}]}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"On."}]}"#,
+        ];
+        let lines = String::from_utf8(history(body)).unwrap();
+        assert_eq!(lines.lines().collect::<Vec<_>>(), expect);
+        assert!(history(b"no JSON").is_empty());
+    }
+}

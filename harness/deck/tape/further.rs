@@ -1,0 +1,58 @@
+//! Further runs in a cassette: those in which the CLI went on with a session of the run before, in
+//! the same HOME and project.
+//!
+//! Their files stand beside those of the first run, with the number of the run in the name:
+//! `stdout.2.jsonl`, `timeline.2.jsonl`, `transcript.2.jsonl` …, and `history.2.jsonl`: the messages of
+//! the first request, which say what the CLI made of the conversation before.
+
+use serde::{Deserialize, Serialize};
+
+use super::format::{Counts, Exit, Tick};
+
+/// A further run in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FurtherRun {
+    /// What `cassette.toml` says of it; `counts` are filled in on writing.
+    pub facts: RunFacts,
+    /// The bytes of its stdout.
+    pub stdout: Vec<u8>,
+    /// When they came.
+    pub timeline: Vec<Tick>,
+    /// The bytes of its stderr; no file when empty.
+    pub stderr: Vec<u8>,
+    /// The conversation in its session's transcript after it; no file when empty.
+    pub transcript: Vec<u8>,
+    /// The messages it first sent to the model; no file when empty.
+    pub history: Vec<u8>,
+}
+
+/// `[[run]]` of `cassette.toml`: a further run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunFacts {
+    /// The command line, machine details replaced.
+    pub argv: Vec<String>,
+    /// How the CLI ended.
+    pub exit: Exit,
+    /// Sizes.
+    pub counts: Counts,
+}
+
+/// The name of a file of run `number`; the first run's files have none in it.
+pub(crate) fn file_of_run(name: &str, number: usize) -> String {
+    match name.split_once('.') {
+        Some((stem, extension)) if number > 1 => format!("{stem}.{number}.{extension}"),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_further_runs_have_its_number() {
+        assert_eq!(file_of_run("stdout.jsonl", 1), "stdout.jsonl");
+        assert_eq!(file_of_run("stdout.jsonl", 12), "stdout.12.jsonl");
+    }
+}
