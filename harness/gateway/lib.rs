@@ -14,6 +14,7 @@ pub mod profile;
 mod publish;
 mod run;
 pub mod sanitise;
+pub mod session;
 pub mod sse;
 pub mod telegram;
 mod typing;

@@ -1,0 +1,53 @@
+//! The conversation that counts, of all that a transcript holds (X2).
+//!
+//! Lines name the one they follow. A resume that goes round what the CLI could not use, a rewind or
+//! an edited prompt leaves a branch behind. What counts is the chain that leads to the last line.
+//! Parallel calls are siblings: each line of the message follows the one before, each result follows
+//! its own call, and the next message follows the result that came last. So a message that the chain
+//! leaves by a result counts whole, with all its results; one that it leaves by a prompt, up to there.
+
+use std::collections::HashSet;
+
+use super::line::{By, Said};
+use super::transcript::{Node, Transcript};
+
+impl Transcript {
+    /// The lines of the conversation that counts, in the order they were written.
+    pub(super) fn conversation(&self) -> Vec<&Node> {
+        let mut on = vec![false; self.nodes.len()];
+        let mut messages = HashSet::new();
+        let mut is_whole = true;
+        let mut at = self.nodes.iter().rposition(|node| node.said.is_some());
+        while let Some(index) = at {
+            let node = &self.nodes[index];
+            if let Some(said) = &node.said {
+                on[index] = true;
+                match message_id(said) {
+                    Some(id) if is_whole => {
+                        messages.insert(id);
+                    }
+                    Some(_) => {}
+                    None => is_whole = !said.answers.is_empty(),
+                }
+            }
+            at = node.parent;
+        }
+        let mut calls = HashSet::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let Some(said) = &node.said else { continue };
+            on[index] |= message_id(said).is_some_and(|id| messages.contains(id));
+            on[index] |= said.answers.iter().any(|answer| calls.contains(answer.call.as_str()));
+            if let (true, By::Assistant(message)) = (on[index], &said.by) {
+                calls.extend(message.calls.iter().map(|call| call.id.as_str()));
+            }
+        }
+        self.nodes.iter().zip(on).filter(|(_, on)| *on).map(|(node, _)| node).collect()
+    }
+}
+
+fn message_id(said: &Said) -> Option<&str> {
+    match &said.by {
+        By::Assistant(message) => message.id.as_deref(),
+        By::User(_) => None,
+    }
+}

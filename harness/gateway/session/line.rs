@@ -1,0 +1,209 @@
+//! What one line of a transcript says (X1).
+
+use clitape_stream::{ToolKind, lenient_value};
+use serde_json::Value;
+
+/// A line of a transcript that is one JSON object.
+pub(super) struct Record {
+    /// The line's own id, by which later lines name it.
+    pub(super) uuid: Option<String>,
+    pub(super) parent: Parent,
+    pub(super) kind: Kind,
+}
+
+/// What a line says of the one it follows.
+pub(super) enum Parent {
+    /// Nothing: transcripts before the chains had none.
+    Unsaid,
+    /// It follows nothing.
+    Nothing,
+    Line(String),
+}
+
+pub(super) enum Kind {
+    /// The main conversation.
+    Said(Said),
+    /// A subagent's conversation.
+    Sidechain,
+    /// Another line, by its `type`.
+    Other(String),
+}
+
+/// A part of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) by: By,
+    pub(super) timestamp: Option<String>,
+    /// Texts, without blanks around them.
+    pub(super) texts: Vec<String>,
+    /// Answers to calls: those of the CLI's tools in user lines, those of the API's in assistant lines.
+    pub(super) answers: Vec<Answer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum By {
+    User(Turn),
+    Assistant(Message),
+}
+
+/// What a user line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The model is to answer it.
+    Prompt,
+    /// It ends the turn: `[Request interrupted by user]`.
+    Interruption,
+    /// What was said before it, in short: a compaction.
+    Summary,
+    /// Nobody answers it: a local command, a note of the CLI's.
+    Note,
+}
+
+/// A line of an API message; the CLI writes one for each block, all with the message's id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) id: Option<String>,
+    /// The CLI wrote it in the model's place: an API error, `No response requested.`
+    pub(super) is_synthetic: bool,
+    pub(super) stop: Stop,
+    pub(super) calls: Vec<Call>,
+}
+
+/// What a message line says of how the message ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// `tool_use`.
+    ToolUse,
+    /// It was still being written, or broken off.
+    Open,
+    /// It ended, or the CLI is one that does not say.
+    Ended,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) kind: ToolKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) call: String,
+    pub(super) is_error: bool,
+    pub(super) text: String,
+}
+
+/// Reads a line; `None` when it is not one JSON object.
+pub(super) fn read(line: &[u8]) -> Option<Record> {
+    let record = lenient_value(String::from_utf8_lossy(line).trim()).ok()?;
+    record.is_object().then(|| Record {
+        uuid: string(&record, "uuid"),
+        parent: parent(&record),
+        kind: kind(&record),
+    })
+}
+
+/// A compaction begins a new chain, and says which line it logically follows.
+fn parent(record: &Value) -> Parent {
+    match (string(record, "parentUuid"), string(record, "logicalParentUuid")) {
+        (Some(line), _) | (None, Some(line)) => Parent::Line(line),
+        (None, None) if record.get("parentUuid").is_some() => Parent::Nothing,
+        (None, None) => Parent::Unsaid,
+    }
+}
+
+fn kind(record: &Value) -> Kind {
+    let name = string(record, "type").unwrap_or_default();
+    let message = &record["message"];
+    let by = match (name.as_str(), message["role"].as_str()) {
+        _ if record["isSidechain"] == true => return Kind::Sidechain,
+        ("assistant", Some("assistant")) => By::Assistant(self::message(record, message)),
+        ("user", Some("user")) => By::User(Turn::Prompt),
+        _ => return Kind::Other(name),
+    };
+    let content = &message["content"];
+    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<String> = match content {
+        Value::String(text) => vec![text.trim().to_owned()],
+        _ => blocks.iter().filter_map(text).collect(),
+    };
+    let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+    let answers: Vec<Answer> = blocks.iter().filter_map(answer).collect();
+    let by = match by {
+        By::User(_) => By::User(turn(record, &texts, &answers)),
+        by @ By::Assistant(_) => by,
+    };
+    Kind::Said(Said { by, timestamp: string(record, "timestamp"), texts, answers })
+}
+
+fn turn(record: &Value, texts: &[String], answers: &[Answer]) -> Turn {
+    const NOTES: [&str; 4] =
+        ["<local-command-", "<command-name>", "<command-message>", "<bash-stdout>"];
+    let begins = |mark: &str| texts.first().is_some_and(|text| text.starts_with(mark));
+    if record["isCompactSummary"] == true {
+        Turn::Summary
+    } else if begins("[Request interrupted by user") {
+        Turn::Interruption
+    } else if answers.is_empty()
+        && (record["isMeta"] == true || NOTES.iter().any(|note| begins(note)))
+    {
+        Turn::Note
+    } else {
+        Turn::Prompt
+    }
+}
+
+fn message(record: &Value, message: &Value) -> Message {
+    let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    Message {
+        id: string(message, "id"),
+        is_synthetic: message["model"] == "<synthetic>",
+        stop: stop(record, message),
+        calls: blocks.iter().filter_map(call).collect(),
+    }
+}
+
+/// Version 1 of the CLI wrote `null` for messages that had ended.
+fn stop(record: &Value, message: &Value) -> Stop {
+    let is_first_version = record["version"].as_str().is_none_or(|v| v.starts_with("1."));
+    match message.get("stop_reason") {
+        Some(Value::String(reason)) if reason == "tool_use" => Stop::ToolUse,
+        Some(Value::Null) if !is_first_version => Stop::Open,
+        _ => Stop::Ended,
+    }
+}
+
+fn call(block: &Value) -> Option<Call> {
+    const KINDS: [ToolKind; 3] = [ToolKind::ToolUse, ToolKind::ServerToolUse, ToolKind::McpToolUse];
+    let kind = KINDS.into_iter().find(|kind| block["type"] == kind.as_str())?;
+    let name = string(block, "name").unwrap_or_default();
+    Some(Call { id: string(block, "id")?, name, kind })
+}
+
+/// `tool_result`, `web_search_tool_result`, `mcp_tool_result` and whatever else ends so.
+fn answer(block: &Value) -> Option<Answer> {
+    block["type"].as_str().filter(|name| name.ends_with("tool_result"))?;
+    let content = &block["content"];
+    let text = match content {
+        Value::String(text) => text.trim().to_owned(),
+        _ => {
+            let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
+            parts.iter().filter_map(self::text).collect::<Vec<_>>().join("\n")
+        }
+    };
+    let is_error = block["is_error"] == true;
+    Some(Answer { call: string(block, "tool_use_id")?, is_error, text })
+}
+
+/// The text of a text block.
+fn text(block: &Value) -> Option<String> {
+    let text = block["text"].as_str().filter(|_| block["type"] == "text")?;
+    Some(text.trim().to_owned())
+}
+
+/// A field that holds more than blanks, trimmed.
+fn string(value: &Value, name: &str) -> Option<String> {
+    let text = value[name].as_str()?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}

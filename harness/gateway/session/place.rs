@@ -1,0 +1,112 @@
+//! Where the CLI keeps a session's transcript (X1):
+//! `<config folder>/projects/<slug of the working folder>/<session>.jsonl`.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Characters of a slug; what is longer is cut there and told apart by a hash.
+const SLUG: usize = 200;
+
+/// Why a transcript could not be found.
+#[derive(Debug, Error)]
+pub enum LocateError {
+    /// The id is not one: it is empty, or would lead to another folder.
+    #[error("the session id {0:?} is no id; give the one the CLI printed as session_id")]
+    Id(String),
+    /// There is no such file.
+    #[error("there is no transcript {}; check the id, and the folder the session ran in", .0.display())]
+    NotFound(PathBuf),
+    /// The file is a link that leads out of the projects folder, or no file at all.
+    #[error("{} is no file of the projects folder; remove what stands in its place", .0.display())]
+    Outside(PathBuf),
+    /// It could not be looked at.
+    #[error("can't look at {}: {source}; check who may read it", .path.display())]
+    Io {
+        /// What was looked at.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+}
+
+/// The CLI's config folder: `CLAUDE_CONFIG_DIR` if it is set and not empty, else `.claude` in HOME;
+/// `None` if neither is known. openclaw#145309, openclaw#147745: the variable counts here too.
+#[must_use]
+pub fn config_dir(claude_config_dir: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
+    let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(claude_config_dir).or_else(|| set(home).map(|home| home.join(".claude")))
+}
+
+/// The folder name that stands for a working folder: in NFC, each UTF-16 unit that is no ASCII
+/// letter or digit becomes `-`; of what is longer than 200, the first 200 and a hash.
+#[must_use]
+pub fn slug(cwd: &str) -> String {
+    let path: String = cwd.nfc().collect();
+    let plain = |unit: u16| match u8::try_from(unit) {
+        Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
+        _ => '-',
+    };
+    let slug: String = path.encode_utf16().map(plain).collect();
+    match slug.get(..SLUG) {
+        Some(start) if slug.len() > SLUG => format!("{start}-{}", base36(hash(&path))),
+        _ => slug,
+    }
+}
+
+/// The hash of the CLI: `h * 31 + unit` in 32 bits, without its sign.
+fn hash(path: &str) -> u32 {
+    let step = |hash: i32, unit: u16| hash.wrapping_mul(31).wrapping_add(i32::from(unit));
+    path.encode_utf16().fold(0, step).unsigned_abs()
+}
+
+fn base36(number: u32) -> String {
+    let mut digits = Vec::new();
+    let mut left = number;
+    loop {
+        digits.extend(char::from_digit(left % 36, 36));
+        left /= 36;
+        if left == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+/// Whether `id` can be a session's: not empty, and no way to another folder.
+pub(super) fn is_id(id: &str) -> bool {
+    let is_plain = |c: char| !matches!(c, '/' | '\\' | ':') && !c.is_control();
+    !id.trim().is_empty() && !id.starts_with('.') && id.chars().all(is_plain)
+}
+
+/// The transcript of session `id`, run in the folder `cwd` (X1), in `config_dir`, see
+/// [`config_dir()`].
+///
+/// # Errors
+/// When the id looks like a path, which is told before the disk is touched; when there is no
+/// transcript; when it is no file, or a link out of the projects folder; when the disk can't be read.
+pub fn locate(config_dir: &Path, cwd: &Path, id: &str) -> Result<PathBuf, LocateError> {
+    if !is_id(id) {
+        return Err(LocateError::Id(id.to_owned()));
+    }
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let projects = config_dir.join("projects");
+    let path = projects.join(slug(&cwd.to_string_lossy())).join(format!("{id}.jsonl"));
+    let real = real(&path, &path)?;
+    if !real.starts_with(self::real(&projects, &path)?) || !real.is_file() {
+        return Err(LocateError::Outside(path));
+    }
+    Ok(real)
+}
+
+/// `path` without links; errors speak of `shown`.
+fn real(path: &Path, shown: &Path) -> Result<PathBuf, LocateError> {
+    path.canonicalize().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            LocateError::NotFound(shown.to_owned())
+        }
+        _ => LocateError::Io { path: shown.to_owned(), source },
+    })
+}

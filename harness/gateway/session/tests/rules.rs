@@ -1,0 +1,108 @@
+//! X2: each rule with its reason.
+
+use super::*;
+
+/// `expect`: the reason, then the orphans as `id:line`, then `cut` if the last answer is lost.
+fn check(lines: &[Value], expect: &str) {
+    let Verdict { resumable, reason, orphans, cut_mid_text, .. } = verdict(&parse(lines));
+    assert_eq!(resumable, reason.is_resumable());
+    let mut told = reason.as_str().to_owned();
+    for Orphan { id, line, .. } in &orphans {
+        told += &format!(" {id}:{line}");
+    }
+    if cut_mid_text {
+        told += " cut";
+    }
+    assert_eq!(told, expect, "{lines:#?}");
+}
+
+/// The conversations that were tried on OpenClaw, without ids: lines follow each other.
+#[test]
+fn x2_conversations_of_the_reference() {
+    let hi = prompt("", "", "hi");
+    let say =
+        |block: Value| line("", "", "assistant", &json!({"role": "assistant", "content": [block]}));
+    let of =
+        |blocks: Value| line("", "", "assistant", &json!({"role": "assistant", "content": blocks}));
+    let done = |id: &str| result("", "", id);
+    let web = json!({"type": "server_tool_use", "id": "w", "name": "web_search", "input": {}});
+    let found = json!({"type": "web_search_tool_result", "tool_use_id": "w", "content": []});
+    let mut sidechain = say(call("s"));
+    sidechain["isSidechain"] = true.into();
+    check(&[hi.clone(), say(text("yo"))], "complete");
+    check(std::slice::from_ref(&hi), "no-assistant cut");
+    check(&[hi.clone(), say(call("a"))], "orphaned-tool-use a:2");
+    check(&[hi.clone(), say(call("a")), done("a")], "cut-mid-text cut");
+    check(&[hi.clone(), say(call("a")), say(text("bye"))], "complete");
+    check(&[hi.clone(), say(call("a")), prompt("", "", "next")], "orphaned-tool-use a:2 cut");
+    check(&[hi.clone(), of(json!([call("a"), call("b")])), done("a")], "orphaned-tool-use b:2 cut");
+    check(&[hi.clone(), say(text("t")), sidechain], "complete");
+    check(&[hi.clone(), of(json!([web, found]))], "complete");
+    check(&[hi.clone(), say(web)], "orphaned-tool-use w:2");
+    check(&[], "empty");
+    // An answer is found wherever it stands.
+    let mut late = vec![hi; 1_000];
+    late.push(say(text("yo")));
+    check(&late, "complete");
+}
+
+#[test]
+fn x2_the_lines_of_one_message_belong_together() {
+    let ask = prompt("u", "", "hi");
+    let a = said("1", "u", "m", json!("tool_use"), call("a"));
+    let b = said("2", "1", "m", json!("tool_use"), call("b"));
+    check(&[ask.clone(), a.clone(), b.clone(), result("3", "2", "b")], "orphaned-tool-use a:2 cut");
+    // Results follow their own calls, so that the chain passes the later call by.
+    let results = [result("3", "2", "b"), result("4", "1", "a")];
+    let whole = [&[ask.clone(), a.clone(), b.clone()], &results[..]].concat();
+    check(&whole, "cut-mid-text cut");
+    check(&[ask.clone(), a.clone(), b.clone(), results[1].clone()], "orphaned-tool-use b:3 cut");
+    let answer = said("5", "4", "n", json!("end_turn"), text("done"));
+    check(&[&whole[..], &[answer]].concat(), "complete");
+}
+
+#[test]
+fn x2_a_branch_that_was_left_does_not_count() {
+    // What the CLI up to 2.1.200 writes when it resumes a session that ends in an open call.
+    let killed = [
+        prompt("u", "", "hi"),
+        said("1", "u", "m", json!("tool_use"), text("Let me look.")),
+        said("2", "1", "m", json!("tool_use"), call("a")),
+    ];
+    check(&killed, "orphaned-tool-use a:3");
+    let resumed = [&killed[..], &[prompt("3", "1", "Carry on.")]].concat();
+    check(&resumed, "cut-mid-text cut");
+    let answered =
+        [&resumed[..], &[said("4", "3", "n", json!("end_turn"), text("I see."))]].concat();
+    check(&answered, "complete");
+    // And what 2.1.329 writes: a result of its own making, and an answer to it.
+    let mended = [
+        result("3", "2", "a"),
+        said("4", "3", "s", json!("stop_sequence"), text("No response requested.")),
+    ];
+    check(&[&killed[..], &mended].concat(), "complete");
+    // A rewind to before the call.
+    let rewound = [prompt("5", "", "hi"), said("6", "5", "n", json!("end_turn"), text("yo"))];
+    check(&[&killed[..], &rewound].concat(), "complete");
+}
+
+#[test]
+fn x2_a_message_that_was_cut() {
+    let ask = prompt("u", "", "hi");
+    let ended = said("1", "u", "m", json!("end_turn"), text("yo"));
+    check(&[ask.clone(), ended.clone()], "complete");
+    check(&[ask.clone(), ended, prompt("2", "1", "more")], "cut-mid-text cut");
+    let open = said("1", "u", "m", Value::Null, text("yo"));
+    check(&[ask.clone(), open.clone()], "cut-mid-text cut");
+    let mut old = open;
+    old["version"] = "1.0.128".into();
+    check(&[ask.clone(), old], "complete");
+    // Its call never came to be written.
+    check(&[ask.clone(), said("1", "u", "m", json!("tool_use"), text("yo"))], "cut-mid-text cut");
+    let stop = prompt("2", "1", "[Request interrupted by user]");
+    let open = said("1", "u", "m", Value::Null, text("yo"));
+    check(&[ask.clone(), open, stop], "interrupted cut");
+    let call = said("1", "u", "m", json!("tool_use"), call("a"));
+    let stop = prompt("3", "2", "[Request interrupted by user for tool use]");
+    check(&[ask, call, result("2", "1", "a"), stop], "interrupted");
+}

@@ -1,0 +1,272 @@
+//! Whether a session may be resumed, and why (X2): each rule a function of the conversation.
+
+use std::collections::{BTreeMap, HashSet};
+
+use clitape_stream::ToolKind;
+use serde::Serialize;
+
+use super::line::{By, Message, Said, Stop, Turn};
+use super::transcript::{Node, Transcript};
+
+/// What a transcript says of its session (X2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Whether the session may be resumed.
+    pub resumable: bool,
+    /// Why, or why not.
+    pub reason: Reason,
+    /// The calls of the last message that nobody answered, in the order of their lines.
+    pub orphans: Vec<Orphan>,
+    /// The model was ended before or while it answered what was said last; the answer's text is
+    /// lost, the session is not.
+    pub cut_mid_text: bool,
+    /// What the transcript consists of.
+    pub lines: Lines,
+    /// What to do, as a sentence.
+    pub advice: &'static str,
+}
+
+/// Why a session may be resumed or may not (X2), the gravest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// There is no transcript.
+    NotFound,
+    /// The transcript holds no conversation.
+    Empty,
+    /// Nothing was ever answered: the CLI was killed before it wrote an answer down.
+    NoAssistant,
+    /// The last message calls a tool, and nobody answered.
+    OrphanedToolUse,
+    /// A person interrupted the last turn; nothing is left open.
+    Interrupted,
+    /// What was said last has no answer, or only the beginning of one.
+    CutMidText,
+    /// The last message has ended.
+    Complete,
+}
+
+/// A call without a result (X2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Orphan {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The transcript's line that has the call, from 1.
+    pub line: u64,
+    /// Who was to run the tool.
+    pub kind: ToolKind,
+}
+
+/// What a transcript consists of, in lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Lines {
+    /// Whole lines, blank ones too.
+    pub whole: u64,
+    /// Lines of the conversation that counts.
+    pub conversation: u64,
+    /// Lines of the main conversation that a fork or a rewind left behind.
+    pub abandoned: u64,
+    /// Lines of subagents.
+    pub sidechain: u64,
+    /// Lines of other types, by type.
+    pub other: BTreeMap<String, u64>,
+    /// Lines that are not JSON.
+    pub unusable: u64,
+    /// Bytes behind the last line feed: a line still being written.
+    pub unfinished_bytes: u64,
+}
+
+impl Reason {
+    /// Every reason, the gravest first.
+    pub const ALL: [Self; 7] = [
+        Self::NotFound,
+        Self::Empty,
+        Self::NoAssistant,
+        Self::OrphanedToolUse,
+        Self::Interrupted,
+        Self::CutMidText,
+        Self::Complete,
+    ];
+
+    /// Whether a session that is so may be resumed.
+    #[must_use]
+    pub fn is_resumable(self) -> bool {
+        matches!(self, Self::Interrupted | Self::CutMidText | Self::Complete)
+    }
+
+    /// The reason as it is written: `orphaned-tool-use`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "not-found",
+            Self::Empty => "empty",
+            Self::NoAssistant => "no-assistant",
+            Self::OrphanedToolUse => "orphaned-tool-use",
+            Self::Interrupted => "interrupted",
+            Self::CutMidText => "cut-mid-text",
+            Self::Complete => "complete",
+        }
+    }
+
+    /// What it means, as a sentence.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::NotFound => "There is no transcript of this session.",
+            Self::Empty => "The transcript holds no conversation.",
+            Self::NoAssistant => "The model never answered, or its answer was never written down.",
+            Self::OrphanedToolUse => "The last message calls a tool that never gave a result.",
+            Self::Interrupted => "A person interrupted the last turn; no call is left open.",
+            Self::CutMidText => {
+                "The last turn was ended before its answer was whole; what came of it is lost."
+            }
+            Self::Complete => "The last message is whole, and every call has its result.",
+        }
+    }
+
+    /// What to do, as a sentence.
+    #[must_use]
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::NotFound | Self::Empty | Self::NoAssistant => {
+                "Forget the session's id and start a new session with the message."
+            }
+            Self::OrphanedToolUse => {
+                "Start a new session and tell it what was said; check what the open calls did \
+                 before they are run again."
+            }
+            Self::CutMidText => "Resume it, and send the last message again.",
+            Self::Interrupted | Self::Complete => "Resume it.",
+        }
+    }
+}
+
+impl Verdict {
+    /// The verdict of a session that has no transcript.
+    #[must_use]
+    pub fn not_found() -> Self {
+        Self::of(Reason::NotFound, Vec::new(), false, Lines::default())
+    }
+
+    fn of(reason: Reason, orphans: Vec<Orphan>, cut_mid_text: bool, lines: Lines) -> Self {
+        let (resumable, advice) = (reason.is_resumable(), reason.advice());
+        Self { resumable, reason, orphans, cut_mid_text, lines, advice }
+    }
+}
+
+/// Judges a transcript (X2).
+#[must_use]
+pub fn verdict(transcript: &Transcript) -> Verdict {
+    let conversation = transcript.conversation();
+    let orphans = orphans(&conversation);
+    let cut_mid_text = is_cut_mid_text(&conversation);
+    let reason = if conversation.is_empty() {
+        Reason::Empty
+    } else if !has_assistant(&conversation) {
+        Reason::NoAssistant
+    } else if !orphans.is_empty() {
+        Reason::OrphanedToolUse
+    } else if is_interrupted(&conversation) {
+        Reason::Interrupted
+    } else if cut_mid_text {
+        Reason::CutMidText
+    } else {
+        Reason::Complete
+    };
+    Verdict::of(reason, orphans, cut_mid_text, lines(transcript, &conversation))
+}
+
+/// Whether the model ever answered.
+fn has_assistant(conversation: &[&Node]) -> bool {
+    conversation.iter().any(|node| message(node).is_some())
+}
+
+/// The calls of the last message, all of its lines taken together, that have no result. Earlier
+/// messages do not count: one that the conversation went on from is no longer waited for.
+fn orphans(conversation: &[&Node]) -> Vec<Orphan> {
+    let last = last_message(conversation);
+    let answers = last.first().map_or(&[][..], |(first, _)| &conversation[*first..]);
+    let answered: HashSet<&str> = answers
+        .iter()
+        .filter_map(|node| node.said.as_ref())
+        .flat_map(|said| said.answers.iter().map(|answer| answer.call.as_str()))
+        .collect();
+    let mut orphans = Vec::new();
+    for (index, message) in last {
+        let line = conversation[index].line;
+        for call in message.calls.iter().filter(|call| !answered.contains(call.id.as_str())) {
+            let (id, name) = (call.id.clone(), call.name.clone());
+            orphans.push(Orphan { id, name, line, kind: call.kind });
+        }
+    }
+    orphans
+}
+
+/// Whether what was said last waits for the model: a prompt or results without an answer, a message
+/// that did not end, or one that ended in a call which never came to be written.
+fn is_cut_mid_text(conversation: &[&Node]) -> bool {
+    let spoken = |node: &&&Node| !matches!(turn(node), Some(Turn::Note | Turn::Summary));
+    let Some(last) = conversation.iter().rev().find(spoken) else { return false };
+    match last.said.as_ref().map(|said| &said.by) {
+        Some(By::User(turn)) => {
+            *turn == Turn::Prompt
+                || *turn == Turn::Interruption && {
+                    let message = last_message(conversation);
+                    message.last().is_some_and(|(_, message)| message.stop == Stop::Open)
+                }
+        }
+        Some(By::Assistant(message)) => match message.stop {
+            Stop::Open => true,
+            Stop::ToolUse => {
+                last_message(conversation).iter().all(|(_, message)| message.calls.is_empty())
+            }
+            Stop::Ended => false,
+        },
+        None => false,
+    }
+}
+
+fn is_interrupted(conversation: &[&Node]) -> bool {
+    conversation.last().is_some_and(|node| turn(node) == Some(Turn::Interruption))
+}
+
+/// The lines of the last message, with their places in the conversation.
+fn last_message<'c>(conversation: &[&'c Node]) -> Vec<(usize, &'c Message)> {
+    let messages = || {
+        conversation.iter().enumerate().filter_map(|(index, node)| Some((index, message(node)?)))
+    };
+    let Some((last, Message { id, .. })) = messages().last() else { return Vec::new() };
+    messages()
+        .filter(|(index, message)| *index == last || id.is_some() && message.id == *id)
+        .collect()
+}
+
+fn message(node: &Node) -> Option<&Message> {
+    match &node.said {
+        Some(Said { by: By::Assistant(message), .. }) => Some(message),
+        _ => None,
+    }
+}
+
+fn turn(node: &Node) -> Option<Turn> {
+    match &node.said {
+        Some(Said { by: By::User(turn), .. }) => Some(*turn),
+        _ => None,
+    }
+}
+
+fn lines(transcript: &Transcript, conversation: &[&Node]) -> Lines {
+    let count = &transcript.count;
+    let conversation = conversation.len() as u64;
+    Lines {
+        whole: count.whole,
+        conversation,
+        abandoned: count.said - conversation,
+        sidechain: count.sidechain,
+        other: count.other.clone(),
+        unusable: count.unusable,
+        unfinished_bytes: count.unfinished,
+    }
+}
