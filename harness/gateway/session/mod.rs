@@ -14,11 +14,16 @@
 //! * **X8** `clitape session` says all of this at the terminal.
 
 mod chain;
+pub mod fingerprint;
+pub mod gate;
+mod invalidation;
 mod line;
 mod place;
+pub mod reseed;
 pub mod transcript;
 mod verdict;
 
+pub use invalidation::{Invalidation, Reseed};
 pub use place::{LocateError, config_dir, locate, slug};
 pub use transcript::Transcript;
 pub use verdict::{Lines, Orphan, Reason, Verdict, verdict};

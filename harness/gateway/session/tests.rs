@@ -1,5 +1,6 @@
 //! Transcripts in short, and what is said of them.
 
+mod reseed;
 mod rules;
 
 use serde_json::{Value, json};

@@ -1,0 +1,117 @@
+//! Whether a session is worth keeping (X3): only once its transcript shows an answer.
+//!
+//! openclaw#70177, openclaw#77974, openclaw#78506, openclaw#81048, openclaw#85757: an id that was
+//! kept although the killed CLI had written nothing down made every later message fail or forget.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::place::is_id;
+
+/// The provider whose sessions are transcripts of the CLI.
+pub const CLAUDE: &str = "claude-cli";
+
+/// When the transcript is looked at, after the turn's end.
+const PROBES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
+
+/// What a gateway holds of a session: what binds it to a chat, and its bare id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session<B> {
+    /// What binds the chat to the session.
+    pub binding: B,
+    /// The CLI's id of it.
+    pub id: String,
+}
+
+/// What is to be stored of a session after a turn (X3): both of its parts or neither, so that no
+/// fallback can bring back an id whose binding is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "what is not stored is as if the session had never been"]
+pub enum Held<B> {
+    /// Store it.
+    Kept(Session<B>),
+    /// Clear the binding and every bare id that is stored.
+    Cleared,
+}
+
+/// Keeps `session` if its transcript shows an answer (X3), which `probe` is asked for the id: at
+/// once, and 50 and 150 ms later on tokio's clock, as the CLI may still be writing. Sessions of
+/// other providers than [`CLAUDE`] have no transcript and are kept unasked; an id that looks like a
+/// path is never probed.
+pub async fn flushed<B, F>(
+    provider: &str,
+    session: Session<B>,
+    mut probe: impl FnMut(&str) -> F,
+) -> Held<B>
+where
+    F: Future<Output = bool>,
+{
+    if !provider.trim().eq_ignore_ascii_case(CLAUDE) {
+        return Held::Kept(session);
+    }
+    if !is_id(&session.id) {
+        return Held::Cleared;
+    }
+    let ended = Instant::now();
+    for after in PROBES {
+        sleep_until(ended + after).await;
+        if probe(&session.id).await {
+            return Held::Kept(session);
+        }
+    }
+    Held::Cleared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays a transcript that shows an answer after `flushed_ms`, each probe taking `takes_ms`:
+    /// whether the session is kept, and when it was looked at.
+    async fn check(
+        provider: &str,
+        id: &str,
+        [flushed_ms, takes_ms]: [u64; 2],
+        expect: bool,
+        looked: &[u128],
+    ) {
+        let began = Instant::now();
+        let mut probes = Vec::new();
+        let session = Session { binding: "chat 7", id: id.to_owned() };
+        let held = flushed(provider, session.clone(), |asked| {
+            assert_eq!(asked, id);
+            probes.push(began.elapsed().as_millis());
+            async move {
+                tokio::time::sleep(Duration::from_millis(takes_ms)).await;
+                began.elapsed() >= Duration::from_millis(flushed_ms)
+            }
+        })
+        .await;
+        let kept = if expect { Held::Kept(session) } else { Held::Cleared };
+        assert_eq!((held, &*probes), (kept, looked), "{provider} {id}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn x3_a_session_is_kept_once_its_transcript_shows_an_answer() {
+        check(CLAUDE, "s", [0, 0], true, &[0]).await;
+        check(CLAUDE, "s", [1, 0], true, &[0, 50]).await;
+        check(CLAUDE, "s", [50, 0], true, &[0, 50]).await;
+        check(CLAUDE, "s", [51, 0], true, &[0, 50, 150]).await;
+        check(CLAUDE, "s", [151, 0], false, &[0, 50, 150]).await;
+        check(" Claude-CLI ", "s", [151, 0], false, &[0, 50, 150]).await;
+        // A slow disk puts off the probes, and adds none.
+        check(CLAUDE, "s", [1_000, 120], false, &[0, 120, 240]).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn x3_other_providers_and_paths_are_never_probed() {
+        check("codex-cli", "s", [9, 0], true, &[]).await;
+        check("", "../x", [9, 0], true, &[]).await;
+        for id in ["", " ", "../x", "a/b", "a\\b", "/etc/passwd", "a\0b", "."] {
+            check(CLAUDE, id, [0, 0], false, &[]).await;
+        }
+    }
+}

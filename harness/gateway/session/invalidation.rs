@@ -1,0 +1,127 @@
+//! Why a session was given up (X4), as a closed table.
+
+use serde::Serialize;
+
+use super::verdict::Reason;
+
+/// Why a session is not resumed though its id is known (X4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Invalidation {
+    /// The transcript is gone, or never got an answer.
+    MissingTranscript,
+    /// The transcript ends in a call nobody answered.
+    OrphanedToolUse,
+    /// The system prompt is another one.
+    SystemPrompt,
+    /// The working folder is another one, and transcripts belong to folders.
+    Cwd,
+    /// The MCP servers are others.
+    Mcp,
+    /// The way answers reach the person is another one.
+    MessagePolicy,
+    /// The CLI no longer knows the session.
+    SessionExpired,
+    /// Another account is used.
+    AuthProfile,
+    /// The account was signed in anew.
+    AuthEpoch,
+}
+
+/// Whether the session that takes the place of the old one may be told what was said in it (X4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reseed {
+    /// The old transcript may be told as it is.
+    Raw,
+    /// Nothing of it: what one account said is none of the other's business.
+    Never,
+}
+
+impl Invalidation {
+    /// Every reason.
+    pub const ALL: [Self; 9] = [
+        Self::MissingTranscript,
+        Self::OrphanedToolUse,
+        Self::SystemPrompt,
+        Self::Cwd,
+        Self::Mcp,
+        Self::MessagePolicy,
+        Self::SessionExpired,
+        Self::AuthProfile,
+        Self::AuthEpoch,
+    ];
+
+    /// What the verdict about a transcript means for its session; `None`: it may be resumed.
+    #[must_use]
+    pub fn of(reason: Reason) -> Option<Self> {
+        match reason {
+            Reason::NotFound | Reason::Empty | Reason::NoAssistant => Some(Self::MissingTranscript),
+            Reason::OrphanedToolUse => Some(Self::OrphanedToolUse),
+            Reason::Interrupted | Reason::CutMidText | Reason::Complete => None,
+        }
+    }
+
+    /// What it allows.
+    #[must_use]
+    pub fn reseed(self) -> Reseed {
+        match self {
+            Self::MissingTranscript
+            | Self::OrphanedToolUse
+            | Self::SystemPrompt
+            | Self::Cwd
+            | Self::Mcp
+            | Self::MessagePolicy
+            | Self::SessionExpired => Reseed::Raw,
+            Self::AuthProfile | Self::AuthEpoch => Reseed::Never,
+        }
+    }
+
+    /// The reason as it is written: `missing-transcript`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MissingTranscript => "missing-transcript",
+            Self::OrphanedToolUse => "orphaned-tool-use",
+            Self::SystemPrompt => "system-prompt",
+            Self::Cwd => "cwd",
+            Self::Mcp => "mcp",
+            Self::MessagePolicy => "message-policy",
+            Self::SessionExpired => "session-expired",
+            Self::AuthProfile => "auth-profile",
+            Self::AuthEpoch => "auth-epoch",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x4_what_each_reason_allows() {
+        let table = Invalidation::ALL.map(|reason| (reason.as_str(), reason.reseed()));
+        let expect = [
+            ("missing-transcript", Reseed::Raw),
+            ("orphaned-tool-use", Reseed::Raw),
+            ("system-prompt", Reseed::Raw),
+            ("cwd", Reseed::Raw),
+            ("mcp", Reseed::Raw),
+            ("message-policy", Reseed::Raw),
+            ("session-expired", Reseed::Raw),
+            ("auth-profile", Reseed::Never),
+            ("auth-epoch", Reseed::Never),
+        ];
+        assert_eq!(table, expect);
+        for reason in Invalidation::ALL {
+            assert_eq!(serde_json::json!(reason), reason.as_str());
+        }
+    }
+
+    #[test]
+    fn x4_a_verdict_gives_a_session_up_or_resumes_it() {
+        for reason in Reason::ALL {
+            assert_eq!(Invalidation::of(reason).is_none(), reason.is_resumable(), "{reason:?}");
+            assert_eq!(serde_json::json!(reason), reason.as_str());
+        }
+    }
+}
