@@ -6,6 +6,7 @@ mod ends;
 mod recorder;
 mod several;
 mod stalled;
+mod stalls;
 mod typing;
 
 use std::borrow::Cow;
