@@ -22,12 +22,12 @@ impl Transcript {
             let node = &self.nodes[index];
             if let Some(said) = &node.said {
                 on[index] = true;
-                match message_id(said) {
-                    Some(id) if is_whole => {
+                match (&said.by, message_id(node)) {
+                    (By::User(_), _) => is_whole = !said.answers.is_empty(),
+                    (By::Assistant(_), Some(id)) if is_whole => {
                         messages.insert(id);
                     }
-                    Some(_) => {}
-                    None => is_whole = !said.answers.is_empty(),
+                    (By::Assistant(_), _) => {}
                 }
             }
             at = node.parent;
@@ -35,7 +35,7 @@ impl Transcript {
         let mut calls = HashSet::new();
         for (index, node) in self.nodes.iter().enumerate() {
             let Some(said) = &node.said else { continue };
-            on[index] |= message_id(said).is_some_and(|id| messages.contains(id));
+            on[index] |= message_id(node).is_some_and(|id| messages.contains(&id));
             on[index] |= said.answers.iter().any(|answer| calls.contains(answer.call.as_str()));
             if let (true, By::Assistant(message)) = (on[index], &said.by) {
                 calls.extend(message.calls.iter().map(|call| call.id.as_str()));
@@ -45,9 +45,10 @@ impl Transcript {
     }
 }
 
-fn message_id(said: &Said) -> Option<&str> {
-    match &said.by {
-        By::Assistant(message) => message.id.as_deref(),
-        By::User(_) => None,
+/// The message a line is of, and its turn.
+fn message_id(node: &Node) -> Option<(u64, &str)> {
+    match &node.said {
+        Some(Said { by: By::Assistant(message), .. }) => Some((node.turn, message.id.as_deref()?)),
+        _ => None,
     }
 }

@@ -1,5 +1,8 @@
 //! Transcripts in short, and what is said of them.
 
+mod growing;
+mod places;
+mod random;
 mod reseed;
 mod rules;
 

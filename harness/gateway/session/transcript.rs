@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead};
 
-use super::line::{self, Kind, Parent, Said};
+use super::line::{self, By, Kind, Parent, Said, Turn};
 use crate::sanitise::redact_text;
 
 /// Bytes of text that are kept for a reseed, the newest: no reseed takes more.
@@ -17,6 +17,8 @@ pub struct Transcript {
     pub(super) count: Count,
     /// Bytes of text in `nodes`.
     kept: usize,
+    /// Prompts so far.
+    turn: u64,
     /// The first of `nodes` that may have text.
     oldest: usize,
 }
@@ -26,6 +28,9 @@ pub struct Transcript {
 pub(super) struct Node {
     /// From 1.
     pub(super) line: u64,
+    /// Prompts up to this line; two lines of one message have the same number, and two messages
+    /// whose ids are the same have not.
+    pub(super) turn: u64,
     /// The one before it in the conversation; always an earlier one.
     pub(super) parent: Option<usize>,
     /// `None`: it only links others, as an attachment does.
@@ -105,8 +110,12 @@ impl Transcript {
         if let Some(uuid) = record.uuid {
             ids.insert(uuid, self.nodes.len());
         }
-        self.kept += said.as_ref().map_or(0, Said::size);
-        self.nodes.push(Node { line: self.count.whole, parent, said, is_dropped: false });
+        if let Some(said) = &said {
+            self.kept += said.size();
+            self.turn += u64::from(said.is_prompt());
+        }
+        let (line, turn) = (self.count.whole, self.turn);
+        self.nodes.push(Node { line, turn, parent, said, is_dropped: false });
         self.forget();
     }
 
@@ -132,6 +141,10 @@ impl Transcript {
 }
 
 impl Said {
+    fn is_prompt(&self) -> bool {
+        self.by == By::User(Turn::Prompt) && self.answers.is_empty()
+    }
+
     fn size(&self) -> usize {
         let answers = self.answers.iter().map(|answer| answer.text.len());
         self.texts.iter().map(String::len).chain(answers).sum()

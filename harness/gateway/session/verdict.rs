@@ -161,7 +161,7 @@ impl Verdict {
 pub fn verdict(transcript: &Transcript) -> Verdict {
     let conversation = transcript.conversation();
     let orphans = orphans(&conversation);
-    let cut_mid_text = is_cut_mid_text(&conversation);
+    let cut_mid_text = is_cut_mid_text(&conversation, &orphans);
     let reason = if conversation.is_empty() {
         Reason::Empty
     } else if !has_assistant(&conversation) {
@@ -205,26 +205,16 @@ fn orphans(conversation: &[&Node]) -> Vec<Orphan> {
 }
 
 /// Whether what was said last waits for the model: a prompt or results without an answer, a message
-/// that did not end, or one that ended in a call which never came to be written.
-fn is_cut_mid_text(conversation: &[&Node]) -> bool {
-    let spoken = |node: &&&Node| !matches!(turn(node), Some(Turn::Note | Turn::Summary));
-    let Some(last) = conversation.iter().rev().find(spoken) else { return false };
-    match last.said.as_ref().map(|said| &said.by) {
-        Some(By::User(turn)) => {
-            *turn == Turn::Prompt
-                || *turn == Turn::Interruption && {
-                    let message = last_message(conversation);
-                    message.last().is_some_and(|(_, message)| message.stop == Stop::Open)
-                }
-        }
-        Some(By::Assistant(message)) => match message.stop {
-            Stop::Open => true,
-            Stop::ToolUse => {
-                last_message(conversation).iter().all(|(_, message)| message.calls.is_empty())
-            }
-            Stop::Ended => false,
-        },
-        None => false,
+/// that did not end, or one that ended in calls of which none is open, or which never came to be
+/// written.
+fn is_cut_mid_text(conversation: &[&Node], orphans: &[Orphan]) -> bool {
+    let is_spoken = |node: &&&Node| !matches!(turn(node), Some(Turn::Note | Turn::Summary));
+    let Some(last) = conversation.iter().rev().find(is_spoken) else { return false };
+    let stop = last_message(conversation).last().map(|(_, message)| message.stop);
+    match (turn(last), stop) {
+        (Some(Turn::Prompt), _) => true,
+        (None, Some(Stop::ToolUse)) => orphans.is_empty(),
+        (_, stop) => stop == Some(Stop::Open),
     }
 }
 
@@ -238,9 +228,11 @@ fn last_message<'c>(conversation: &[&'c Node]) -> Vec<(usize, &'c Message)> {
         conversation.iter().enumerate().filter_map(|(index, node)| Some((index, message(node)?)))
     };
     let Some((last, Message { id, .. })) = messages().last() else { return Vec::new() };
-    messages()
-        .filter(|(index, message)| *index == last || id.is_some() && message.id == *id)
-        .collect()
+    let turn = conversation[last].turn;
+    let is_of_it = |index: usize, message: &Message| {
+        index == last || id.is_some() && message.id == *id && conversation[index].turn == turn
+    };
+    messages().filter(|(index, message)| is_of_it(*index, message)).collect()
 }
 
 fn message(node: &Node) -> Option<&Message> {

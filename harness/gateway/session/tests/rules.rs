@@ -75,6 +75,9 @@ fn x2_a_branch_that_was_left_does_not_count() {
     let answered =
         [&resumed[..], &[said("4", "3", "n", json!("end_turn"), text("I see."))]].concat();
     check(&answered, "complete");
+    // Ids of messages may come again; a prompt parts them.
+    let again = [&resumed[..], &[said("4", "3", "m", json!("end_turn"), text("I see."))]].concat();
+    check(&again, "complete");
     // And what 2.1.329 writes: a result of its own making, and an answer to it.
     let mended = [
         result("3", "2", "a"),

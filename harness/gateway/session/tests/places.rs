@@ -1,0 +1,96 @@
+//! X1: where a transcript lies, and what is refused.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+#[test]
+fn x1_a_working_folder_has_a_slug() {
+    // The CLI's hash is signed and told without its sign: that of the first is -931632369.
+    let [negative, positive] =
+        [format!("/{}", "a".repeat(250)), format!("/srv/{}", "bé😀/".repeat(60))];
+    let of_positive = format!("-srv-{}", "b----".repeat(39));
+    for (path, expect) in [
+        ("/w/ws.dir_1", "-w-ws-dir-1".to_owned()),
+        ("/home/é", "-home--".to_owned()),
+        // Decomposed, it is the same folder.
+        ("/home/e\u{301}", "-home--".to_owned()),
+        // UTF-16 units count.
+        ("/😀", "---".to_owned()),
+        ("", String::new()),
+        (&format!("/{}", "a".repeat(199)), format!("-{}", "a".repeat(199))),
+        (&negative, format!("-{}-feo44x", "a".repeat(199))),
+        (&positive, format!("{of_positive}-z7d0xz")),
+    ] {
+        assert_eq!(slug(path), expect, "{path}");
+    }
+}
+
+#[test]
+fn r145309_the_config_folder_of_the_environment_counts() {
+    let check = |config: Option<&str>, home: Option<&str>, expect: Option<&str>| {
+        let found = config_dir(config.map(OsStr::new), home.map(OsStr::new));
+        assert_eq!(found, expect.map(PathBuf::from));
+    };
+    check(Some("/c"), Some("/h"), Some("/c"));
+    check(Some(""), Some("/h"), Some("/h/.claude"));
+    check(None, Some("/h"), Some("/h/.claude"));
+    check(None, Some(""), None);
+    check(None, None, None);
+}
+
+#[test]
+fn x1_ids_that_look_like_paths_are_refused_before_the_disk_is_touched() {
+    let nowhere = Path::new("/no/such/folder");
+    for id in ["", "  ", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "a\0b", ".hidden", "c:x"]
+    {
+        let refused = locate(nowhere, nowhere, id);
+        assert!(matches!(refused, Err(LocateError::Id(_))), "{id:?}: {refused:?}");
+    }
+    assert!(matches!(locate(nowhere, nowhere, "s"), Err(LocateError::NotFound(_))));
+}
+
+#[cfg(unix)]
+#[test]
+fn x1_links_out_of_the_projects_folder_are_refused() {
+    use std::os::unix::fs::symlink;
+
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let (config, cwd) = (dir.join("config"), dir.join("work"));
+    let real = dir.canonicalize().unwrap();
+    let slug = slug(real.join("work").to_str().unwrap());
+    let project = config.join("projects").join(slug);
+    std::fs::create_dir_all(&project).unwrap();
+    std::fs::create_dir_all(&cwd).unwrap();
+    std::fs::write(project.join("here.jsonl"), "").unwrap();
+    std::fs::write(dir.join("secret"), "").unwrap();
+    std::fs::create_dir(project.join("folder.jsonl")).unwrap();
+    symlink("here.jsonl", project.join("inside.jsonl")).unwrap();
+    symlink(dir.join("secret"), project.join("outside.jsonl")).unwrap();
+    symlink("nothing", project.join("dangling.jsonl")).unwrap();
+    symlink(&cwd, dir.join("way")).unwrap();
+    for (id, expect) in [
+        ("here", "found"),
+        ("inside", "found"),
+        ("outside", "outside"),
+        ("folder", "outside"),
+        ("dangling", "not found"),
+        ("gone", "not found"),
+    ] {
+        // The slug is that of the real folder, however one got there.
+        for way in [&cwd, &dir.join("way")] {
+            let told = match locate(&config, way, id) {
+                Ok(path) => {
+                    assert_eq!(path, project.canonicalize().unwrap().join("here.jsonl"));
+                    "found"
+                }
+                Err(LocateError::Outside(_)) => "outside",
+                Err(LocateError::NotFound(_)) => "not found",
+                Err(other) => panic!("{other}"),
+            };
+            assert_eq!(told, expect, "{id}");
+        }
+    }
+}
