@@ -8,6 +8,7 @@ mod new;
 mod record;
 mod replay;
 mod review;
+mod session;
 mod test;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ enum Command {
     Test(test::Args),
     Review(review::Args),
     Collect(collect::Args),
+    Session(session::Args),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
             Command::Test(test) => test::run(&house(args.root)?, &test),
             Command::Review(review) => review::run(&house(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),
+            Command::Session(session) => session::run(&session),
         }
     })
 }

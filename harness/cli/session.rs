@@ -1,0 +1,126 @@
+//! `clitape session`: whether a session on disk may be resumed, and why (X8).
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clitape_gateway::session::{
+    self, Lines, LocateError, Orphan, Verdict, config_dir, locate, transcript,
+};
+
+use crate::exit::Exit;
+
+/// Says whether a session on disk may be resumed, and why
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub(crate) struct Args {
+    /// The session's transcript
+    #[arg(value_name = "TRANSCRIPT", group = "what")]
+    transcript: Option<PathBuf>,
+    /// The session's id, to look its transcript up
+    #[arg(long, value_name = "ID", group = "what")]
+    id: Option<String>,
+    /// The folder the session ran in [default: this one]
+    #[arg(long, value_name = "DIR", requires = "id")]
+    cwd: Option<PathBuf>,
+    /// The CLI's config folder [default: $CLAUDE_CONFIG_DIR, or .claude in $HOME]
+    #[arg(long, value_name = "DIR", requires = "id")]
+    config_dir: Option<PathBuf>,
+    /// Print the verdict as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let (path, verdict) = match find(args)? {
+        Ok(path) => {
+            let verdict = judge(&path)?;
+            (path, verdict)
+        }
+        Err(missing) => (missing, Verdict::not_found()),
+    };
+    let mut out = anstream::stdout().lock();
+    if args.json {
+        use io::Write as _;
+        writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+    } else {
+        print(&mut out, &path, &verdict)?;
+    }
+    Ok(if verdict.resumable { Exit::Ok } else { Exit::Findings })
+}
+
+/// The transcript, or where it would be if there were one.
+fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
+    let Some(id) = &args.id else {
+        return Ok(Ok(args.transcript.clone().unwrap_or_default()));
+    };
+    let config = match &args.config_dir {
+        Some(config) => config.clone(),
+        None => {
+            let set = |name| std::env::var_os(name);
+            config_dir(set("CLAUDE_CONFIG_DIR").as_deref(), set("HOME").as_deref())
+                .context("can't tell the CLI's config folder; name it with --config-dir DIR")?
+        }
+    };
+    let cwd = match &args.cwd {
+        Some(cwd) => cwd.clone(),
+        None => std::env::current_dir().context("can't tell the current folder")?,
+    };
+    match locate(&config, &cwd, id) {
+        Ok(path) => Ok(Ok(path)),
+        Err(LocateError::NotFound(path)) => Ok(Err(path)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn judge(path: &Path) -> anyhow::Result<Verdict> {
+    let read = || transcript::read(BufReader::new(File::open(path)?));
+    let transcript = read().with_context(|| {
+        format!("can't read the transcript {}; name a file, or use --id ID", path.display())
+    })?;
+    Ok(session::verdict(&transcript))
+}
+
+fn print(out: &mut dyn io::Write, path: &Path, verdict: &Verdict) -> io::Result<()> {
+    let Verdict { resumable, reason, orphans, lines, advice, .. } = verdict;
+    let word = if *resumable { "resumable" } else { "not resumable" };
+    writeln!(out, "{word}: {}", reason.as_str())?;
+    writeln!(out, "{}", plain(&path.display().to_string()))?;
+    writeln!(out, "{}", reason.sentence())?;
+    for Orphan { id, name, line, kind } in orphans {
+        let kind = kind.as_str();
+        writeln!(out, "  line {line}: {} {} ({kind})", plain(name), plain(id))?;
+    }
+    writeln!(out, "{advice}")?;
+    for sentence in odd(lines) {
+        writeln!(out, "{}", plain(&sentence))?;
+    }
+    Ok(())
+}
+
+/// What else is worth knowing of a transcript.
+fn odd(lines: &Lines) -> Vec<String> {
+    let mut odd = Vec::new();
+    if lines.unfinished_bytes > 0 {
+        odd.push(format!(
+            "The last line is still being written ({} bytes): look again when the CLI has ended.",
+            lines.unfinished_bytes
+        ));
+    }
+    if lines.unusable > 0 {
+        odd.push(format!("Lines that are not JSON and count for nothing: {}.", lines.unusable));
+    }
+    if lines.abandoned > 0 {
+        odd.push(format!(
+            "Lines of a branch that was left, which do not count: {}.",
+            lines.abandoned
+        ));
+    }
+    odd
+}
+
+/// The text without what steers a terminal: a transcript holds what the model and its tools said.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}

@@ -1,0 +1,111 @@
+//! X8: `clitape session` as its users meet it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::clitape;
+use serde_json::{Value, json};
+
+const PROMPT: &str =
+    r#"{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"hi"}}"#;
+const CALL: &str = r#"{"type":"assistant","uuid":"a","parentUuid":"u","message":{"id":"m","role":"assistant","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_1","name":"Ba\u001b[2Jsh","input":{}}]}}"#;
+const ANSWER: &str = r#"{"type":"assistant","uuid":"b","parentUuid":"u","message":{"id":"n","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"yo"}]}}"#;
+
+/// Runs `clitape session` with a HOME of its own; the exit code, stdout and stderr.
+fn session(home: &Path, args: &[&str]) -> (i32, String, String) {
+    let mut command = clitape();
+    command.current_dir(home).env("HOME", home).env_remove("CLAUDE_CONFIG_DIR");
+    let output = command.arg("session").args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// Judges a transcript of these lines: the exit code and what is printed below the path.
+fn check(lines: &[&str], code: i32, expect: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.jsonl");
+    fs::write(&path, lines.concat()).unwrap();
+    let path = path.to_str().unwrap();
+    let (got, out, err) = session(dir.path(), &[path]);
+    let mut told: Vec<&str> = out.lines().collect();
+    assert_eq!(told.remove(1), path, "{out}{err}");
+    assert_eq!((got, &told[..]), (code, expect), "{err}");
+}
+
+#[test]
+fn x8_the_verdict_says_what_to_do() {
+    let whole = "The last message is whole, and every call has its result.";
+    check(&[PROMPT, "\n", ANSWER, "\n"], 0, &["resumable: complete", whole, "Resume it."]);
+    let orphan = [
+        "not resumable: orphaned-tool-use",
+        "The last message calls a tool that never gave a result.",
+        "  line 2: Ba[2Jsh toolu_1 (tool_use)",
+        "Start a new session and tell it what was said; check what the open calls did before they \
+         are run again.",
+    ];
+    check(&[PROMPT, "\n", CALL, "\n"], 3, &orphan);
+    let odd = [
+        "resumable: complete",
+        whole,
+        "Resume it.",
+        "The last line is still being written (5 bytes): look again when the CLI has ended.",
+        "Lines that are not JSON and count for nothing: 1.",
+        "Lines of a branch that was left, which do not count: 1.",
+    ];
+    check(&[PROMPT, "\n", CALL, "\nnot JSON\n", ANSWER, "\n{\"a\":"], 0, &odd);
+    let empty = [
+        "not resumable: empty",
+        "The transcript holds no conversation.",
+        "Forget the session's id and start a new session with the message.",
+    ];
+    check(&[], 3, &empty);
+}
+
+#[test]
+fn x8_a_session_is_found_by_its_id() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let slug = clitape_gateway::session::slug(home.to_str().unwrap());
+    for config in [".claude", "other"] {
+        let project = home.join(config).join("projects").join(&slug);
+        fs::create_dir_all(&project).unwrap();
+        let end = if config == "other" { CALL } else { ANSWER };
+        fs::write(project.join("s-1.jsonl"), format!("{PROMPT}\n{end}\n")).unwrap();
+    }
+    let other = home.join("other");
+    let other = other.to_str().unwrap();
+    let reason = |args: &[&str]| -> (i32, Value) {
+        let (code, out, err) = session(&home, &[args, &["--json"]].concat());
+        let verdict: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+        (code, verdict["reason"].clone())
+    };
+    assert_eq!(reason(&["--id", "s-1"]), (0, json!("complete")));
+    let orphaned = (3, json!("orphaned-tool-use"));
+    assert_eq!(reason(&["--id", "s-1", "--config-dir", other]), orphaned);
+    assert_eq!(reason(&["--id", "s-2"]), (3, json!("not-found")));
+    assert_eq!(reason(&["--id", "s-1", "--cwd", "/"]), (3, json!("not-found")));
+    let (code, out, _) = session(&home, &["--id", "s-1", "--config-dir", other, "--json"]);
+    let verdict: Value = serde_json::from_str(&out).unwrap();
+    let orphan = json!({"id": "toolu_1", "name": "Ba\u{1b}[2Jsh", "line": 2, "kind": "tool_use"});
+    assert_eq!((code, &verdict["orphans"]), (3, &json!([orphan])));
+    assert_eq!(verdict["resumable"], false);
+}
+
+#[test]
+fn x8_what_cannot_be_read_is_2() {
+    let home = tempfile::tempdir().unwrap();
+    let check = |args: &[&str], part: &str| {
+        let (code, _, err) = session(home.path(), args);
+        assert_eq!(code, 2, "{args:?}: {err}");
+        assert!(err.contains(part), "{args:?}: no `{part}` in {err}");
+    };
+    check(&[], "--id");
+    check(&["t.jsonl", "--id", "s"], "--id");
+    check(&["t.jsonl", "--cwd", "/"], "--id");
+    check(&["t.jsonl"], "can't read the transcript t.jsonl");
+    check(&["."], "can't read the transcript .");
+    check(&["--id", "../../etc/passwd"], "is no id");
+    check(&["--id", ""], "is no id");
+}
