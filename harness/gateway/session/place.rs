@@ -41,18 +41,17 @@ pub fn config_dir(claude_config_dir: Option<&OsStr>, home: Option<&OsStr>) -> Op
     set(claude_config_dir).or_else(|| set(home).map(|home| home.join(".claude")))
 }
 
-/// The folder name that stands for a working folder: in NFC, each UTF-16 unit that is no ASCII
-/// letter or digit becomes `-`; of what is longer than 200, the first 200 and a hash.
+/// The folder name that stands for a working folder: each UTF-16 unit that is no ASCII letter or
+/// digit becomes `-`; of what is longer than 200, the first 200 and a hash.
 #[must_use]
 pub fn slug(cwd: &str) -> String {
-    let path: String = cwd.nfc().collect();
     let plain = |unit: u16| match u8::try_from(unit) {
         Ok(byte) if byte.is_ascii_alphanumeric() => char::from(byte),
         _ => '-',
     };
-    let slug: String = path.encode_utf16().map(plain).collect();
+    let slug: String = cwd.encode_utf16().map(plain).collect();
     match slug.get(..SLUG) {
-        Some(start) if slug.len() > SLUG => format!("{start}-{}", base36(hash(&path))),
+        Some(start) if slug.len() > SLUG => format!("{start}-{}", base36(hash(cwd))),
         _ => slug,
     }
 }
@@ -82,7 +81,8 @@ pub(super) fn is_id(id: &str) -> bool {
 }
 
 /// The transcript of session `id`, run in the folder `cwd` (X1), in `config_dir`, see
-/// [`config_dir()`].
+/// [`config_dir()`]. A folder whose name is not in Unicode's NFC is looked for as it is spelled, which
+/// is how 2.1.329 writes it, and then in NFC, as versions before did.
 ///
 /// # Errors
 /// When the id looks like a path, which is told before the disk is touched; when there is no
@@ -92,21 +92,33 @@ pub fn locate(config_dir: &Path, cwd: &Path, id: &str) -> Result<PathBuf, Locate
         return Err(LocateError::Id(id.to_owned()));
     }
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    let cwd = cwd.to_string_lossy();
+    let composed: String = cwd.nfc().collect();
     let projects = config_dir.join("projects");
-    let path = projects.join(slug(&cwd.to_string_lossy())).join(format!("{id}.jsonl"));
-    let real = real(&path, &path)?;
-    if !real.starts_with(self::real(&projects, &path)?) || !real.is_file() {
-        return Err(LocateError::Outside(path));
+    let find = |cwd: &str| file(&projects, &projects.join(slug(cwd)).join(format!("{id}.jsonl")));
+    match find(&cwd) {
+        Err(LocateError::NotFound(path)) => find(&composed).map_err(|error| match error {
+            LocateError::NotFound(_) => LocateError::NotFound(path),
+            error => error,
+        }),
+        found => found,
     }
-    Ok(real)
 }
 
-/// `path` without links; errors speak of `shown`.
-fn real(path: &Path, shown: &Path) -> Result<PathBuf, LocateError> {
-    path.canonicalize().map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            LocateError::NotFound(shown.to_owned())
-        }
-        _ => LocateError::Io { path: shown.to_owned(), source },
-    })
+/// `path` without links, if it is a file below `projects`.
+fn file(projects: &Path, path: &Path) -> Result<PathBuf, LocateError> {
+    let real = |place: &Path| {
+        place.canonicalize().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                LocateError::NotFound(path.to_owned())
+            }
+            _ => LocateError::Io { path: path.to_owned(), source },
+        })
+    };
+    let found = real(path)?;
+    if found.starts_with(real(projects)?) && found.is_file() {
+        Ok(found)
+    } else {
+        Err(LocateError::Outside(path.to_owned()))
+    }
 }

@@ -3,6 +3,7 @@
 mod growing;
 mod places;
 mod random;
+mod reading;
 mod reseed;
 mod rules;
 

@@ -109,3 +109,49 @@ fn x2_a_message_that_was_cut() {
     let stop = prompt("3", "2", "[Request interrupted by user for tool use]");
     check(&[ask, call, result("2", "1", "a"), stop], "interrupted");
 }
+
+/// What versions 1.0.128, 2.1.148 and 2.1.329 leave behind, and what they add when they resume it.
+#[test]
+fn x2_what_the_cli_writes_when_it_is_killed() {
+    let ask = prompt("u", "", "hi");
+    // Killed while it answers: the prompt alone, or with version 1 nothing at all.
+    check(std::slice::from_ref(&ask), "no-assistant cut");
+    let mut nudge = prompt("1", "u", "Continue from where you left off.");
+    nudge["isMeta"] = true.into();
+    let filler = said("2", "1", "s", json!("stop_sequence"), text("No response requested."));
+    check(&[ask.clone(), nudge.clone()], "no-assistant cut");
+    check(&[ask.clone(), nudge, filler], "complete");
+    // Killed while one of two calls is at work: its result never comes.
+    let parallel = [
+        ask,
+        said("1", "u", "m", json!("tool_use"), text("Two.")),
+        said("2", "1", "m", json!("tool_use"), call("a")),
+        said("3", "2", "m", json!("tool_use"), call("b")),
+        result("4", "2", "a"),
+    ];
+    check(&parallel, "orphaned-tool-use b:4 cut");
+    let mended = [
+        result("5", "3", "b"),
+        said("6", "5", "s", json!("stop_sequence"), text("No response requested.")),
+    ];
+    check(&[&parallel[..], &mended].concat(), "complete");
+    let mut nudge = prompt("5", "4", "Continue from where you left off.");
+    nudge["isMeta"] = true.into();
+    check(&[&parallel[..], std::slice::from_ref(&nudge)].concat(), "orphaned-tool-use b:4 cut");
+    let filler = said("6", "5", "s", json!("stop_sequence"), text("No response requested."));
+    check(&[&parallel[..], &[nudge, filler]].concat(), "complete");
+}
+
+/// A compaction begins a new chain, and goes on with the old conversation all the same.
+#[test]
+fn x2_a_compaction_does_not_end_a_conversation() {
+    let mut boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "b"});
+    boundary["logicalParentUuid"] = "1".into();
+    boundary["parentUuid"] = Value::Null;
+    let mut summary = prompt("s", "b", "So far");
+    summary["isCompactSummary"] = true.into();
+    let ended = said("1", "u", "m", json!("end_turn"), text("yo"));
+    let lines = [prompt("u", "", "hi"), ended, boundary, summary];
+    check(&lines, "complete");
+    check(&[&lines[..], &[prompt("2", "s", "more")]].concat(), "cut-mid-text cut");
+}
