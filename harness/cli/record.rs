@@ -9,7 +9,7 @@ use std::thread;
 use anyhow::Context as _;
 use clitape_deck::record::{Claude, ClaudeChoice, record, resolve};
 use clitape_deck::scenario::{House, Scenario};
-use clitape_deck::tape::{Cassette, Take};
+use clitape_deck::tape::{Cassette, FurtherRun, Take};
 use clitape_deck::verdict::first_difference;
 
 use crate::exit::Exit;
@@ -83,25 +83,38 @@ fn check(
     claude: &Claude,
     stop: &AtomicBool,
 ) -> anyhow::Result<Exit> {
-    let again = take(scenario, claude, stop)?.stdout;
+    let again = take(scenario, claude, stop)?;
+    let again = runs(again.stdout, again.further);
     let dir = house.cassette(&scenario.name, &claude.version);
     let (before, against) = if dir.exists() {
-        (Cassette::load(&dir)?.stdout, house.shown(&dir))
+        let cassette = Cassette::load(&dir)?;
+        (runs(cassette.stdout, cassette.further), house.shown(&dir))
     } else {
-        (take(scenario, claude, stop)?.stdout, "a second recording".to_owned())
+        let second = take(scenario, claude, stop)?;
+        (runs(second.stdout, second.further), "a second recording".to_owned())
     };
     let place = format!("{} {}", scenario.name, claude.version);
     let mut out = anstream::stdout();
-    match first_difference(&before, &again) {
-        None => {
-            writeln!(out, "{place}: identical to {against}, {} bytes", again.len())?;
-            Ok(Exit::Ok)
-        }
-        Some(sentence) => {
-            writeln!(out, "{place}: differs from {against}: {sentence}")?;
-            Ok(Exit::Findings)
+    for ((run, before), again) in (1..).zip(&before).zip(&again) {
+        if let Some(sentence) = first_difference(before, again) {
+            let run = if run == 1 { String::new() } else { format!("run {run}, ") };
+            writeln!(out, "{place}: differs from {against}: {run}{sentence}")?;
+            return Ok(Exit::Findings);
         }
     }
+    if before.len() != again.len() {
+        let (before, again) = (before.len(), again.len());
+        writeln!(out, "{place}: differs from {against}: {again} runs where there were {before}")?;
+        return Ok(Exit::Findings);
+    }
+    let bytes: usize = again.iter().map(Vec::len).sum();
+    writeln!(out, "{place}: identical to {against}, {bytes} bytes")?;
+    Ok(Exit::Ok)
+}
+
+/// What each run printed.
+fn runs(first: Vec<u8>, further: Vec<FurtherRun>) -> Vec<Vec<u8>> {
+    std::iter::once(first).chain(further.into_iter().map(|run| run.stdout)).collect()
 }
 
 fn take(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> anyhow::Result<Take> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
+use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay, session};
 use clitape_deck::report::{Screen, footer, write_entry};
 use clitape_deck::scenario::{Chat, Delivery, House, Mode, Profile, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
@@ -34,12 +34,12 @@ pub(crate) struct Args {
     /// Print the plan instead of replaying it
     #[arg(long)]
     print_plan: bool,
-    /// Lanes to print: read, lifecycle, bus, telegram, acp, sse
+    /// Lanes to print: read, lifecycle, bus, telegram, acp, sse, session
     #[arg(
         long,
         value_name = "LANE,…",
         value_delimiter = ',',
-        default_value = "lifecycle,bus,telegram"
+        default_value = "lifecycle,bus,telegram,session"
     )]
     lane: Vec<Lane>,
     /// What the chat shows while the run goes on: off, partial, block or progress
@@ -101,7 +101,7 @@ impl Channel {
 }
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
-    let (stdout, timeline) = load(house, &args.input)?;
+    let Input { stdout, timeline, cassette } = load(house, &args.input)?;
     let plan = plan(args, &stdout, &timeline)?;
     let mut out = anstream::stdout().lock();
     if args.print_plan {
@@ -122,7 +122,9 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     if args.live.is_named() {
         return live::run(&args.live, &stdout, &plan, setup, speed.unwrap_or(1.0));
     }
-    let replay = replay(&stdout, &plan, setup);
+    let mut replay = replay(&stdout, &plan, setup);
+    let over = replay.entries.last().map_or(0, |entry| entry.at);
+    replay.entries.extend(cassette.iter().flat_map(|cassette| session(cassette, over)));
     let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
     let Some(speed) = speed else {
         for entry in entries {
@@ -178,8 +180,16 @@ fn play<'a>(
     Ok(())
 }
 
+/// What is replayed.
+struct Input {
+    stdout: Vec<u8>,
+    timeline: Vec<Tick>,
+    /// Where it is from, if it is no plain capture.
+    cassette: Option<Cassette>,
+}
+
 /// Bytes and times of a cassette, or of a plain capture, whose lines come one by one.
-fn load(house: &House, input: &Path) -> anyhow::Result<(Vec<u8>, Vec<Tick>)> {
+fn load(house: &House, input: &Path) -> anyhow::Result<Input> {
     let named = house.cassettes().join(input);
     let path = if !input.exists() && named.exists() { &named } else { input };
     if path.is_dir() {
@@ -187,13 +197,14 @@ fn load(house: &House, input: &Path) -> anyhow::Result<(Vec<u8>, Vec<Tick>)> {
             bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
         }
         let cassette = Cassette::load(path)?;
-        return Ok((cassette.stdout, cassette.timeline));
+        let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
+        return Ok(Input { stdout, timeline, cassette: Some(cassette) });
     }
     let stdout = std::fs::read(path).with_context(|| {
         format!("{}: neither a cassette nor a file of stream-json lines", input.display())
     })?;
     let timeline = line_by_line(&stdout);
-    Ok((stdout, timeline))
+    Ok(Input { stdout, timeline, cassette: None })
 }
 
 /// The cassettes in a folder, for somebody who named the folder above them.

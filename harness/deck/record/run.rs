@@ -13,7 +13,7 @@ use super::script::Stage;
 use super::server::Server;
 use super::{cut, history, results};
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SignalPlan, StdinLine, Step};
-use crate::tape::{Exit, TickKind};
+use crate::tape::{Exit, Resume, TickKind};
 
 /// What the runs of a scenario left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,11 +95,24 @@ impl<'a> Wanted<'a> {
         Self {
             at,
             prompt: Some(&step.prompt),
-            resume: step.resume.args(session),
+            resume: resume(step.resume, session),
             stdin: &[],
             signal: step.signal.as_ref(),
             exit: &step.exit,
         }
+    }
+}
+
+/// An id that no session has.
+const UNKNOWN: &str = "00000000-0000-4000-8000-00000000dead";
+
+/// The arguments that say which session goes on; `session` is the id of the run before.
+fn resume(which: Resume, session: &str) -> Vec<&str> {
+    match which {
+        Resume::Id => vec!["--resume", session],
+        Resume::Continue => vec!["--continue"],
+        Resume::Fork => vec!["--resume", session, "--fork-session"],
+        Resume::UnknownId => vec!["--resume", UNKNOWN],
     }
 }
 

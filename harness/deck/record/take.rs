@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::run::{RawRun, Recording};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Step};
 use crate::tape::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
 use crate::tape::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
 use crate::tape::{RAW, TickKind, sha256, today};
@@ -12,8 +12,8 @@ use crate::tape::{RAW, TickKind, sha256, today};
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
     let mut maker = Maker { substitutions: None, facts: facts(recording), counts: [].into() };
     let first = maker.made(&recording.first);
-    let further = recording.further.iter();
-    let further = further.map(|run| maker.made(run).into_further(run)).collect();
+    let further = recording.further.iter().zip(&scenario.record.then);
+    let further = further.map(|(run, step)| maker.made(run).into_further(run, step)).collect();
     let manifest = Manifest {
         format: FORMAT,
         scenario: scenario.name.clone(),
@@ -46,9 +46,10 @@ struct Made {
 }
 
 impl Made {
-    fn into_further(self, run: &RawRun) -> FurtherRun {
+    fn into_further(self, run: &RawRun, step: &Step) -> FurtherRun {
         let Self { argv, timeline, stdout, stderr, transcript, history, .. } = self;
-        let facts = RunFacts { argv, exit: run.exit, counts: Counts::default() };
+        let (resume, exit, counts) = (step.resume, run.exit, Counts::default());
+        let facts = RunFacts { resume, argv, exit, counts };
         FurtherRun { facts, stdout, timeline, stderr, transcript, history }
     }
 }

@@ -9,7 +9,7 @@ const QUOTED: usize = 72;
 
 /// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 30] = [
+const FIELDS: [(&str, &[&str]); 33] = [
     ("chunk", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
     ("text", &["delta\""]),
@@ -36,6 +36,9 @@ const FIELDS: [(&str, &[&str]); 30] = [
     ("tool_call_update", &["toolCallId", "status", "title\""]),
     ("response", &["stopReason", "error"]),
     ("failed", &["method", "error"]),
+    ("verdict", &["run", "reason", "orphans"]),
+    ("resume", &["run", "how", "went_on?", "session", "status", "words\"", "calls"]),
+    ("disagreement", &["run", "sentence\""]),
     ("output", &["type", "content\""]),
     ("tool_use", &["name", "toolCallId", "isError?", "input", "result_summary"]),
     ("error", &["kind", "error\""]),

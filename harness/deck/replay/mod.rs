@@ -8,10 +8,12 @@ mod lifecycle;
 mod live;
 mod plan;
 mod random;
+mod session;
 mod sse;
 mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
+pub use session::session;
 pub use trace::{Entry, Lane};

@@ -61,12 +61,21 @@ pub enum Lane {
     Acp,
     /// Server-sent events.
     Sse,
+    /// The session on disk, after the run.
+    Session,
 }
 
 impl Lane {
     /// All lanes, in the order data takes.
-    pub const ALL: [Self; 6] =
-        [Self::Read, Self::Lifecycle, Self::Bus, Self::Telegram, Self::Acp, Self::Sse];
+    pub const ALL: [Self; 7] = [
+        Self::Read,
+        Self::Lifecycle,
+        Self::Bus,
+        Self::Telegram,
+        Self::Acp,
+        Self::Sse,
+        Self::Session,
+    ];
 
     /// The word in the trace.
     pub fn as_str(self) -> &'static str {
@@ -77,6 +86,7 @@ impl Lane {
             Self::Telegram => "telegram",
             Self::Acp => "acp",
             Self::Sse => "sse",
+            Self::Session => "session",
         }
     }
 }
@@ -117,7 +127,7 @@ mod tests {
         let error = "telegramm".parse::<Lane>().unwrap_err();
         assert_eq!(
             error,
-            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram, acp, sse"
+            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram, acp, sse, session"
         );
     }
 }

@@ -28,7 +28,7 @@ fn style(entry: &Entry) -> Style {
         (Lane::Read, _) => DIM,
         (Lane::Lifecycle, _) => COOL,
         (Lane::Bus, _) => WARM,
-        (Lane::Telegram | Lane::Acp | Lane::Sse, _) => GOOD,
+        (Lane::Telegram | Lane::Acp | Lane::Sse | Lane::Session, _) => GOOD,
     }
 }
 

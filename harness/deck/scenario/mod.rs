@@ -18,4 +18,4 @@ pub use model::{
 };
 pub use run::{Delivery, Run};
 pub use signal::{ExitWord, Exits, SignalName, SignalPlan, Trigger};
-pub use step::{Resume, Step};
+pub use step::Step;

@@ -30,12 +30,28 @@ pub struct FurtherRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunFacts {
+    /// Which session it went on with.
+    pub resume: Resume,
     /// The command line, machine details replaced.
     pub argv: Vec<String>,
     /// How the CLI ended.
     pub exit: Exit,
     /// Sizes.
     pub counts: Counts,
+}
+
+/// Which session a further run goes on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resume {
+    /// That of the run before, by its id.
+    Id,
+    /// The last one in the project.
+    Continue,
+    /// A copy of that of the run before, under a new id.
+    Fork,
+    /// One that never was.
+    UnknownId,
 }
 
 /// The name of a file of run `number`; the first run's files have none in it.

@@ -11,7 +11,7 @@ pub use format::{
     Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
     parse_timeline, render_timeline,
 };
-pub use further::{FurtherRun, RunFacts};
+pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};
 pub(crate) use store::{RAW, sha256};

@@ -26,17 +26,21 @@ pub enum View {
     Acp(AcpClient),
     /// The stream of server-sent events.
     Sse,
+    /// The session on disk, of a scenario that goes on with it.
+    Session,
 }
 
 impl View {
-    /// The views of a scenario: both inner lanes, and every channel it names.
+    /// The views of a scenario: both inner lanes, every channel it names, and the session if it
+    /// goes on.
     pub fn of(scenario: &Scenario) -> Vec<Self> {
         let channels = scenario.channels.iter().map(|channel| match *channel {
             Channel::Telegram(chat) => Self::Telegram(chat),
             Channel::Acp { terminal } => Self::Acp(AcpClient { terminal }),
             Channel::Sse {} => Self::Sse,
         });
-        [Self::Lifecycle, Self::Bus].into_iter().chain(channels).collect()
+        let session = (!scenario.record.then.is_empty()).then_some(Self::Session);
+        [Self::Lifecycle, Self::Bus].into_iter().chain(channels).chain(session).collect()
     }
 
     /// The lane it shows.
@@ -47,6 +51,7 @@ impl View {
             Self::Telegram(_) => Lane::Telegram,
             Self::Acp(_) => Lane::Acp,
             Self::Sse => Lane::Sse,
+            Self::Session => Lane::Session,
         }
     }
 

@@ -11,8 +11,8 @@ use super::finding::{Finding, Kind};
 use super::golden::{Golden, View};
 use super::invariant;
 use super::sweep::Sweep;
-use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
-use crate::scenario::{Channel, Chat, House, Run, Scenario};
+use crate::replay::{AcpClient, Plan, Replay, Setup, replay, session};
+use crate::scenario::{Channel, Chat, House, Mode, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -123,13 +123,18 @@ fn golden(
     update: bool,
 ) -> Result<Verdict, TapeError> {
     let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
-    let replay = paced(scenario, &cassette, setup(scenario, view));
+    let mut replay = paced(scenario, &cassette, setup(scenario, view));
+    let over = replay.entries.last().map_or(0, |entry| entry.at);
+    replay.entries.extend(session(&cassette, over));
     let place = format!("{} {version} {view}", scenario.name);
     let command =
         format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
     let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
     for (kind, sentence) in invariant::broken(&replay) {
         verdict.findings.push(Finding::new(kind, &place, sentence, command.clone()));
+    }
+    if view == View::Session {
+        verdict.findings.extend(further(scenario, &cassette, &place));
     }
     let got = view.render(&replay.entries);
     let finding = match Golden::find(scenario, view, version) {
@@ -155,6 +160,29 @@ fn golden(
         Golden::propose(scenario, view, version, &got)?;
     }
     Ok(verdict)
+}
+
+/// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
+fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding> {
+    let chat = scenario.channels.iter().find_map(|channel| match *channel {
+        Channel::Telegram(chat) => Some(chat),
+        Channel::Acp { .. } | Channel::Sse {} => None,
+    });
+    let chat = Some(chat.unwrap_or(Chat::of(Mode::Partial)));
+    let setup = Setup { run: Run { resume: true, ..scenario.run }, channel: chat, acp: None };
+    let mut findings = Vec::new();
+    for (number, run) in (2..).zip(&cassette.further) {
+        let plan = Plan::paced(&run.stdout, scenario.run.pace_ms);
+        let file =
+            format!("cassettes/{}/{}/stdout.{number}.jsonl", scenario.name, cassette.version());
+        let (pace, run) = (scenario.run.pace_ms, replay(&run.stdout, &plan, setup));
+        let command = format!("clitape replay {file} --resume --pace {pace}");
+        for (kind, sentence) in invariant::broken(&run) {
+            let place = format!("{place}, run {number}");
+            findings.push(Finding::new(kind, &place, sentence, command.clone()));
+        }
+    }
+    findings
 }
 
 fn plans(house: &House, scenario: &Scenario, version: &str) -> Result<Verdict, TapeError> {
@@ -213,7 +241,7 @@ fn setup(scenario: &Scenario, view: View) -> Setup {
     let (channel, acp) = match view {
         View::Telegram(chat) => (Some(chat), None),
         View::Acp(client) => (None, Some(client)),
-        View::Lifecycle | View::Bus | View::Sse => (None, None),
+        View::Lifecycle | View::Bus | View::Sse | View::Session => (None, None),
     };
     Setup { run: scenario.run, channel, acp }
 }

@@ -227,7 +227,7 @@ fn last_message<'c>(conversation: &[&'c Node]) -> Vec<(usize, &'c Message)> {
     let messages = || {
         conversation.iter().enumerate().filter_map(|(index, node)| Some((index, message(node)?)))
     };
-    let Some((last, Message { id, .. })) = messages().last() else { return Vec::new() };
+    let Some((last, Message { id, .. })) = messages().next_back() else { return Vec::new() };
     let turn = conversation[last].turn;
     let is_of_it = |index: usize, message: &Message| {
         index == last || id.is_some() && message.id == *id && conversation[index].turn == turn
