@@ -49,7 +49,9 @@ fn x5_histories_of_the_reference() {
     );
     let mut summary = prompt("", "", "S1");
     summary["isCompactSummary"] = true.into();
-    let lines = [prompt("", "", "old"), says("older"), summary, prompt("", "", "q")];
+    let mut before = prompt("", "", "S0");
+    before["isCompactSummary"] = true.into();
+    let lines = [before, prompt("", "", "old"), says("older"), summary, prompt("", "", "q")];
     check(&lines, 12_288, "Compaction summary: S1\n\nUser: q");
     assert_eq!(told(&[], 12_288), None);
 }

@@ -87,6 +87,16 @@ fn x2_a_branch_that_was_left_does_not_count() {
     // A rewind to before the call.
     let rewound = [prompt("5", "", "hi"), said("6", "5", "n", json!("end_turn"), text("yo"))];
     check(&[&killed[..], &rewound].concat(), "complete");
+    check(&[&killed[..], &rewound[..1]].concat(), "no-assistant cut");
+    // A line that follows one that was taken out of the file follows the one before it.
+    let torn = [
+        prompt("u", "", "hi"),
+        said("1", "gone", "m", json!("end_turn"), text("yo")),
+        prompt("2", "gone", "more"),
+    ];
+    check(&torn, "cut-mid-text cut");
+    let abandoned = verdict(&parse(&[&killed[..], &rewound].concat())).lines.abandoned;
+    assert_eq!(abandoned, 3);
 }
 
 #[test]
@@ -99,6 +109,8 @@ fn x2_a_message_that_was_cut() {
     check(&[ask.clone(), open.clone()], "cut-mid-text cut");
     let mut old = open;
     old["version"] = "1.0.128".into();
+    check(&[ask.clone(), old.clone()], "complete");
+    old.as_object_mut().unwrap().remove("version");
     check(&[ask.clone(), old], "complete");
     // Its call never came to be written.
     check(&[ask.clone(), said("1", "u", "m", json!("tool_use"), text("yo"))], "cut-mid-text cut");
@@ -140,6 +152,13 @@ fn x2_what_the_cli_writes_when_it_is_killed() {
     check(&[&parallel[..], std::slice::from_ref(&nudge)].concat(), "orphaned-tool-use b:4 cut");
     let filler = said("6", "5", "s", json!("stop_sequence"), text("No response requested."));
     check(&[&parallel[..], &[nudge, filler]].concat(), "complete");
+    // A model whose message ids come again: the open call is of the message before the prompt.
+    let again = [prompt("5", "4", "go on"), said("6", "5", "m", json!("end_turn"), text("Done."))];
+    check(&[&parallel[..], &again].concat(), "complete");
+    // A result is one, whatever else its line says.
+    let mut noted = result("5", "3", "b");
+    noted["isMeta"] = true.into();
+    check(&[&parallel[..], &[noted]].concat(), "cut-mid-text cut");
 }
 
 /// A compaction begins a new chain, and goes on with the old conversation all the same.
