@@ -1,7 +1,7 @@
 //! `clitape session`: whether a session on disk may be resumed, and why (X8).
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -42,7 +42,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let mut out = anstream::stdout().lock();
     if args.json {
-        use io::Write as _;
         writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
     } else {
         print(&mut out, &path, &verdict)?;

@@ -98,7 +98,7 @@ impl fmt::Display for Difference {
             }
             Self::Keys(keys) => {
                 let told: Vec<&str> = keys.iter().take(TOLD).map(String::as_str).collect();
-                write!(f, "The session is restarted, for these settings changed: ")?;
+                f.write_str("The session is restarted, for these settings changed: ")?;
                 f.write_str(&told.join(", "))?;
                 match keys.len() - told.len() {
                     0 => f.write_str("."),

@@ -32,8 +32,9 @@ pub(super) fn prompt(uuid: &str, parent: &str, text: &str) -> Value {
 }
 
 /// A line of message `id` with one block.
-pub(super) fn said(uuid: &str, parent: &str, id: &str, stop: Value, block: Value) -> Value {
-    let mut message = json!({"role": "assistant", "content": [block], "stop_reason": stop});
+pub(super) fn said(uuid: &str, parent: &str, id: &str, stop: Option<&str>, block: Value) -> Value {
+    let mut message = json!({"role": "assistant", "stop_reason": stop});
+    message["content"] = Value::Array(vec![block]);
     if !id.is_empty() {
         message["id"] = id.into();
     }

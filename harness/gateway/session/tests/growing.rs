@@ -29,9 +29,9 @@ impl Read for Grows {
 fn x1_a_transcript_that_grows_while_it_is_read() {
     let lines = [
         (prompt("u", "", "hi"), "no-assistant"),
-        (said("1", "u", "m", json!("tool_use"), call("a")), "orphaned-tool-use"),
+        (said("1", "u", "m", Some("tool_use"), call("a")), "orphaned-tool-use"),
         (result("2", "1", "a"), "cut-mid-text"),
-        (said("3", "2", "n", json!("end_turn"), text("done")), "complete"),
+        (said("3", "2", "n", Some("end_turn"), text("done")), "complete"),
     ];
     let bytes: String = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
     let dir = tempfile::tempdir().unwrap();

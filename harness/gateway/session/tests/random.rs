@@ -77,7 +77,7 @@ impl Writer {
     fn step(&mut self, step: &Step) {
         match step {
             Step::Sidechain => {
-                let mut line = said("x", "y", "z", json!("tool_use"), call("s"));
+                let mut line = said("x", "y", "z", Some("tool_use"), call("s"));
                 line["isSidechain"] = true.into();
                 self.push(&line);
             }
@@ -100,7 +100,7 @@ impl Writer {
                     self.is_whole = true;
                     let (tip, id) = (self.tip.clone(), self.id("m"));
                     self.after(&tip, |uuid, parent| {
-                        said(uuid, parent, &id, json!("end_turn"), text("done \u{1f600} \"x\""))
+                        said(uuid, parent, &id, Some("end_turn"), text("done \u{1f600} \"x\""))
                     });
                 }
             }
@@ -113,7 +113,7 @@ impl Writer {
             self.messages.push(Vec::new());
             let tip = self.tip.clone();
             self.after(&tip, |uuid, parent| {
-                said(uuid, parent, &id, json!("tool_use"), text("look"))
+                said(uuid, parent, &id, Some("tool_use"), text("look"))
             });
         }
         let before = self.tip.clone();
@@ -128,19 +128,19 @@ impl Writer {
                 let use_block =
                     json!({"type": "server_tool_use", "id": tool, "name": "web_search"});
                 self.after(&tip, |uuid, parent| {
-                    said(uuid, parent, &id, json!("tool_use"), use_block.clone())
+                    said(uuid, parent, &id, Some("tool_use"), use_block.clone())
                 });
                 if !message.killed {
                     self.messages.last_mut().unwrap().pop();
                     let found = json!({"type": "web_search_tool_result", "tool_use_id": tool});
                     let tip = self.tip.clone();
                     self.after(&tip, |uuid, parent| {
-                        said(uuid, parent, &id, json!("tool_use"), found.clone())
+                        said(uuid, parent, &id, Some("tool_use"), found.clone())
                     });
                 }
             } else {
                 let uuid = self.after(&tip, |uuid, parent| {
-                    said(uuid, parent, &id, json!("tool_use"), call(&tool))
+                    said(uuid, parent, &id, Some("tool_use"), call(&tool))
                 });
                 open.push((tool, uuid));
             }

@@ -49,15 +49,15 @@ fn x2_conversations_of_the_reference() {
 #[test]
 fn x2_the_lines_of_one_message_belong_together() {
     let ask = prompt("u", "", "hi");
-    let a = said("1", "u", "m", json!("tool_use"), call("a"));
-    let b = said("2", "1", "m", json!("tool_use"), call("b"));
+    let a = said("1", "u", "m", Some("tool_use"), call("a"));
+    let b = said("2", "1", "m", Some("tool_use"), call("b"));
     check(&[ask.clone(), a.clone(), b.clone(), result("3", "2", "b")], "orphaned-tool-use a:2 cut");
     // Results follow their own calls, so that the chain passes the later call by.
     let results = [result("3", "2", "b"), result("4", "1", "a")];
     let whole = [&[ask.clone(), a.clone(), b.clone()], &results[..]].concat();
     check(&whole, "cut-mid-text cut");
-    check(&[ask.clone(), a.clone(), b.clone(), results[1].clone()], "orphaned-tool-use b:3 cut");
-    let answer = said("5", "4", "n", json!("end_turn"), text("done"));
+    check(&[ask, a, b, results[1].clone()], "orphaned-tool-use b:3 cut");
+    let answer = said("5", "4", "n", Some("end_turn"), text("done"));
     check(&[&whole[..], &[answer]].concat(), "complete");
 }
 
@@ -66,32 +66,32 @@ fn x2_a_branch_that_was_left_does_not_count() {
     // What the CLI up to 2.1.200 writes when it resumes a session that ends in an open call.
     let killed = [
         prompt("u", "", "hi"),
-        said("1", "u", "m", json!("tool_use"), text("Let me look.")),
-        said("2", "1", "m", json!("tool_use"), call("a")),
+        said("1", "u", "m", Some("tool_use"), text("Let me look.")),
+        said("2", "1", "m", Some("tool_use"), call("a")),
     ];
     check(&killed, "orphaned-tool-use a:3");
     let resumed = [&killed[..], &[prompt("3", "1", "Carry on.")]].concat();
     check(&resumed, "cut-mid-text cut");
     let answered =
-        [&resumed[..], &[said("4", "3", "n", json!("end_turn"), text("I see."))]].concat();
+        [&resumed[..], &[said("4", "3", "n", Some("end_turn"), text("I see."))]].concat();
     check(&answered, "complete");
     // Ids of messages may come again; a prompt parts them.
-    let again = [&resumed[..], &[said("4", "3", "m", json!("end_turn"), text("I see."))]].concat();
+    let again = [&resumed[..], &[said("4", "3", "m", Some("end_turn"), text("I see."))]].concat();
     check(&again, "complete");
     // And what 2.1.329 writes: a result of its own making, and an answer to it.
     let mended = [
         result("3", "2", "a"),
-        said("4", "3", "s", json!("stop_sequence"), text("No response requested.")),
+        said("4", "3", "s", Some("stop_sequence"), text("No response requested.")),
     ];
     check(&[&killed[..], &mended].concat(), "complete");
     // A rewind to before the call.
-    let rewound = [prompt("5", "", "hi"), said("6", "5", "n", json!("end_turn"), text("yo"))];
+    let rewound = [prompt("5", "", "hi"), said("6", "5", "n", Some("end_turn"), text("yo"))];
     check(&[&killed[..], &rewound].concat(), "complete");
     check(&[&killed[..], &rewound[..1]].concat(), "no-assistant cut");
     // A line that follows one that was taken out of the file follows the one before it.
     let torn = [
         prompt("u", "", "hi"),
-        said("1", "gone", "m", json!("end_turn"), text("yo")),
+        said("1", "gone", "m", Some("end_turn"), text("yo")),
         prompt("2", "gone", "more"),
     ];
     check(&torn, "cut-mid-text cut");
@@ -102,10 +102,10 @@ fn x2_a_branch_that_was_left_does_not_count() {
 #[test]
 fn x2_a_message_that_was_cut() {
     let ask = prompt("u", "", "hi");
-    let ended = said("1", "u", "m", json!("end_turn"), text("yo"));
+    let ended = said("1", "u", "m", Some("end_turn"), text("yo"));
     check(&[ask.clone(), ended.clone()], "complete");
     check(&[ask.clone(), ended, prompt("2", "1", "more")], "cut-mid-text cut");
-    let open = said("1", "u", "m", Value::Null, text("yo"));
+    let open = said("1", "u", "m", None, text("yo"));
     check(&[ask.clone(), open.clone()], "cut-mid-text cut");
     let mut old = open;
     old["version"] = "1.0.128".into();
@@ -113,11 +113,11 @@ fn x2_a_message_that_was_cut() {
     old.as_object_mut().unwrap().remove("version");
     check(&[ask.clone(), old], "complete");
     // Its call never came to be written.
-    check(&[ask.clone(), said("1", "u", "m", json!("tool_use"), text("yo"))], "cut-mid-text cut");
+    check(&[ask.clone(), said("1", "u", "m", Some("tool_use"), text("yo"))], "cut-mid-text cut");
     let stop = prompt("2", "1", "[Request interrupted by user]");
-    let open = said("1", "u", "m", Value::Null, text("yo"));
+    let open = said("1", "u", "m", None, text("yo"));
     check(&[ask.clone(), open, stop], "interrupted cut");
-    let call = said("1", "u", "m", json!("tool_use"), call("a"));
+    let call = said("1", "u", "m", Some("tool_use"), call("a"));
     let stop = prompt("3", "2", "[Request interrupted by user for tool use]");
     check(&[ask, call, result("2", "1", "a"), stop], "interrupted");
 }
@@ -130,30 +130,30 @@ fn x2_what_the_cli_writes_when_it_is_killed() {
     check(std::slice::from_ref(&ask), "no-assistant cut");
     let mut nudge = prompt("1", "u", "Continue from where you left off.");
     nudge["isMeta"] = true.into();
-    let filler = said("2", "1", "s", json!("stop_sequence"), text("No response requested."));
+    let filler = said("2", "1", "s", Some("stop_sequence"), text("No response requested."));
     check(&[ask.clone(), nudge.clone()], "no-assistant cut");
     check(&[ask.clone(), nudge, filler], "complete");
     // Killed while one of two calls is at work: its result never comes.
     let parallel = [
         ask,
-        said("1", "u", "m", json!("tool_use"), text("Two.")),
-        said("2", "1", "m", json!("tool_use"), call("a")),
-        said("3", "2", "m", json!("tool_use"), call("b")),
+        said("1", "u", "m", Some("tool_use"), text("Two.")),
+        said("2", "1", "m", Some("tool_use"), call("a")),
+        said("3", "2", "m", Some("tool_use"), call("b")),
         result("4", "2", "a"),
     ];
     check(&parallel, "orphaned-tool-use b:4 cut");
     let mended = [
         result("5", "3", "b"),
-        said("6", "5", "s", json!("stop_sequence"), text("No response requested.")),
+        said("6", "5", "s", Some("stop_sequence"), text("No response requested.")),
     ];
     check(&[&parallel[..], &mended].concat(), "complete");
     let mut nudge = prompt("5", "4", "Continue from where you left off.");
     nudge["isMeta"] = true.into();
     check(&[&parallel[..], std::slice::from_ref(&nudge)].concat(), "orphaned-tool-use b:4 cut");
-    let filler = said("6", "5", "s", json!("stop_sequence"), text("No response requested."));
+    let filler = said("6", "5", "s", Some("stop_sequence"), text("No response requested."));
     check(&[&parallel[..], &[nudge, filler]].concat(), "complete");
     // A model whose message ids come again: the open call is of the message before the prompt.
-    let again = [prompt("5", "4", "go on"), said("6", "5", "m", json!("end_turn"), text("Done."))];
+    let again = [prompt("5", "4", "go on"), said("6", "5", "m", Some("end_turn"), text("Done."))];
     check(&[&parallel[..], &again].concat(), "complete");
     // A result is one, whatever else its line says.
     let mut noted = result("5", "3", "b");
@@ -169,7 +169,7 @@ fn x2_a_compaction_does_not_end_a_conversation() {
     boundary["parentUuid"] = Value::Null;
     let mut summary = prompt("s", "b", "So far");
     summary["isCompactSummary"] = true.into();
-    let ended = said("1", "u", "m", json!("end_turn"), text("yo"));
+    let ended = said("1", "u", "m", Some("end_turn"), text("yo"));
     let lines = [prompt("u", "", "hi"), ended, boundary, summary];
     check(&lines, "complete");
     check(&[&lines[..], &[prompt("2", "s", "more")]].concat(), "cut-mid-text cut");
