@@ -1,5 +1,7 @@
 //! X8: `clitape session` as its users meet it.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
 mod common;
 
 use std::fs;
