@@ -52,21 +52,22 @@ fn every_kind_of_the_golden_traces_is_in_the_schema() {
     let schema: Map<String, Value> =
         serde_json::from_slice(&std::fs::read(root.join("schemas/trace.json")).expect("there"))
             .expect("JSON");
-    let entries = schema["$defs"][ENTRIES]["oneOf"].as_array().expect("a list");
-    let kinds: Vec<_> =
-        entries.iter().map(|entry| entry["properties"]["kind"]["const"].clone()).collect();
-    assert!(kinds.contains(&"text".into()), "{kinds:?}");
-    let goldens = walkdir::WalkDir::new(root.join("scenarios")).into_iter().flatten();
-    let lifecycle =
-        goldens.filter(|file| file.file_name().to_string_lossy().starts_with("lifecycle"));
-    let mut seen = 0;
-    for file in lifecycle {
-        let text = std::fs::read_to_string(file.path()).expect("a golden is text");
-        for line in text.lines().filter(|line| line.starts_with("{\"at\"")) {
-            let entry: Value = serde_json::from_str(line).expect("an entry is JSON");
-            assert!(kinds.contains(&entry["kind"]), "{line}");
-            seen += 1;
+    for (lane, kind) in [(ENTRIES, "text"), ("session", "verdict")] {
+        let entries = schema["$defs"][lane]["oneOf"].as_array().expect("a list");
+        let kinds: Vec<_> =
+            entries.iter().map(|entry| entry["properties"]["kind"]["const"].clone()).collect();
+        assert!(kinds.contains(&kind.into()), "{kinds:?}");
+        let goldens = walkdir::WalkDir::new(root.join("scenarios")).into_iter().flatten();
+        let of_lane = goldens.filter(|file| file.file_name().to_string_lossy().starts_with(lane));
+        let mut seen = 0;
+        for file in of_lane {
+            let text = std::fs::read_to_string(file.path()).expect("a golden is text");
+            for line in text.lines().filter(|line| line.starts_with("{\"at\"")) {
+                let entry: Value = serde_json::from_str(line).expect("an entry is JSON");
+                assert!(kinds.contains(&entry["kind"]), "{line}");
+                seen += 1;
+            }
         }
+        assert!(seen > 100, "{seen} entries seen in {lane}");
     }
-    assert!(seen > 100, "{seen} entries seen");
 }

@@ -26,7 +26,7 @@ mod verdict;
 pub use invalidation::{Invalidation, Reseed};
 pub use place::{LocateError, config_dir, locate, slug};
 pub use transcript::Transcript;
-pub use verdict::{Lines, Orphan, Reason, Verdict, verdict};
+pub use verdict::{Lines, Orphan, Reason, Rules, Verdict, verdict};
 
 #[cfg(test)]
 mod tests;

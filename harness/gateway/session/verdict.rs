@@ -17,13 +17,28 @@ pub struct Verdict {
     pub reason: Reason,
     /// The calls of the last message that nobody answered, in the order of their lines.
     pub orphans: Vec<Orphan>,
-    /// The model was ended before or while it answered what was said last; the answer's text is
-    /// lost, the session is not.
-    pub cut_mid_text: bool,
+    /// What each rule says.
+    pub rules: Rules,
     /// What the transcript consists of.
     pub lines: Lines,
     /// What to do, as a sentence.
     pub advice: &'static str,
+}
+
+/// What each rule says of a transcript (X2); several may be true of one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// There is a transcript.
+    pub found: bool,
+    /// The model answered at least once.
+    pub has_assistant: bool,
+    /// The last message calls a tool, and nobody answered.
+    pub orphaned_tool_use: bool,
+    /// A person interrupted the last turn.
+    pub interrupted: bool,
+    /// The model was ended before or while it answered what was said last; the answer's text is
+    /// lost, the session is not.
+    pub cut_mid_text: bool,
 }
 
 /// Why a session may be resumed or may not (X2), the gravest first.
@@ -147,12 +162,23 @@ impl Verdict {
     /// The verdict of a session that has no transcript.
     #[must_use]
     pub fn not_found() -> Self {
-        Self::of(Reason::NotFound, Vec::new(), false, Lines::default())
+        Self::of(Rules::default(), Vec::new(), Lines::default())
     }
 
-    fn of(reason: Reason, orphans: Vec<Orphan>, cut_mid_text: bool, lines: Lines) -> Self {
+    fn of(rules: Rules, orphans: Vec<Orphan>, lines: Lines) -> Self {
+        let is_empty = lines.conversation == 0;
+        let gravest = [
+            (!rules.found, Reason::NotFound),
+            (is_empty, Reason::Empty),
+            (!rules.has_assistant, Reason::NoAssistant),
+            (rules.orphaned_tool_use, Reason::OrphanedToolUse),
+            (rules.interrupted, Reason::Interrupted),
+            (rules.cut_mid_text, Reason::CutMidText),
+        ];
+        let reason = gravest.iter().find(|(is_so, _)| *is_so);
+        let reason = reason.map_or(Reason::Complete, |(_, reason)| *reason);
         let (resumable, advice) = (reason.is_resumable(), reason.advice());
-        Self { resumable, reason, orphans, cut_mid_text, lines, advice }
+        Self { resumable, reason, rules, orphans, lines, advice }
     }
 }
 
@@ -161,21 +187,14 @@ impl Verdict {
 pub fn verdict(transcript: &Transcript) -> Verdict {
     let conversation = transcript.conversation();
     let orphans = orphans(&conversation);
-    let cut_mid_text = is_cut_mid_text(&conversation, &orphans);
-    let reason = if conversation.is_empty() {
-        Reason::Empty
-    } else if !has_assistant(&conversation) {
-        Reason::NoAssistant
-    } else if !orphans.is_empty() {
-        Reason::OrphanedToolUse
-    } else if is_interrupted(&conversation) {
-        Reason::Interrupted
-    } else if cut_mid_text {
-        Reason::CutMidText
-    } else {
-        Reason::Complete
+    let rules = Rules {
+        found: true,
+        has_assistant: has_assistant(&conversation),
+        orphaned_tool_use: !orphans.is_empty(),
+        interrupted: is_interrupted(&conversation),
+        cut_mid_text: is_cut_mid_text(&conversation, &orphans),
     };
-    Verdict::of(reason, orphans, cut_mid_text, lines(transcript, &conversation))
+    Verdict::of(rules, orphans, lines(transcript, &conversation))
 }
 
 /// Whether the model ever answered.

@@ -4,13 +4,13 @@ use super::*;
 
 /// `expect`: the reason, then the orphans as `id:line`, then `cut` if the last answer is lost.
 fn check(lines: &[Value], expect: &str) {
-    let Verdict { resumable, reason, orphans, cut_mid_text, .. } = verdict(&parse(lines));
+    let Verdict { resumable, reason, orphans, rules, .. } = verdict(&parse(lines));
     assert_eq!(resumable, reason.is_resumable());
     let mut told = reason.as_str().to_owned();
     for Orphan { id, line, .. } in &orphans {
         told += &format!(" {id}:{line}");
     }
-    if cut_mid_text {
+    if rules.cut_mid_text {
         told += " cut";
     }
     assert_eq!(told, expect, "{lines:#?}");
