@@ -10,6 +10,8 @@ use clitape_deck::verdict::{Check, Kind, checks, judge};
 use common::{files, house, root, run};
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
+/// A cassette with a further run.
+const RESUMED: &str = "resume-killed-mid-tool/2.1.329";
 
 /// Runs the command in the checkout; the exit code, and what stdout and stderr contain.
 #[track_caller]
@@ -179,21 +181,23 @@ fn a_missing_or_orphaned_golden_is_a_finding() {
 
 #[test]
 fn json_is_one_trace_entry_a_line() {
-    let out = check(
-        &["replay", CASSETTE, "--json", "--lane", "read,lifecycle,bus,telegram,acp,sse"],
-        0,
-        &[],
-        &[],
-    );
+    let lanes = "read,lifecycle,bus,telegram,acp,sse,session";
+    let out = check(&["replay", RESUMED, "--json", "--lane", lanes], 0, &[], &[]);
     let entries: Vec<Entry> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(entries.windows(2).all(|pair| pair[0].at <= pair[1].at), "times go forward");
     for lane in clitape_deck::replay::Lane::ALL {
         assert!(entries.iter().any(|entry| entry.lane == lane), "nothing on {lane}");
     }
-    let only = check(&["replay", CASSETTE, "--json", "--lane", "telegram"], 0, &[], &[]);
+    let only = check(&["replay", RESUMED, "--json", "--lane", "telegram"], 0, &[], &[]);
     let lines: Vec<&str> =
         out.lines().filter(|line| line.contains(r#""lane":"telegram""#)).collect();
     assert_eq!(only.lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn x2_a_resumed_session_is_told_after_the_run() {
+    let said = ["verdict", "orphaned-tool-use", "answered", "disagreement"];
+    check(&["replay", RESUMED, "--lane", "session"], 0, &said, &[]);
 }
 
 #[test]

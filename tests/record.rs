@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         trial("sse_error_mid_tool_records_byte_for_byte", || check("sse-error-mid-tool")),
         trial("mcp_image_records_byte_for_byte", || check("mcp-image")),
         trial("subagent_background_records_byte_for_byte", || check("subagent-background")),
+        trial("resume_killed_mid_tool_records_byte_for_byte", || check("resume-killed-mid-tool")),
         trial("no_partials_records_byte_for_byte", || check("no-partials")),
         trial("a_new_scenario_records_and_passes", new_scenario),
         trial("an_unscripted_request_ends_the_recording", unscripted),
