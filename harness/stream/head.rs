@@ -143,8 +143,9 @@ impl<'a> Body<'a> {
 }
 
 impl<'a> Api<'a> {
+    /// Takes the event ahead; `None` when it is `null`.
     #[inline]
-    fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
+    pub(crate) fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
         let mut api = Self::default();
         api.raw = scan.object(&mut |key, scan| {
             let field = if key == "delta" {

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use crate::calls::{Calls, Side};
 use crate::ending::Ending;
 use crate::event::{DiagnosticCode, Event};
+use crate::frame::{Framed, Frames};
 use crate::head::{Api, Body, Head};
 use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::notices;
 use crate::session::Session;
-use crate::shape::Shape;
 use crate::snapshot::{self, MadeUp, Shown};
 use crate::stream::{self, BAD_ID, NAMELESS_RESULT, Seen, Stop};
 use crate::tell::Tell;
@@ -41,8 +41,7 @@ pub(crate) struct Run {
     calls: Calls,
     session: Session,
     ending: Ending,
-    /// Of the delta that was read last.
-    shape: Option<Shape>,
+    frames: Frames,
 }
 
 impl Default for Run {
@@ -54,7 +53,7 @@ impl Default for Run {
             calls: Calls::default(),
             session: Session::default(),
             ending: Ending::default(),
-            shape: None,
+            frames: Frames::default(),
         }
     }
 }
@@ -76,7 +75,7 @@ impl Run {
     }
 
     fn record(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        if self.repeats(record, tell) {
+        if self.framed(record, tell) {
             return true;
         }
         let Some(head) = Head::read(record) else { return false };
@@ -84,12 +83,13 @@ impl Run {
         let subtype = json::string(head.subtype);
         let init = if kind == "system" && subtype.as_deref() == Some("init") { record } else { "" };
         if self.session.see(head.session, init, tell) {
-            self.shape = None;
+            self.frames.forget();
         }
         match (&*kind, &head.event, head.message) {
             ("stream_event", Some(event), _) => {
-                let lane = self.stream_event(&head, event, tell);
-                self.shape = Shape::learn(record, &head, lane).or_else(|| self.shape.take());
+                let lane = self.lane(head.parent);
+                self.frames.learn(record, &head, lane);
+                self.stream_event(lane, event, head.abandoned, tell);
             }
             ("assistant", _, Some(message)) => self.assistant(&head, message, tell),
             ("user", _, Some(message)) => self.user(&head, message, record, tell),
@@ -117,22 +117,34 @@ impl Run {
         true
     }
 
-    /// Takes a record that is like the last delta but for its piece; false when it is not.
-    fn repeats(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        let Some(shape) = &self.shape else { return false };
-        let Some(piece) = shape.piece(record) else { return false };
-        let lane = &mut self.lanes[shape.lane];
-        snapshot::release(lane, tell);
-        stream::piece(lane, (shape.index, shape.adds), piece, tell)
+    /// Takes a stream event that is framed like one before; false when it is not.
+    fn framed(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
+        match self.frames.read(record) {
+            Some((lane, Framed::Piece(piece))) => {
+                let lane = &mut self.lanes[lane];
+                snapshot::release(lane, tell);
+                stream::piece(lane, piece, tell)
+            }
+            Some((lane, Framed::Event(event))) => {
+                self.stream_event(lane, &event, None, tell);
+                true
+            }
+            None => false,
+        }
     }
 
-    /// Takes a stream event; gives the number of its lane.
-    fn stream_event(&mut self, head: &Head<'_>, event: &Api<'_>, tell: &mut Tell<'_>) -> usize {
-        let at = self.lane(head.parent);
+    /// Takes a stream event of the lane of this number.
+    fn stream_event(
+        &mut self,
+        at: usize,
+        event: &Api<'_>,
+        abandoned: Field<'_>,
+        tell: &mut Tell<'_>,
+    ) {
         let lane = &mut self.lanes[at];
         snapshot::release(lane, tell);
-        if head.abandoned.is_some() {
-            abandon(lane, head.abandoned, tell);
+        if abandoned.is_some() {
+            abandon(lane, abandoned, tell);
         }
         match stream::event(lane, &mut self.calls, event, tell) {
             Seen::Start if at == 0 => (self.ending.open, self.ending.stop) = (true, Stop::Done),
@@ -149,7 +161,6 @@ impl Run {
             }
             _ => {}
         }
-        at
     }
 
     fn assistant(&mut self, head: &Head<'_>, message: Body<'_>, tell: &mut Tell<'_>) {

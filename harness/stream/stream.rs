@@ -3,12 +3,12 @@
 use crate::block::{Block, Given, Input, Kind, tool_kind};
 use crate::calls::{Calls, From, Side};
 use crate::event::DiagnosticCode;
+use crate::frame::{Adds, Piece};
 use crate::head::{Api, Delta};
 use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::outcome::Usage;
 use crate::said::By;
-use crate::shape::Adds;
 use crate::tell::Tell;
 use crate::track::Flow;
 
@@ -215,20 +215,14 @@ fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'
         };
         lane.messages[at].blocks.push(Block { index, kind, started: false });
     }
-    if !add((index, adds), added, lane, tell) {
+    if !add(Piece { index, adds, text: added }, lane, tell) {
         unknown(tell);
     }
 }
 
-/// Takes another piece for an open block, of a record that was not read; false when the block is
-/// not one to add it to.
-pub(crate) fn piece(
-    lane: &mut Lane,
-    (index, adds): (u64, Adds),
-    piece: &str,
-    tell: &mut Tell<'_>,
-) -> bool {
-    let is_taken = add((index, adds), piece, lane, tell);
+/// Takes another piece for an open block; false when the block is not one to add it to.
+pub(crate) fn piece(lane: &mut Lane, piece: Piece<'_>, tell: &mut Tell<'_>) -> bool {
+    let is_taken = add(piece, lane, tell);
     if is_taken {
         tell.record("stream_event", Some("content_block_delta"));
     }
@@ -236,22 +230,23 @@ pub(crate) fn piece(
 }
 
 /// Adds to the open block of this index; false when there is none, or it holds something else.
-fn add((index, adds): (u64, Adds), piece: &str, lane: &mut Lane, tell: &mut Tell<'_>) -> bool {
+fn add(piece: Piece<'_>, lane: &mut Lane, tell: &mut Tell<'_>) -> bool {
+    let Piece { index, adds, text } = piece;
     let Some(at) = lane.current else { return false };
     let Some(open) = open_block(lane, at, index) else { return false };
     let by = By { message: at, block: index };
     let mut block = std::mem::replace(&mut lane.messages[at].blocks[open].kind, Kind::Quiet);
     let is_taken = match (adds, &mut block) {
         (Adds::Text, Kind::Text(flow)) => {
-            lane.text(by, |out| flow.append(piece, out), tell);
+            lane.text(by, |out| flow.append(text, out), tell);
             true
         }
         (Adds::Thinking, Kind::Thinking(flow)) => {
-            lane.think(by, |out| flow.append(piece, out), tell);
+            lane.think(by, |out| flow.append(text, out), tell);
             true
         }
         (Adds::Input, Kind::Tool(input)) => {
-            input.append(piece, lane.parent.as_deref(), tell);
+            input.append(text, lane.parent.as_deref(), tell);
             true
         }
         (_, Kind::Quiet) => true,

@@ -25,10 +25,48 @@ impl<'a> Scan<'a> {
         Self { text, at, marks: Marks::NONE }
     }
 
-    /// Whether the string ahead, the cursor being before its quote, ends before byte `end`.
+    /// How many bytes were passed.
     #[inline(always)]
-    pub(crate) fn string_ends_at(mut self, end: usize) -> bool {
-        self.string().is_ok() && self.at == end
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Whether nothing is left, blanks neither.
+    #[inline(always)]
+    pub(crate) fn is_over(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// Passes `text`, when it is ahead as it stands.
+    #[inline(always)]
+    pub(crate) fn literal(&mut self, text: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_ahead = rest.starts_with(text.as_bytes());
+        self.at += if is_ahead { text.len() } else { 0 };
+        is_ahead
+    }
+
+    /// Takes the whole number of at most nine digits ahead, without blanks before it.
+    #[inline(always)]
+    pub(crate) fn small(&mut self) -> Option<u64> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let digits = rest.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
+        let digits =
+            rest.get(..digits).filter(|digits| !digits.starts_with(b"0") || digits.len() == 1)?;
+        let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+        self.at += digits.len();
+        (!digits.is_empty()).then_some(number)
+    }
+
+    /// Takes the string ahead, without blanks before it; gives its inside, escapes as they stand.
+    #[inline(always)]
+    pub(crate) fn inside(&mut self) -> Option<&'a str> {
+        let from = self.at + 1;
+        if self.text.as_bytes().get(self.at) != Some(&b'"') {
+            return None;
+        }
+        self.string().ok()?;
+        self.text.get(from..self.at - 1)
     }
 
     /// Takes the value ahead, whatever it is.
@@ -67,19 +105,42 @@ impl<'a> Scan<'a> {
         let from = self.at;
         let mut next = self.pass();
         while next != b'}' {
-            let (key, plain, _) = self.key(next)?;
-            let undone;
-            let key = if plain {
-                key
-            } else {
-                undone = undo(key);
-                &undone
-            };
-            member(Key(key), self)?;
-            next = self.more(b'}')?;
+            next = self.member(next, member)?;
         }
         self.at += 1;
         Ok(self.raw(from, false))
+    }
+
+    /// Takes what is left of an object, a member having been taken.
+    pub(crate) fn members(
+        &mut self,
+        member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
+    ) -> Read<()> {
+        let mut next = self.more(b'}')?;
+        while next != b'}' {
+            next = self.member(next, member)?;
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Takes the member whose key begins with `first`; gives what is ahead of the next, or `}`.
+    #[inline(always)]
+    fn member(
+        &mut self,
+        first: u8,
+        member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
+    ) -> Read<u8> {
+        let (key, plain, _) = self.key(first)?;
+        let undone;
+        let key = if plain {
+            key
+        } else {
+            undone = undo(key);
+            &undone
+        };
+        member(Key(key), self)?;
+        self.more(b'}')
     }
 
     /// Takes the array ahead: calls back with the cursor before each element, which `element`

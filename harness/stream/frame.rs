@@ -1,0 +1,277 @@
+//! Records framed like the one before. The CLI prints thousands of stream events in a row whose
+//! fields around the event are the same but for those that nobody reads, as the uuid: they are
+//! compared with the record before, and only the event itself is read.
+
+use std::ops::Range;
+
+use crate::head::{Api, Head};
+use crate::json::Scan;
+
+/// How the record of a stream event begins.
+const BEFORE: &str = r#"{"type":"stream_event","event":"#;
+
+/// The fields that say something of a stream event, or whose it is. All others may differ.
+const READ: [&str; 8] = [
+    "type",
+    "event",
+    "parent_tool_use_id",
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversationId",
+    "abandoned_blocks",
+];
+
+/// What a delta adds to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Adds {
+    Text,
+    Thinking,
+    Input,
+}
+
+impl Adds {
+    /// What deltas of this type add to; nothing is told of any other.
+    pub(crate) fn read(delta_type: &str) -> Option<Self> {
+        match delta_type {
+            "text_delta" => Some(Self::Text),
+            "thinking_delta" => Some(Self::Thinking),
+            "input_json_delta" => Some(Self::Input),
+            _ => None,
+        }
+    }
+}
+
+/// A piece of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece<'a> {
+    /// The block it adds to.
+    pub(crate) index: u64,
+    /// What it adds.
+    pub(crate) adds: Adds,
+    /// The piece, escapes as they stand.
+    pub(crate) text: &'a str,
+}
+
+/// What a framed record holds.
+#[derive(Debug)]
+pub(crate) enum Framed<'a> {
+    /// A delta as the CLI prints it.
+    Piece(Piece<'a>),
+    /// Any other event.
+    Event(Api<'a>),
+}
+
+/// The frames that were learnt: of the starts of messages, which the CLI prints more of, and of all
+/// other events.
+#[derive(Debug, Default)]
+pub(crate) struct Frames([Frame; 2]);
+
+/// What stands behind the event of a record.
+#[derive(Debug, Default)]
+struct Frame {
+    /// All of it; empty when nothing was learnt.
+    tail: String,
+    /// The values in it that may differ.
+    free: Vec<Range<usize>>,
+    /// The lane the record belongs to.
+    lane: usize,
+}
+
+impl Frames {
+    /// Learns from a stream event that was read, and the number of its lane.
+    pub(crate) fn learn(&mut self, record: &str, head: &Head<'_>, lane: usize) {
+        let Some(event) = head.event.as_ref().filter(|_| head.abandoned.is_none()) else { return };
+        let Some(tail) = record.strip_prefix(BEFORE).and_then(|rest| {
+            let same = std::ptr::eq(rest.as_ptr(), event.raw.get().as_ptr());
+            rest.get(event.raw.get().len()..).filter(|_| same)
+        }) else {
+            return;
+        };
+        let frame = &mut self.0[kind(event)];
+        frame.tail.clear();
+        frame.free.clear();
+        frame.lane = lane;
+        let mut scan = Scan::new(tail);
+        let read = scan.members(&mut |key, scan| {
+            scan.ahead();
+            let from = scan.at();
+            scan.skip()?;
+            if !READ.iter().any(|name| key == *name) {
+                frame.free.push(from..scan.at());
+            }
+            Ok(())
+        });
+        if read.is_ok() {
+            frame.tail.push_str(tail);
+        }
+    }
+
+    /// Forgets what was learnt: another session has begun.
+    pub(crate) fn forget(&mut self) {
+        for frame in &mut self.0 {
+            frame.tail.clear();
+        }
+    }
+
+    /// The event of a record that is framed like one before, and its lane.
+    #[inline]
+    pub(crate) fn read<'r>(&self, record: &'r str) -> Option<(usize, Framed<'r>)> {
+        if !record.starts_with(BEFORE) {
+            return None;
+        }
+        let mut scan = Scan::from(record, BEFORE.len());
+        if let Some(piece) = piece(scan) {
+            let (piece, behind) = piece;
+            return self.0[0].fits(behind).map(|lane| (lane, Framed::Piece(piece)));
+        }
+        let event = Api::read(&mut scan).ok()??;
+        self.0[kind(&event)].fits(scan).map(|lane| (lane, Framed::Event(event)))
+    }
+}
+
+/// Which frame an event has.
+fn kind(event: &Api<'_>) -> usize {
+    usize::from(event.kind.is_some_and(|kind| kind.get() == r#""message_start""#))
+}
+
+impl Frame {
+    /// The lane, when what is ahead is the tail to the end.
+    #[inline]
+    fn fits(&self, mut scan: Scan<'_>) -> Option<usize> {
+        let mut from = 0;
+        for free in &self.free {
+            if !scan.literal(self.tail.get(from..free.start)?) {
+                return None;
+            }
+            scan.skip().ok()?;
+            from = free.end;
+        }
+        let last = self.tail.get(from..)?;
+        (!last.is_empty() && scan.literal(last) && scan.is_over()).then_some(self.lane)
+    }
+}
+
+/// The piece of a delta, printed as the CLI does, and the cursor behind it.
+#[inline]
+fn piece<'r>(mut scan: Scan<'r>) -> Option<(Piece<'r>, Scan<'r>)> {
+    if !scan.literal(r#"{"type":"content_block_delta","index":"#) {
+        return None;
+    }
+    let index = scan.small()?;
+    if !scan.literal(r#","delta":{"type":""#) {
+        return None;
+    }
+    let adds = if scan.literal(r#"input_json_delta","partial_json":"#) {
+        Adds::Input
+    } else if scan.literal(r#"text_delta","text":"#) {
+        Adds::Text
+    } else if scan.literal(r#"thinking_delta","thinking":"#) {
+        Adds::Thinking
+    } else {
+        return None;
+    };
+    let text = scan.inside()?;
+    scan.literal("}}").then_some((Piece { index, adds, text }, scan))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}},"uuid":"0-1","parent_tool_use_id":null,"session_id":"s","ms":0}"#;
+
+    /// What the frame of `RECORD` gives of another record: its piece, or `event`.
+    fn check(record: &str, expect: Option<&str>) {
+        let mut frames = Frames::default();
+        frames.learn(RECORD, &Head::read(RECORD).unwrap(), 3);
+        let read = frames.read(record).map(|(lane, framed)| {
+            assert_eq!(lane, 3);
+            match framed {
+                Framed::Piece(piece) => {
+                    assert_eq!((piece.index, piece.adds), (2, Adds::Text));
+                    piece.text
+                }
+                Framed::Event(_) => "event",
+            }
+        });
+        assert_eq!(read, expect, "{record}");
+        assert!(expect.is_none() || Head::read(record).is_some(), "{record}");
+    }
+
+    #[test]
+    fn what_nobody_reads_may_differ() {
+        check(RECORD, Some("a"));
+        for piece in ["", "more", r"\n\ud83d", r#"\"}},\"uuid\":\""#, "😀"] {
+            check(&RECORD.replace(r#""a""#, &format!("\"{piece}\"")), Some(piece));
+        }
+        for (from, to) in [
+            ("0-1", "a-f"),
+            ("0-1", ""),
+            ("0-1", "\\n1"),
+            ("\"0-1\"", "null"),
+            ("\"ms\":0", "\"ms\":{\"a\":[1,2]}"),
+        ] {
+            check(&RECORD.replace(from, to), Some("a"));
+        }
+    }
+
+    #[test]
+    fn any_event_may_stand_in_a_frame() {
+        for (from, to) in [
+            ("\"index\":2", "\"index\": 2"),
+            ("\"index\":2", "\"index\":2e0"),
+            ("\"index\":2", "\"index\":null"),
+            ("\"a\"", "\"a\",\"x\":\"b\""),
+            ("content_block_delta", "message_stop"),
+            ("text_delta", "signature_delta"),
+        ] {
+            check(&RECORD.replace(from, to), Some("event"));
+        }
+    }
+
+    #[test]
+    fn any_other_difference_is_not_framed() {
+        for (from, to) in [
+            ("\"parent_tool_use_id\":null", "\"parent_tool_use_id\":\"p\""),
+            ("\"session_id\":\"s\"", "\"session_id\":\"t\""),
+            ("\"ms\":0", "\"ms\":0,\"more\":1"),
+            ("\"ms\":0", "\"abandoned_blocks\":{}"),
+            ("\"ms\":0", "\"ms\":"),
+            ("\"ms\":0", "\"ms\":01"),
+            ("\"index\":2", "\"index\":02"),
+            ("0-1", "\"-1"),
+            ("0-1", "\u{1}"),
+            ("\"a\"", "\"a\\\""),
+            ("\"a\"", "\"\u{1}\""),
+            ("\"a\"", "\"\\x\""),
+            ("\"a\"", "\"\\u12\""),
+            ("content_block_delta", "message_start"),
+            ("{\"type\"", "{ \"type\""),
+        ] {
+            let record = RECORD.replacen(from, to, 1);
+            assert_ne!(record, RECORD);
+            check(&record, None);
+        }
+        check(&format!("{RECORD}}}"), None);
+        check(&RECORD[..RECORD.len() - 1], None);
+    }
+
+    #[test]
+    fn what_can_not_be_compared_is_not_learnt() {
+        for (from, to) in [
+            ("{\"type\"", "{ \"type\""),
+            ("\"ms\":0", "\"event\":{\"type\":\"ping\"}"),
+            ("\"ms\":0", "\"abandoned_blocks\":{}"),
+        ] {
+            let record = RECORD.replacen(from, to, 1);
+            let mut frames = Frames::default();
+            frames.learn(&record, &Head::read(&record).unwrap(), 0);
+            assert!(frames.read(&record).is_none(), "{record}");
+        }
+        let mut frames = Frames::default();
+        frames.learn(RECORD, &Head::read(RECORD).unwrap(), 0);
+        frames.forget();
+        assert!(frames.read(RECORD).is_none());
+    }
+}
