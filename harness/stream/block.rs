@@ -15,6 +15,9 @@ use crate::track::Flow;
 /// The key under which the CLI (2.1.200 and later) wraps input it could not parse.
 const UNPARSED: &str = "__unparsedToolInput";
 
+/// Bytes of input there is room for before more must be asked for.
+const ROOM: usize = 256;
+
 /// A block that has started and is not settled.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -139,7 +142,7 @@ impl<'a> Given<'a> {
     /// and a sentence about them; `None` where the two are the same.
     pub(crate) fn difference(&self, other: &Given<'_>) -> Option<(Fields<'static>, String)> {
         let (Self::Whole(ours), Given::Whole(theirs)) = (self, other) else { return None };
-        if json::same_text(ours.get(), theirs.get()) {
+        if json::same_text(ours.get(), theirs.get()) || same_members(ours.get(), theirs.get()) {
             return None;
         }
         let (ours, theirs) = (ours.value(), theirs.value());
@@ -168,6 +171,22 @@ impl<'a> Given<'a> {
         }
         Some((new, told.join("; ")))
     }
+}
+
+/// Whether two objects have the same members, printed alike, in any order. Where one of a few
+/// members comes twice, or there are many, it is not said.
+fn same_members(a: &str, b: &str) -> bool {
+    const FEW: usize = 16;
+    let (Some(a), Some(b)) = (json::entries(a), json::entries(b)) else { return false };
+    a.len() == b.len()
+        && a.len() <= FEW
+        && a.iter().enumerate().all(|(at, (key, ours))| {
+            let mut same = b.iter().filter(|(name, _)| name == key);
+            let is_first = a.iter().position(|(name, _)| name == key) == Some(at);
+            is_first
+                && same.next().is_some_and(|(_, theirs)| ours == theirs)
+                && same.next().is_none()
+        })
 }
 
 /// Whether two values are the same: `1.0` is `1`, as the CLI prints it again.
@@ -199,7 +218,7 @@ impl Input {
             stopped: false,
             hollow: false,
             own: Some(Given::read(own).into_owned()).filter(|own| !own.is_empty()),
-            deltas: String::new(),
+            deltas: String::with_capacity(ROOM),
             joint: Joint::default(),
             partial: Partial::default(),
             told: false,

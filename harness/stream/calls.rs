@@ -1,6 +1,6 @@
 //! The tool calls of a run: each starts once and ends once (U1, U3, U4, U5).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::block::Given;
 use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
@@ -72,9 +72,9 @@ struct Held {
 pub(crate) struct Calls {
     list: Vec<Call>,
     /// Index of the newest call of each id.
-    latest: HashMap<String, usize>,
+    latest: BTreeMap<String, usize>,
     held: Vec<Option<Held>>,
-    held_by_id: HashMap<String, usize>,
+    held_by_id: BTreeMap<String, usize>,
 }
 
 impl Calls {

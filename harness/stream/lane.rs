@@ -1,7 +1,7 @@
 //! One lane: the main thread, or one subagent. Its messages, its answer and its reasoning so far
 //! (T1, T3, R1).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::answer::Answer;
 use crate::block::{Block, Kind};
@@ -30,7 +30,7 @@ pub(crate) struct Lane {
     /// What the CLI itself said, or a snapshot that begins with `API Error`, neither marked as an
     /// error: an answer only if the run goes on, or ends well (T6).
     pub(crate) doubtful: Option<(usize, String)>,
-    by_id: HashMap<String, usize>,
+    by_id: BTreeMap<String, usize>,
 }
 
 /// The state of one message.

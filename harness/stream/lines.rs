@@ -80,6 +80,9 @@ impl Lines {
 
 /// What may stand around a record: white space, CR, and a byte order mark.
 pub(crate) fn trim(line: &str) -> &str {
+    if line.starts_with('{') && line.ends_with('}') {
+        return line;
+    }
     line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::event::Event;
-use crate::json;
+use crate::json::{self, Raw};
 use crate::tell::Tell;
 use crate::value;
 
@@ -149,21 +149,10 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut
     if matches!(when, Never) {
         return pass(kind, subtype, record, tell);
     }
-    let value = value::lenient_value(record).unwrap_or_default();
-    let told = match when {
-        Always => true,
-        Never => false,
-        Unless(path, values) => look_up(&value, path)
-            .map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned))
-            .is_some_and(|found| !values.contains(&found.as_str())),
-        Any(paths) => paths
-            .iter()
-            .filter_map(|path| look_up(&value, path))
-            .any(|found| found.as_str() != Some("requesting")),
-    };
-    if !told {
+    if !is_told(*when, record) {
         return pass(kind, subtype, record, tell);
     }
+    let value = value::lenient_value(record).unwrap_or_default();
     let named = |path: &&str| Some((shown_name(path), look_up(&value, path)?.clone()));
     let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
     tell.event(Event::Notice {
@@ -171,6 +160,38 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut
         subtype: subtype.map(Into::into),
         detail: Cow::Owned(detail),
     });
+}
+
+/// Whether what a record says is to be told.
+fn is_told(when: When, record: &str) -> bool {
+    let says = |field: Raw<'_>, word: &str| match json::string(Some(field)) {
+        Some(text) => text == word,
+        None => field.get() == word,
+    };
+    match when {
+        Always => true,
+        Never => false,
+        Unless(path, values) => {
+            let mut names = path.split('.');
+            let first = names.next().unwrap_or_default();
+            let [mut found] = json::fields(record, &[first]).unwrap_or_default();
+            for name in names {
+                [found] = json::inner(found, &[name]);
+            }
+            found.is_some_and(|found| !values.iter().any(|value| says(found, value)))
+        }
+        Any(names) => {
+            let mut found = vec![None; names.len()];
+            let read = json::members(record, &mut |key, scan| {
+                match names.iter().position(|name| key == *name) {
+                    Some(at) => found[at] = scan.field()?,
+                    None => scan.skip()?,
+                }
+                Ok(())
+            });
+            read.is_ok() && found.into_iter().flatten().any(|found| !says(found, "requesting"))
+        }
+    }
 }
 
 /// The `subtype` of the request, or of the response, that a control record carries.

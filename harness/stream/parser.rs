@@ -111,7 +111,7 @@ impl Parser {
         }
         let silent = self.ledger.records() == 0;
         self.run.finish(silent, &mut Tell::end(&mut self.ledger, sink));
-        self.ledger.stats()
+        self.ledger.into_stats()
     }
 
     /// What was read so far.

@@ -10,7 +10,8 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use jiter::{JsonValue, PartialMode};
@@ -46,7 +47,7 @@ pub(crate) struct Partial {
     /// The member whose key was read last, until its value ends.
     member: Option<Member>,
     /// What was last told of each key.
-    told: HashMap<String, Told>,
+    told: BTreeMap<String, Told>,
     /// Bytes of keys and values that were read, each time they were.
     #[cfg(test)]
     parsed: usize,
@@ -55,7 +56,8 @@ pub(crate) struct Partial {
 /// A member whose value is yet to end.
 #[derive(Debug)]
 struct Member {
-    key: String,
+    /// Where its key stands, with its quotes.
+    key: Range<usize>,
     /// Bytes its value has when it is read next.
     due: usize,
     /// Nothing is told of it before its end: its key came before, or what was read so far can't be
@@ -88,10 +90,10 @@ impl Partial {
         while let Some(found) = self.scanner.next(text) {
             match found {
                 Found::Key(range) => {
-                    let key = self.whole(text.get(range)).and_then(|raw| json::string(Some(raw)));
-                    self.member = key.map(|key| {
+                    let key = self.whole(text.get(range.clone()));
+                    self.member = key.and_then(|raw| json::string(Some(raw))).map(|key| {
                         let again = self.told.contains_key(&*key);
-                        Member { key: key.into_owned(), due: FIRST, waits: again, again }
+                        Member { key: range, due: FIRST, waits: again, again }
                     });
                 }
                 Found::Value(range) => {
@@ -100,18 +102,17 @@ impl Partial {
                     else {
                         continue;
                     };
-                    let value = Json::from(raw);
-                    let told = self.told.get(&key);
+                    let (key, value) = (self::key(text, &key), Json::from(raw));
                     if again && !fresh.has(&key) {
-                        before
-                            .push((key.clone(), self.told.insert(key.clone(), Told::Whole(range))));
+                        let told = self.tell(&key, Told::Whole(range));
+                        before.push((key.clone(), told));
                         fresh.add(key, value);
                     } else if again {
-                        self.told.insert(key.clone(), Told::Whole(range));
+                        self.tell(&key, Told::Whole(range));
                         fresh.push(key, value);
-                    } else if !told.is_some_and(|told| told.is_all(&range, raw.get())) {
-                        fresh.add(key.clone(), value);
-                        self.told.insert(key, Told::Whole(range));
+                    } else if !self.told.get(&*key).is_some_and(|t| t.is_all(&range, raw.get())) {
+                        self.tell(&key, Told::Whole(range));
+                        fresh.add(key, value);
                     }
                 }
             }
@@ -133,6 +134,14 @@ impl Partial {
         self.scanner.is_over()
     }
 
+    /// Remembers what is told of a key; gives what was told of it before.
+    fn tell(&mut self, key: &str, told: Told) -> Option<Told> {
+        if let Some(known) = self.told.get_mut(key) {
+            return Some(std::mem::replace(known, told));
+        }
+        self.told.insert(key.to_owned(), told)
+    }
+
     /// A key or a value that has ended.
     fn whole<'t>(&mut self, json: Option<&'t str>) -> Option<json::Raw<'t>> {
         let json = json?;
@@ -144,19 +153,20 @@ impl Partial {
     }
 
     /// The open value as far as it goes, when it is due and says more than before.
-    fn open<'t>(&mut self, text: &'t str) -> Option<(String, Json<'t>)> {
+    fn open<'t>(&mut self, text: &'t str) -> Option<(Cow<'t, str>, Json<'t>)> {
         let range = self.scanner.open()?;
-        let json = text.get(range.clone())?;
         let member = self.member.as_mut().filter(|member| !member.waits)?;
-        if json.len() < member.due {
+        if range.len() < member.due {
             return None;
         }
+        let json = text.get(range.clone())?;
         member.due = json.len() + STEP.max(json.len() / SHARE);
         #[cfg(test)]
         {
             self.parsed += json.len();
         }
-        let before = self.told.get(&member.key);
+        let key = key(text, &member.key);
+        let before = self.told.get(&*key);
         let (told, value) = if json.starts_with('"') {
             let Some(inside) = json::beginning(json) else {
                 // What is not fit to show now will not be later: text that has come does not change.
@@ -164,7 +174,13 @@ impl Partial {
                 return None;
             };
             let from = range.start + 1;
-            (Told::Beginning(from..from + inside.len()), Json::valid(format!("\"{inside}\"")))
+            let told = Told::Beginning(from..from + inside.len());
+            if before == Some(&told) {
+                return None;
+            }
+            let mut literal = String::with_capacity(inside.len() + 2);
+            literal.extend(["\"", inside, "\""]);
+            (told, Json::valid(literal))
         } else {
             let goes_on = |value: &Value| match before {
                 Some(Told::SoFar(before)) => goes_on(before, value),
@@ -174,15 +190,20 @@ impl Partial {
                 member.waits = true;
                 return None;
             };
+            if matches!(before, Some(Told::SoFar(before)) if *before == value) {
+                return None;
+            }
             let json = Json::from(&value);
             (Told::SoFar(value), json)
         };
-        if before == Some(&told) {
-            return None;
-        }
-        self.told.insert(member.key.clone(), told);
-        Some((member.key.clone(), value))
+        self.tell(&key, told);
+        Some((key, value))
     }
+}
+
+/// The key that stands at `range`, with its quotes, and was read before.
+fn key<'t>(text: &'t str, range: &Range<usize>) -> Cow<'t, str> {
+    json::unescape(json::quoted(text.get(range.clone()).unwrap_or_default()))
 }
 
 impl Told {

@@ -1,6 +1,6 @@
 //! All that is known of a run: what each record means for its lane, its calls and its end.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ const BROKE_OFF: &str = "cut off mid-stream";
 pub(crate) struct Run {
     /// The main thread first, then each subagent.
     lanes: Vec<Lane>,
-    subagents: HashMap<String, usize>,
+    subagents: BTreeMap<String, usize>,
     /// Records by uuid, with their lane.
     named: VecDeque<(String, usize, Shown)>,
     calls: Calls,
@@ -48,7 +48,7 @@ impl Default for Run {
     fn default() -> Self {
         Self {
             lanes: vec![Lane::default()],
-            subagents: HashMap::new(),
+            subagents: BTreeMap::new(),
             named: VecDeque::new(),
             calls: Calls::default(),
             session: Session::default(),

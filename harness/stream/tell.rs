@@ -47,31 +47,29 @@ enum Fate {
 pub(crate) struct Ledger {
     /// Without the kinds of records, which are in `kinds` until they are asked for.
     stats: Stats,
-    kinds: Vec<Kind>,
+    kinds: Vec<(String, u64)>,
     /// The kind that was counted last: most records are of the same kind as the one before.
     last: usize,
 }
 
-#[derive(Debug)]
-struct Kind {
-    kind: String,
-    part: Option<String>,
-    count: u64,
-}
-
-impl Kind {
-    fn is(&self, kind: &str, part: Option<&str>) -> bool {
-        self.kind == kind && self.part.as_deref() == part
-    }
+/// Whether this is the name of a kind, or of this part of it.
+fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
+    let rest = match part {
+        Some(part) => name.strip_suffix(part).and_then(|rest| rest.strip_suffix('/')),
+        None => Some(name),
+    };
+    rest == Some(kind)
 }
 
 impl Ledger {
     /// All counts.
     pub(crate) fn stats(&self) -> Stats {
-        let mut stats = self.stats.clone();
-        let named = |k: &Kind| (name(&k.kind, k.part.as_deref()), k.count);
-        stats.by_kind.extend(self.kinds.iter().map(named));
-        stats
+        Stats { by_kind: self.kinds.iter().cloned().collect(), ..self.stats.clone() }
+    }
+
+    /// All counts, when no more are to come.
+    pub(crate) fn into_stats(self) -> Stats {
+        Stats { by_kind: self.kinds.into_iter().collect(), ..self.stats }
     }
 
     /// Counts bytes that were fed.
@@ -95,20 +93,19 @@ impl Ledger {
     }
 
     fn count(&mut self, kind: &str, part: Option<&str>) {
-        if self.kinds.get(self.last).is_none_or(|last| !last.is(kind, part)) {
-            let known = self.kinds.iter().position(|known| known.is(kind, part));
+        if self.kinds.get(self.last).is_none_or(|(last, _)| !is_named(last, kind, part)) {
+            let known = self.kinds.iter().position(|(known, _)| is_named(known, kind, part));
             self.last = known.unwrap_or_else(|| {
-                let part = part.map(str::to_owned);
-                self.kinds.push(Kind { kind: kind.to_owned(), part, count: 0 });
+                self.kinds.push((name(kind, part), 0));
                 self.kinds.len() - 1
             });
         }
-        self.kinds[self.last].count += 1;
+        self.kinds[self.last].1 += 1;
     }
 }
 
 fn name(kind: &str, part: Option<&str>) -> String {
-    part.map_or_else(|| kind.to_owned(), |part| format!("{kind}/{part}"))
+    part.map_or_else(|| kind.to_owned(), |part| [kind, part].join("/"))
 }
 
 /// The way out, for the time of one line.

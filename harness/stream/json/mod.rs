@@ -98,19 +98,39 @@ fn tokens(text: &str) -> impl Iterator<Item = u8> {
 /// Slices the named fields out of one JSON object; of equal keys the last wins, `null` is absent.
 pub(crate) fn fields<'a, const N: usize>(json: &'a str, names: &[&str; N]) -> Read<[Field<'a>; N]> {
     let mut found = [None; N];
-    let mut scan = Scan::new(json);
-    let whole = scan.object(&mut |key, scan| {
+    members(json, &mut |key, scan| {
         let Some(at) = names.iter().position(|name| key == *name) else { return scan.skip() };
         found[at] = scan.field()?;
         Ok(())
     })?;
+    Ok(found)
+}
+
+/// Visits the members of the one JSON object a text is.
+#[inline(always)]
+pub(crate) fn members<'a>(
+    json: &'a str,
+    member: &mut impl FnMut(Key<'_>, &mut Scan<'a>) -> Read<()>,
+) -> Read<()> {
+    let mut scan = Scan::new(json);
+    let whole = scan.object(member)?;
     scan.end()?;
-    if whole.get().starts_with('{') { Ok(found) } else { Err(Malformed) }
+    if whole.get().starts_with('{') { Ok(()) } else { Err(Malformed) }
 }
 
 /// The fields of a field that should hold an object; all absent when it holds something else.
 pub(crate) fn inner<'a, const N: usize>(field: Field<'a>, names: &[&str; N]) -> [Field<'a>; N] {
     field.and_then(|raw| fields(raw.get(), names).ok()).unwrap_or([None; N])
+}
+
+/// The members of the one JSON object a text is, or `None` when it is none.
+pub(crate) fn entries(json: &str) -> Option<Vec<(String, &str)>> {
+    let mut list = Vec::new();
+    let read = members(json, &mut |key, scan| {
+        list.push((key.get().to_owned(), scan.value()?.get()));
+        Ok(())
+    });
+    read.ok().map(|()| list)
 }
 
 /// The elements of a JSON array, or `None` when the text is not one.

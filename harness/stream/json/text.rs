@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Undoes the escapes of one whole string.
 pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
-    if memchr::memchr(b'\\', escaped.as_bytes()).is_none() {
+    if backslash(escaped.as_bytes()).is_none() {
         return Cow::Borrowed(escaped);
     }
     let mut text = String::with_capacity(escaped.len());
@@ -25,7 +25,7 @@ impl Joint {
     pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
         let mut rest = escaped;
         while let Some((plain, escape)) =
-            memchr::memchr(b'\\', rest.as_bytes()).and_then(|at| rest.split_at_checked(at))
+            backslash(rest.as_bytes()).and_then(|at| rest.split_at_checked(at))
         {
             self.plain(plain, out);
             let (unit, width) = match escape.as_bytes().get(1) {
@@ -69,6 +69,14 @@ impl Joint {
             out.push(char::from_u32(unit.into()).unwrap_or(char::REPLACEMENT_CHARACTER));
         }
     }
+}
+
+/// Where the first backslash is. What is short is looked through faster than `memchr` is called.
+fn backslash(text: &[u8]) -> Option<usize> {
+    if text.len() < 24 {
+        return text.iter().position(|byte| *byte == b'\\');
+    }
+    memchr::memchr(b'\\', text)
 }
 
 fn hex(digits: &str) -> Option<u16> {
