@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::block::Given;
+use crate::body::Part;
 use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
-use crate::json::{self, Raw};
+use crate::json;
 use crate::payload::Json;
 use crate::tell::Tell;
 
@@ -137,13 +138,10 @@ impl Calls {
     }
 
     /// Tells a result, holds it until its call starts, or says that it is one too many.
-    pub(crate) fn result(&mut self, id: &str, block: Raw<'_>, side: Side, tell: &mut Tell<'_>) {
-        let [content, error] = json::inner(Some(block), &["content", "is_error"]);
-        let [content_kind] = json::inner(content, &["type"]);
-        let is_error = json::is_true(error)
-            || side == Side::Assistant
-                && json::string(content_kind).is_some_and(|kind| kind.ends_with("_error"));
-        let result = content.map_or(Json::NULL, Json::from);
+    pub(crate) fn result(&mut self, id: &str, block: &Part<'_>, side: Side, tell: &mut Tell<'_>) {
+        let is_error =
+            json::is_true(block.is_error) || side == Side::Assistant && names_error(block);
+        let result = block.content.map_or(Json::NULL, Json::from);
         let earlier = match self.newest(id) {
             Some(at) => match self.list[at].ended {
                 None => return self.end(at, side, is_error, result, tell),
@@ -159,7 +157,7 @@ impl Calls {
             Some(_) => tell.diagnostic(
                 DiagnosticCode::DuplicateResult,
                 "A tool call that has its result got another, which is left out",
-                block.get(),
+                block.raw.get(),
             ),
             None => {
                 self.held_by_id.insert(id.to_owned(), self.held.len());
@@ -167,7 +165,7 @@ impl Calls {
                     side,
                     is_error,
                     result: result.into_owned(),
-                    raw: block.get().to_owned(),
+                    raw: block.raw.get().to_owned(),
                 }));
             }
         }
@@ -220,6 +218,12 @@ impl Calls {
         (call.ended, call.streamed) = (Some(side), None);
         tell.event(call.result(is_error, result, None));
     }
+}
+
+/// Whether the content of a result says by its type that it is an error.
+fn names_error(block: &Part<'_>) -> bool {
+    let [kind] = json::inner(block.content, &["type"]);
+    json::string(kind).is_some_and(|kind| kind.ends_with("_error"))
 }
 
 impl Call {

@@ -123,6 +123,7 @@ impl Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::head::Head;
 
     const REASONLESS: &str = "The CLI marked its result as an error.";
 
@@ -177,7 +178,7 @@ mod tests {
             ),
         ] {
             let mut ending = Ending::default();
-            ending.take(&Verdict::read(record), &mut Answer::default(), 0);
+            ending.take(&Verdict::read(&Head::read(record).unwrap()), &mut Answer::default(), 0);
             let error = ending.outcome(&Answer::default(), None, false).error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
         }

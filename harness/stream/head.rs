@@ -1,7 +1,8 @@
 //! The head of a record: the fields by which it is told what it is and whose, and, of a stream
 //! event, the API's event in it.
 
-use crate::json::{Field, Raw, Read, Scan};
+use crate::body::{Body, Counts, Part};
+use crate::json::{Field, Key, Raw, Read, Scan};
 
 /// The fields every record may have.
 #[derive(Debug, Default)]
@@ -29,15 +30,22 @@ pub(crate) struct Head<'a> {
     pub(crate) synthetic: Field<'a>,
     /// The names a session id goes by, the first that is there counts.
     pub(crate) session: [Field<'a>; 4],
-}
-
-/// The message of a record.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Body<'a> {
-    pub(crate) raw: Raw<'a>,
-    pub(crate) id: Field<'a>,
+    /// Of an `init` record, as the next.
     pub(crate) model: Field<'a>,
+    /// `claude_code_version`.
+    pub(crate) version: Field<'a>,
+    /// Of a `result` record, as the rest.
+    pub(crate) is_error: Field<'a>,
+    pub(crate) status: Field<'a>,
+    pub(crate) result: Field<'a>,
+    pub(crate) errors: Field<'a>,
     pub(crate) content: Field<'a>,
+    pub(crate) usage: Option<Counts<'a>>,
+    pub(crate) stop_reason: Field<'a>,
+    /// `terminal_reason`.
+    pub(crate) reason: Field<'a>,
+    /// `api_error_status`.
+    pub(crate) api_status: Field<'a>,
 }
 
 /// The API's event in a `stream_event`.
@@ -46,9 +54,9 @@ pub(crate) struct Api<'a> {
     pub(crate) raw: Raw<'a>,
     pub(crate) kind: Field<'a>,
     pub(crate) index: Field<'a>,
-    pub(crate) message: Field<'a>,
-    pub(crate) block: Field<'a>,
-    pub(crate) usage: Field<'a>,
+    pub(crate) message: Option<Body<'a>>,
+    pub(crate) block: Option<Part<'a>>,
+    pub(crate) usage: Option<Counts<'a>>,
     pub(crate) delta: Delta<'a>,
 }
 
@@ -70,48 +78,17 @@ impl<'a> Head<'a> {
         let mut head = Self::default();
         let mut scan = Scan::new(record);
         let whole = scan.object(&mut |key, scan| {
-            let field = if key == "event" {
-                head.event = Api::read(scan)?;
+            let Some(field) = head.field(key) else {
+                if key == "event" {
+                    head.event = Api::read(scan)?;
+                } else if key == "message" {
+                    head.message = Body::read(scan)?;
+                } else if key == "usage" {
+                    head.usage = Counts::read(scan)?;
+                } else {
+                    scan.skip()?;
+                }
                 return Ok(());
-            } else if key == "type" {
-                &mut head.kind
-            } else if key == "subtype" {
-                &mut head.subtype
-            } else if key == "message" {
-                head.message = Body::read(scan)?;
-                return Ok(());
-            } else if key == "parent_tool_use_id" {
-                &mut head.parent
-            } else if key == "uuid" {
-                &mut head.uuid
-            } else if key == "error" {
-                &mut head.error
-            } else if key == "is_api_error_message" {
-                &mut head.api_error
-            } else if key == "aborted" {
-                &mut head.aborted
-            } else if key == "supersedes" {
-                &mut head.supersedes
-            } else if key == "retracted_message_uuids" {
-                &mut head.retracted
-            } else if key == "refused_message_id" {
-                &mut head.refused
-            } else if key == "abandoned_blocks" {
-                &mut head.abandoned
-            } else if key == "isReplay" {
-                &mut head.replay
-            } else if key == "isSynthetic" {
-                &mut head.synthetic
-            } else if key == "session_id" {
-                &mut head.session[0]
-            } else if key == "sessionId" {
-                &mut head.session[1]
-            } else if key == "conversation_id" {
-                &mut head.session[2]
-            } else if key == "conversationId" {
-                &mut head.session[3]
-            } else {
-                return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
@@ -119,26 +96,40 @@ impl<'a> Head<'a> {
         let whole = whole.and_then(|whole| scan.end().map(|()| whole)).ok()?;
         whole.get().starts_with('{').then_some(head)
     }
-}
 
-impl<'a> Body<'a> {
-    #[inline]
-    fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
-        let mut body = Self::default();
-        body.raw = scan.object(&mut |key, scan| {
-            let field = if key == "id" {
-                &mut body.id
-            } else if key == "model" {
-                &mut body.model
-            } else if key == "content" {
-                &mut body.content
-            } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
-            Ok(())
-        })?;
-        Ok((body.raw.get() != "null").then_some(body))
+    /// The field of this name, by length: most names are of fields that nobody asks for.
+    #[inline(always)]
+    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+        Some(match key.len() {
+            4 if key == "type" => &mut self.kind,
+            4 if key == "uuid" => &mut self.uuid,
+            5 if key == "error" => &mut self.error,
+            5 if key == "model" => &mut self.model,
+            6 if key == "result" => &mut self.result,
+            6 if key == "status" => &mut self.status,
+            6 if key == "errors" => &mut self.errors,
+            7 if key == "subtype" => &mut self.subtype,
+            7 if key == "aborted" => &mut self.aborted,
+            7 if key == "content" => &mut self.content,
+            8 if key == "is_error" => &mut self.is_error,
+            8 if key == "isReplay" => &mut self.replay,
+            9 if key == "sessionId" => &mut self.session[1],
+            10 if key == "session_id" => &mut self.session[0],
+            10 if key == "supersedes" => &mut self.supersedes,
+            11 if key == "isSynthetic" => &mut self.synthetic,
+            11 if key == "stop_reason" => &mut self.stop_reason,
+            14 if key == "conversationId" => &mut self.session[3],
+            15 if key == "conversation_id" => &mut self.session[2],
+            15 if key == "terminal_reason" => &mut self.reason,
+            16 if key == "api_error_status" => &mut self.api_status,
+            16 if key == "abandoned_blocks" => &mut self.abandoned,
+            18 if key == "parent_tool_use_id" => &mut self.parent,
+            18 if key == "refused_message_id" => &mut self.refused,
+            19 if key == "claude_code_version" => &mut self.version,
+            20 if key == "is_api_error_message" => &mut self.api_error,
+            23 if key == "retracted_message_uuids" => &mut self.retracted,
+            _ => return None,
+        })
     }
 }
 
@@ -148,23 +139,21 @@ impl<'a> Api<'a> {
     pub(crate) fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
         let mut api = Self::default();
         api.raw = scan.object(&mut |key, scan| {
-            let field = if key == "delta" {
-                api.delta = Delta::read(scan)?;
-                return Ok(());
-            } else if key == "type" {
-                &mut api.kind
+            if key == "type" {
+                api.kind = scan.field()?;
             } else if key == "index" {
-                &mut api.index
-            } else if key == "message" {
-                &mut api.message
+                api.index = scan.field()?;
+            } else if key == "delta" {
+                api.delta = Delta::read(scan)?;
             } else if key == "content_block" {
-                &mut api.block
+                api.block = Part::read(scan)?;
+            } else if key == "message" {
+                api.message = Body::read(scan)?;
             } else if key == "usage" {
-                &mut api.usage
+                api.usage = Counts::read(scan)?;
             } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
+                scan.skip()?;
+            }
             Ok(())
         })?;
         Ok((api.raw.get() != "null").then_some(api))

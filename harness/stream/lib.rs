@@ -4,6 +4,7 @@
 
 mod answer;
 mod block;
+mod body;
 mod calls;
 mod ending;
 mod event;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value};
 
+use crate::body::Body;
 use crate::calls::{Calls, Side};
 use crate::ending::Ending;
 use crate::event::{DiagnosticCode, Event};
 use crate::frame::{Framed, Frames};
-use crate::head::{Api, Body, Head};
+use crate::head::{Api, Head};
 use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::notices;
@@ -81,11 +82,12 @@ impl Run {
         let Some(head) = Head::read(record) else { return false };
         let kind = json::string(head.kind).unwrap_or_default();
         let subtype = json::string(head.subtype);
-        let init = if kind == "system" && subtype.as_deref() == Some("init") { record } else { "" };
+        let is_init = kind == "system" && subtype.as_deref() == Some("init");
+        let init = is_init.then_some([head.model, head.version]);
         if self.session.see(head.session, init, tell) {
             self.frames.forget();
         }
-        match (&*kind, &head.event, head.message) {
+        match (&*kind, &head.event, &head.message) {
             ("stream_event", Some(event), _) => {
                 let lane = self.lane(head.parent);
                 self.frames.learn(record, &head, lane);
@@ -99,9 +101,9 @@ impl Run {
             }
             ("result", ..) => {
                 tell.record(&kind, subtype.as_deref());
-                self.result(record, tell);
+                self.result(&head, tell);
             }
-            _ if !init.is_empty() => {
+            _ if is_init => {
                 tell.record(&kind, subtype.as_deref());
                 notices::pass(&kind, subtype.as_deref(), record, tell);
             }
@@ -163,7 +165,7 @@ impl Run {
         }
     }
 
-    fn assistant(&mut self, head: &Head<'_>, message: Body<'_>, tell: &mut Tell<'_>) {
+    fn assistant(&mut self, head: &Head<'_>, message: &Body<'_>, tell: &mut Tell<'_>) {
         tell.record("assistant", None);
         self.retract(head.supersedes, tell);
         let at = self.lane(head.parent);
@@ -201,7 +203,7 @@ impl Run {
         }
     }
 
-    fn user(&mut self, head: &Head<'_>, message: Body<'_>, record: &str, tell: &mut Tell<'_>) {
+    fn user(&mut self, head: &Head<'_>, message: &Body<'_>, record: &str, tell: &mut Tell<'_>) {
         tell.record("user", None);
         let at = self.lane(head.parent);
         snapshot::release(&mut self.lanes[at], tell);
@@ -210,16 +212,14 @@ impl Run {
             let what = "A user record's message has no content";
             tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         }
-        let blocks = content.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
         if json::is_true(head.replay) {
             return notices::pass("user", None, record, tell);
         }
         let mut says = json::string(content);
         let mut told = content.is_none();
-        for block in blocks {
-            let [kind, call, text] = json::inner(Some(block), &["type", "tool_use_id", "text"]);
-            let kind = json::string(kind).unwrap_or_default();
-            match (&*kind, json::word(call)) {
+        for part in message.parts.iter().flatten() {
+            let kind = json::string(part.kind).unwrap_or_default();
+            match (&*kind, json::word(part.call)) {
                 ("tool_result", Some(id)) => {
                     told = true;
                     if self.calls.awaits_start(&id) {
@@ -227,17 +227,17 @@ impl Run {
                             stream::result_came(lane, &mut self.calls, &id, tell);
                         }
                     }
-                    self.calls.result(&id, block, Side::User, tell);
+                    self.calls.result(&id, part, Side::User, tell);
                 }
                 ("tool_result", None) => {
                     told = true;
-                    tell.diagnostic(BAD_ID, NAMELESS_RESULT, block.get());
+                    tell.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get());
                 }
-                ("text", _) => says = says.or_else(|| json::string(text)),
+                ("text", _) => says = says.or_else(|| json::string(part.text)),
                 ("image" | "document" | "search_result" | "tool_reference", _) => {}
                 (other, _) => {
                     told = true;
-                    tell.unknown(&format!("user/{other}"), None, block.get());
+                    tell.unknown(&format!("user/{other}"), None, part.raw.get());
                 }
             }
         }
@@ -261,8 +261,8 @@ impl Run {
         }
     }
 
-    fn result(&mut self, record: &str, tell: &mut Tell<'_>) {
-        let verdict = Verdict::read(record);
+    fn result(&mut self, head: &Head<'_>, tell: &mut Tell<'_>) {
+        let verdict = Verdict::read(head);
         let main = &mut self.lanes[0];
         if verdict.failed {
             main.doubtful = None;

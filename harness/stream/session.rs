@@ -20,22 +20,27 @@ impl Session {
         self.id
     }
 
-    /// Looks at a record's id; `init` is the record when it is one, else empty. Says whether
-    /// another id was printed than in the record before.
-    pub(crate) fn see(&mut self, fields: [Field<'_>; 4], init: &str, tell: &mut Tell<'_>) -> bool {
+    /// Looks at a record's id; `init` are the model and the version that an `init` record names.
+    /// Says whether another id was printed than in the record before.
+    pub(crate) fn see(
+        &mut self,
+        fields: [Field<'_>; 4],
+        init: Option<[Field<'_>; 2]>,
+        tell: &mut Tell<'_>,
+    ) -> bool {
         let repeats = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
-        if init.is_empty() && repeats(fields[0]) {
+        if init.is_none() && repeats(fields[0]) {
             return false;
         }
         let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::word(f)?))) else {
             return false;
         };
-        if init.is_empty() && field.get() == self.printed {
+        if init.is_none() && field.get() == self.printed {
             return false;
         }
         field.get().clone_into(&mut self.printed);
-        let names = json::fields(init, &["model", "claude_code_version"]).unwrap_or([None; 2]);
-        let [model, version] = names.map(|f| json::word(f).map(|name| name.into_owned()));
+        let [model, version] =
+            init.unwrap_or_default().map(|f| json::word(f).map(|name| name.into_owned()));
         let same_id = self.id.as_deref() == Some(&*id);
         let says_more =
             model.is_some() && model != self.model || version.is_some() && version != self.version;

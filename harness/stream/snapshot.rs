@@ -1,10 +1,10 @@
 //! `assistant` records: snapshots of one or more finished blocks of a message (T4, U1, R1).
 
 use crate::block::{Block, Given, Kind, tool_kind};
+use crate::body::{Body, Part};
 use crate::calls::{Calls, From, Side};
 use crate::event::{DiagnosticCode, ToolKind};
-use crate::head::Body;
-use crate::json::{self, Field, Raw};
+use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::said::By;
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
@@ -29,24 +29,18 @@ pub(crate) enum MadeUp {
     NoResponse,
 }
 
-/// The blocks of a message's `content`; `None` when it is no array.
-fn blocks(content: Field<'_>) -> Option<Vec<Raw<'_>>> {
-    content.and_then(|raw| json::elements(raw.get()))
-}
-
 /// Whether a message was made up by the CLI, and why: it holds nothing but text and did not come
 /// as stream events. `marked` says that the record itself names an error (2.0.70 and later); older
 /// CLIs only name no model.
-pub(crate) fn made_up(lane: &Lane, message: Body<'_>, marked: bool) -> Option<MadeUp> {
+pub(crate) fn made_up(lane: &Lane, message: &Body<'_>, marked: bool) -> Option<MadeUp> {
     if !marked && !is_synthetic(message)
         || json::word(message.id).is_some_and(|id| lane.streams(&id))
     {
         return None;
     }
     let mut text = String::new();
-    for block in blocks(message.content)? {
-        let [part] = json::inner(Some(block), &["text"]);
-        text.push_str(&json::string(part)?);
+    for part in message.parts.as_ref()? {
+        text.push_str(&json::string(part.text)?);
     }
     match text.trim() {
         NO_RESPONSE => Some(MadeUp::NoResponse),
@@ -56,7 +50,7 @@ pub(crate) fn made_up(lane: &Lane, message: Body<'_>, marked: bool) -> Option<Ma
 }
 
 /// Whether the CLI speaks, and not the model.
-fn is_synthetic(message: Body<'_>) -> bool {
+fn is_synthetic(message: &Body<'_>) -> bool {
     json::string(message.model).is_some_and(|model| model == "<synthetic>")
 }
 
@@ -75,10 +69,10 @@ pub(crate) struct Shown {
 pub(crate) fn assistant(
     lane: &mut Lane,
     calls: &mut Calls,
-    message: Body<'_>,
+    message: &Body<'_>,
     tell: &mut Tell<'_>,
 ) -> Option<Shown> {
-    let Some(blocks) = blocks(message.content) else {
+    let Some(parts) = &message.parts else {
         let what = "An assistant record's message has no list of blocks";
         tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         return None;
@@ -93,10 +87,10 @@ pub(crate) fn assistant(
         (None, Some(at)) => at,
         (None, None) => lane.find(""),
     };
-    let (alone, shown) = (blocks.len() == 1, Shown { message: at, blocks: vec![], calls: vec![] });
+    let (alone, shown) = (parts.len() == 1, Shown { message: at, blocks: vec![], calls: vec![] });
     let mut record = Record { at, alone, synthetic, text: None, thinking: None, shown };
-    for block in blocks {
-        record.block(lane, calls, block, tell);
+    for part in parts {
+        record.part(lane, calls, part, tell);
     }
     Some(record.shown)
 }
@@ -124,41 +118,39 @@ struct Record {
 }
 
 impl Record {
-    fn block(&mut self, lane: &mut Lane, calls: &mut Calls, block: Raw<'_>, tell: &mut Tell<'_>) {
-        let [kind, text, thinking, id, name, input, result_of] = json::inner(
-            Some(block),
-            &["type", "text", "thinking", "id", "name", "input", "tool_use_id"],
-        );
-        let kind = json::string(kind).unwrap_or_default();
+    fn part(&mut self, lane: &mut Lane, calls: &mut Calls, part: &Part<'_>, tell: &mut Tell<'_>) {
+        let kind = json::string(part.kind).unwrap_or_default();
         let index = lane.messages[self.at].show(&kind);
         self.shown.blocks.push(index);
         let forgotten = lane.messages[self.at].forgotten;
         let streamed = lane.messages[self.at].streamed;
         match (&*kind, tool_kind(&kind)) {
             ("text", _) => {
-                let text = json::string(text).unwrap_or_default();
+                let text = json::string(part.text).unwrap_or_default();
                 if !(text.is_empty() || text == NO_CONTENT || forgotten) {
                     self.text(lane, index, &text, tell);
                 }
             }
             ("thinking", _) => {
-                let text = json::string(thinking).unwrap_or_default();
+                let text = json::string(part.thinking).unwrap_or_default();
                 if !(text.is_empty() || forgotten) {
                     self.thinking(lane, index, &text, tell);
                 }
             }
             ("redacted_thinking", _) => {}
-            (_, Some(tool)) => match (json::word(id), json::word(name)) {
-                (Some(id), Some(name)) => self.call(lane, calls, (&id, &name, tool), input, tell),
+            (_, Some(tool)) => match (json::word(part.id), json::word(part.name)) {
+                (Some(id), Some(name)) => {
+                    self.call(lane, calls, (&id, &name, tool), part.input, tell)
+                }
                 _ if streamed => {}
-                _ => tell.diagnostic(BAD_ID, NAMELESS_CALL, block.get()),
+                _ => tell.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get()),
             },
-            (other, None) if other.ends_with("_tool_result") => match json::word(result_of) {
-                Some(id) => calls.result(&id, block, Side::Assistant, tell),
+            (other, None) if other.ends_with("_tool_result") => match json::word(part.call) {
+                Some(id) => calls.result(&id, part, Side::Assistant, tell),
                 None if streamed => {}
-                None => tell.diagnostic(BAD_ID, NAMELESS_RESULT, block.get()),
+                None => tell.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
             },
-            (other, None) => tell.unknown(&format!("assistant/{other}"), None, block.get()),
+            (other, None) => tell.unknown(&format!("assistant/{other}"), None, part.raw.get()),
         }
     }
 

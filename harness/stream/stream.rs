@@ -1,6 +1,7 @@
 //! `stream_event` records: the API's own events of a message while it comes.
 
 use crate::block::{Block, Given, Input, Kind, tool_kind};
+use crate::body::Part;
 use crate::calls::{Calls, From, Side};
 use crate::event::DiagnosticCode;
 use crate::frame::{Adds, Piece};
@@ -57,7 +58,9 @@ pub(crate) fn event(
     let index = api.index.and_then(|raw| raw.get().parse::<u64>().ok());
     match (&*kind, index) {
         ("content_block_delta", Some(index)) => block_delta(lane, index, &api.delta, tell),
-        ("content_block_start", Some(index)) => block_start(lane, calls, (index, api.block), tell),
+        ("content_block_start", Some(index)) => {
+            block_start(lane, calls, (index, api.block.as_ref()), tell)
+        }
         ("content_block_stop", Some(index)) => block_stop(lane, calls, index, tell),
         ("content_block_delta" | "content_block_start" | "content_block_stop", None) => {
             tell.diagnostic(BAD, "A stream event has no block index", api.raw.get());
@@ -65,15 +68,18 @@ pub(crate) fn event(
         ("message_start", _) => {
             lane.give_up_unfinished(tell);
             message_end(lane, calls, tell);
-            let [id, counts] = json::inner(api.message, &["id", "usage"]);
-            let at = lane.open(&json::word(id).unwrap_or_default());
-            lane.messages[at].usage = counted(counts, Usage::default());
+            let message = api.message.as_ref();
+            let id = message.and_then(|message| json::word(message.id));
+            let at = lane.open(&id.unwrap_or_default());
+            let counts = message.and_then(|message| message.usage.as_ref());
+            lane.messages[at].usage =
+                counts.map_or_else(Usage::default, |counts| counts.usage(Usage::default()));
             return Seen::Start;
         }
         ("message_delta", _) => {
             let at = lane.streaming();
             let base = lane.messages[at].usage;
-            let counts = api.usage.map(|counts| counted(Some(counts), base));
+            let counts = api.usage.as_ref().map(|counts| counts.usage(base));
             return Seen::End(Stop::read(api.delta.stop_reason), counts);
         }
         ("message_stop", _) => message_end(lane, calls, tell),
@@ -84,20 +90,6 @@ pub(crate) fn event(
 }
 
 const BAD: DiagnosticCode = DiagnosticCode::BadRecord;
-
-/// Token counts of a `usage` object; what it does not name is taken from `base`.
-pub(crate) fn counted(usage: Field<'_>, base: Usage) -> Usage {
-    let names =
-        ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-    let [input, output, read, write] = json::inner(usage, &names);
-    let or = |field: Field<'_>, base: u64| field.map_or(base, |_| json::count(field));
-    Usage {
-        input: or(input, base.input),
-        output: or(output, base.output),
-        cache_read: or(read, base.cache_read),
-        cache_write: or(write, base.cache_write),
-    }
-}
 
 /// Ends the message that streams: whatever of it still waits is settled (U1).
 pub(crate) fn message_end(lane: &mut Lane, calls: &mut Calls, tell: &mut Tell<'_>) {
@@ -122,7 +114,7 @@ pub(crate) fn result_came(lane: &mut Lane, calls: &mut Calls, id: &str, tell: &m
 fn block_start(
     lane: &mut Lane,
     calls: &mut Calls,
-    (index, block): (u64, Field<'_>),
+    (index, block): (u64, Option<&Part<'_>>),
     tell: &mut Tell<'_>,
 ) {
     let at = lane.streaming();
@@ -130,40 +122,40 @@ fn block_start(
         let block = lane.messages[at].blocks.remove(open);
         settle(lane, calls, (at, block), tell);
     }
-    let Some(raw) = block else {
+    let Some(part) = block else {
         return tell.diagnostic(BAD, "A block starts without a content_block", "");
     };
-    let [kind, text, thinking, id, name, input, result_of] =
-        json::inner(block, &["type", "text", "thinking", "id", "name", "input", "tool_use_id"]);
-    let kind = json::string(kind).unwrap_or_default();
+    let kind = json::string(part.kind).unwrap_or_default();
     let seed = |field| Flow::new(json::string(field).unwrap_or_default().into_owned());
     let kind = match (&*kind, tool_kind(&kind)) {
-        ("text", _) => Kind::Text(seed(text)),
-        ("thinking", _) => Kind::Thinking(seed(thinking)),
+        ("text", _) => Kind::Text(seed(part.text)),
+        ("thinking", _) => Kind::Thinking(seed(part.thinking)),
         ("redacted_thinking", _) => Kind::Quiet,
         (_, Some(tool)) => {
             lane.answer.split();
-            match (json::word(id), json::word(name)) {
+            match (json::word(part.id), json::word(part.name)) {
                 (Some(id), Some(_)) if is_twice(lane, calls, at, &id) => {
-                    tell.diagnostic(BAD_ID, TWICE, raw.get());
+                    tell.diagnostic(BAD_ID, TWICE, part.raw.get());
                     Kind::Quiet
                 }
-                (Some(id), Some(name)) => Kind::Tool(Box::new(Input::new(&id, &name, tool, input))),
+                (Some(id), Some(name)) => {
+                    Kind::Tool(Box::new(Input::new(&id, &name, tool, part.input)))
+                }
                 _ => {
-                    tell.diagnostic(BAD_ID, NAMELESS_CALL, raw.get());
+                    tell.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get());
                     Kind::Quiet
                 }
             }
         }
         (other, None) if other.ends_with("_tool_result") => {
-            match json::word(result_of) {
-                Some(id) => calls.result(&id, raw, Side::Assistant, tell),
-                None => tell.diagnostic(BAD_ID, NAMELESS_RESULT, raw.get()),
+            match json::word(part.call) {
+                Some(id) => calls.result(&id, part, Side::Assistant, tell),
+                None => tell.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
             }
             Kind::Quiet
         }
         (other, None) => {
-            tell.unknown(&format!("content_block_start/{other}"), None, raw.get());
+            tell.unknown(&format!("content_block_start/{other}"), None, part.raw.get());
             Kind::Unknown
         }
     };

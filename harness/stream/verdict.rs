@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use crate::head::Head;
 use crate::json::{self, Field};
 use crate::lead;
 use crate::outcome::Usage;
 use crate::snapshot::{API_ERROR, NO_CONTENT};
-use crate::stream::counted;
 use crate::value;
 
 /// Levels of results printed as the text of results that are unwrapped.
@@ -29,33 +29,16 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn read(record: &str) -> Self {
-        let names = [
-            "subtype",
-            "is_error",
-            "status",
-            "result",
-            "errors",
-            "error",
-            "message",
-            "content",
-            "usage",
-            "terminal_reason",
-            "stop_reason",
-            "api_error_status",
-        ];
-        let found = pick(record, &names);
-        let [subtype, is_error, status, result, errors, error, message, content, ..] = found;
-        let [.., usage, reason, stop_reason, api_status] = found;
+    pub(crate) fn read(head: &Head<'_>) -> Self {
         let word = |field| json::word(field).unwrap_or_default().into_owned();
-        let subtype = word(subtype);
-        let failed = json::is_true(is_error)
+        let subtype = word(head.subtype);
+        let failed = json::is_true(head.is_error)
             || subtype.starts_with("error_")
-            || json::string(status).is_some_and(|status| status == "error");
-        let text = unwrap(&json::string(result).unwrap_or_default());
+            || json::string(head.status).is_some_and(|status| status == "error");
+        let text = unwrap(&json::string(head.result).unwrap_or_default());
         let text = if text == NO_CONTENT { String::new() } else { text };
-        let [nested] = json::inner(error, &["message"]);
-        let errors = errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
+        let [nested] = json::inner(head.error, &["message"]);
+        let errors = head.errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
         let named = errors
             .into_iter()
             .filter_map(|raw| json::word(Some(raw)))
@@ -63,17 +46,19 @@ impl Verdict {
             .map(|text| text.into_owned())
             .or_else(|| Some(text.clone()).filter(|text| !text.is_empty()))
             .or_else(|| {
-                [message, content, error, nested]
+                let message = head.message.as_ref().map(|message| message.raw);
+                [message, head.content, head.error, nested]
                     .into_iter()
                     .find_map(|field| json::word(field).map(|text| text.into_owned()))
             });
         Self {
             failed,
-            usage: usage.map(|counts| counted(Some(counts), Usage::default())),
+            usage: head.usage.as_ref().map(|counts| counts.usage(Usage::default())),
             subtype,
-            reason: word(reason),
-            stop_reason: word(stop_reason),
-            api_status: api_status
+            reason: word(head.reason),
+            stop_reason: word(head.stop_reason),
+            api_status: head
+                .api_status
                 .map(|raw| json::count(Some(raw)))
                 .or_else(|| named_status(&text)),
             named: named.map(|text| plain(&text)),
@@ -129,7 +114,7 @@ mod tests {
             r#"{"is_error":"true","result":"x"}"#,
             r#"{"subtype":"success","result":"API Error: 500"}"#,
         ] {
-            assert!(!Verdict::read(record).failed, "{record}");
+            assert!(!Verdict::read(&Head::read(record).unwrap()).failed, "{record}");
         }
     }
 

@@ -40,6 +40,12 @@ impl<'a> Key<'a> {
     pub(crate) fn get(self) -> &'a str {
         std::str::from_utf8(self.0).unwrap_or_default()
     }
+
+    /// Bytes of the key.
+    #[inline(always)]
+    pub(crate) fn len(self) -> usize {
+        self.0.len()
+    }
 }
 
 impl PartialEq<&str> for Key<'_> {
