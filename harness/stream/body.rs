@@ -40,104 +40,110 @@ pub(crate) struct Counts<'a> {
     write: Field<'a>,
 }
 
-impl<'a> Body<'a> {
-    /// Takes the message ahead; `None` when it is `null`. Of equal keys the last counts.
-    #[inline]
-    pub(crate) fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
-        let mut body = Self::default();
-        body.raw = scan.object(&mut |key, scan| {
-            if key == "id" {
-                body.id = scan.field()?;
-            } else if key == "model" {
-                body.model = scan.field()?;
-            } else if key == "content" {
-                (body.content, body.parts) = parts(scan)?;
-            } else if key == "usage" {
-                body.usage = Counts::read(scan)?;
-            } else {
-                scan.skip()?;
-            }
-            Ok(())
-        })?;
-        Ok((body.raw.get() != "null").then_some(body))
-    }
-}
-
-/// Takes the value ahead, and, when it is an array, its elements.
+/// Fills what may be there; `fill` says whether it is.
 #[inline]
-fn parts<'a>(scan: &mut Scan<'a>) -> Read<(Field<'a>, Option<Vec<Part<'a>>>)> {
-    if scan.ahead() != b'[' {
-        return Ok((scan.field()?, None));
+pub(crate) fn filled<T: Default>(
+    place: &mut Option<T>,
+    fill: impl FnOnce(&mut T) -> Read<bool>,
+) -> Read<()> {
+    if !fill(place.insert(T::default()))? {
+        *place = None;
     }
-    let mut parts = Vec::new();
-    let raw = scan.array(&mut |scan| {
-        parts.push(Part::take(scan)?);
-        Ok(())
-    })?;
-    Ok((Some(raw), Some(parts)))
+    Ok(())
 }
 
-impl<'a> Part<'a> {
-    /// Takes the block ahead; `None` when it is `null`.
+impl<'a> Body<'a> {
+    /// Takes the message ahead; false when it is `null`. Of equal keys the last counts.
     #[inline]
-    pub(crate) fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
-        let part = Self::take(scan)?;
-        Ok((part.raw.get() != "null").then_some(part))
-    }
-
-    /// Takes the block ahead, whatever it is.
-    fn take(scan: &mut Scan<'a>) -> Read<Self> {
-        let mut part = Self::default();
-        part.raw = scan.object(&mut |key, scan| {
-            let field = if key == "type" {
-                &mut part.kind
-            } else if key == "text" {
-                &mut part.text
-            } else if key == "thinking" {
-                &mut part.thinking
-            } else if key == "id" {
-                &mut part.id
-            } else if key == "name" {
-                &mut part.name
-            } else if key == "input" {
-                &mut part.input
-            } else if key == "tool_use_id" {
-                &mut part.call
+    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+        self.raw = scan.object(&mut |key, scan| {
+            let field = if key == "id" {
+                &mut self.id
+            } else if key == "model" {
+                &mut self.model
             } else if key == "content" {
-                &mut part.content
-            } else if key == "is_error" {
-                &mut part.is_error
+                return self.content(scan);
+            } else if key == "usage" {
+                return filled(&mut self.usage, |counts| counts.fill(scan));
             } else {
                 return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
         })?;
-        Ok(part)
+        Ok(self.raw.get() != "null")
+    }
+
+    /// Takes the value ahead, and, when it is an array, its elements.
+    #[inline]
+    fn content(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+        self.parts = None;
+        if scan.ahead() != b'[' {
+            self.content = scan.field()?;
+            return Ok(());
+        }
+        let parts = self.parts.insert(Vec::new());
+        let raw = scan.array(&mut |scan| {
+            parts.push(Part::default());
+            parts.last_mut().map_or(Ok(()), |part| part.fill(scan).map(drop))
+        })?;
+        self.content = Some(raw);
+        Ok(())
+    }
+}
+
+impl<'a> Part<'a> {
+    /// Takes the block ahead, whatever it is; false when it is `null`.
+    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+        self.raw = scan.object(&mut |key, scan| {
+            let field = if key == "type" {
+                &mut self.kind
+            } else if key == "text" {
+                &mut self.text
+            } else if key == "thinking" {
+                &mut self.thinking
+            } else if key == "id" {
+                &mut self.id
+            } else if key == "name" {
+                &mut self.name
+            } else if key == "input" {
+                &mut self.input
+            } else if key == "tool_use_id" {
+                &mut self.call
+            } else if key == "content" {
+                &mut self.content
+            } else if key == "is_error" {
+                &mut self.is_error
+            } else {
+                return scan.skip();
+            };
+            *field = scan.field()?;
+            Ok(())
+        })?;
+        Ok(self.raw.get() != "null")
     }
 }
 
 impl<'a> Counts<'a> {
-    /// Takes the `usage` object ahead; `None` when it is `null`.
+    /// Takes the `usage` object ahead; false when it is `null`.
     #[inline]
-    pub(crate) fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
-        let mut counts = Self::default();
+    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
         let raw = scan.object(&mut |key, scan| {
             let field = if key == "input_tokens" {
-                &mut counts.input
+                &mut self.input
             } else if key == "output_tokens" {
-                &mut counts.output
+                &mut self.output
             } else if key == "cache_read_input_tokens" {
-                &mut counts.read
+                &mut self.read
             } else if key == "cache_creation_input_tokens" {
-                &mut counts.write
+                &mut self.write
             } else {
                 return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
         })?;
-        Ok((raw.get() != "null").then_some(counts))
+        Ok(raw.get() != "null")
     }
 
     /// The counts; what they do not name is taken from `base`.

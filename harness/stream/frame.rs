@@ -53,15 +53,6 @@ pub(crate) struct Piece<'a> {
     pub(crate) text: &'a str,
 }
 
-/// What a framed record holds.
-#[derive(Debug)]
-pub(crate) enum Framed<'a> {
-    /// A delta as the CLI prints it.
-    Piece(Piece<'a>),
-    /// Any other event.
-    Event(Api<'a>),
-}
-
 /// The frames that were learnt: of the starts of messages, which the CLI prints more of, and of all
 /// other events.
 #[derive(Debug, Default)]
@@ -114,20 +105,26 @@ impl Frames {
         }
     }
 
-    /// The event of a record that is framed like one before, and its lane.
+    /// The piece that a record adds which is framed like one before, and its lane.
     #[inline]
-    pub(crate) fn read<'r>(&self, record: &'r str) -> Option<(usize, Framed<'r>)> {
-        if !record.starts_with(BEFORE) {
-            return None;
-        }
-        let mut scan = Scan::from(record, BEFORE.len());
-        if let Some(piece) = piece(scan) {
-            let (piece, behind) = piece;
-            return self.0[0].fits(behind).map(|lane| (lane, Framed::Piece(piece)));
-        }
-        let event = Api::read(&mut scan).ok()??;
-        self.0[kind(&event)].fits(scan).map(|lane| (lane, Framed::Event(event)))
+    pub(crate) fn piece<'r>(&self, record: &'r str) -> Option<(usize, Piece<'r>)> {
+        let (piece, behind) = piece(event(record)?)?;
+        self.0[0].fits(behind).map(|lane| (lane, piece))
     }
+
+    /// Reads the event of a record that is framed like one before; gives its lane.
+    #[inline]
+    pub(crate) fn event<'r>(&self, record: &'r str, api: &mut Api<'r>) -> Option<usize> {
+        let mut scan = event(record)?;
+        let is_there = api.fill(&mut scan).ok()?;
+        self.0[kind(api)].fits(scan).filter(|_| is_there)
+    }
+}
+
+/// The cursor before the event of a record.
+#[inline]
+fn event(record: &str) -> Option<Scan<'_>> {
+    record.starts_with(BEFORE).then(|| Scan::from(record, BEFORE.len()))
 }
 
 /// Which frame an event has.
@@ -185,16 +182,17 @@ mod tests {
     fn check(record: &str, expect: Option<&str>) {
         let mut frames = Frames::default();
         frames.learn(RECORD, &Head::read(RECORD).unwrap(), 3);
-        let read = frames.read(record).map(|(lane, framed)| {
-            assert_eq!(lane, 3);
-            match framed {
-                Framed::Piece(piece) => {
-                    assert_eq!((piece.index, piece.adds), (2, Adds::Text));
-                    piece.text
-                }
-                Framed::Event(_) => "event",
-            }
+        let piece = frames.piece(record).map(|(lane, piece)| {
+            assert_eq!((lane, piece.index, piece.adds), (3, 2, Adds::Text));
+            piece.text
         });
+        let mut api = Api::default();
+        let event = frames.event(record, &mut api).map(|lane| {
+            assert_eq!(lane, 3);
+            "event"
+        });
+        assert!(piece.is_none() || event.is_some(), "{record}");
+        let read = piece.or(event);
         assert_eq!(read, expect, "{record}");
         assert!(expect.is_none() || Head::read(record).is_some(), "{record}");
     }
@@ -267,11 +265,11 @@ mod tests {
             let record = RECORD.replacen(from, to, 1);
             let mut frames = Frames::default();
             frames.learn(&record, &Head::read(&record).unwrap(), 0);
-            assert!(frames.read(&record).is_none(), "{record}");
+            assert!(frames.event(&record, &mut Api::default()).is_none(), "{record}");
         }
         let mut frames = Frames::default();
         frames.learn(RECORD, &Head::read(RECORD).unwrap(), 0);
         frames.forget();
-        assert!(frames.read(RECORD).is_none());
+        assert!(frames.event(RECORD, &mut Api::default()).is_none());
     }
 }

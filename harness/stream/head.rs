@@ -1,7 +1,7 @@
 //! The head of a record: the fields by which it is told what it is and whose, and, of a stream
 //! event, the API's event in it.
 
-use crate::body::{Body, Counts, Part};
+use crate::body::{Body, Counts, Part, filled};
 use crate::json::{Field, Key, Raw, Read, Scan};
 
 /// The fields every record may have.
@@ -72,29 +72,33 @@ pub(crate) struct Delta<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads a record in one pass; `None` when the text is no JSON object. Of equal keys the last
-    /// counts.
-    pub(crate) fn read(record: &'a str) -> Option<Self> {
-        let mut head = Self::default();
+    /// Reads a record in one pass into a head without fields; false when the text is no JSON
+    /// object. Of equal keys the last counts.
+    pub(crate) fn fill(&mut self, record: &'a str) -> bool {
         let mut scan = Scan::new(record);
         let whole = scan.object(&mut |key, scan| {
-            let Some(field) = head.field(key) else {
-                if key == "event" {
-                    head.event = Api::read(scan)?;
+            let Some(field) = self.field(key) else {
+                return if key == "event" {
+                    filled(&mut self.event, |api| api.fill(scan))
                 } else if key == "message" {
-                    head.message = Body::read(scan)?;
+                    filled(&mut self.message, |body| body.fill(scan))
                 } else if key == "usage" {
-                    head.usage = Counts::read(scan)?;
+                    filled(&mut self.usage, |counts| counts.fill(scan))
                 } else {
-                    scan.skip()?;
-                }
-                return Ok(());
+                    scan.skip()
+                };
             };
             *field = scan.field()?;
             Ok(())
         });
-        let whole = whole.and_then(|whole| scan.end().map(|()| whole)).ok()?;
-        whole.get().starts_with('{').then_some(head)
+        whole.is_ok_and(|whole| whole.get().starts_with('{')) && scan.end().is_ok()
+    }
+
+    /// A record's head.
+    #[cfg(test)]
+    pub(crate) fn read(record: &'a str) -> Option<Self> {
+        let mut head = Self::default();
+        head.fill(record).then_some(head)
     }
 
     /// The field of this name, by length: most names are of fields that nobody asks for.
@@ -134,55 +138,55 @@ impl<'a> Head<'a> {
 }
 
 impl<'a> Api<'a> {
-    /// Takes the event ahead; `None` when it is `null`.
+    /// Takes the event ahead; false when it is `null`.
     #[inline]
-    pub(crate) fn read(scan: &mut Scan<'a>) -> Read<Option<Self>> {
-        let mut api = Self::default();
-        api.raw = scan.object(&mut |key, scan| {
-            if key == "type" {
-                api.kind = scan.field()?;
-            } else if key == "index" {
-                api.index = scan.field()?;
-            } else if key == "delta" {
-                api.delta = Delta::read(scan)?;
-            } else if key == "content_block" {
-                api.block = Part::read(scan)?;
-            } else if key == "message" {
-                api.message = Body::read(scan)?;
-            } else if key == "usage" {
-                api.usage = Counts::read(scan)?;
-            } else {
-                scan.skip()?;
-            }
-            Ok(())
-        })?;
-        Ok((api.raw.get() != "null").then_some(api))
-    }
-}
-
-impl<'a> Delta<'a> {
-    #[inline]
-    fn read(scan: &mut Scan<'a>) -> Read<Self> {
-        let mut delta = Self::default();
-        let raw = scan.object(&mut |key, scan| {
+    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+        self.raw = scan.object(&mut |key, scan| {
             let field = if key == "type" {
-                &mut delta.kind
-            } else if key == "text" {
-                &mut delta.text
-            } else if key == "thinking" {
-                &mut delta.thinking
-            } else if key == "partial_json" {
-                &mut delta.json
-            } else if key == "stop_reason" {
-                &mut delta.stop_reason
+                &mut self.kind
+            } else if key == "index" {
+                &mut self.index
+            } else if key == "delta" {
+                self.delta = Delta::default();
+                return self.delta.fill(scan);
+            } else if key == "content_block" {
+                return filled(&mut self.block, |part| part.fill(scan));
+            } else if key == "message" {
+                return filled(&mut self.message, |body| body.fill(scan));
+            } else if key == "usage" {
+                return filled(&mut self.usage, |counts| counts.fill(scan));
             } else {
                 return scan.skip();
             };
             *field = scan.field()?;
             Ok(())
         })?;
-        delta.raw = (raw.get() != "null").then_some(raw);
-        Ok(delta)
+        Ok(self.raw.get() != "null")
+    }
+}
+
+impl<'a> Delta<'a> {
+    #[inline]
+    fn fill(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+        let raw = scan.object(&mut |key, scan| {
+            let field = if key == "type" {
+                &mut self.kind
+            } else if key == "text" {
+                &mut self.text
+            } else if key == "thinking" {
+                &mut self.thinking
+            } else if key == "partial_json" {
+                &mut self.json
+            } else if key == "stop_reason" {
+                &mut self.stop_reason
+            } else {
+                return scan.skip();
+            };
+            *field = scan.field()?;
+            Ok(())
+        })?;
+        self.raw = (raw.get() != "null").then_some(raw);
+        Ok(())
     }
 
     /// The raw text, to be shown.

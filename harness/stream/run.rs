@@ -8,7 +8,7 @@ use crate::body::Body;
 use crate::calls::{Calls, Side};
 use crate::ending::Ending;
 use crate::event::{DiagnosticCode, Event};
-use crate::frame::{Framed, Frames};
+use crate::frame::Frames;
 use crate::head::{Api, Head};
 use crate::json::{self, Field};
 use crate::lane::Lane;
@@ -76,10 +76,13 @@ impl Run {
     }
 
     fn record(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        if self.framed(record, tell) {
+        if self.piece(record, tell) || self.framed(record, tell) {
             return true;
         }
-        let Some(head) = Head::read(record) else { return false };
+        let mut head = Head::default();
+        if !head.fill(record) {
+            return false;
+        }
         let kind = json::string(head.kind).unwrap_or_default();
         let subtype = json::string(head.subtype);
         let is_init = kind == "system" && subtype.as_deref() == Some("init");
@@ -119,20 +122,20 @@ impl Run {
         true
     }
 
-    /// Takes a stream event that is framed like one before; false when it is not.
+    /// Takes a piece of a block, when its record is framed like one before; false when it is not.
+    fn piece(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
+        let Some((lane, piece)) = self.frames.piece(record) else { return false };
+        let lane = &mut self.lanes[lane];
+        snapshot::release(lane, tell);
+        stream::piece(lane, piece, tell)
+    }
+
+    /// The same of any other event of a stream.
     fn framed(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        match self.frames.read(record) {
-            Some((lane, Framed::Piece(piece))) => {
-                let lane = &mut self.lanes[lane];
-                snapshot::release(lane, tell);
-                stream::piece(lane, piece, tell)
-            }
-            Some((lane, Framed::Event(event))) => {
-                self.stream_event(lane, &event, None, tell);
-                true
-            }
-            None => false,
-        }
+        let mut event = Api::default();
+        let Some(lane) = self.frames.event(record, &mut event) else { return false };
+        self.stream_event(lane, &event, None, tell);
+        true
     }
 
     /// Takes a stream event of the lane of this number.

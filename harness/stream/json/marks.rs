@@ -38,8 +38,12 @@ impl Marks {
 #[inline(never)]
 fn far(text: &[u8], at: usize) -> (usize, u64) {
     let block = at - at % BLOCK;
-    if let Some(bytes) = text.get(block..).and_then(<[u8]>::first_chunk) {
-        let bits = marks(bytes) & u64::MAX << (at % BLOCK);
+    // The last block is looked at with what stands before it.
+    let from = block.min(text.len().saturating_sub(BLOCK));
+    if let Some(bytes) = text.get(from..).and_then(<[u8]>::first_chunk)
+        && block < text.len()
+    {
+        let bits = marks(bytes) >> (block - from) & u64::MAX << (at % BLOCK);
         if bits != 0 {
             return (block, bits);
         }
@@ -47,36 +51,25 @@ fn far(text: &[u8], at: usize) -> (usize, u64) {
     farther(text, at)
 }
 
-/// The same where the block of `at` has none, or is the last one: a long string, or the end.
+/// The same where the block of `at` has none: a long string, the end, or a short text.
 #[inline(never)]
 fn farther(text: &[u8], at: usize) -> (usize, u64) {
     let next = at - at % BLOCK + BLOCK;
-    let mut from = if next <= text.len() { next } else { at };
-    let (blocks, _) = text.get(from..).unwrap_or_default().as_chunks::<BLOCK>();
-    let quiet = |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, byte| any | is_mark(*byte));
-    from += BLOCK * blocks.iter().take_while(quiet).count();
-    let block = from - from % BLOCK;
-    let rest = text.get(block..).unwrap_or_default();
-    if rest.is_empty() {
-        return (block, 0);
+    if text.len() < BLOCK {
+        let rest = text.get(at..).unwrap_or_default();
+        let mut block = [b' '; BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        return if next == BLOCK { (0, marks(&block) << at) } else { (next - BLOCK, 0) };
     }
-    let padded;
-    let (bytes, behind) = match (rest.first_chunk(), text.last_chunk()) {
-        (Some(bytes), _) => (bytes, 0),
-        (None, Some(bytes)) => (bytes, BLOCK - rest.len()),
-        (None, None) => {
-            padded = pad(rest);
-            (&padded, 0)
-        }
-    };
-    (block, marks(bytes) >> behind & u64::MAX << (from % BLOCK))
-}
-
-#[inline(never)]
-fn pad(text: &[u8]) -> [u8; BLOCK] {
-    let mut block = [b' '; BLOCK];
-    block[..text.len()].copy_from_slice(text);
-    block
+    let (blocks, rest) = text.get(next..).unwrap_or_default().as_chunks::<BLOCK>();
+    let quiet = |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, byte| any | is_mark(*byte));
+    let quiet = blocks.iter().take_while(quiet).count();
+    let block = next + BLOCK * quiet;
+    match (blocks.get(quiet), text.last_chunk()) {
+        (Some(bytes), _) => (block, marks(bytes)),
+        (None, Some(bytes)) if !rest.is_empty() => (block, marks(bytes) >> (BLOCK - rest.len())),
+        _ => (block, 0),
+    }
 }
 
 /// One bit for each byte.
