@@ -54,7 +54,7 @@ pub(crate) fn event(
     tell: &mut Tell<'_>,
 ) -> Seen {
     let kind = json::string(api.kind).unwrap_or_default();
-    tell.record("stream_event", Some(&kind));
+    tell.stream_event(&kind);
     let index = api.index.and_then(|raw| raw.get().parse::<u64>().ok());
     match (&*kind, index) {
         ("content_block_delta", Some(index)) => block_delta(lane, index, &api.delta, tell),
@@ -216,7 +216,7 @@ fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'
 pub(crate) fn piece(lane: &mut Lane, piece: Piece<'_>, tell: &mut Tell<'_>) -> bool {
     let is_taken = add(piece, lane, tell);
     if is_taken {
-        tell.record("stream_event", Some("content_block_delta"));
+        tell.stream_event("content_block_delta");
     }
     is_taken
 }

@@ -43,14 +43,24 @@ enum Fate {
 }
 
 /// All that is counted.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
     /// Without the kinds of records, which are in `kinds` until they are asked for.
     stats: Stats,
     kinds: Vec<(String, u64)>,
-    /// The kind that was counted last: most records are of the same kind as the one before.
-    last: usize,
+    /// Stream events, in the order of [`EVENTS`].
+    events: [u64; EVENTS.len()],
 }
+
+/// The events of the API that are counted without looking for their names.
+const EVENTS: [(&str, &str); 6] = [
+    ("content_block_delta", "stream_event/content_block_delta"),
+    ("content_block_start", "stream_event/content_block_start"),
+    ("content_block_stop", "stream_event/content_block_stop"),
+    ("message_start", "stream_event/message_start"),
+    ("message_delta", "stream_event/message_delta"),
+    ("message_stop", "stream_event/message_stop"),
+];
 
 /// Whether this is the name of a kind, or of this part of it.
 fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
@@ -64,12 +74,14 @@ fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
 impl Ledger {
     /// All counts.
     pub(crate) fn stats(&self) -> Stats {
-        Stats { by_kind: self.kinds.iter().cloned().collect(), ..self.stats.clone() }
+        self.clone().into_stats()
     }
 
     /// All counts, when no more are to come.
     pub(crate) fn into_stats(self) -> Stats {
-        Stats { by_kind: self.kinds.into_iter().collect(), ..self.stats }
+        let events = EVENTS.iter().zip(self.events).filter(|(_, count)| *count > 0);
+        let events = events.map(|((_, name), count)| ((*name).to_owned(), count));
+        Stats { by_kind: events.chain(self.kinds).collect(), ..self.stats }
     }
 
     /// Counts bytes that were fed.
@@ -93,14 +105,11 @@ impl Ledger {
     }
 
     fn count(&mut self, kind: &str, part: Option<&str>) {
-        if self.kinds.get(self.last).is_none_or(|(last, _)| !is_named(last, kind, part)) {
-            let known = self.kinds.iter().position(|(known, _)| is_named(known, kind, part));
-            self.last = known.unwrap_or_else(|| {
-                self.kinds.push((name(kind, part), 0));
-                self.kinds.len() - 1
-            });
+        if let Some((_, count)) = self.kinds.iter_mut().find(|(n, _)| is_named(n, kind, part)) {
+            *count += 1;
+        } else {
+            self.kinds.push((name(kind, part), 1));
         }
-        self.kinds[self.last].1 += 1;
     }
 }
 
@@ -144,6 +153,16 @@ impl<'s> Tell<'s> {
         self.fate = self.fate.max(Fate::Record);
     }
 
+    /// Counts a stream event of the line.
+    pub(crate) fn stream_event(&mut self, kind: &str) {
+        match EVENTS.iter().position(|(known, _)| *known == kind) {
+            Some(at) => self.ledger.events[at] += 1,
+            None => self.ledger.count("stream_event", Some(kind)),
+        }
+        self.fate = self.fate.max(Fate::Record);
+    }
+
+    /// Tells an event.
     pub(crate) fn event(&mut self, event: Event<'_>) {
         (self.sink)(event);
     }
