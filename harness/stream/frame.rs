@@ -23,8 +23,9 @@ const READ: [&str; 8] = [
 ];
 
 /// What a delta adds to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Adds {
+    #[default]
     Text,
     Thinking,
     Input,
@@ -56,7 +57,19 @@ pub(crate) struct Piece<'a> {
 /// The frames that were learnt: of the starts of messages, which the CLI prints more of, and of all
 /// other events.
 #[derive(Debug, Default)]
-pub(crate) struct Frames([Frame; 2]);
+pub(crate) struct Frames {
+    tails: [Frame; 2],
+    lead: Lead,
+}
+
+/// What stands before the piece of a delta: most deltas go on where the one before left off.
+#[derive(Debug, Default)]
+struct Lead {
+    /// Up to the quote before the piece; empty when nothing was learnt.
+    text: String,
+    index: u64,
+    adds: Adds,
+}
 
 /// What stands behind the event of a record.
 #[derive(Debug, Default)]
@@ -79,7 +92,7 @@ impl Frames {
         }) else {
             return;
         };
-        let frame = &mut self.0[kind(event)];
+        let frame = &mut self.tails[kind(event)];
         frame.tail.clear();
         frame.free.clear();
         frame.lane = lane;
@@ -100,16 +113,25 @@ impl Frames {
 
     /// Forgets what was learnt: another session has begun.
     pub(crate) fn forget(&mut self) {
-        for frame in &mut self.0 {
+        for frame in &mut self.tails {
             frame.tail.clear();
         }
     }
 
     /// The piece that a record adds which is framed like one before, and its lane.
     #[inline]
-    pub(crate) fn piece<'r>(&self, record: &'r str) -> Option<(usize, Piece<'r>)> {
-        let (piece, behind) = piece(event(record)?)?;
-        self.0[0].fits(behind).map(|lane| (lane, piece))
+    pub(crate) fn piece<'r>(&mut self, record: &'r str) -> Option<(usize, Piece<'r>)> {
+        let is_led = !self.lead.text.is_empty() && record.starts_with(&*self.lead.text);
+        if !is_led {
+            self.lead.learn(record)?;
+        }
+        let mut scan = Scan::from(record, self.lead.text.len());
+        let text = scan.inside()?;
+        if !scan.literal("}}") {
+            return None;
+        }
+        let Lead { index, adds, .. } = self.lead;
+        self.tails[0].fits(scan).map(|lane| (lane, Piece { index, adds, text }))
     }
 
     /// Reads the event of a record that is framed like one before; gives its lane.
@@ -117,7 +139,7 @@ impl Frames {
     pub(crate) fn event<'r>(&self, record: &'r str, api: &mut Api<'r>) -> Option<usize> {
         let mut scan = event(record)?;
         let is_there = api.fill(&mut scan).ok()?;
-        self.0[kind(api)].fits(scan).filter(|_| is_there)
+        self.tails[kind(api)].fits(scan).filter(|_| is_there)
     }
 }
 
@@ -141,7 +163,10 @@ impl Frame {
             if !scan.literal(self.tail.get(from..free.start)?) {
                 return None;
             }
-            scan.skip().ok()?;
+            let like = self.tail.get(free.clone())?;
+            if !scan.plain_like(like) {
+                scan.skip().ok()?;
+            }
             from = free.end;
         }
         let last = self.tail.get(from..)?;
@@ -149,27 +174,30 @@ impl Frame {
     }
 }
 
-/// The piece of a delta, printed as the CLI does, and the cursor behind it.
-#[inline]
-fn piece<'r>(mut scan: Scan<'r>) -> Option<(Piece<'r>, Scan<'r>)> {
-    if !scan.literal(r#"{"type":"content_block_delta","index":"#) {
-        return None;
+impl Lead {
+    /// Learns from a record, when it is a delta as the CLI prints it.
+    fn learn(&mut self, record: &str) -> Option<()> {
+        let mut scan = event(record)?;
+        if !scan.literal(r#"{"type":"content_block_delta","index":"#) {
+            return None;
+        }
+        let index = scan.small()?;
+        if !scan.literal(r#","delta":{"type":""#) {
+            return None;
+        }
+        let adds = if scan.literal(r#"input_json_delta","partial_json":"#) {
+            Adds::Input
+        } else if scan.literal(r#"text_delta","text":"#) {
+            Adds::Text
+        } else if scan.literal(r#"thinking_delta","thinking":"#) {
+            Adds::Thinking
+        } else {
+            return None;
+        };
+        (self.index, self.adds) = (index, adds);
+        record.get(..scan.at())?.clone_into(&mut self.text);
+        Some(())
     }
-    let index = scan.small()?;
-    if !scan.literal(r#","delta":{"type":""#) {
-        return None;
-    }
-    let adds = if scan.literal(r#"input_json_delta","partial_json":"#) {
-        Adds::Input
-    } else if scan.literal(r#"text_delta","text":"#) {
-        Adds::Text
-    } else if scan.literal(r#"thinking_delta","thinking":"#) {
-        Adds::Thinking
-    } else {
-        return None;
-    };
-    let text = scan.inside()?;
-    scan.literal("}}").then_some((Piece { index, adds, text }, scan))
 }
 
 #[cfg(test)]

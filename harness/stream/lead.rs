@@ -60,6 +60,10 @@ impl Lead {
                     out(Part::Visible(text));
                 }
             }
+            Self::Maybe(held) if held.is_empty() && matches!(opening(piece), Opening::No) => {
+                *self = Self::Done;
+                out(Part::Visible(piece));
+            }
             Self::Maybe(held) => {
                 held.push_str(piece);
                 match opening(held) {

@@ -1,6 +1,9 @@
 //! What a lane has said so far: one growing text, and which message and block said which part of
 //! it, so that a part can be taken back.
 
+/// Bytes of text there is room for before more must be asked for.
+pub(crate) const ROOM: usize = 512;
+
 /// A growing text (T1, R1).
 #[derive(Debug, Default)]
 pub(crate) struct Said {
@@ -42,6 +45,9 @@ impl Said {
     /// Adds a piece and says where it begins, with the line ends before it, if any.
     pub(crate) fn add(&mut self, by: By, join: Join, piece: &str) -> usize {
         let from = self.text.len();
+        if self.text.capacity() == 0 {
+            self.text.reserve(ROOM.max(piece.len()));
+        }
         if join == Join::Apart {
             part(&mut self.text, piece);
         }
@@ -123,6 +129,9 @@ fn part(text: &mut String, piece: &str) {
 
 /// Characters of a text.
 fn characters(text: &str) -> u64 {
+    if text.is_ascii() {
+        return text.len() as u64;
+    }
     text.chars().count() as u64
 }
 

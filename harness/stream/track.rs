@@ -1,6 +1,7 @@
 //! What a message has told of its text so far, and which of it the snapshots repeat (T4).
 
 use crate::json::Joint;
+use crate::said::ROOM;
 
 /// The raw text (or reasoning) of one message.
 #[derive(Debug, Default)]
@@ -33,6 +34,9 @@ impl Track {
     /// Takes what `write` appends, and gives it back.
     pub(crate) fn take(&mut self, write: impl FnOnce(&mut String)) -> &str {
         let start = self.taken.len();
+        if self.taken.capacity() == 0 {
+            self.taken.reserve(ROOM);
+        }
         write(&mut self.taken);
         &self.taken[start..]
     }

@@ -72,18 +72,29 @@ fn farther(text: &[u8], at: usize) -> (usize, u64) {
     }
 }
 
+/// Whether no byte of a text needs a look.
+#[inline(always)]
+pub(super) fn are_none(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk() else { return !text.iter().any(|byte| is_mark(*byte)) };
+    let (quarters, _) = text.as_chunks();
+    quarters.iter().chain([last]).fold(0, |all, quarter| all | mask(quarter)) == 0
+}
+
+/// One bit for each of 16 bytes.
+#[inline(always)]
+fn mask(quarter: &[u8; 16]) -> u64 {
+    let bytes = u8x16::new(*quarter);
+    // A flipped bit puts the quote right behind the control characters.
+    let flipped = bytes ^ u8x16::splat(FLIP);
+    let low = flipped.min(u8x16::splat(b' ')).cmp_eq(flipped);
+    u64::from((low | bytes.cmp_eq(u8x16::splat(b'\\'))).move_mask().cast_unsigned())
+}
+
 /// One bit for each byte.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK]) -> u64 {
     let (quarters, _) = block.as_chunks::<16>();
-    let bits = quarters.iter().map(|quarter| {
-        let bytes = u8x16::new(*quarter);
-        // A flipped bit puts the quote right behind the control characters.
-        let flipped = bytes ^ u8x16::splat(FLIP);
-        let low = flipped.min(u8x16::splat(b' ')).cmp_eq(flipped);
-        u64::from((low | bytes.cmp_eq(u8x16::splat(b'\\'))).move_mask().cast_unsigned())
-    });
-    bits.rev().fold(0, |all, bits| all << 16 | bits)
+    quarters.iter().rev().fold(0, |all, quarter| all << 16 | mask(quarter))
 }
 
 const FLIP: u8 = 2;

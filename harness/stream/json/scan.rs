@@ -1,6 +1,6 @@
 //! The cursor that validates and slices JSON in one pass.
 
-use super::marks::Marks;
+use super::marks::{self, Marks};
 use super::text::unescape;
 use super::{Field, Key, Malformed, Raw, Read};
 
@@ -44,6 +44,18 @@ impl<'a> Scan<'a> {
         let is_ahead = rest.starts_with(text.as_bytes());
         self.at += if is_ahead { text.len() } else { 0 };
         is_ahead
+    }
+
+    /// Passes a string without escapes, when one as long as the value `like` is ahead.
+    #[inline(always)]
+    pub(crate) fn plain_like(&mut self, like: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let is_plain = match rest.get(..like.len()) {
+            Some([b'"', inside @ .., b'"']) => marks::are_none(inside),
+            _ => false,
+        };
+        self.at += if is_plain { like.len() } else { 0 };
+        is_plain
     }
 
     /// Takes the whole number of at most nine digits ahead, without blanks before it.

@@ -24,29 +24,35 @@ impl Joint {
     /// character, with the second.
     pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
         let mut rest = escaped;
-        while let Some((plain, escape)) =
-            backslash(rest.as_bytes()).and_then(|at| rest.split_at_checked(at))
-        {
-            self.plain(plain, out);
-            let (unit, width) = match escape.as_bytes().get(1) {
-                Some(b'u') => (escape.get(2..6).and_then(hex), 6),
-                Some(letter) => (Some(u16::from(control(*letter))), 2),
-                None => (None, 1),
+        loop {
+            let end = backslash(rest.as_bytes()).unwrap_or(rest.len());
+            let (plain, escape) = rest.split_at_checked(end).unwrap_or((rest, ""));
+            if !plain.is_empty() {
+                self.close(out);
+                out.push_str(plain);
+            }
+            let width = match escape.as_bytes() {
+                [] => return,
+                [_, b'u', ..] => {
+                    self.unit(escape.get(2..6).and_then(hex).unwrap_or(0xfffd), out);
+                    6
+                }
+                [_, letter, ..] => {
+                    self.close(out);
+                    out.push(char::from(control(*letter)));
+                    2
+                }
+                [_] => {
+                    self.unit(0xfffd, out);
+                    1
+                }
             };
-            self.unit(unit.unwrap_or(0xfffd), out);
             rest = escape.get(width..).unwrap_or_default();
-        }
-        self.plain(rest, out);
-    }
-
-    fn plain(&mut self, text: &str, out: &mut String) {
-        if !text.is_empty() {
-            self.close(out);
-            out.push_str(text);
         }
     }
 
     /// A half that is still alone becomes U+FFFD.
+    #[inline]
     pub(crate) fn close(&mut self, out: &mut String) {
         if self.0.take().is_some() {
             out.push(char::REPLACEMENT_CHARACTER);
