@@ -246,6 +246,11 @@ impl Input {
         self.own.is_some() || self.has_deltas()
     }
 
+    /// Whether the deltas are these arguments as they are printed.
+    pub(crate) fn spells(&self, given: &Given<'_>) -> bool {
+        matches!(given, Given::Whole(json) if json.get() == self.deltas)
+    }
+
     /// Whether the deltas say anything.
     fn has_deltas(&self) -> bool {
         !self.deltas.trim().is_empty()

@@ -118,9 +118,9 @@ impl Partial {
             }
         }
         // A key that came again, and ends as it was told.
-        for (key, told) in before {
+        for (key, told) in &before {
             fresh.retain(|of, value| {
-                *of != key || !told.as_ref().is_some_and(|told| told.says(text, value.get()))
+                of != key || !told.as_ref().is_some_and(|told| told.says(text, value.get()))
             });
         }
         if let Some((key, value)) = self.open(text) {
@@ -168,7 +168,11 @@ impl Partial {
         let key = key(text, &member.key);
         let before = self.told.get(&*key);
         let (told, value) = if json.starts_with('"') {
-            let Some(inside) = json::beginning(json) else {
+            let known = match before {
+                Some(Told::Beginning(told)) => told.len(),
+                _ => 0,
+            };
+            let Some(inside) = json::beginning(json, known) else {
                 // What is not fit to show now will not be later: text that has come does not change.
                 member.waits = true;
                 return None;

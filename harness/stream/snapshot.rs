@@ -232,6 +232,7 @@ impl Record {
             }
             streams => {
                 if let Some(Kind::Tool(streams)) = streams
+                    && !streams.spells(&given)
                     && let Some((_, how)) = streams.streamed().difference(&given)
                 {
                     tell.differs(name, &how);

@@ -163,10 +163,17 @@ pub(crate) fn string<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
 /// The string a field holds, trimmed; `None` when nothing is left.
 pub(crate) fn word<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
     let trimmed = match string(field)? {
+        Cow::Borrowed(text) if is_trim(text) => Cow::Borrowed(text),
         Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
         Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
     };
     (!trimmed.is_empty()).then_some(trimmed)
+}
+
+/// Whether a text begins and ends with what is plainly no blank.
+fn is_trim(text: &str) -> bool {
+    let ends = [text.as_bytes().first(), text.as_bytes().last()];
+    ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_graphic))
 }
 
 /// The inside of a string literal, escapes as they stand.

@@ -8,10 +8,11 @@ const UNIT: usize = 6;
 /// What of the beginning of a string literal, its opening quote included, can be shown: the text
 /// behind the quote, escapes as they stand, without an escape at its end that may go on, and
 /// without the first half of a surrogate pair there. `None` when it can't become a string.
-pub(crate) fn beginning(literal: &str) -> Option<&str> {
+/// `known` is how much of it could be shown before.
+pub(crate) fn beginning(literal: &str, known: usize) -> Option<&str> {
     let bytes = literal.as_bytes();
     let mut marks = Marks::NONE;
-    let mut at = 1;
+    let mut at = 1 + known;
     while let Some(mark) = marks.next(bytes, at) {
         let Escape::Whole(length) = Escape::read(&bytes[mark..])? else {
             return literal.get(1..mark);
@@ -63,7 +64,12 @@ mod tests {
     use super::*;
 
     fn check(literal: &str, expect: Option<&str>) {
-        assert_eq!(beginning(literal), expect, "{literal}");
+        assert_eq!(beginning(literal, 0), expect, "{literal}");
+        for known in (1..literal.len()).filter(|end| literal.is_char_boundary(*end)) {
+            if let Some(shown) = beginning(&literal[..known], 0) {
+                assert_eq!(beginning(literal, shown.len()), expect, "{literal} from {shown}");
+            }
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Scanner {
             let in_string = matches!(self.state, State::Key | State::Text | State::NestedText);
             if in_string && !self.escaped {
                 // Nothing else of a string matters here.
-                self.at += memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+                self.at += end(rest).unwrap_or(rest.len());
             }
             let Some(byte) = bytes.get(self.at) else { break };
             let found = self.step(text, *byte);
@@ -91,6 +91,7 @@ impl Scanner {
         matches!(self.state, State::Over)
     }
 
+    #[inline]
     fn step(&mut self, text: &str, byte: u8) -> Option<Found> {
         use State::{
             After, Colon, Key, Member, Nested, NestedText, Over, Scalar, Start, Text, Value,
@@ -177,4 +178,13 @@ impl Scanner {
         }
         State::Nested
     }
+}
+
+/// Where a string ends or an escape begins. What is short is looked through faster than `memchr`
+/// is called.
+fn end(rest: &[u8]) -> Option<usize> {
+    if rest.len() < 24 {
+        return rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+    }
+    memchr::memchr2(b'"', b'\\', rest)
 }
