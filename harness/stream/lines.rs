@@ -7,6 +7,8 @@ use std::ops::ControlFlow;
 pub(crate) enum Line<'a> {
     /// The line without its LF.
     Whole(&'a [u8]),
+    /// The same, and it is known to be UTF-8.
+    Text(&'a str),
     /// The line is longer than the limit; this is how long. Its bytes are gone.
     TooLong(u64),
 }
@@ -34,20 +36,40 @@ impl Lines {
         line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
     ) -> &'b [u8] {
         let mut rest = bytes;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            let (own, more) = (&rest[..end], &rest[end + 1..]);
-            rest = more;
-            let flow = if self.partial.is_empty() && self.lost == 0 && own.len() <= self.limit {
-                line(Line::Whole(own))
-            } else {
-                self.keep(own);
-                self.end(line)
+        if !self.partial.is_empty() || self.lost > 0 {
+            let Some(end) = memchr::memchr(b'\n', rest) else {
+                self.keep(rest);
+                return &[];
             };
-            if flow.is_break() {
+            self.keep(&rest[..end]);
+            rest = &rest[end + 1..];
+            if self.end(line).is_break() {
                 return rest;
             }
         }
-        self.keep(rest);
+        let Some(last) = memchr::memrchr(b'\n', rest) else {
+            self.keep(rest);
+            return &[];
+        };
+        // All lines are checked in one go: each by itself takes longer.
+        let text = simdutf8::basic::from_utf8(&rest[..last]).ok();
+        let mut from = 0;
+        for end in memchr::memchr_iter(b'\n', rest) {
+            let own = &rest[from..end];
+            let flow = match text.and_then(|text| text.get(from..end)) {
+                _ if own.len() > self.limit => {
+                    self.keep(own);
+                    self.end(line)
+                }
+                Some(text) => line(Line::Text(text)),
+                None => line(Line::Whole(own)),
+            };
+            from = end + 1;
+            if flow.is_break() {
+                return &rest[from..];
+            }
+        }
+        self.keep(&rest[from..]);
         &[]
     }
 
@@ -97,6 +119,7 @@ mod tests {
         let mut keep = |line: Line<'_>| {
             seen.push(match line {
                 Line::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+                Line::Text(text) => text.to_owned(),
                 Line::TooLong(bytes) => format!("{bytes} bytes"),
             });
             ControlFlow::Continue(())

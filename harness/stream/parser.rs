@@ -130,18 +130,21 @@ struct Reader<'p, 's> {
 
 impl Reader<'_, '_> {
     fn line(&mut self, line: Line<'_>, ended: bool) -> ControlFlow<()> {
-        let bytes = match line {
-            Line::Whole(bytes) => bytes,
+        let (text, replaced, size) = match line {
+            Line::Text(text) => (Cow::Borrowed(text), 0, text.len()),
+            Line::Whole(bytes) => {
+                let (text, replaced) = decode(bytes);
+                (text, replaced, bytes.len())
+            }
             Line::TooLong(bytes) => {
                 self.too_long(bytes);
                 return ControlFlow::Continue(());
             }
         };
-        let (text, replaced) = decode(bytes);
         let record = lines::trim(&text);
         if !record.is_empty() && self.ledger.records() >= self.limits.records {
             let most = self.limits.records;
-            self.ledger.unread(bytes.len() as u64 + u64::from(ended));
+            self.ledger.unread(size as u64 + u64::from(ended));
             self.stop(DiagnosticCode::TooManyRecords, &format!("more than {most} records"));
             return ControlFlow::Break(());
         }
