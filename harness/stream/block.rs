@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::event::{Event, ToolKind};
 use crate::fields::Fields;
-use crate::json::{self, Field, Joint};
+use crate::json::{self, Escaped, Field, Joint};
 use crate::partial::Partial;
 use crate::payload::{Args, Json};
 use crate::tell::Tell;
@@ -227,8 +227,8 @@ impl Input {
 
     /// Takes the next piece of the JSON text; tells the fields that it makes new (U2). The piece
     /// that ends the object gives none: the call's start follows, and tells them all.
-    pub(crate) fn append(&mut self, escaped: &str, parent: Option<&str>, tell: &mut Tell<'_>) {
-        self.joint.append(escaped, &mut self.deltas);
+    pub(crate) fn append(&mut self, piece: Escaped<'_>, parent: Option<&str>, tell: &mut Tell<'_>) {
+        self.joint.append(piece, &mut self.deltas);
         let new = self.partial.update(&self.deltas);
         let Some(args) = new.filter(|_| !self.partial.is_over()) else { return };
         self.told = true;
@@ -289,7 +289,7 @@ mod tests {
     fn check(own: &str, deltas: &[&str], stopped: bool, expect: &str) {
         let mut input = Input::new("t", "Bash", ToolKind::ToolUse, json::whole(own).ok());
         for delta in deltas {
-            input.joint.append(delta, &mut input.deltas);
+            input.joint.append(*delta, &mut input.deltas);
         }
         input.close();
         input.stopped = stopped;

@@ -207,7 +207,7 @@ fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'
         };
         lane.messages[at].blocks.push(Block { index, kind, started: false });
     }
-    if !add(Piece { index, adds, text: added }, lane, tell) {
+    if !add(Piece { index, adds, text: added.into() }, lane, tell) {
         unknown(tell);
     }
 }

@@ -1,6 +1,6 @@
 //! What a message has told of its text so far, and which of it the snapshots repeat (T4).
 
-use crate::json::Joint;
+use crate::json::{Escaped, Joint};
 use crate::said::ROOM;
 
 /// The raw text (or reasoning) of one message.
@@ -96,7 +96,8 @@ impl Flow {
     }
 
     /// Writes the next piece, escapes undone.
-    pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
+    pub(crate) fn append<'e>(&mut self, piece: impl Into<Escaped<'e>>, out: &mut String) {
+        let escaped = piece.into();
         if self.seed.is_empty() {
             self.joint.append(escaped, out);
             return;
@@ -193,7 +194,7 @@ mod tests {
         ] {
             let (mut flow, mut out) = (Flow::new(seed.to_owned()), String::new());
             for delta in &deltas {
-                flow.append(delta, &mut out);
+                flow.append(*delta, &mut out);
             }
             flow.close(&mut out);
             assert_eq!(out, expect, "{seed:?} {deltas:?}");

@@ -72,22 +72,41 @@ fn farther(text: &[u8], at: usize) -> (usize, u64) {
     }
 }
 
-/// Whether no byte of a text needs a look.
-#[inline(always)]
-pub(super) fn are_none(text: &[u8]) -> bool {
-    let Some(last) = text.last_chunk() else { return !text.iter().any(|byte| is_mark(*byte)) };
-    let (quarters, _) = text.as_chunks();
-    quarters.iter().chain([last]).fold(0, |all, quarter| all | mask(quarter)) == 0
-}
-
 /// One bit for each of 16 bytes.
 #[inline(always)]
 fn mask(quarter: &[u8; 16]) -> u64 {
-    let bytes = u8x16::new(*quarter);
+    u64::from(found(u8x16::new(*quarter)).move_mask().cast_unsigned())
+}
+
+/// All bits of each byte that is marked.
+#[inline(always)]
+fn found(bytes: u8x16) -> u8x16 {
     // A flipped bit puts the quote right behind the control characters.
     let flipped = bytes ^ u8x16::splat(FLIP);
     let low = flipped.min(u8x16::splat(b' ')).cmp_eq(flipped);
-    u64::from((low | bytes.cmp_eq(u8x16::splat(b'\\'))).move_mask().cast_unsigned())
+    low | bytes.cmp_eq(u8x16::splat(b'\\'))
+}
+
+/// Whether `text` is like `other`, which is as long: the same where `free` is 0, and without marks
+/// where it is 255.
+#[inline]
+pub(crate) fn is_like(text: &[u8], other: &[u8], free: &[u8]) -> bool {
+    if text.len() != other.len() || text.len() != free.len() {
+        return false;
+    }
+    let differ = |text: &[u8; 16], other: &[u8; 16], free: &[u8; 16]| {
+        let [text, other, free] = [*text, *other, *free].map(u8x16::new);
+        (found(text) & free) | ((text ^ other) & !free)
+    };
+    let ends = (text.last_chunk(), other.last_chunk(), free.last_chunk());
+    let (Some(text_end), Some(other_end), Some(free_end)) = ends else { return false };
+    let ((text, _), (other, _), (free, _)) =
+        (text.as_chunks(), other.as_chunks(), free.as_chunks());
+    let mut all = differ(text_end, other_end, free_end);
+    for ((text, other), free) in text.iter().zip(other).zip(free) {
+        all |= differ(text, other, free);
+    }
+    all.cmp_eq(u8x16::ZERO).move_mask() == 0xffff
 }
 
 /// One bit for each byte.
@@ -108,6 +127,23 @@ fn is_mark(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_like_another_but_for_free_bytes_without_marks() {
+        let other = b"\"uuid\":\"0123-4567\",\"id\":null}";
+        let free: Vec<u8> =
+            (0..other.len()).map(|at| if (8..17).contains(&at) { 255 } else { 0 }).collect();
+        assert!(is_like(other, other, &free));
+        for at in 0..other.len() {
+            for byte in 0..=255 {
+                let mut text = *other;
+                text[at] = byte;
+                let expect = byte == other[at] || free[at] == 255 && !is_mark(byte);
+                assert_eq!(is_like(&text, other, &free), expect, "{byte} at {at}");
+            }
+        }
+        assert!(!is_like(&other[1..], other, &free) && !is_like(b"", b"", b""));
+    }
 
     #[test]
     fn quotes_backslashes_and_control_characters_are_marked() {

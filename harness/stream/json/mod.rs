@@ -12,9 +12,10 @@ mod text;
 use std::borrow::Cow;
 use std::fmt;
 
+pub(crate) use marks::is_like;
 pub(crate) use open::beginning;
 pub(crate) use scan::Scan;
-pub(crate) use text::{Joint, unescape};
+pub(crate) use text::{Escaped, Joint, unescape};
 
 /// A JSON value that was validated: its text, without blanks around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The cursor that validates and slices JSON in one pass.
 
-use super::marks::{self, Marks};
-use super::text::unescape;
+use super::marks::Marks;
+use super::text::{Escaped, unescape};
 use super::{Field, Key, Malformed, Raw, Read};
 
 /// A cursor over JSON text that validates all it passes.
@@ -46,16 +46,10 @@ impl<'a> Scan<'a> {
         is_ahead
     }
 
-    /// Passes a string without escapes, when one as long as the value `like` is ahead.
+    /// What was not passed.
     #[inline(always)]
-    pub(crate) fn plain_like(&mut self, like: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let is_plain = match rest.get(..like.len()) {
-            Some([b'"', inside @ .., b'"']) => marks::are_none(inside),
-            _ => false,
-        };
-        self.at += if is_plain { like.len() } else { 0 };
-        is_plain
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
     /// Takes the whole number of at most nine digits ahead, without blanks before it.
@@ -70,15 +64,15 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(number)
     }
 
-    /// Takes the string ahead, without blanks before it; gives its inside, escapes as they stand.
+    /// Takes the string ahead, without blanks before it; gives its inside.
     #[inline(always)]
-    pub(crate) fn inside(&mut self) -> Option<&'a str> {
+    pub(crate) fn inside(&mut self) -> Option<Escaped<'a>> {
         let from = self.at + 1;
         if self.text.as_bytes().get(self.at) != Some(&b'"') {
             return None;
         }
-        self.string().ok()?;
-        self.text.get(from..self.at - 1)
+        let plain = self.string().ok()?;
+        Some(Escaped { text: self.text.get(from..self.at - 1)?, plain })
     }
 
     /// Takes the value ahead, whatever it is.

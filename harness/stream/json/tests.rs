@@ -334,8 +334,8 @@ proptest! {
         prop_assert_eq!(unescape(quoted(&literal)), &*expect);
         let (before, after) = inside.split_at(cut.index(inside.len() + 1));
         let (mut joint, mut text) = (Joint::default(), String::new());
-        joint.append(&before.concat(), &mut text);
-        joint.append(&after.concat(), &mut text);
+        joint.append(before.concat().as_str(), &mut text);
+        joint.append(after.concat().as_str(), &mut text);
         joint.close(&mut text);
         prop_assert_eq!(text, expect);
     }

@@ -14,6 +14,20 @@ pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// A piece of a string, escapes as they stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Escaped<'a> {
+    pub(crate) text: &'a str,
+    /// It is known to have no escapes.
+    pub(crate) plain: bool,
+}
+
+impl<'a> From<&'a str> for Escaped<'a> {
+    fn from(text: &'a str) -> Self {
+        Self { text, plain: false }
+    }
+}
+
 /// The seam between two pieces of one string: the high half of a pair whose low half is yet to
 /// come.
 #[derive(Debug, Default)]
@@ -22,7 +36,17 @@ pub(crate) struct Joint(Option<u16>);
 impl Joint {
     /// Undoes the escapes of the next piece; a pair split over two pieces comes out as one
     /// character, with the second.
-    pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
+    pub(crate) fn append<'e>(&mut self, piece: impl Into<Escaped<'e>>, out: &mut String) {
+        let Escaped { text, plain } = piece.into();
+        if !plain {
+            self.undo(text, out);
+        } else if !text.is_empty() {
+            self.close(out);
+            out.push_str(text);
+        }
+    }
+
+    fn undo(&mut self, escaped: &str, out: &mut String) {
         let mut rest = escaped;
         loop {
             let end = backslash(rest.as_bytes()).unwrap_or(rest.len());
