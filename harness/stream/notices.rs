@@ -142,7 +142,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut
     let inner = if kind.starts_with("control_re") { inner_subtype(record) } else { None };
     let subtype = subtype.or(inner.as_deref());
     tell.record(kind, subtype);
-    let row = ROWS.iter().find(|(k, s, ..)| *k == kind && (s.is_none() || *s == subtype));
+    let row = ROWS.iter().find(|(k, s, ..)| (s.is_none() || *s == subtype) && *k == kind);
     let Some((_, _, when, fields)) = row else {
         return tell.unknown(kind, subtype, record);
     };

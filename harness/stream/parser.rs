@@ -62,6 +62,12 @@ impl Parser {
         Self { limits, lines, ledger: Ledger::default(), run: Run::default(), closed: false }
     }
 
+    /// A parser that compares no record with the one before.
+    #[cfg(test)]
+    pub(crate) fn unframed() -> Self {
+        Self { run: Run::unframed(), ..Self::default() }
+    }
+
     /// Feeds bytes, cut anywhere; gives the events they complete.
     pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> Feed<'p, 'b> {
         Feed::new(self, bytes)

@@ -60,6 +60,14 @@ impl Default for Run {
 }
 
 impl Run {
+    /// A run that compares no record with the one before.
+    #[cfg(test)]
+    pub(crate) fn unframed() -> Self {
+        let mut run = Self::default();
+        run.frames.are_off = true;
+        run
+    }
+
     /// Takes a line; false when it is neither a record nor an array of them.
     pub(crate) fn records(&mut self, line: &str, tell: &mut Tell<'_>) -> bool {
         if !line.starts_with('[') {

@@ -80,8 +80,10 @@ impl Ledger {
     /// All counts, when no more are to come.
     pub(crate) fn into_stats(self) -> Stats {
         let events = EVENTS.iter().zip(self.events).filter(|(_, count)| *count > 0);
-        let events = events.map(|((_, name), count)| ((*name).to_owned(), count));
-        Stats { by_kind: events.chain(self.kinds).collect(), ..self.stats }
+        let mut kinds = self.kinds;
+        kinds.reserve(EVENTS.len());
+        kinds.extend(events.map(|((_, name), count)| ((*name).to_owned(), count)));
+        Stats { by_kind: kinds.into_iter().collect(), ..self.stats }
     }
 
     /// Counts bytes that were fed.

@@ -25,14 +25,18 @@ use serde_json::Value;
 use crate::{Args, Event, Parser, Stats, ToolKind};
 
 /// Feeds `bytes` in the pieces that `cut` asks for and prints the events.
-fn run(bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
+fn run(bytes: &[u8], cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
+    feed(Parser::new(), bytes, cut)
+}
+
+/// The same with a parser of any kind.
+fn feed(mut parser: Parser, bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     let mut seen = Vec::new();
     let mut so_far = SoFar::default();
     let mut sink = |event: Event<'_>| {
         so_far.check(&event);
         seen.push(show(&event));
     };
-    let mut parser = Parser::new();
     let mut rest = bytes;
     while !rest.is_empty() {
         let (piece, tail) = rest.split_at(cut().clamp(1, rest.len()));

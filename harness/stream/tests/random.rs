@@ -89,6 +89,35 @@ fn records(messages: &[Vec<Part>]) -> Vec<String> {
     records
 }
 
+/// What is done to records: from which on, to how many, where, and what is put there; without any,
+/// the rest of the record goes.
+type Change = (prop::sample::Index, usize, prop::sample::Index, Option<&'static str>);
+
+fn change() -> impl Strategy<Value = Change> {
+    const BITS: [&str; 18] = [
+        "\"",
+        "\\",
+        "\\\"",
+        "\\u12",
+        "\\ud83d",
+        "{",
+        "}",
+        "]",
+        ",",
+        ":",
+        " ",
+        "\u{1}",
+        "0",
+        "-",
+        "é",
+        "null",
+        "\"uuid\":\"x\",",
+        "\"parent_tool_use_id\":\"p\",",
+    ];
+    let bits = prop_oneof![9 => prop::sample::select(&BITS).prop_map(Some), 1 => Just(None)];
+    (any::<prop::sample::Index>(), 1..5_usize, any::<prop::sample::Index>(), bits)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -114,6 +143,35 @@ proptest! {
         let (alike, unlike) = (run(alike.as_bytes(), || 997), run(unlike.as_bytes(), || 997));
         prop_assert_eq!(alike.0, unlike.0);
         prop_assert_eq!(alike.1.by_kind, unlike.1.by_kind);
+    }
+
+    #[test]
+    fn a_record_like_the_one_before_is_as_strictly_read(
+        messages in vec(vec(part(), 0..4), 1..4),
+        changes in vec(change(), 0..6),
+    ) {
+        let ends = [r#","uuid":"0-1"}"#, r#","session_id":"s","uuid":"0-2","ms":1}"#];
+        let mut records: Vec<_> = records(&messages)
+            .iter()
+            .map(|record| format!("{}{}", &record[..record.len() - 1], ends[messages.len() % 2]))
+            .collect();
+        for (record, many, at, bytes) in changes {
+            let first = record.index(records.len());
+            for record in records.iter_mut().skip(first).take(many) {
+                let mut at = at.index(record.len() + 1);
+                while !record.is_char_boundary(at) {
+                    at -= 1;
+                }
+                match bytes {
+                    Some(bytes) => record.insert_str(at, bytes),
+                    None => record.truncate(at),
+                }
+            }
+        }
+        let bytes = records.join("\n");
+        let framed = run(bytes.as_bytes(), || 997);
+        let unframed = feed(Parser::unframed(), bytes.as_bytes(), || usize::MAX);
+        prop_assert_eq!(framed, unframed);
     }
 
     #[test]
