@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::block::Given;
 use crate::body::Part;
 use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
+use crate::given::Given;
 use crate::json;
 use crate::payload::Json;
 use crate::tell::Tell;

@@ -12,6 +12,7 @@ mod failure;
 mod feed;
 mod fields;
 mod frame;
+mod given;
 mod head;
 mod json;
 mod lane;

@@ -1,9 +1,10 @@
 //! `assistant` records: snapshots of one or more finished blocks of a message (T4, U1, R1).
 
-use crate::block::{Block, Given, Kind, tool_kind};
+use crate::block::{Block, Kind, tool_kind};
 use crate::body::{Body, Part};
 use crate::calls::{Calls, From, Side};
 use crate::event::{DiagnosticCode, ToolKind};
+use crate::given::Given;
 use crate::json::{self, Field};
 use crate::lane::Lane;
 use crate::said::By;
@@ -140,7 +141,7 @@ impl Record {
             ("redacted_thinking", _) => {}
             (_, Some(tool)) => match (json::word(part.id), json::word(part.name)) {
                 (Some(id), Some(name)) => {
-                    self.call(lane, calls, (&id, &name, tool), part.input, tell)
+                    self.call(lane, calls, (&id, &name, tool), part.input, tell);
                 }
                 _ if streamed => {}
                 _ => tell.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get()),

@@ -1,10 +1,11 @@
 //! `stream_event` records: the API's own events of a message while it comes.
 
-use crate::block::{Block, Given, Input, Kind, tool_kind};
+use crate::block::{Block, Input, Kind, tool_kind};
 use crate::body::Part;
 use crate::calls::{Calls, From, Side};
 use crate::event::DiagnosticCode;
 use crate::frame::{Adds, Piece};
+use crate::given::Given;
 use crate::head::{Api, Delta};
 use crate::json::{self, Field};
 use crate::lane::Lane;
@@ -59,7 +60,7 @@ pub(crate) fn event(
     match (&*kind, index) {
         ("content_block_delta", Some(index)) => block_delta(lane, index, &api.delta, tell),
         ("content_block_start", Some(index)) => {
-            block_start(lane, calls, (index, api.block.as_ref()), tell)
+            block_start(lane, calls, (index, api.block.as_ref()), tell);
         }
         ("content_block_stop", Some(index)) => block_stop(lane, calls, index, tell),
         ("content_block_delta" | "content_block_start" | "content_block_stop", None) => {

@@ -5,9 +5,11 @@
 //! what is needed is read further, by a reader that never fails on JSON that was validated.
 
 mod marks;
+mod nest;
 mod open;
 mod scan;
 mod text;
+mod token;
 
 use std::borrow::Cow;
 use std::fmt;

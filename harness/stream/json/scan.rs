@@ -1,7 +1,9 @@
 //! The cursor that validates and slices JSON in one pass.
 
 use super::marks::Marks;
+use super::nest::Nest;
 use super::text::{Escaped, unescape};
+use super::token::{blanks, escape, scalar};
 use super::{Field, Key, Malformed, Raw, Read};
 
 /// A cursor over JSON text that validates all it passes.
@@ -108,13 +110,15 @@ impl<'a> Scan<'a> {
         if self.ahead() != b'{' {
             return self.value();
         }
-        let from = self.at;
-        let mut next = self.pass();
+        let mut scan = *self; // a copy, so that it can stay in registers
+        let from = scan.at;
+        let mut next = scan.pass();
         while next != b'}' {
-            next = self.member(next, member)?;
+            next = scan.member(next, member)?;
         }
-        self.at += 1;
-        Ok(self.raw(from, false))
+        scan.at += 1;
+        *self = scan;
+        Ok(scan.raw(from, false))
     }
 
     /// Takes what is left of an object, a member having been taken.
@@ -281,7 +285,7 @@ impl<'a> Scan<'a> {
 #[inline(never)]
 fn nested(outer: &mut Scan<'_>) -> Read<()> {
     let mut scan = *outer;
-    let mut nest = Nest { depth: 0, bits: 0 };
+    let mut nest = Nest::default();
     let mut full = Vec::new();
     let mut first = scan.ahead();
     loop {
@@ -307,11 +311,11 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
             _ => scan.scalar()?,
         }
         loop {
-            if nest.depth == 0 {
+            if nest.is_closed() {
                 *outer = scan;
                 return Ok(());
             }
-            let object = nest.bits & 1 == 1;
+            let object = nest.is_object();
             if let Some(next) = scan.pair(b',') {
                 first = if object { scan.key(next)?.2 } else { next };
                 break;
@@ -325,86 +329,8 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
     }
 }
 
-/// What is open.
-#[derive(Clone, Copy)]
-struct Nest {
-    depth: usize,
-    /// The innermost levels, the last one lowest: 1 an object, 0 an array.
-    bits: u64,
-}
-
-impl Nest {
-    /// Opens a level; 64 of them are put aside in `full` each time that as many are open.
-    #[inline(always)]
-    fn open(&mut self, object: bool, full: &mut Vec<u64>) {
-        if self.depth % 64 == 63 {
-            full.push(self.bits);
-        }
-        self.depth += 1;
-        self.bits = self.bits << 1 | u64::from(object);
-    }
-
-    #[inline(always)]
-    fn close(&mut self, full: &mut Vec<u64>) {
-        self.depth -= 1;
-        self.bits >>= 1;
-        if self.depth % 64 == 63 {
-            self.bits = full.pop().unwrap_or(0);
-        }
-    }
-}
-
 /// A key, its escapes undone.
 #[cold]
 fn undo(key: &[u8]) -> Vec<u8> {
     unescape(std::str::from_utf8(key).unwrap_or_default()).into_owned().into_bytes()
-}
-
-/// Length of the escape whose backslash was passed, with its backslash.
-#[inline(always)]
-fn escape(rest: &[u8]) -> Read<usize> {
-    match rest {
-        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Ok(2),
-        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|b| b.is_ascii_hexdigit()) => Ok(6),
-        _ => Err(Malformed),
-    }
-}
-
-/// Length of the number, `true`, `false` or `null` at the front.
-#[inline(never)]
-fn scalar(text: &[u8]) -> Option<usize> {
-    match text.first()? {
-        b'n' => text.starts_with(b"null").then_some(4),
-        b't' => text.starts_with(b"true").then_some(4),
-        b'f' => text.starts_with(b"false").then_some(5),
-        _ => number(text),
-    }
-}
-
-/// Length of the number at the front.
-#[inline(always)]
-fn number(text: &[u8]) -> Option<usize> {
-    let digits = |from: usize| {
-        let rest = text.get(from..)?;
-        let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-        (count > 0).then_some(from + count)
-    };
-    let mut at = usize::from(text.first() == Some(&b'-'));
-    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
-    if text.get(at) == Some(&b'.') {
-        at = digits(at + 1)?;
-    }
-    if let Some(b'e' | b'E') = text.get(at) {
-        at += 1;
-        at = digits(at + usize::from(matches!(text.get(at), Some(b'+' | b'-'))))?;
-    }
-    Some(at)
-}
-
-/// How many blanks are at the front, and the byte behind them.
-#[cold]
-fn blanks(text: &[u8]) -> (usize, u8) {
-    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');
-    let blanks = text.iter().position(|b| !blank(b)).unwrap_or(text.len());
-    (blanks, text.get(blanks).copied().unwrap_or(0))
 }
