@@ -10,13 +10,21 @@ pub(crate) struct Body<'a> {
     pub(crate) id: Field<'a>,
     pub(crate) model: Field<'a>,
     pub(crate) content: Field<'a>,
-    /// The elements of `content`; `None` when it is no array.
-    pub(crate) parts: Option<Vec<Part<'a>>>,
+    /// The first elements of `content`; `None` when it is no array.
+    few: Option<Vec<Part<'a>>>,
+    /// How many elements it has.
+    count: usize,
+    /// The cursor behind the first, where there are more.
+    rest: Option<Scan<'a>>,
     pub(crate) usage: Option<Counts<'a>>,
 }
 
+/// How many elements of a content are kept as they are read. A message has some blocks; a longer
+/// list is read again when it is asked for, so that it takes no more room than its text.
+const FEW: usize = 64;
+
 /// A content block.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) raw: Raw<'a>,
     pub(crate) kind: Field<'a>,
@@ -77,18 +85,41 @@ impl<'a> Body<'a> {
     /// Takes the value ahead, and, when it is an array, its elements.
     #[inline]
     fn content(&mut self, scan: &mut Scan<'a>) -> Read<()> {
-        self.parts = None;
+        (self.few, self.count, self.rest) = (None, 0, None);
         if scan.ahead() != b'[' {
             self.content = scan.field()?;
             return Ok(());
         }
-        let parts = self.parts.insert(Vec::new());
+        let few = self.few.insert(Vec::new());
         let raw = scan.array(&mut |scan| {
-            parts.push(Part::default());
-            parts.last_mut().map_or(Ok(()), |part| part.fill(scan).map(drop))
+            self.count += 1;
+            if few.len() == FEW {
+                return scan.skip();
+            }
+            let mut part = Part::default();
+            part.fill(scan)?;
+            few.push(part);
+            self.rest = (few.len() == FEW).then_some(*scan);
+            Ok(())
         })?;
         self.content = Some(raw);
         Ok(())
+    }
+
+    /// The elements of the content; `None` when it is no array.
+    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = Part<'a>>> {
+        let mut rest = self.rest;
+        let more = std::iter::from_fn(move || {
+            let scan = rest.as_mut()?;
+            let mut part = Part::default();
+            (scan.goes_on() && part.fill(scan).is_ok()).then_some(part)
+        });
+        Some(self.few.as_ref()?.iter().copied().chain(more))
+    }
+
+    /// Whether the content is one element.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.count == 1
     }
 }
 
@@ -155,5 +186,48 @@ impl<'a> Counts<'a> {
             cache_read: or(self.read, base.cache_read),
             cache_write: or(self.write, base.cache_write),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The elements of a content of so many, read as they are listed.
+    fn check(count: usize) {
+        let element = |at: usize| match at % 3 {
+            0 => format!(r#"{{"id":"{at}", "text":"]"}}"#),
+            1 => "[null]".to_owned(),
+            _ => at.to_string(),
+        };
+        let content = (0..count).map(element).collect::<Vec<_>>().join(" , ");
+        let message = format!(r#"{{"content":[ {content} ],"id":"m"}}"#);
+        let mut body = Body::default();
+        assert_eq!(body.fill(&mut Scan::new(&message)), Ok(true));
+        let parts: Vec<_> = body.parts().unwrap().collect();
+        assert_eq!(body.is_alone(), count == 1);
+        assert_eq!(parts.len(), count);
+        for (at, part) in parts.iter().enumerate() {
+            let id = (at % 3 == 0).then(|| at.to_string());
+            assert_eq!(
+                (part.raw.get(), json::string(part.id).as_deref()),
+                (&*element(at), id.as_deref())
+            );
+        }
+    }
+
+    #[test]
+    fn every_element_of_a_content_is_read_however_many_there_are() {
+        for count in [0, 1, 2, FEW - 1, FEW, FEW + 1, 3 * FEW] {
+            check(count);
+        }
+    }
+
+    #[test]
+    fn of_equal_keys_the_last_counts() {
+        let mut body = Body::default();
+        let message = r#"{"content":[{}],"usage":{"input_tokens":1},"usage":null,"content":"x"}"#;
+        assert_eq!(body.fill(&mut Scan::new(message)), Ok(true));
+        assert!(body.parts().is_none() && body.usage.is_none() && !body.is_alone());
     }
 }

@@ -228,7 +228,7 @@ impl Run {
         }
         let mut says = json::string(content);
         let mut told = content.is_none();
-        for part in message.parts.iter().flatten() {
+        for part in message.parts().into_iter().flatten() {
             let kind = json::string(part.kind).unwrap_or_default();
             match (&*kind, json::word(part.call)) {
                 ("tool_result", Some(id)) => {
@@ -238,7 +238,7 @@ impl Run {
                             stream::result_came(lane, &mut self.calls, &id, tell);
                         }
                     }
-                    self.calls.result(&id, part, Side::User, tell);
+                    self.calls.result(&id, &part, Side::User, tell);
                 }
                 ("tool_result", None) => {
                     told = true;

@@ -40,7 +40,7 @@ pub(crate) fn made_up(lane: &Lane, message: &Body<'_>, marked: bool) -> Option<M
         return None;
     }
     let mut text = String::new();
-    for part in message.parts.as_ref()? {
+    for part in message.parts()? {
         text.push_str(&json::string(part.text)?);
     }
     match text.trim() {
@@ -73,7 +73,7 @@ pub(crate) fn assistant(
     message: &Body<'_>,
     tell: &mut Tell<'_>,
 ) -> Option<Shown> {
-    let Some(parts) = &message.parts else {
+    let Some(parts) = message.parts() else {
         let what = "An assistant record's message has no list of blocks";
         tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         return None;
@@ -88,10 +88,10 @@ pub(crate) fn assistant(
         (None, Some(at)) => at,
         (None, None) => lane.find(""),
     };
-    let (alone, shown) = (parts.len() == 1, Shown { message: at, blocks: vec![], calls: vec![] });
+    let (alone, shown) = (message.is_alone(), Shown { message: at, blocks: vec![], calls: vec![] });
     let mut record = Record { at, alone, synthetic, text: None, thinking: None, shown };
     for part in parts {
-        record.part(lane, calls, part, tell);
+        record.part(lane, calls, &part, tell);
     }
     Some(record.shown)
 }

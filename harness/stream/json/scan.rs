@@ -173,6 +173,11 @@ impl<'a> Scan<'a> {
         Ok(self.raw(from, false))
     }
 
+    /// Behind an element of an array: whether another one is ahead.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        self.more(b']').is_ok_and(|next| next != b']')
+    }
+
     /// Passes blanks; gives the byte ahead, or 0, which JSON has nowhere, at the end.
     #[inline(always)]
     pub(crate) fn ahead(&mut self) -> u8 {
