@@ -150,10 +150,11 @@ proptest! {
         messages in vec(vec(part(), 0..4), 1..4),
         changes in vec(change(), 0..6),
     ) {
-        let ends = [r#","uuid":"0-1"}"#, r#","session_id":"s","uuid":"0-2","ms":1}"#];
-        let mut records: Vec<_> = records(&messages)
-            .iter()
-            .map(|record| format!("{}{}", &record[..record.len() - 1], ends[messages.len() % 2]))
+        let session = ["", r#""session_id":"s","#][messages.len() % 2];
+        let end = |at: usize| format!(r#",{session}"uuid":"{at:012}","parent_tool_use_id":null,"ms":1}}"#);
+        let mut records: Vec<_> = (0..)
+            .zip(records(&messages))
+            .map(|(at, record)| format!("{}{}", &record[..record.len() - 1], end(at)))
             .collect();
         for (record, many, at, bytes) in changes {
             let first = record.index(records.len());
