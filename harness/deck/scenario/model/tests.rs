@@ -24,7 +24,7 @@ fn a_mistake_is_told_with_its_line() {
         (
             "cot = 3\n",
             "model.toml:1: unknown field `cot`, expected one of `cut`, `delay_ms`, `turn`, \
-             `conversation`, `spare`, `side`",
+             `conversation`, `step`, `spare`, `side`",
         ),
         (
             "\n\ncut = 0\nturn = []\n",
