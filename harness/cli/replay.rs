@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay, session};
 use clitape_deck::report::{Screen, footer, write_entry};
-use clitape_deck::scenario::{Chat, Delivery, House, Mode, Profile, Run};
+use clitape_deck::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
 
 use crate::exit::Exit;
@@ -31,6 +31,19 @@ pub(crate) struct Args {
     /// Whole lines, so many ms apart, as goldens are made
     #[arg(long, value_name = "MS", conflicts_with = "seed")]
     pace: Option<u64>,
+    /// What goes wrong at a call of the chat's server, such as 2:rate-limit:3s, 2:slow:700ms,
+    /// 2:not-modified, 2:server-error, 2:hang or 2:lost-reply; may be given several times
+    #[arg(long, value_name = "FAULT", conflicts_with_all = ["plan", "telegram_api"])]
+    fault: Vec<Fault>,
+    /// Kinds of faults that the seed spreads over the calls of the chat's server
+    #[arg(
+        long,
+        value_name = "KIND,…",
+        value_delimiter = ',',
+        requires = "seed",
+        conflicts_with = "telegram_api"
+    )]
+    seed_faults: Vec<FaultKind>,
     /// Print the plan instead of replaying it
     #[arg(long)]
     print_plan: bool,
@@ -229,12 +242,15 @@ fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
             .with_context(|| format!("can't read the plan {}", path.display()))?;
         return Plan::parse(&text, stdout.len() as u64).with_context(|| path.display().to_string());
     }
+    let faults = args.fault.iter().copied();
     if let Some(pace) = args.pace {
-        return Ok(Plan::paced(stdout, pace));
+        return Ok(Plan::paced(stdout, pace).with_faults(faults));
     }
     let cut = args.cut.unwrap_or(args.seed.map_or(Cut::None, |_| Cut::Random));
     if args.seed.is_some() && cut != Cut::Random {
         bail!("`--seed` says how to cut at random; take it away, or write `--cut random`");
     }
-    Ok(Plan::cut(stdout, timeline, cut, args.seed.unwrap_or(1)))
+    let seed = args.seed.unwrap_or(1);
+    let drawn = Plan::random_faults(seed, &args.seed_faults);
+    Ok(Plan::cut(stdout, timeline, cut, seed).with_faults(faults).with_faults(drawn))
 }

@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clitape_gateway::sse::Converter;
-use clitape_gateway::telegram::{
-    self, Answer, BotApi, Call, Method, Sent, Telegram, TelegramSettings,
-};
+use clitape_gateway::telegram::{self, Telegram, TelegramSettings};
 use clitape_gateway::{
     Bus, BusEvent, Channel, Delivery, DeliveryMode, Run, RunReport, RunSettings, Watchdog, profile,
 };
@@ -19,13 +17,12 @@ use clitape_stream::{Event, Parser, Stats};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
+use super::chat::ChatServer;
 use super::plan::Plan;
 use super::trace::{Entry, Lane, object};
 use super::{acp, bus, lifecycle, sse};
 use crate::scenario::{self, Chat, Mode};
 
-/// How long a call of the Bot API takes, in virtual time.
-const LATENCY: Duration = Duration::from_millis(80);
 /// How long a replay goes on after the run's end, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
 /// Turns given to the channel before bytes that arrive at the same millisecond are fed.
@@ -101,7 +98,7 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     });
     let channel = setup.channel.map(|chat| {
         let settings = chat_settings(chat);
-        let api = Arc::new(ChatServer { log: log.clone(), sent: Mutex::new(0) });
+        let api = Arc::new(ChatServer::new(log.clone(), plan.faults.clone()));
         Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
     });
     let mut run = Run::start(bus, settings(setup.run), channel);
@@ -176,7 +173,7 @@ pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
 
 /// The trace as it is written; clones write to the same one.
 #[derive(Clone)]
-struct Log {
+pub(super) struct Log {
     began: Instant,
     entries: Arc<Mutex<Vec<Entry>>>,
 }
@@ -186,7 +183,12 @@ impl Log {
         Self { began: Instant::now(), entries: Arc::default() }
     }
 
-    fn add(&self, lane: Lane, kind: impl Into<Cow<'static, str>>, data: Map<String, Value>) {
+    pub(super) fn add(
+        &self,
+        lane: Lane,
+        kind: impl Into<Cow<'static, str>>,
+        data: Map<String, Value>,
+    ) {
         let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.entries().push(Entry { at, lane, kind: kind.into(), data });
     }
@@ -214,37 +216,6 @@ impl Log {
 
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The chat's server: takes every call, writes it down, and answers a little later.
-struct ChatServer {
-    log: Log,
-    sent: Mutex<i64>,
-}
-
-impl BotApi for ChatServer {
-    fn call(&self, call: Call) -> Answer<'_> {
-        let message_id = call.message_id.unwrap_or_else(|| {
-            let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-            *sent += 1;
-            *sent
-        });
-        let kind = match call.method {
-            Method::SendMessage => "sendMessage",
-            Method::EditMessageText => "editMessageText",
-        };
-        let mut data = object(json!({
-            "message_id": message_id, "text": call.text, "parse_mode": "HTML",
-        }));
-        if call.is_final {
-            data.insert("final".into(), true.into());
-        }
-        self.log.add(Lane::Telegram, kind, data);
-        Box::pin(async move {
-            tokio::time::sleep(LATENCY).await;
-            Ok(Sent { message_id })
-        })
     }
 }
 

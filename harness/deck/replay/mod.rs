@@ -3,6 +3,7 @@
 mod acp;
 mod builtin;
 mod bus;
+mod chat;
 mod headline;
 mod lifecycle;
 mod live;
@@ -13,6 +14,7 @@ mod sse;
 mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};
+pub(crate) use chat::LATENCY;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
 pub use session::session;

@@ -1,4 +1,4 @@
-//! A plan: the resolved cuts and delays of one replay.
+//! A plan: the resolved cuts, delays and faults of one replay.
 //!
 //! A plan is made from a cassette's timeline or from a seed, and is then data: it can be printed,
 //! kept and replayed without whatever made it.
@@ -8,12 +8,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::random;
+use crate::scenario::{Fault, FaultKind};
 use crate::tape::{Tick, TickKind};
 
 /// The format of a printed plan.
 pub const PLAN_FORMAT: u32 = 1;
 
-/// The cuts and delays of one replay.
+/// The cuts, delays and faults of one replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -24,6 +25,9 @@ pub struct Plan {
     pub seed: Option<u64>,
     /// The pieces, in order.
     pub steps: Vec<Step>,
+    /// What goes wrong at the chat's server; of two faults at one call the first counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
 }
 
 /// One piece of the bytes; printed as `[after_ms, bytes]`.
@@ -140,13 +144,26 @@ impl Plan {
             start = end;
             Step { after_ms: if i == 0 { 0 } else { pace_ms }, bytes }
         });
-        Self { format: PLAN_FORMAT, seed: None, steps: steps.collect() }
+        Self { format: PLAN_FORMAT, seed: None, steps: steps.collect(), faults: Vec::new() }
     }
 
     /// Random cuts and delays, the same ones for the same seed on every machine.
     pub fn random(total: u64, seed: u64) -> Self {
         let steps = random::pieces(total, seed).into_iter().map(Step::from).collect();
-        Self { format: PLAN_FORMAT, seed: Some(seed), steps }
+        Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new() }
+    }
+
+    /// The same cuts and delays with these faults of the chat's server after those it has.
+    #[must_use]
+    pub fn with_faults(mut self, faults: impl IntoIterator<Item = Fault>) -> Self {
+        self.faults.extend(faults);
+        self
+    }
+
+    /// Random faults of `kinds`, the same ones for the same seed on every machine: four at most, at
+    /// the first calls. Few enough for the last word to arrive (V6).
+    pub fn random_faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
+        random::faults(seed, kinds)
     }
 
     /// The same arrival times without the cuts: every line comes whole, at the moment this plan
@@ -170,7 +187,7 @@ impl Plan {
         if rest > 0 {
             steps.push(Step { after_ms: rest, bytes: 0 });
         }
-        Self { format: PLAN_FORMAT, seed: self.seed, steps }
+        Self { format: PLAN_FORMAT, seed: self.seed, steps, faults: self.faults.clone() }
     }
 
     /// The plan with the steps `from..to` as one, which comes when the last of them did.
@@ -228,7 +245,7 @@ impl Plan {
             steps.push(Step { after_ms: at - before, bytes: end - start });
             (start, before) = (end, at);
         }
-        Self { format: PLAN_FORMAT, seed: None, steps }
+        Self { format: PLAN_FORMAT, seed: None, steps, faults: Vec::new() }
     }
 }
 

@@ -1,8 +1,10 @@
-//! Random cuts and delays from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
+//! Random cuts, delays and faults from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
 //! seed means the same plan on every machine and with every version of the generator's crate.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::scenario::{Fault, FaultKind};
 
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
 /// of large pieces glues records together.
@@ -13,11 +15,16 @@ const STRETCH: u32 = 40;
 /// channel's throttle window.
 const DELAYS: [(u32, u32); 4] = [(1, 44), (20, 14), (400, 5), (3_000, 1)];
 
+/// Most faults of a plan, and the last call that may fail.
+const MOST_FAULTS: u32 = 4;
+const LAST_CALL: u32 = 8;
+/// Longest wait that a 429 asks for, in s, and the slowest answer, in ms.
+const LONGEST_WAIT_S: u32 = 5;
+const SLOWEST_MS: u32 = 4_000;
+
 /// Delay in ms and size of each piece of the plan of `seed` for `total` bytes.
 pub(super) fn pieces(total: u64, seed: u64) -> Vec<(u64, u64)> {
-    let mut key = [0; 32];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    let mut rng = ChaCha8Rng::from_seed(key);
+    let mut rng = generator(seed, "");
     let mut pieces = Vec::new();
     let (mut left, mut in_stretch, mut largest) = (total, 0, 1);
     while left > 0 {
@@ -31,6 +38,37 @@ pub(super) fn pieces(total: u64, seed: u64) -> Vec<(u64, u64)> {
         pieces.push((delay(&mut rng), bytes));
     }
     pieces
+}
+
+/// Faults of `kinds` at different calls, in the order of the calls.
+pub(super) fn faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
+    let mut faults: Vec<Fault> = Vec::new();
+    if kinds.is_empty() {
+        return faults;
+    }
+    let mut rng = generator(seed, "faults");
+    for _ in 0..=below(&mut rng, MOST_FAULTS) {
+        let call = u64::from(1 + below(&mut rng, LAST_CALL));
+        let kind = kinds[below(&mut rng, kinds.len() as u32) as usize];
+        let amount = match kind {
+            FaultKind::RateLimit => 1 + below(&mut rng, LONGEST_WAIT_S),
+            FaultKind::Slow => 1 + below(&mut rng, SLOWEST_MS),
+            _ => 0,
+        };
+        if faults.iter().all(|fault| fault.call != call) {
+            faults.push(Fault { call, kind, amount: amount.into() });
+        }
+    }
+    faults.sort_by_key(|fault| fault.call);
+    faults
+}
+
+/// A generator of its own for every seed and purpose.
+fn generator(seed: u64, purpose: &str) -> ChaCha8Rng {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8..8 + purpose.len()].copy_from_slice(purpose.as_bytes());
+    ChaCha8Rng::from_seed(key)
 }
 
 fn delay(rng: &mut ChaCha8Rng) -> u64 {

@@ -21,7 +21,8 @@ pub struct Screen {
 impl Screen {
     /// Applies one entry; `true` when it changed what is seen.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        if entry.lane != Lane::Telegram {
+        // What the server refused is not there.
+        if entry.lane != Lane::Telegram || entry.data.get("shown") == Some(&Value::Bool(false)) {
             return false;
         }
         let id = entry.data.get("message_id").and_then(Value::as_u64);

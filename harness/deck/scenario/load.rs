@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::channel::Channel;
+use super::fault::{Fault, FaultKind};
 use super::run::Run;
 use super::signal::{Exits, SignalPlan};
 use super::step::Step;
@@ -70,6 +71,8 @@ pub struct Scenario {
     pub run: Run,
     /// Where a person sees it.
     pub channels: Vec<Channel>,
+    /// What the servers of its chats do.
+    pub chat: ChatServer,
     /// What is swept.
     pub sweep: Sweep,
 }
@@ -86,6 +89,8 @@ struct File {
     run: Run,
     #[serde(default, rename = "channel")]
     channels: Vec<Channel>,
+    #[serde(default)]
+    chat: ChatServer,
     #[serde(default)]
     sweep: Sweep,
 }
@@ -145,17 +150,27 @@ pub struct StdinLine {
     pub after_results: u64,
 }
 
+/// `[chat]`: what the server of every chat does, in each replay of the scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChatServer {
+    /// What goes wrong at which call, such as `2:rate-limit:3s` (V4, V6).
+    pub faults: Vec<Fault>,
+}
+
 /// `[sweep]`: the random replays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sweep {
     /// How many seeded plans are replayed.
     pub plans: u64,
+    /// Kinds of faults that the plans draw for the chat's server; none by default.
+    pub faults: Vec<FaultKind>,
 }
 
 impl Default for Sweep {
     fn default() -> Self {
-        Self { plans: 64 }
+        Self { plans: 64, faults: Vec::new() }
     }
 }
 
@@ -178,6 +193,7 @@ impl Scenario {
             record: file.record,
             run: file.run,
             channels: file.channels,
+            chat: file.chat,
             sweep: file.sweep,
         };
         match scenario.complaint() {
@@ -276,6 +292,24 @@ mod tests {
         assert_eq!(channels, [Channel::Sse {}]);
         let error = load("[[channel]]\nkind = 'sse'\nmode = 'partial'").unwrap_err().to_string();
         assert!(error.contains("scenario.toml:6: unknown field `mode`"), "{error}");
+    }
+
+    #[test]
+    fn v6_faults_have_a_call_and_a_kind() {
+        let scenario = load("[chat]\nfaults = ['2:rate-limit:3s']\n[sweep]\nfaults = ['slow']");
+        let scenario = scenario.unwrap();
+        assert_eq!(scenario.chat.faults[0].to_string(), "2:rate-limit:3s");
+        assert_eq!(scenario.sweep.faults, [FaultKind::Slow]);
+        for (keys, expect) in [
+            (
+                "[chat]\nfaults = ['2:hang', 'rate-limit']",
+                ":7: `rate-limit` is no fault of a call;",
+            ),
+            ("[sweep]\nfaults = ['2:slow:1ms']", ":7: there is no fault `2:slow:1ms`; write"),
+        ] {
+            let error = load(keys).unwrap_err().to_string();
+            assert!(error.contains(&format!("scenario.toml{expect}")), "{error}");
+        }
     }
 
     #[test]

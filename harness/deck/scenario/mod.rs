@@ -1,6 +1,7 @@
 //! A scenario on disk: what to record and what must come out.
 
 mod channel;
+mod fault;
 mod house;
 mod load;
 mod model;
@@ -10,8 +11,9 @@ mod step;
 pub mod template;
 
 pub use channel::{Channel, Chat, Mode, Profile};
+pub use fault::{Fault, FaultError, FaultKind};
 pub use house::House;
-pub use load::{Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
+pub use load::{ChatServer, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
     Side, Spare, Spot, StepTurns, StopReason, ToolSide, Turn,

@@ -17,6 +17,8 @@ pub enum Kind {
     GoldenUnreadable,
     /// A replay under a plan told something else than the uncut one.
     PlanDiverges,
+    /// With faults of the chat's server a person ends up reading something else than without.
+    Misread,
     /// A scenario, or a CLI version it names, has no cassette.
     NotRecorded,
     /// A cassette whose scenario is not there.
@@ -41,15 +43,18 @@ pub enum Kind {
     SilentRunTold,
     /// A callback of a channel failed, or was given up.
     CallbackFailed,
+    /// A call of the channel before the time that the chat's server asked to wait was over.
+    CalledTooEarly,
 }
 
 /// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(Kind, &str, &str); 17] = [
+const NAMES: [(Kind, &str, &str); 19] = [
     (Kind::GoldenDiffers, "GD001", "golden-differs"),
     (Kind::GoldenMissing, "GD002", "golden-missing"),
     (Kind::GoldenOrphan, "GD003", "golden-orphan"),
     (Kind::GoldenUnreadable, "GD004", "golden-unreadable"),
     (Kind::PlanDiverges, "PL001", "plan-diverges"),
+    (Kind::Misread, "PL002", "misread"),
     (Kind::NotRecorded, "TP001", "not-recorded"),
     (Kind::CassetteOrphan, "TP002", "cassette-orphan"),
     (Kind::LineLost, "ST001", "line-lost"),
@@ -62,6 +67,7 @@ const NAMES: [(Kind, &str, &str); 17] = [
     (Kind::ToldAfterSend, "GW007", "told-after-send"),
     (Kind::SilentRunTold, "GW008", "silent-run-told"),
     (Kind::CallbackFailed, "GW009", "callback-failed"),
+    (Kind::CalledTooEarly, "GW010", "called-too-early"),
 ];
 
 impl Kind {
@@ -113,6 +119,6 @@ mod tests {
             assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
         }
         assert_eq!(Kind::EditAfterFinal.to_string(), "GW003 edit-after-final");
-        assert_eq!(NAMES.len(), Kind::CallbackFailed as usize + 1, "a kind has no row");
+        assert_eq!(NAMES.len(), Kind::CalledTooEarly as usize + 1, "a kind has no row");
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use clitape_gateway::MessageTools;
 use serde_json::Value;
 
+use super::call::{is_final, is_lost, is_lost_draft, is_shown, wait_s};
 use super::finding::Kind;
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::Delivery;
 
 /// Shortest time between two calls of a draft, in ms (V4).
@@ -15,7 +16,10 @@ const THROTTLE_MS: u64 = 1_000;
 /// One rule: what it is called, and the sentence that says how a replay breaks it.
 type Rule = (Kind, fn(&Replay) -> Option<String>);
 
-const RULES: [Rule; 10] = [
+/// Drafts whose answer may be lost before none is sent any more (V3).
+const LOST_LIMIT: usize = 2;
+
+const RULES: [Rule; 11] = [
     (Kind::LineLost, line_lost),
     (Kind::ToolUnbalanced, tool_unbalanced),
     (Kind::BusBroken, bus_broken),
@@ -26,6 +30,7 @@ const RULES: [Rule; 10] = [
     (Kind::ToldAfterSend, told_after_send),
     (Kind::SilentRunTold, silent_run_told),
     (Kind::CallbackFailed, callback_failed),
+    (Kind::CalledTooEarly, called_too_early),
 ];
 
 /// The rules that `replay` breaks, each with a sentence.
@@ -88,25 +93,35 @@ fn edit_after_final(replay: &Replay) -> Option<String> {
     Some(format!("after the final text came {}", late.headline()))
 }
 
-/// V7: exactly one final, unless the run was silent.
+/// V7: exactly one final, unless the run was silent; it arrives, unless the answer to a new message of
+/// it was lost.
 fn final_not_once(replay: &Replay) -> Option<String> {
     let count = lane(replay, Lane::Telegram).filter(|entry| entry.kind == "final").count();
     let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
-    (count != expect).then(|| format!("{count} finals reached the chat, {expect} should have"))
+    if count != expect {
+        return Some(format!("{count} finals reached the chat, {expect} should have"));
+    }
+    let is_in_doubt =
+        |entry: &Entry| entry.kind == "sendMessage" && is_final(entry) && is_lost(entry);
+    let failed = lane(replay, Lane::Telegram).find(|entry| word(entry, "delivery") == "failed")?;
+    let why = word(failed, "reason");
+    (!lane(replay, Lane::Telegram).any(is_in_doubt))
+        .then(|| format!("the final text did not arrive: {why}"))
 }
 
-/// V3: the draft is one message, sent once and edited forward.
+/// V3: the draft is one message, sent once and edited forward. One whose answer was lost can't be
+/// edited, so that another may follow; after two of them none does.
 fn second_message(replay: &Replay) -> Option<String> {
-    let mut drafts = lane(replay, Lane::Telegram)
-        .filter(|entry| entry.kind == "sendMessage" && !is_final(entry));
-    drafts.next()?;
-    drafts.next().map(|entry| format!("a second message was sent: {}", entry.headline()))
+    let drafts: Vec<&Entry> =
+        drafts(replay).filter(|entry| entry.kind == "sendMessage" && is_shown(entry)).collect();
+    let lost = drafts.iter().take_while(|entry| is_lost_draft(entry)).count();
+    let second = drafts.get((lost + 1).min(LOST_LIMIT))?;
+    Some(format!("a second message was sent: {}", second.headline()))
 }
 
-/// V4: at most one call of the draft per throttle window.
+/// V4: at most one call of the draft per throttle window, also while a slow one is answered.
 fn too_fast(replay: &Replay) -> Option<String> {
-    let calls: Vec<&Entry> =
-        lane(replay, Lane::Telegram).filter(|entry| !is_final(entry)).collect();
+    let calls: Vec<&Entry> = drafts(replay).collect();
     let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
     let gap = hasty[1].at - hasty[0].at;
     Some(format!("{} came {gap} ms after the call before it", hasty[1].headline()))
@@ -118,10 +133,13 @@ fn told_after_send(replay: &Replay) -> Option<String> {
         return None;
     }
     let sent = sent_at(&replay.entries)?;
-    let late = replay.entries[sent..]
+    let mut calls: Vec<&Entry> = replay.entries[sent..]
         .iter()
         .filter(|entry| entry.lane == Lane::Telegram && !is_final(entry))
-        .nth(1)?;
+        .collect();
+    // A call that failed is made again.
+    calls.dedup_by_key(|entry| word(entry, "text"));
+    let late = calls.get(1)?;
     Some(format!("after the agent had sent its message came {}", late.headline()))
 }
 
@@ -169,9 +187,23 @@ fn callback_failed(replay: &Replay) -> Option<String> {
     })
 }
 
-/// A call that carries a part of the final text, or the entry that says it is delivered.
-fn is_final(entry: &Entry) -> bool {
-    entry.kind == "final" || entry.data.get("final") == Some(&Value::Bool(true))
+/// V6: the server that asks to wait is not called before that time is over.
+fn called_too_early(replay: &Replay) -> Option<String> {
+    let calls: Vec<&Entry> =
+        lane(replay, Lane::Telegram).filter(|entry| entry.kind != "final").collect();
+    calls.windows(2).find_map(|pair| {
+        let wait = wait_s(pair[0])? * 1_000 + LATENCY.as_millis() as u64;
+        let gap = pair[1].at - pair[0].at;
+        (gap < wait).then(|| {
+            let what = pair[1].headline();
+            format!("{what} came {gap} ms after a call whose answer asked to wait {wait} ms")
+        })
+    })
+}
+
+/// The calls of the draft.
+fn drafts(replay: &Replay) -> impl Iterator<Item = &Entry> {
+    lane(replay, Lane::Telegram).filter(|entry| entry.data.contains_key("text") && !is_final(entry))
 }
 
 fn lane(replay: &Replay, lane: Lane) -> impl Iterator<Item = &Entry> {

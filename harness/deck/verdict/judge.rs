@@ -10,9 +10,9 @@ use super::diff::{align, first_divergence};
 use super::finding::{Finding, Kind};
 use super::golden::{Golden, View};
 use super::invariant;
-use super::sweep::Sweep;
+use super::sweep::{Sweep, misread};
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay, session};
-use crate::scenario::{Channel, Chat, House, Mode, Run, Scenario};
+use crate::scenario::{Channel, Chat, Fault, House, Mode, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -123,7 +123,7 @@ fn golden(
     update: bool,
 ) -> Result<Verdict, TapeError> {
     let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
-    let mut replay = paced(scenario, &cassette, setup(scenario, view));
+    let mut replay = paced(scenario, &cassette, setup(scenario, view), &scenario.chat.faults);
     let over = replay.entries.last().map_or(0, |entry| entry.at);
     replay.entries.extend(session(&cassette, over));
     let place = format!("{} {version} {view}", scenario.name);
@@ -132,6 +132,12 @@ fn golden(
     let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
     for (kind, sentence) in invariant::broken(&replay) {
         verdict.findings.push(Finding::new(kind, &place, sentence, command.clone()));
+    }
+    if !scenario.chat.faults.is_empty() {
+        let sound = paced(scenario, &cassette, replay.setup, &[]);
+        if let Some(sentence) = misread(&sound.entries, &replay.entries) {
+            verdict.findings.push(Finding::new(Kind::Misread, &place, sentence, command.clone()));
+        }
     }
     if view == View::Session {
         verdict.findings.extend(further(scenario, &cassette, &place));
@@ -189,11 +195,13 @@ fn plans(house: &House, scenario: &Scenario, version: &str) -> Result<Verdict, T
     let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
     let mut verdict = Verdict { plans: scenario.sweep.plans, ..Verdict::default() };
     for setup in setups(scenario) {
-        let base = paced(scenario, &cassette, setup);
+        let base = paced(scenario, &cassette, setup, &[]);
         let sweep = Sweep {
             stdout: &cassette.stdout,
             setup,
             plans: scenario.sweep.plans,
+            faults: &scenario.chat.faults,
+            drawn: &scenario.sweep.faults,
             base: &base,
             place: format!("{} {version} plans", scenario.name),
             command: command(scenario, version, setup),
@@ -232,9 +240,10 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
     Ok(verdict)
 }
 
-/// The replay that goldens are made of.
-fn paced(scenario: &Scenario, cassette: &Cassette, setup: Setup) -> Replay {
-    replay(&cassette.stdout, &Plan::paced(&cassette.stdout, scenario.run.pace_ms), setup)
+/// The replay that goldens are made of, with `faults` of the chat's server.
+fn paced(scenario: &Scenario, cassette: &Cassette, setup: Setup, faults: &[Fault]) -> Replay {
+    let plan = Plan::paced(&cassette.stdout, scenario.run.pace_ms);
+    replay(&cassette.stdout, &plan.with_faults(faults.iter().copied()), setup)
 }
 
 fn setup(scenario: &Scenario, view: View) -> Setup {
@@ -268,7 +277,13 @@ fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
     let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
     let run = flags(setup.run);
-    format!("clitape replay cassettes/{}/{version}{mode}{terminal}{run}", scenario.name)
+    let faults = setup.channel.map(|_| fault_flags(&scenario.chat.faults)).unwrap_or_default();
+    format!("clitape replay cassettes/{}/{version}{mode}{terminal}{run}{faults}", scenario.name)
+}
+
+/// What `clitape replay` needs for the same faults of the chat's server.
+fn fault_flags(faults: &[Fault]) -> String {
+    faults.iter().map(|fault| format!(" --fault {fault}")).collect()
 }
 
 /// What `clitape replay` needs to run it in the same way.

@@ -1,6 +1,7 @@
 //! Holds replays against goldens, invariants and each other; what does not hold is a finding.
 
 mod bytes;
+mod call;
 mod diff;
 mod finding;
 mod golden;

@@ -6,10 +6,14 @@
 //! ends up reading the same. And against its own twin, in which every line comes whole at the very
 //! moment the plan completes it: every lane is the same, times included.
 
+use std::collections::BTreeMap;
+
+use super::call;
 use super::diff::{align, first_divergence};
 use super::finding::{Finding, Kind};
 use super::invariant;
 use crate::replay::{Entry, Lane, Plan, Replay, Setup, replay};
+use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
 const SHRINK_TRIES: u32 = 600;
@@ -22,7 +26,11 @@ pub(super) struct Sweep<'a> {
     pub(super) setup: Setup,
     /// How many seeds, from 1.
     pub(super) plans: u64,
-    /// The uncut replay of the same bytes with the same setup.
+    /// What goes wrong at the chat's server in every plan.
+    pub(super) faults: &'a [Fault],
+    /// The kinds of faults that the plans draw on top.
+    pub(super) drawn: &'a [FaultKind],
+    /// The uncut replay of the same bytes with the same setup, without faults.
     pub(super) base: &'a Replay,
     /// Where this is, for a finding.
     pub(super) place: String,
@@ -44,7 +52,9 @@ impl Sweep<'_> {
     pub(super) fn run(&self) -> Option<Finding> {
         let total = self.stdout.len() as u64;
         (1..=self.plans).find_map(|seed| {
-            let plan = Plan::random(total, seed);
+            let drawn = Plan::random_faults(seed, self.drawn);
+            let plan = Plan::random(total, seed).with_faults(self.faults.iter().copied());
+            let plan = plan.with_faults(drawn);
             self.judge(&plan)?;
             let small = self.shrink(plan);
             let divergence = self.judge(&small)?;
@@ -75,16 +85,15 @@ impl Sweep<'_> {
                 })
             })
             .or_else(|| {
-                let seen = last_seen(&cut.entries);
-                // A run whose answer is the agent's own message may be over before a draft is sent.
-                if seen.is_empty() && is_by_tool(&cut.entries) {
-                    return None;
-                }
-                against(Lane::Telegram, last_seen(&self.base.entries), seen)
+                let sentence = misread(&self.base.entries, &cut.entries)?;
+                let seen = |replay: &Replay| last_seen(&replay.entries);
+                let (expected, got) = (seen(self.base), seen(&cut));
+                let lane = Some(Lane::Telegram);
+                Some(Divergence { kind: Kind::PlanDiverges, sentence, lane, expected, got })
             })
     }
 
-    /// Takes cuts and delays out of a plan for as long as it still diverges.
+    /// Takes cuts, delays and faults out of a plan for as long as it still diverges.
     fn shrink(&self, mut plan: Plan) -> Plan {
         let mut width = plan.steps.len() / 2;
         let mut tries = 0;
@@ -108,7 +117,20 @@ impl Sweep<'_> {
                 plan = smaller;
             }
         }
+        for i in (0..plan.faults.len()).rev() {
+            let mut smaller = plan.clone();
+            smaller.faults.remove(i);
+            if self.judge(&smaller).is_some() {
+                plan = smaller;
+            }
+        }
         plan
+    }
+
+    /// What `clitape replay` needs to draw the same faults from a seed.
+    fn drawn_flag(&self) -> String {
+        let kinds: Vec<&str> = self.drawn.iter().map(|kind| kind.as_str()).collect();
+        if kinds.is_empty() { String::new() } else { format!(" --seed-faults {}", kinds.join(",")) }
     }
 
     fn finding(&self, seed: u64, plan: &Plan, divergence: &Divergence) -> Finding {
@@ -122,9 +144,19 @@ impl Sweep<'_> {
                 plan.to_line()
             ),
             diff: align(&divergence.expected, &divergence.got),
-            reproduce: format!("{} --seed {seed}{lane}", self.command),
+            reproduce: format!("{} --seed {seed}{}{lane}", self.command, self.drawn_flag()),
         }
     }
+}
+
+/// How what a person reads in the end of `entries` differs from what they read of `base`.
+pub(super) fn misread(base: &[Entry], entries: &[Entry]) -> Option<String> {
+    let seen = last_seen(entries);
+    // A run whose answer is the agent's own message may be over before a draft is sent.
+    if seen.is_empty() && is_by_tool(entries) {
+        return None;
+    }
+    first_divergence(&last_seen(base), &seen)
 }
 
 fn timed(entries: &[Entry], lane: Lane) -> String {
@@ -146,12 +178,18 @@ fn is_by_tool(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.kind == "final" && word(entry))
 }
 
-/// What a person reads in the end: every message's last text.
+/// What a person reads in the end: every message's last text, but for a draft whose number nobody
+/// was told, so that nobody can ever change it (V3).
 fn last_seen(entries: &[Entry]) -> String {
-    let mut messages = std::collections::BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.lane == Lane::Telegram) {
+    let mut messages = BTreeMap::new();
+    for entry in
+        entries.iter().filter(|entry| entry.lane == Lane::Telegram && call::is_shown(entry))
+    {
         if let (Some(id), Some(text)) = (entry.data.get("message_id"), entry.data.get("text")) {
             messages.insert(id.as_u64(), text.to_string() + "\n");
+            if call::is_lost_draft(entry) {
+                messages.remove(&id.as_u64());
+            }
         }
     }
     messages.into_values().collect()
@@ -184,6 +222,8 @@ mod tests {
             stdout: RUN.as_bytes(),
             setup,
             plans: 16,
+            faults: &[],
+            drawn: &[],
             base: &base,
             place: "x 1.0 plans".into(),
             command: "clitape replay x".into(),

@@ -69,3 +69,24 @@ fn cuts_are_words_or_sizes() {
         assert!(word.parse::<Cut>().is_err(), "{word}");
     }
 }
+
+#[test]
+fn v6_faults_are_part_of_the_plan() {
+    let text = r#"{"format":1,"steps":[[0,5],[9,4]],"faults":["2:rate-limit:3s","3:hang"]}"#;
+    let plan = Plan::parse(text, 9).unwrap();
+    assert_eq!(plan.to_line(), text);
+    assert_eq!(plan.uncut(b"ab\ncd\nef\n").faults, plan.faults);
+    assert_eq!(plan.glued(0, 2).faults, plan.faults);
+}
+
+#[test]
+fn v6_a_seed_draws_the_same_faults_everywhere() {
+    let drawn = |seed, kinds: &[FaultKind]| {
+        let faults = Plan::random_faults(seed, kinds).into_iter().map(|fault| fault.to_string());
+        faults.collect::<Vec<_>>().join(" ")
+    };
+    let kinds = [FaultKind::RateLimit, FaultKind::Slow, FaultKind::LostReply];
+    assert_eq!(drawn(3, &kinds), "5:rate-limit:5s 6:slow:3404ms");
+    assert_ne!(drawn(4, &kinds), drawn(5, &kinds));
+    assert_eq!(drawn(3, &[]), "");
+}

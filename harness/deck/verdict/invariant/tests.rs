@@ -134,6 +134,39 @@ fn gw005_the_draft_is_one_message() {
 }
 
 #[test]
+fn gw004_the_final_arrives_unless_its_answer_was_lost() {
+    let failed = r#"9 telegram final {"delivery":"failed","reason":"it broke"}"#;
+    let broken = [(Kind::FinalNotOnce, "the final text did not arrive: it broke")];
+    check(&[BUS, BUS_END, failed], Stats::default(), &broken);
+    let lost = r#"8 telegram sendMessage {"message_id":1,"text":"a","final":true,"answer":"hang"}"#;
+    check(&[BUS, lost, BUS_END, failed], Stats::default(), &[]);
+}
+
+#[test]
+fn gw005_a_draft_whose_answer_is_lost_may_be_followed_by_one() {
+    let draft = |at, answer: &str| {
+        format!(r#"{at} telegram sendMessage {{"message_id":1,"text":"a"{answer}}}"#)
+    };
+    let lost = |at| draft(at, r#","answer":"lost-reply""#);
+    let refused = draft(1, r#","answer":"server-error","shown":false"#);
+    check_lane(&[&refused, &draft(2000, "")], &[]);
+    check_lane(&[&lost(1), &lost(2000)], &[]);
+    let broken = [(Kind::SecondMessage, "a second message was sent: sendMessage #1 \"a\"")];
+    check_lane(&[&lost(1), &lost(2000), &draft(4000, "")], &broken);
+    check_lane(&[&lost(1), &draft(2000, ""), &draft(4000, "")], &broken);
+}
+
+#[test]
+fn gw010_a_server_that_asks_to_wait_is_not_called() {
+    let limited = r#"1 telegram editMessageText {"message_id":1,"text":"a","answer":"rate-limit:2s","shown":false}"#;
+    let next = |at| format!(r#"{at} telegram editMessageText {{"message_id":1,"text":"b"}}"#);
+    check_lane(&[limited, &next(2081)], &[]);
+    let broken =
+        "editMessageText #1 \"b\" came 2079 ms after a call whose answer asked to wait 2080 ms";
+    check_lane(&[limited, &next(2080)], &[(Kind::CalledTooEarly, broken)]);
+}
+
+#[test]
 fn gw006_the_throttle_holds() {
     let call = |at| format!(r#"{at} telegram editMessageText {{"message_id":1,"text":"a"}}"#);
     check_lane(&[&call(1), &call(1001)], &[]);

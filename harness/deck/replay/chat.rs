@@ -1,0 +1,120 @@
+//! The chat's server of a replay: takes the calls of the Bot API, writes them down, and answers as
+//! the plan's faults say.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use clitape_gateway::telegram::{Answer, ApiError, BotApi, Call, Sent};
+use serde_json::{Map, Value};
+
+use super::builtin::Log;
+use super::trace::Lane;
+use crate::scenario::{Fault, FaultKind};
+
+/// How long a call takes that goes well, in virtual time.
+pub(crate) const LATENCY: Duration = Duration::from_millis(80);
+
+/// A server that knows its messages. Its calls are numbered from 1, and so are its messages.
+pub(super) struct ChatServer {
+    log: Log,
+    faults: Vec<Fault>,
+    chat: Mutex<Chat>,
+}
+
+#[derive(Default)]
+struct Chat {
+    calls: u64,
+    texts: BTreeMap<i64, String>,
+}
+
+/// What becomes of a call.
+struct Fate {
+    /// The message it is about; none when a new one is refused.
+    message_id: Option<i64>,
+    /// What goes wrong with it.
+    fault: Option<Fault>,
+}
+
+impl ChatServer {
+    pub(super) fn new(log: Log, faults: Vec<Fault>) -> Self {
+        Self { log, faults, chat: Mutex::default() }
+    }
+
+    /// Takes a call, and says what becomes of it.
+    fn take(&self, call: &Call) -> Fate {
+        let mut chat = self.chat.lock().unwrap_or_else(PoisonError::into_inner);
+        chat.calls += 1;
+        let number = chat.calls;
+        let fault = self.faults.iter().find(|fault| fault.call == number).copied();
+        // Of a new message nobody says that it is not modified.
+        let fault =
+            fault.filter(|fault| call.message_id.is_some() || fault.kind != FaultKind::NotModified);
+        if fault.is_some_and(is_refusal) {
+            return Fate { message_id: call.message_id, fault };
+        }
+        let id = call.message_id.unwrap_or(chat.texts.len() as i64 + 1);
+        let before = chat.texts.insert(id, call.text.clone());
+        let same = (before.as_ref() == Some(&call.text)).then_some(Fault {
+            call: number,
+            kind: FaultKind::NotModified,
+            amount: 0,
+        });
+        Fate { message_id: Some(id), fault: fault.or(same) }
+    }
+}
+
+/// Whether nothing is done.
+fn is_refusal(fault: Fault) -> bool {
+    matches!(fault.kind, FaultKind::RateLimit | FaultKind::ServerError)
+}
+
+/// What the trace tells of a call.
+fn data(call: &Call, fate: &Fate) -> Map<String, Value> {
+    let mut data = Map::new();
+    if let Some(id) = fate.message_id {
+        data.insert("message_id".into(), id.into());
+    }
+    data.insert("text".into(), call.text.as_str().into());
+    data.insert("parse_mode".into(), "HTML".into());
+    if call.is_final {
+        data.insert("final".into(), true.into());
+    }
+    if let Some(fault) = fate.fault {
+        data.insert("answer".into(), fault.answer().into());
+        if is_refusal(fault) {
+            data.insert("shown".into(), false.into());
+        }
+    }
+    data
+}
+
+impl BotApi for ChatServer {
+    fn call(&self, call: Call) -> Answer<'_> {
+        let fate = self.take(&call);
+        self.log.add(Lane::Telegram, call.method.as_str(), data(&call, &fate));
+        Box::pin(async move {
+            let (kind, amount) =
+                fate.fault.map_or((None, 0), |fault| (Some(fault.kind), fault.amount));
+            match kind {
+                Some(FaultKind::Hang) => std::future::pending().await,
+                Some(FaultKind::Slow) => tokio::time::sleep(Duration::from_millis(amount)).await,
+                _ => tokio::time::sleep(LATENCY).await,
+            }
+            match kind {
+                Some(FaultKind::RateLimit) => Err(ApiError::RetryAfter { seconds: amount }),
+                Some(FaultKind::NotModified) => Err(ApiError::NotModified),
+                Some(FaultKind::ServerError) => {
+                    Err(ApiError::Network("Internal Server Error".to_owned()))
+                }
+                Some(FaultKind::LostReply) => {
+                    Err(ApiError::Lost("the connection was closed".to_owned()))
+                }
+                // What is done is about a message.
+                None | Some(FaultKind::Slow | FaultKind::Hang) => {
+                    Ok(Sent { message_id: fate.message_id.unwrap_or_default() })
+                }
+            }
+        })
+    }
+}
