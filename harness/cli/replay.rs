@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// Run it as one that resumes a session
     #[arg(long)]
     resume: bool,
+    /// This callback of the chat, from 1, never settles
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "telegram_api")]
+    stuck_callback: Option<u64>,
     /// Print trace entries as JSON lines
     #[arg(long)]
     json: bool,
@@ -126,6 +129,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         delivery: args.delivery,
         limit_s: args.limit,
         resume: args.resume,
+        stuck_callback: args.stuck_callback,
         ..Run::default()
     };
     let chat = Chat { mode: args.mode, reasoning: args.reasoning, profile: args.profile };

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use super::chat::ChatServer;
 use super::plan::Plan;
+use super::stuck::Stuck;
 use super::trace::{Entry, Lane, object};
 use super::{acp, bus, lifecycle, sse};
 use crate::scenario::{self, Chat, Mode};
@@ -99,7 +100,11 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     let channel = setup.channel.map(|chat| {
         let settings = chat_settings(chat);
         let api = Arc::new(ChatServer::new(log.clone(), plan.faults.clone()));
-        Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
+        let telegram = Box::new(Telegram::new(settings, api)) as Box<dyn Channel>;
+        match setup.run.stuck_callback {
+            Some(number) => Box::new(Stuck::new(telegram, number)),
+            None => telegram,
+        }
     });
     let mut run = Run::start(bus, settings(setup.run), channel);
     let mut parser = Parser::new();
@@ -126,6 +131,7 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     let stats = parser.finish_with(&mut |event| tell(&mut run, &event));
     let report = run.finish().await;
     log.final_word(&report);
+    log.collected();
     // A call that comes late would come now.
     tokio::time::sleep(AFTERMATH).await;
     Replay { setup, entries: log.take(), stats, report }
@@ -207,7 +213,19 @@ impl Log {
         if let Some(reason) = reason {
             data.insert("reason".into(), reason.as_str().into());
         }
+        if let Some(why) = &channel.first_failure {
+            data.insert("callback_failures".into(), channel.callback_failures.into());
+            data.insert("first_failure".into(), why.as_str().into());
+        }
         self.add(Lane::Telegram, "final", data);
+    }
+
+    /// Says what a collector makes of the event stream.
+    fn collected(&self) {
+        let collected = sse::collected(&self.entries());
+        if let Some(data) = collected {
+            self.add(Lane::Sse, "collected", data);
+        }
     }
 
     fn take(&self) -> Vec<Entry> {

@@ -11,6 +11,7 @@ mod plan;
 mod random;
 mod session;
 mod sse;
+mod stuck;
 mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};

@@ -1,9 +1,12 @@
 //! Writes what a run's event stream tells as entries of the `sse` lane: the kind is the event's
-//! name, the data its own, without the time, which the entry says.
+//! name, the data its own, without the time, which the entry says. Last comes `collected`, what the
+//! collector makes of those very events (S2).
 
 use clitape_gateway::BusEvent;
-use clitape_gateway::sse::{Converter, SseEvent};
+use clitape_gateway::sse::{Converter, Frame, Gather, Progress, SseEvent};
 use serde_json::{Map, Value};
+
+use super::trace::{Entry, Lane, object};
 
 /// Kind and data of the entries for `event`.
 pub(super) fn entries(
@@ -14,4 +17,19 @@ pub(super) fn entries(
         data.shift_remove("timestamp");
         (name, data)
     })
+}
+
+/// What a collector makes of the stream in `entries`: the data of the last entry; none without a stream.
+pub(super) fn collected(entries: &[Entry]) -> Option<Map<String, Value>> {
+    let mut gather = Gather::new();
+    let stream = entries.iter().filter(|entry| entry.lane == Lane::Sse);
+    let frames = stream.map(|entry| Frame {
+        id: None,
+        name: entry.kind.clone().into_owned(),
+        data: Value::Object(entry.data.clone()).to_string(),
+    });
+    // As one that listens does, it is over with the turn.
+    frames.map(|frame| gather.on(&frame)).find(|progress| *progress != Progress::Open)?;
+    // A struct of texts and numbers always serialises.
+    serde_json::to_value(gather.collected()).ok().map(object)
 }

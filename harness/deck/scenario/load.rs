@@ -226,6 +226,9 @@ impl Scenario {
         if self.run.limit_s == 0 {
             return Some("`run.limit_s` is 0; write the seconds that the run may take".into());
         }
+        if self.run.stuck_callback == Some(0) {
+            return Some("`run.stuck_callback` is 0; callbacks count from 1".into());
+        }
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
         }

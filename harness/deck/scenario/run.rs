@@ -17,6 +17,8 @@ pub struct Run {
     pub limit_s: u64,
     /// Whether it resumes a session, so that it may be silent for less long (G8).
     pub resume: bool,
+    /// The number of the channel's callback that never settles, from 1 (G2); none by default.
+    pub stuck_callback: Option<u64>,
     /// Milliseconds between two lines in the replay that goldens are made of.
     pub pace_ms: u64,
 }
@@ -28,6 +30,7 @@ impl Default for Run {
             delivery: Delivery::Automatic,
             limit_s: 600,
             resume: false,
+            stuck_callback: None,
             pace_ms: 200,
         }
     }

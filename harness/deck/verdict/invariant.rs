@@ -178,8 +178,16 @@ fn silent_run_told(replay: &Replay) -> Option<String> {
     Some(format!("the run is silent, and the chat got {}", told.headline()))
 }
 
-/// G2: no callback of a channel of our own fails.
+/// G2: no callback of a channel of our own fails, but for one that never settles, which is given up
+/// alone.
 fn callback_failed(replay: &Replay) -> Option<String> {
+    if replay.setup.run.stuck_callback.is_some() {
+        let channel = replay.report.channels.first()?;
+        let failures = channel.callback_failures;
+        let is_given_up = failures == 1 && channel.gave_up;
+        return (!is_given_up)
+            .then(|| format!("one callback never settles; {failures} were given up or failed"));
+    }
     let why = replay.report.channels.iter().find_map(|channel| channel.first_failure.clone());
     why.or_else(|| {
         let gave_up = replay.report.channels.iter().any(|channel| channel.gave_up);

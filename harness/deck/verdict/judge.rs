@@ -302,6 +302,9 @@ fn flags(run: Run) -> String {
     if run.resume {
         flags += " --resume";
     }
+    if let Some(number) = run.stuck_callback {
+        flags += &format!(" --stuck-callback {number}");
+    }
     flags
 }
 
@@ -314,7 +317,18 @@ mod tests {
     fn a_replay_is_told_how_the_run_is_run() {
         assert_eq!(flags(Run::default()), "");
         let delivery = Delivery::MessageToolOnly;
-        let run = Run { silent: true, delivery, limit_s: 60, resume: true, ..Run::default() };
-        assert_eq!(flags(run), " --silent --delivery message_tool_only --limit 60 --resume");
+        let stuck_callback = Some(3);
+        let run = Run {
+            silent: true,
+            delivery,
+            limit_s: 60,
+            resume: true,
+            stuck_callback,
+            ..Run::default()
+        };
+        assert_eq!(
+            flags(run),
+            " --silent --delivery message_tool_only --limit 60 --resume --stuck-callback 3"
+        );
     }
 }

@@ -15,6 +15,7 @@ use crate::bus::{BusEvent, Data, Phase, Tool};
 /// |---|---|
 /// | `output` | `type` `delta` and the new `content`; or `replace` and all that is left of it |
 /// | `tool_use` | `toolCallId`, `name`, `input`, `isError`, `result_summary`?, `parentToolCallId`? |
+/// | `status` | `text`, a line for a person who waits: compaction, an API that is asked again |
 /// | `error` | `error`, a sentence, and `kind` |
 /// | `complete` | `processedMessageIds`, and `text`, the final answer, when the run ended well |
 ///
@@ -28,6 +29,8 @@ pub struct Converter {
     ended: HashSet<String>,
     /// Characters of the answer that were told.
     length: u64,
+    /// The status that was told last, with nothing after it.
+    status: Option<String>,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,7 @@ impl Converter {
                 vec![output("replace", text)]
             }
             Data::Tool(tool) => self.tool(tool).into_iter().collect(),
+            Data::Notice(notice) => return self.status(event, notice.line()),
             Data::Lifecycle(Phase::End { text }) => {
                 let mut told = self.unanswered();
                 told.push(complete(event, Some(text)));
@@ -70,11 +74,24 @@ impl Converter {
             }
             _ => Vec::new(),
         };
+        if !told.is_empty() {
+            self.status = None;
+        }
         for SseEvent { data, .. } in &mut told {
-            data.insert("timestamp".to_owned(), event.at.into());
-            data.insert("messageId".to_owned(), event.run_id.as_ref().into());
+            stamp(data, event);
         }
         told
+    }
+
+    /// A line for a person who waits, unless it was the last thing that was told.
+    fn status(&mut self, event: &BusEvent, line: Option<String>) -> Vec<SseEvent> {
+        let Some(line) = line.filter(|line| self.status.as_ref() != Some(line)) else {
+            return Vec::new();
+        };
+        let mut told = SseEvent::new("status", json!({ "text": line }));
+        stamp(&mut told.data, event);
+        self.status = Some(line);
+        vec![told]
     }
 
     fn tool(&mut self, tool: &Tool) -> Option<SseEvent> {
@@ -134,6 +151,12 @@ impl Converter {
         let calls = self.open.drain(..);
         calls.map(|call| no_result(call, Incomplete::Incomplete)).collect()
     }
+}
+
+/// What every event bears.
+fn stamp(data: &mut Map<String, Value>, event: &BusEvent) {
+    data.insert("timestamp".to_owned(), event.at.into());
+    data.insert("messageId".to_owned(), event.run_id.as_ref().into());
 }
 
 fn output(kind: &str, content: &str) -> SseEvent {

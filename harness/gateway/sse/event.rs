@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// An event for those who listen: a name, and a JSON object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SseEvent {
-    /// `output`, `tool_use`, `error` or `complete`; `connected`, `gap` and `dropped` are the
+    /// `output`, `tool_use`, `status`, `error` or `complete`; `connected`, `gap` and `dropped` are the
     /// endpoint's own.
     pub name: &'static str,
     /// The particulars.

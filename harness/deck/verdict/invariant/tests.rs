@@ -228,3 +228,21 @@ fn gw009_no_callback_fails() {
         check_run(&entries, Stats::default(), Run::default(), vec![report], &expect);
     }
 }
+
+#[test]
+fn gw009_a_callback_that_never_settles_is_given_up_alone() {
+    let stuck = Run { stuck_callback: Some(3), ..Run::default() };
+    let report = |callback_failures, gave_up| ChannelReport {
+        callback_failures,
+        first_failure: None,
+        gave_up,
+        final_delivered: Delivery::Nobody,
+    };
+    for (failures, gave_up, is_well) in [(1, true, true), (0, false, false), (2, true, false)] {
+        let sentence = format!("one callback never settles; {failures} were given up or failed");
+        let broken = [(Kind::CallbackFailed, sentence.as_str())];
+        let expect = if is_well { &[][..] } else { &broken[..] };
+        let entries = [BUS, BUS_END, FINAL];
+        check_run(&entries, Stats::default(), stuck, vec![report(failures, gave_up)], expect);
+    }
+}

@@ -207,3 +207,27 @@ fn t7_what_was_taken_back_is_replaced() {
         ],
     );
 }
+
+#[test]
+fn s1_what_a_person_waits_for_is_a_status() {
+    let notice = |subtype: &str, detail: Value| {
+        let Value::Object(detail) = detail else { panic!("{detail}") };
+        Data::Notice(crate::notice::Notice::new("system", Some(subtype), &detail))
+    };
+    check(
+        vec![
+            notice("status", json!({"status": "compacting"})),
+            notice("hook_response", json!({"exit_code": 2})),
+            notice("api_retry", json!({"error_status": 529})),
+            notice("api_retry", json!({"error_status": 529})),
+            text("Hi", 2, None),
+            notice("api_retry", json!({"error_status": 529})),
+        ],
+        &[
+            r#"status {"text":"🗜️ Compacting the conversation…"}"#,
+            r#"status {"text":"⏳ The API failed (529); trying again"}"#,
+            r#"output {"type":"delta","content":"Hi"}"#,
+            r#"status {"text":"⏳ The API failed (529); trying again"}"#,
+        ],
+    );
+}
