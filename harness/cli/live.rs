@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use clitape_deck::replay::{Entry, Lane, Plan, Setup, live};
 use clitape_deck::report::Screen;
 use clitape_gateway::Delivery;
-use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Token};
+use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Signal, Token};
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
@@ -83,6 +83,10 @@ struct Shown {
 }
 
 impl BotApi for Shown {
+    fn typing(&self) -> Signal<'_> {
+        self.api.typing()
+    }
+
     fn call(&self, call: Call) -> Answer<'_> {
         Box::pin(async move {
             let (kind, text) = (call.method.as_str(), call.text.clone());

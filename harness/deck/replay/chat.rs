@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use clitape_gateway::telegram::{Answer, ApiError, BotApi, Call, Sent};
+use clitape_gateway::telegram::{Answer, ApiError, BotApi, Call, Sent, Signal};
 use serde_json::{Map, Value};
 
 use super::builtin::Log;
@@ -90,6 +90,16 @@ fn data(call: &Call, fate: &Fate) -> Map<String, Value> {
 }
 
 impl BotApi for ChatServer {
+    fn typing(&self) -> Signal<'_> {
+        let mut data = Map::new();
+        data.insert("action".into(), "typing".into());
+        self.log.add(Lane::Telegram, "sendChatAction", data);
+        Box::pin(async {
+            tokio::time::sleep(LATENCY).await;
+            Ok(())
+        })
+    }
+
     fn call(&self, call: Call) -> Answer<'_> {
         let fate = self.take(&call);
         self.log.add(Lane::Telegram, call.method.as_str(), data(&call, &fate));

@@ -9,7 +9,7 @@ const QUOTED: usize = 72;
 
 /// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 35] = [
+const FIELDS: [(&str, &[&str]); 36] = [
     ("chunk", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
     ("text", &["delta\""]),
@@ -29,6 +29,7 @@ const FIELDS: [(&str, &[&str]); 35] = [
     ("lifecycle", &["phase", "text\"", "error"]),
     ("sendMessage", &["message_id", "final?", "answer", "text\""]),
     ("editMessageText", &["message_id", "final?", "answer", "text\""]),
+    ("sendChatAction", &["action"]),
     ("final", &["delivery", "message_ids", "reason", "first_failure"]),
     ("agent_message_chunk", &["content"]),
     ("agent_thought_chunk", &["content"]),

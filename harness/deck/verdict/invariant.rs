@@ -133,10 +133,8 @@ fn told_after_send(replay: &Replay) -> Option<String> {
         return None;
     }
     let sent = sent_at(&replay.entries)?;
-    let mut calls: Vec<&Entry> = replay.entries[sent..]
-        .iter()
-        .filter(|entry| entry.lane == Lane::Telegram && !is_final(entry))
-        .collect();
+    let mut calls: Vec<&Entry> =
+        replay.entries[sent..].iter().filter(|entry| is_draft(entry)).collect();
     // A call that failed is made again.
     calls.dedup_by_key(|entry| word(entry, "text"));
     let late = calls.get(1)?;
@@ -199,19 +197,25 @@ fn callback_failed(replay: &Replay) -> Option<String> {
 fn called_too_early(replay: &Replay) -> Option<String> {
     let calls: Vec<&Entry> =
         lane(replay, Lane::Telegram).filter(|entry| entry.kind != "final").collect();
-    calls.windows(2).find_map(|pair| {
-        let wait = wait_s(pair[0])? * 1_000 + LATENCY.as_millis() as u64;
-        let gap = pair[1].at - pair[0].at;
-        (gap < wait).then(|| {
-            let what = pair[1].headline();
-            format!("{what} came {gap} ms after a call whose answer asked to wait {wait} ms")
-        })
+    calls.iter().enumerate().find_map(|(i, limited)| {
+        let wait_s = wait_s(limited)?;
+        // A typing signal may come before the answer does.
+        let answered = limited.at + LATENCY.as_millis() as u64;
+        let until = answered + wait_s * 1_000;
+        let early = calls[i + 1..].iter().find(|call| (answered + 1..until).contains(&call.at))?;
+        let after = early.at - answered;
+        Some(format!("{} came {after} ms after it was asked to wait {wait_s} s", early.headline()))
     })
 }
 
 /// The calls of the draft.
 fn drafts(replay: &Replay) -> impl Iterator<Item = &Entry> {
-    lane(replay, Lane::Telegram).filter(|entry| entry.data.contains_key("text") && !is_final(entry))
+    replay.entries.iter().filter(|entry| is_draft(entry))
+}
+
+/// A call of the draft; a typing signal is none.
+fn is_draft(entry: &Entry) -> bool {
+    entry.lane == Lane::Telegram && entry.data.contains_key("text") && !is_final(entry)
 }
 
 fn lane(replay: &Replay, lane: Lane) -> impl Iterator<Item = &Entry> {

@@ -1,21 +1,26 @@
-//! The two calls of Telegram's Bot API that a run needs, and how they can fail.
+//! The calls of Telegram's Bot API that a run needs, and how they can fail.
 
 use std::pin::Pin;
 use std::time::Duration;
-
-use tokio::time::timeout;
-
-/// How long one call may take; after that its answer counts as lost.
-const CALL_LIMIT: Duration = Duration::from_secs(15);
 
 /// Whatever sends calls to Telegram, or pretends to.
 pub trait BotApi: Send + Sync {
     /// Makes one call. The channel never has two at work at once.
     fn call(&self, call: Call) -> Answer<'_>;
+
+    /// Says in the chat that the agent is at work (G6): `sendChatAction` with `typing`. A person sees it
+    /// for 5 s or until a message comes. It may be under way beside a call, and what it fails with is
+    /// told nobody. A chat without such a sign leaves it out.
+    fn typing(&self) -> Signal<'_> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// A call at work.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Sent, ApiError>> + Send + 'a>>;
+
+/// A typing signal at work.
+pub type Signal<'a> = Pin<Box<dyn Future<Output = Result<(), ApiError>> + Send + 'a>>;
 
 /// A method of the Bot API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,17 +86,6 @@ pub enum ApiError {
     /// Any other refusal; the same call again would be refused again.
     #[error("Telegram refused the call: {0}; check the bot's token and its rights in the chat")]
     Other(String),
-}
-
-/// Makes `call`, with a limit on how long it may take. `NotModified` is success.
-pub(super) async fn submit(api: &dyn BotApi, call: Call) -> Result<i64, ApiError> {
-    let message_id = call.message_id;
-    match timeout(CALL_LIMIT, api.call(call)).await {
-        Ok(Ok(sent)) => Ok(sent.message_id),
-        Ok(Err(ApiError::NotModified)) => message_id.ok_or(ApiError::NotModified),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(ApiError::Lost(format!("none came in {} s", CALL_LIMIT.as_secs()))),
-    }
 }
 
 /// How long to wait after the `failures`-th call in a row that came to nothing: 250 ms, doubled each time, at

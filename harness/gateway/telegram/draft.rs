@@ -15,7 +15,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::api::{ApiError, BotApi, Call, Method, backoff, submit};
+use super::api::{ApiError, Call, Method, backoff};
+use super::caller::Caller;
 use super::compose::Compositor;
 use crate::bridge::Task;
 use crate::bus::lock;
@@ -44,12 +45,12 @@ pub(super) struct Shown {
 impl Draft {
     /// Starts to show what `compositor` composes, at most one call a `throttle`.
     pub(super) fn start(
-        api: Arc<dyn BotApi>,
+        caller: Arc<Caller>,
         compositor: Arc<Mutex<Compositor>>,
         throttle: Duration,
     ) -> Self {
         let (signal, news) = watch::channel(false);
-        let task = Task::spawn(keep_up(api, compositor, throttle, news));
+        let task = Task::spawn(keep_up(caller, compositor, throttle, news));
         Self { signal, task }
     }
 
@@ -67,7 +68,7 @@ impl Draft {
 }
 
 async fn keep_up(
-    api: Arc<dyn BotApi>,
+    caller: Arc<Caller>,
     compositor: Arc<Mutex<Compositor>>,
     throttle: Duration,
     mut news: watch::Receiver<bool>,
@@ -107,7 +108,7 @@ async fn keep_up(
         };
         let window = Instant::now() + throttle;
         shown.not_before = None;
-        match submit(&*api, call).await {
+        match caller.submit(call).await {
             Ok(message_id) => {
                 failures = 0;
                 due = window;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::api::{Answer, ApiError, BotApi, Call, Method, Sent};
+use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
 use crate::bus::lock;
 
 /// What happens to one call.
@@ -26,6 +26,7 @@ pub(crate) struct Fake {
     started: Instant,
     busy: AtomicBool,
     log: Mutex<Vec<String>>,
+    signals: Mutex<Vec<u128>>,
     next_id: Mutex<i64>,
 }
 
@@ -36,6 +37,7 @@ impl Fake {
             started: Instant::now(),
             busy: AtomicBool::new(false),
             log: Mutex::default(),
+            signals: Mutex::default(),
             next_id: Mutex::new(100),
         }
     }
@@ -43,6 +45,11 @@ impl Fake {
     /// One line a call: `<ms> send|edit <message> [final] <text>`.
     pub(crate) fn log(&self) -> Vec<String> {
         lock(&self.log).clone()
+    }
+
+    /// The milliseconds at which somebody was said to be typing.
+    pub(crate) fn signals(&self) -> Vec<u128> {
+        lock(&self.signals).clone()
     }
 }
 
@@ -56,6 +63,14 @@ impl Drop for Busy<'_> {
 }
 
 impl BotApi for Fake {
+    fn typing(&self) -> Signal<'_> {
+        lock(&self.signals).push(self.started.elapsed().as_millis());
+        Box::pin(async {
+            sleep(Duration::from_millis(300)).await;
+            Ok(())
+        })
+    }
+
     fn call(&self, call: Call) -> Answer<'_> {
         Box::pin(async move {
             assert!(!self.busy.swap(true, Ordering::SeqCst), "two calls at work at once");

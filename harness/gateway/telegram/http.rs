@@ -24,14 +24,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use frankenstein::ParseMode;
-use frankenstein::methods::{EditMessageTextParams, SendMessageParams};
+use frankenstein::methods::{EditMessageTextParams, SendChatActionParams, SendMessageParams};
 use frankenstein::response::MethodResponse;
-use frankenstein::types::{ChatId, MessageId};
+use frankenstein::types::{ChatAction, ChatId, MessageId};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode, Url};
 use serde_json::Value;
 
-use super::api::{Answer, ApiError, BotApi, Call, Method, Sent};
+use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
 
 /// The address of Telegram's own Bot API server.
 pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
@@ -149,21 +149,32 @@ impl HttpApi {
     }
 
     async fn make(&self, call: &Call) -> Result<Sent, ApiError> {
-        let url = format!("{}/bot{}/{}", self.server, self.token.0, call.method.as_str());
+        let answer = self.post(call.method.as_str(), self.body(call)?).await?;
+        let answer: Result<MethodResponse<MessageId>, _> = serde_json::from_str(&answer);
+        let answer = answer.map_err(|_| ApiError::Lost("it can't be read".to_owned()))?;
+        Ok(Sent { message_id: answer.result.message_id.into() })
+    }
+
+    /// Says that the agent is at work; the answer says nothing but that.
+    async fn signal(&self) -> Result<(), ApiError> {
+        let params = SendChatActionParams::builder().chat_id(self.chat.clone());
+        let body = serde_json::to_string(&params.action(ChatAction::Typing).build());
+        let body = body.map_err(|error| refused(&error.to_string()))?;
+        self.post("sendChatAction", body).await.map(|_| ())
+    }
+
+    /// Posts `body` to `method`; what came back when it went well.
+    async fn post(&self, method: &str, body: String) -> Result<String, ApiError> {
+        let url = format!("{}/bot{}/{method}", self.server, self.token.0);
         let request = self.client.post(url).header("Content-Type", "application/json");
-        let response = request.body(self.body(call)?).send().await.map_err(|error| {
+        let response = request.body(body).send().await.map_err(|error| {
             // Without a connection nothing went out.
             let lost = if error.is_connect() { ApiError::Network } else { ApiError::Lost };
             lost(self.words(&root(&error)))
         })?;
         let status = response.status();
         let answer = response.text().await.map_err(|error| self.unread(status, &error))?;
-        if status.is_success() {
-            let answer: Result<MethodResponse<MessageId>, _> = serde_json::from_str(&answer);
-            let answer = answer.map_err(|_| ApiError::Lost("it can't be read".to_owned()))?;
-            return Ok(Sent { message_id: answer.result.message_id.into() });
-        }
-        Err(self.refusal(status, &answer))
+        if status.is_success() { Ok(answer) } else { Err(self.refusal(status, &answer)) }
     }
 
     /// What the answer `body` to a call that failed says.
@@ -201,6 +212,10 @@ impl HttpApi {
 impl BotApi for HttpApi {
     fn call(&self, call: Call) -> Answer<'_> {
         Box::pin(async move { self.make(&call).await })
+    }
+
+    fn typing(&self) -> Signal<'_> {
+        Box::pin(self.signal())
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::api::{ApiError, BotApi, Call, backoff, submit};
+use super::api::{ApiError, Call, backoff};
+use super::caller::Caller;
 use super::draft::{Shown, method};
 use super::markup::{Piece, Style, piece, read};
 use crate::bridge::Delivery;
@@ -29,7 +30,7 @@ pub(super) fn last_word(ending: &Ending) -> Vec<Piece> {
 }
 
 /// Puts the first of `pages` in place of the draft and the others below it.
-pub(super) async fn deliver(api: &dyn BotApi, shown: Shown, pages: Vec<String>) -> Delivery {
+pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -> Delivery {
     if let Some(until) = shown.not_before {
         sleep_until(until).await;
     }
@@ -46,9 +47,9 @@ pub(super) async fn deliver(api: &dyn BotApi, shown: Shown, pages: Vec<String>) 
         let is_edit = place.is_some();
         let delivered = match place.take() {
             Some(message_id) if is_shown(&page) => Ok(message_id),
-            None => settle(api, None, page).await,
-            Some(message_id) => match settle(api, Some(message_id), page.clone()).await {
-                Err(ApiError::Other(_)) => settle(api, None, page).await,
+            None => settle(caller, None, page).await,
+            Some(message_id) => match settle(caller, Some(message_id), page.clone()).await {
+                Err(ApiError::Other(_)) => settle(caller, None, page).await,
                 settled => settled,
             },
         };
@@ -66,12 +67,12 @@ pub(super) async fn deliver(api: &dyn BotApi, shown: Shown, pages: Vec<String>) 
 
 /// Makes one call until it settles: waits as long as Telegram asks, and calls again when that can't
 /// make two messages of one.
-async fn settle(api: &dyn BotApi, message_id: Option<i64>, text: String) -> Result<i64, ApiError> {
+async fn settle(caller: &Caller, message_id: Option<i64>, text: String) -> Result<i64, ApiError> {
     let mut failures = 0;
     loop {
         let call =
             Call { method: method(message_id), message_id, text: text.clone(), is_final: true };
-        match submit(api, call).await {
+        match caller.submit(call).await {
             Err(ApiError::RetryAfter { seconds }) => {
                 sleep_until(Instant::now() + Duration::from_secs(seconds.max(1))).await;
             }

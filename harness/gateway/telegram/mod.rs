@@ -5,6 +5,7 @@
 //! than a message. The same code serves other chats: a [`Profile`] says how they write.
 
 mod api;
+mod caller;
 mod compose;
 mod draft;
 #[cfg(feature = "telegram-http")]
@@ -12,15 +13,18 @@ mod http;
 mod last;
 mod markup;
 mod page;
+mod typing;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-pub use api::{Answer, ApiError, BotApi, Call, Method, Sent};
+pub use api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
+use caller::Caller;
 use compose::{Compositor, Lane};
 use draft::{Draft, Shown};
 #[cfg(feature = "telegram-http")]
 pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
+use typing::Typing;
 
 use crate::bridge::{Callback, CallbackError, Channel, Delivery, Finish};
 use crate::bus::{Tool, lock};
@@ -80,9 +84,10 @@ impl Default for TelegramSettings {
 /// A chat on Telegram. Its calls are made on the current tokio runtime.
 pub struct Telegram {
     settings: TelegramSettings,
-    api: Arc<dyn BotApi>,
+    caller: Arc<Caller>,
     compositor: Arc<Mutex<Compositor>>,
     draft: Option<Draft>,
+    typing: Option<Typing>,
 }
 
 impl Telegram {
@@ -90,9 +95,10 @@ impl Telegram {
     pub fn new(settings: TelegramSettings, api: Arc<dyn BotApi>) -> Self {
         Self {
             settings,
-            api,
+            caller: Arc::new(Caller::new(api)),
             compositor: Arc::new(Mutex::new(Compositor::new(settings))),
             draft: None,
+            typing: None,
         }
     }
 
@@ -104,16 +110,26 @@ impl Telegram {
         let throttle = self.settings.throttle.max(THROTTLE_FLOOR);
         self.draft
             .get_or_insert_with(|| {
-                Draft::start(self.api.clone(), self.compositor.clone(), throttle)
+                Draft::start(self.caller.clone(), self.compositor.clone(), throttle)
             })
             .update();
     }
 
+    /// Ends the typing sign and the draft, so that nothing can come after the last word.
     async fn end_draft(&mut self) -> Shown {
-        match self.draft.take() {
-            Some(draft) => draft.end().await,
-            None => Shown::default(),
-        }
+        let (draft, typing) = (self.draft.take(), self.typing.take());
+        let draft = async {
+            match draft {
+                Some(draft) => draft.end().await,
+                None => Shown::default(),
+            }
+        };
+        let typing = async {
+            if let Some(typing) = typing {
+                typing.end().await;
+            }
+        };
+        tokio::join!(draft, typing).0
     }
 }
 
@@ -153,12 +169,16 @@ impl Channel for Telegram {
         Box::pin(async { Ok(()) })
     }
 
+    fn typing(&mut self, on: bool) {
+        self.typing = on.then(|| Typing::start(self.caller.clone()));
+    }
+
     fn leave(&mut self) -> Callback<'_> {
         Box::pin(async move {
             let shown = self.end_draft().await;
             let page = lock(&self.compositor).last_draft();
             let (Some(page), Some(_)) = (page, shown.message_id) else { return Ok(()) };
-            match last::deliver(&*self.api, shown, vec![page]).await {
+            match last::deliver(&self.caller, shown, vec![page]).await {
                 Delivery::Failed { reason } => Err(CallbackError::new(reason)),
                 _ => Ok(()),
             }
@@ -169,7 +189,7 @@ impl Channel for Telegram {
         Box::pin(async move {
             let shown = self.end_draft().await;
             let pages = page::pages(&last::last_word(ending), self.settings.profile);
-            last::deliver(&*self.api, shown, pages).await
+            last::deliver(&self.caller, shown, pages).await
         })
     }
 }

@@ -295,3 +295,42 @@ async fn v7_nothing_is_sent_twice() {
     let message_ids = vec![100];
     assert_eq!(delivery, Some(Delivery::Sent { message_ids }));
 }
+
+/// Typing goes on at 0 and the run ends at `end`: when a person was told so, and the calls.
+async fn typing(script: Vec<Reply>, end: u64) -> (Vec<u128>, Vec<String>) {
+    let fake = Arc::new(Fake::new(script));
+    let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
+    let started = Instant::now();
+    telegram.typing(true);
+    telegram.text(A).await.expect("text is taken");
+    sleep_until(started + Duration::from_millis(end)).await;
+    let ending = Ending { answer: C.to_owned(), notice: None };
+    telegram.finish(&ending).await;
+    telegram.typing(false);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    (fake.signals(), fake.log())
+}
+
+#[tokio::test(start_paused = true)]
+async fn g6_the_sign_is_renewed_and_never_comes_after_the_last_word() {
+    let calls = |last: u64| vec![format!("0 send {A}"), format!("{last} edit 100 final {C}")];
+    assert_eq!(typing(vec![], 12_000).await, (vec![0, 5_000, 10_000], calls(12_000)));
+    // A signal under way is waited for.
+    assert_eq!(typing(vec![], 10_100).await, (vec![0, 5_000, 10_000], calls(10_300)));
+    // Whoever asked to wait is not called.
+    let wait = Fails(ApiError::RetryAfter { seconds: 8 });
+    let (signals, calls) = typing(vec![wait], 12_000).await;
+    assert_eq!(signals, [0, 10_000]);
+    assert_eq!(calls[1], format!("8000 send {A}"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn g6_the_sign_ends_with_its_channel() {
+    let fake = Arc::new(Fake::new(vec![]));
+    let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
+    telegram.typing(true);
+    tokio::time::sleep(Duration::from_millis(6_000)).await;
+    drop(telegram);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(fake.signals(), [0, 5_000]);
+}

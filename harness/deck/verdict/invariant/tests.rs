@@ -161,9 +161,12 @@ fn gw010_a_server_that_asks_to_wait_is_not_called() {
     let limited = r#"1 telegram editMessageText {"message_id":1,"text":"a","answer":"rate-limit:2s","shown":false}"#;
     let next = |at| format!(r#"{at} telegram editMessageText {{"message_id":1,"text":"b"}}"#);
     check_lane(&[limited, &next(2081)], &[]);
-    let broken =
-        "editMessageText #1 \"b\" came 2079 ms after a call whose answer asked to wait 2080 ms";
+    let signal = |at| format!(r#"{at} telegram sendChatAction {{"action":"typing"}}"#);
+    check_lane(&[limited, &signal(50), &next(2081)], &[]);
+    let broken = "editMessageText #1 \"b\" came 1999 ms after it was asked to wait 2 s";
     check_lane(&[limited, &next(2080)], &[(Kind::CalledTooEarly, broken)]);
+    let broken = "sendChatAction typing came 19 ms after it was asked to wait 2 s";
+    check_lane(&[limited, &signal(100), &next(3000)], &[(Kind::CalledTooEarly, broken)]);
 }
 
 #[test]

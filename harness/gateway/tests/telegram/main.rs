@@ -109,9 +109,12 @@ async fn check_on(
     assert_eq!(newest.len(), strays + 1, "{context}");
     assert_eq!(newest[strays], SEEN, "{context}");
     assert!(!newest[..strays].contains(&SEEN), "{context}");
+    // G6: the agent is said to be at work, unless Telegram asked to wait at once.
+    let signals = server.signals();
+    assert!(signals > 0, "{context}");
     // Nothing comes after the last word.
     sleep(Duration::from_millis(400)).await;
-    assert_eq!(server.calls(), calls, "{context}");
+    assert_eq!((server.calls(), server.signals()), (calls, signals), "{context}");
     (server, report)
 }
 

@@ -49,6 +49,8 @@ struct Chat {
     /// What becomes of the first call with this text.
     surprise: Option<(String, Reply)>,
     calls: Vec<String>,
+    /// Typing signals.
+    signals: usize,
     messages: BTreeMap<i64, History>,
     /// What Telegram would not have taken.
     faults: Vec<String>,
@@ -95,6 +97,11 @@ impl Server {
         self.chat.lock().unwrap().calls.clone()
     }
 
+    /// How often somebody was said to be typing.
+    pub(crate) fn signals(&self) -> usize {
+        self.chat.lock().unwrap().signals
+    }
+
     /// The messages in the chat, oldest first.
     pub(crate) fn messages(&self) -> Vec<History> {
         self.chat.lock().unwrap().messages.values().cloned().collect()
@@ -114,6 +121,10 @@ async fn answer(chat: Arc<Mutex<Chat>>, request: Request<Incoming>) -> Answered 
         && request.headers().get("content-type").is_some_and(|kind| kind == "application/json");
     let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
     let method = path.strip_prefix(&format!("/bot{TOKEN}/")).filter(|_| is_call);
+    if method == Some("sendChatAction") {
+        chat.lock().unwrap().signal(&body);
+        return Ok(respond(200, json!({"ok": true, "result": true}).to_string()));
+    }
     let reply = {
         let mut chat = chat.lock().unwrap();
         let index = chat.calls.len();
@@ -161,6 +172,15 @@ fn respond(code: u16, body: String) -> Response<Full<Bytes>> {
 }
 
 impl Chat {
+    /// Takes a typing signal.
+    fn signal(&mut self, body: &[u8]) {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        if body != json!({"chat_id": CHAT, "action": "typing"}) {
+            self.faults.push(format!("sendChatAction: {body}"));
+        }
+        self.signals += 1;
+    }
+
     /// Checks a call, and does it if `is_done`. An error is what Telegram would say.
     fn take(&mut self, method: &str, body: &[u8], is_done: bool) -> Result<i64, String> {
         let call = self.check(method, body);
