@@ -14,7 +14,7 @@
 //! * Each update of a subagent names the call that runs it.
 //! * ACP can't take text back. Where a message that was shown is withdrawn, a sentence in it says
 //!   so; withdrawn reasoning is passed over. A call that will never start ends `failed`.
-//! * A TodoWrite is a `plan` and no call.
+//! * A TodoWrite is a `plan` and no call; so is a TaskCreate or a TaskUpdate, once it went well.
 //! * A turn's end closes what is open, says the final text if nothing of it was shown, and gives
 //!   the answer to `session/prompt` ([`Converter::turn_end`]).
 
@@ -34,6 +34,7 @@ use serde_json::{Map, Value};
 use calls::{Call, View};
 pub use ending::{StopReason, TurnEnd};
 use files::Files;
+use result::plain;
 pub use update::{
     Block, CallStatus, Chunk, ClaudeCode, Content, Location, Meta, Plan, PlanEntry, PlanStatus,
     Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, Update,
@@ -70,6 +71,7 @@ pub struct Converter {
     uses: HashMap<String, u32>,
     /// TodoWrite calls that have started and have no result yet.
     planning: HashSet<String>,
+    tasks: plan::Tasks,
     /// The plan told last, of each lane.
     plans: HashMap<Option<String>, Vec<PlanEntry>>,
     /// What was said, of each lane.
@@ -120,6 +122,7 @@ impl Converter {
             open: HashMap::new(),
             uses: HashMap::new(),
             planning: HashSet::new(),
+            tasks: plan::Tasks::default(),
             plans: HashMap::new(),
             said: HashMap::new(),
             announced: 0,
@@ -219,6 +222,20 @@ impl Converter {
                 self.planning.insert(id.clone());
                 args.as_object().map(|args| self.plan(args, parent)).unwrap_or_default()
             }
+            Tool::Update { id, name, args, .. } if plan::is_task(name) => {
+                self.tasks.correct(id, args);
+                Vec::new()
+            }
+            Tool::Start { id, name, args, .. } if plan::is_task(name) => {
+                self.tasks.take(id, args.as_object().unwrap_or(&Map::new()));
+                Vec::new()
+            }
+            Tool::Result { id, name, is_error, result, incomplete: None, parent }
+                if plan::is_task(name) =>
+            {
+                let list = self.tasks.settle(id, name, *is_error, &plain(result));
+                list.map(|entries| self.tell_plan(name, entries, parent)).unwrap_or_default()
+            }
             Tool::Update { id, name, args, parent, .. } => {
                 self.refine(id, name, parent.as_deref(), |call| call.take(args))
             }
@@ -277,14 +294,24 @@ impl Converter {
         Some(call.give_up(view(&self.settings, &self.files)))
     }
 
-    /// The plan, if it is another than before.
+    /// The plan that a TodoWrite lists, if it is another than before.
     fn plan(&mut self, args: &Map<String, Value>, parent: &Option<String>) -> Vec<Update> {
-        let Some(entries) = plan::entries(args) else { return Vec::new() };
+        let entries = plan::entries(args);
+        entries.map(|entries| self.tell_plan(plan::TOOL, entries, parent)).unwrap_or_default()
+    }
+
+    /// What a call of `tool` made of the plan, if it is another than before.
+    fn tell_plan(
+        &mut self,
+        tool: &str,
+        entries: Vec<PlanEntry>,
+        parent: &Option<String>,
+    ) -> Vec<Update> {
         if self.plans.get(parent) == Some(&entries) {
             return Vec::new();
         }
         self.plans.insert(parent.clone(), entries.clone());
-        let meta = self.meta(plan::TOOL, parent.as_deref());
+        let meta = self.meta(tool, parent.as_deref());
         vec![Update::Plan(Plan { entries, meta })]
     }
 
