@@ -245,4 +245,33 @@ mod tests {
         assert!(finding.sentence.ends_with(&plan), "{}", finding.sentence);
         assert_eq!(finding.reproduce, "clitape replay x --seed 1 --lane lifecycle");
     }
+
+    #[test]
+    fn v6_a_finding_names_the_faults_it_takes() {
+        let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Off)), acp: None };
+        let base = replay(RUN.as_bytes(), &Plan::paced(RUN.as_bytes(), 200), setup);
+        let sweep = |faults: &[&str]| {
+            let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+            Sweep {
+                stdout: RUN.as_bytes(),
+                setup,
+                plans: 4,
+                faults: &faults,
+                drawn: &[FaultKind::Slow],
+                base: &base,
+                place: "x 1.0 plans".into(),
+                command: "clitape replay x".into(),
+            }
+            .run()
+        };
+        let errors = ["1", "2", "3", "4", "5"].map(|call| format!("{call}:server-error"));
+        let mut faults: Vec<&str> = errors.iter().map(String::as_str).collect();
+        faults.push("7:hang");
+        assert_eq!(sweep(&faults[1..]), None, "the last word is tried five times");
+        let finding = sweep(&faults).unwrap();
+        assert_eq!(finding.kind, Kind::FinalNotOnce);
+        let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
+        assert!(finding.sentence.ends_with(&listed), "{}", finding.sentence);
+        assert_eq!(finding.reproduce, "clitape replay x --seed 1 --seed-faults slow");
+    }
 }
