@@ -1,6 +1,6 @@
 //! Messages, their blocks and their token counts, each read in the pass that validates them.
 
-use crate::json::{self, Field, Raw, Read, Scan};
+use crate::json::{self, Field, Key, Raw, Read, Scan};
 use crate::outcome::Usage;
 
 /// The message of a record, or of a `message_start`.
@@ -126,32 +126,24 @@ impl<'a> Body<'a> {
 impl<'a> Part<'a> {
     /// Takes the block ahead, whatever it is; false when it is `null`.
     pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
-        self.raw = scan.object(&mut |key, scan| {
-            let field = if key == "type" {
-                &mut self.kind
-            } else if key == "text" {
-                &mut self.text
-            } else if key == "thinking" {
-                &mut self.thinking
-            } else if key == "id" {
-                &mut self.id
-            } else if key == "name" {
-                &mut self.name
-            } else if key == "input" {
-                &mut self.input
-            } else if key == "tool_use_id" {
-                &mut self.call
-            } else if key == "content" {
-                &mut self.content
-            } else if key == "is_error" {
-                &mut self.is_error
-            } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
-            Ok(())
-        })?;
+        self.raw = scan.fields(self, Self::field)?;
         Ok(self.raw.get() != "null")
+    }
+
+    #[inline(always)]
+    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+        Some(match key {
+            key if key == "type" => &mut self.kind,
+            key if key == "text" => &mut self.text,
+            key if key == "thinking" => &mut self.thinking,
+            key if key == "id" => &mut self.id,
+            key if key == "name" => &mut self.name,
+            key if key == "input" => &mut self.input,
+            key if key == "tool_use_id" => &mut self.call,
+            key if key == "content" => &mut self.content,
+            key if key == "is_error" => &mut self.is_error,
+            _ => return None,
+        })
     }
 }
 
@@ -159,22 +151,18 @@ impl<'a> Counts<'a> {
     /// Takes the `usage` object ahead; false when it is `null`.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
-        let raw = scan.object(&mut |key, scan| {
-            let field = if key == "input_tokens" {
-                &mut self.input
-            } else if key == "output_tokens" {
-                &mut self.output
-            } else if key == "cache_read_input_tokens" {
-                &mut self.read
-            } else if key == "cache_creation_input_tokens" {
-                &mut self.write
-            } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
-            Ok(())
-        })?;
-        Ok(raw.get() != "null")
+        Ok(scan.fields(self, Self::field)?.get() != "null")
+    }
+
+    #[inline(always)]
+    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+        Some(match key {
+            key if key == "input_tokens" => &mut self.input,
+            key if key == "output_tokens" => &mut self.output,
+            key if key == "cache_read_input_tokens" => &mut self.read,
+            key if key == "cache_creation_input_tokens" => &mut self.write,
+            _ => return None,
+        })
     }
 
     /// The counts; what they do not name is taken from `base`.

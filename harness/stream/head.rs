@@ -168,25 +168,21 @@ impl<'a> Api<'a> {
 impl<'a> Delta<'a> {
     #[inline]
     fn fill(&mut self, scan: &mut Scan<'a>) -> Read<()> {
-        let raw = scan.object(&mut |key, scan| {
-            let field = if key == "type" {
-                &mut self.kind
-            } else if key == "text" {
-                &mut self.text
-            } else if key == "thinking" {
-                &mut self.thinking
-            } else if key == "partial_json" {
-                &mut self.json
-            } else if key == "stop_reason" {
-                &mut self.stop_reason
-            } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
-            Ok(())
-        })?;
+        let raw = scan.fields(self, Self::field)?;
         self.raw = (raw.get() != "null").then_some(raw);
         Ok(())
+    }
+
+    #[inline(always)]
+    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+        Some(match key {
+            key if key == "type" => &mut self.kind,
+            key if key == "text" => &mut self.text,
+            key if key == "thinking" => &mut self.thinking,
+            key if key == "partial_json" => &mut self.json,
+            key if key == "stop_reason" => &mut self.stop_reason,
+            _ => return None,
+        })
     }
 
     /// The raw text, to be shown.

@@ -121,6 +121,21 @@ impl<'a> Scan<'a> {
         Ok(scan.raw(from, false))
     }
 
+    /// Takes the object ahead into the fields of `parts`, of which `field` knows the place of each
+    /// key; values of other keys are passed. Of equal keys the last counts.
+    #[inline(always)]
+    pub(crate) fn fields<T>(
+        &mut self,
+        parts: &mut T,
+        field: impl for<'p> Fn(&'p mut T, Key<'_>) -> Option<&'p mut Field<'a>>,
+    ) -> Read<Raw<'a>> {
+        self.object(&mut |key, scan| {
+            let Some(field) = field(parts, key) else { return scan.skip() };
+            *field = scan.field()?;
+            Ok(())
+        })
+    }
+
     /// Takes what is left of an object, a member having been taken.
     pub(crate) fn members(
         &mut self,
