@@ -104,7 +104,7 @@ pub(crate) const INTERRUPTED: &str =
     "The turn was interrupted before it was done; send a message to go on from here.";
 /// The output has no end.
 pub(crate) const CUT_OFF: &str = "The output ended without a result, so the answer may be cut \
-                                  off; resume the session to go on.";
+                                  off; send a message to go on.";
 
 /// What to say when the CLI gave no words of its own.
 pub(crate) fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
