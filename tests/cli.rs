@@ -195,6 +195,30 @@ fn json_is_one_trace_entry_a_line() {
 }
 
 #[test]
+fn v6_calls_of_the_chat_go_wrong_as_asked() {
+    let replay = |args: &[&str], out: &[&str]| {
+        check(&[&["replay", "tools-after-text/2.1.329"], args].concat(), 0, out, &[])
+    };
+    let paced = ["--pace", "200", "--lane", "telegram", "--json", "--fault"];
+    for (fault, answer) in [
+        ("2:rate-limit:3s", r#""answer":"rate-limit:3s","shown":false"#),
+        ("2:slow:700ms", r#""answer":"slow:700ms""#),
+        ("2:not-modified", r#""answer":"not-modified""#),
+        ("2:server-error", r#""answer":"server-error","shown":false"#),
+        ("2:hang", r#""answer":"hang""#),
+        ("2:lost-reply", r#""answer":"lost-reply""#),
+    ] {
+        replay(&[&paced[..], &[fault]].concat(), &[answer, r#""delivery":"sent""#]);
+    }
+    let seeded = ["--seed", "7", "--seed-faults", "rate-limit,slow", "--print-plan"];
+    replay(&seeded, &[r#""faults":["#]);
+    let late = ["replay", CASSETTE, "--fault", "2:late"];
+    check(&late, 2, &[], &["there is no fault `late`; write rate-limit"]);
+    let stuck = ["--pace", "200", "--stuck-callback", "3"];
+    replay(&stuck, &["a channel's callback did not settle in 15 s"]);
+}
+
+#[test]
 fn x2_a_resumed_session_is_told_after_the_run() {
     let said = ["verdict", "orphaned-tool-use", "answered", "disagreement"];
     check(&["replay", RESUMED, "--lane", "session"], 0, &said, &[]);
