@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clitape_deck::report::write_finding;
+use clitape_deck::report::{Told, write_finding};
 use clitape_deck::scenario::House;
 use clitape_deck::verdict::{Finding, checks, judge, orphaned_cassettes};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -41,7 +41,7 @@ fn told(findings: &[Finding]) -> Result<(), Failed> {
     }
     let mut text = Vec::new();
     for finding in findings {
-        write_finding(&mut text, finding)?;
+        write_finding(&mut text, &Told::from(finding))?;
     }
     let text = String::from_utf8_lossy(&text);
     Err(anstream::adapter::strip_str(&text).to_string().into())

@@ -53,7 +53,8 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<Exit>) -> E
     ExitCode::from(exit as u8)
 }
 
-const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+/// How errors are marked.
+pub(crate) const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// What an error means for the caller: the first cause that says so decides.
 fn classify(error: &anyhow::Error) -> Exit {

@@ -1,12 +1,16 @@
 //! The `clitape` command: the only place that reads arguments, the environment and the terminal.
 
 mod collect;
+mod completions;
 mod exit;
 mod import;
 mod live;
 mod new;
+mod outputs;
+mod progress;
 mod record;
 mod replay;
+mod report;
 mod review;
 mod session;
 mod test;
@@ -15,7 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clitape_deck::scenario::House;
 
 /// Records real runs of the `claude` command, replays them in pieces at random through a parser
@@ -26,8 +30,21 @@ struct Args {
     /// Folder that holds scenarios/ and cassettes/ [default: the nearest one at or above this one]
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
+    /// When to print colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    /// Say only what does not hold
+    #[arg(long, short, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: Command,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Subcommand)]
@@ -40,20 +57,32 @@ enum Command {
     Review(review::Args),
     Collect(collect::Args),
     Session(session::Args),
+    Report(report::Args),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 fn main() -> ExitCode {
     exit::as_documented(|| {
         let args = Args::parse();
+        match args.color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
         match args.command {
-            Command::Record(record) => record::run(&house(args.root)?, &record),
+            Command::Record(record) => record::run(&house(args.root)?, &record, args.quiet),
             Command::New(new) => new::run(&house_or_here(args.root)?, &new),
             Command::Import(import) => import::run(&house_or_here(args.root)?, &import),
             Command::Replay(replay) => replay::run(&house_or_here(args.root)?, &replay),
-            Command::Test(test) => test::run(&house(args.root)?, &test),
+            Command::Test(test) => test::run(&house(args.root)?, &test, args.quiet),
             Command::Review(review) => review::run(&house(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),
             Command::Session(session) => session::run(&session),
+            Command::Report(report) => report::run(&report, args.quiet),
+            Command::Completions(shell) => completions::completions(&shell, Args::command()),
+            Command::Man(man) => completions::man(&man, Args::command()),
         }
     })
 }

@@ -13,6 +13,7 @@ use clitape_deck::tape::{Cassette, FurtherRun, Take};
 use clitape_deck::verdict::first_difference;
 
 use crate::exit::Exit;
+use crate::progress::Progress;
 
 /// Runs the real CLI against the scenario's model and writes a cassette
 #[derive(clap::Args)]
@@ -29,29 +30,38 @@ pub(crate) struct Args {
     check: bool,
 }
 
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
     let mut scenarios = Vec::new();
     for name in &args.scenarios {
         scenarios.push(house.load(name)?);
     }
-    let stop = stop_on_interrupt()?;
-    let mut exit = Exit::Ok;
+    let mut takes = Vec::new();
     for scenario in &scenarios {
         let choices = match &args.claude {
             Some(choice) => vec![choice.clone()],
             None => scenario.record.versions.iter().cloned().map(ClaudeChoice::Npm).collect(),
         };
-        for choice in choices {
-            let mut note = |text: &str| anstream::eprintln!("{text}");
-            let claude = resolve(&choice, &cache()?, &mut note)?;
-            let recorded = if args.check {
-                check(house, scenario, &claude, &stop)?
-            } else {
-                write(house, scenario, &claude, &stop)?
-            };
-            if recorded != Exit::Ok {
-                exit = recorded;
-            }
+        takes.extend(choices.into_iter().map(|choice| (scenario, choice)));
+    }
+    let stop = stop_on_interrupt()?;
+    let mut progress = Progress::new(quiet);
+    let mut exit = Exit::Ok;
+    for (i, (scenario, choice)) in takes.iter().enumerate() {
+        let claude = resolve(choice, &cache()?, &mut |text| progress.step(text))?;
+        let (number, of) = (i + 1, takes.len());
+        progress
+            .step(&format!("recording {} {} ({number} of {of})", scenario.name, claude.version));
+        let (recorded, said) = if args.check {
+            check(house, scenario, &claude, &stop)?
+        } else {
+            write(house, scenario, &claude, &stop)?
+        };
+        progress.clear();
+        if !quiet || recorded != Exit::Ok {
+            writeln!(anstream::stdout(), "{said}")?;
+        }
+        if recorded != Exit::Ok {
+            exit = recorded;
         }
     }
     Ok(exit)
@@ -62,18 +72,14 @@ fn write(
     scenario: &Scenario,
     claude: &Claude,
     stop: &AtomicBool,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<(Exit, String)> {
     let take = take(scenario, claude, stop)?;
     let dir = take.write(&house.cassettes())?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
-    writeln!(
-        anstream::stdout(),
-        "wrote {}: {lines} lines, {} bytes, {replaced} replacements",
-        house.shown(&dir),
-        take.stdout.len(),
-    )?;
-    Ok(Exit::Ok)
+    let (shown, bytes) = (house.shown(&dir), take.stdout.len());
+    let said = format!("wrote {shown}: {lines} lines, {bytes} bytes, {replaced} replacements");
+    Ok((Exit::Ok, said))
 }
 
 /// Holds a new recording against the cassette, or, where there is none, against a second one.
@@ -82,7 +88,7 @@ fn check(
     scenario: &Scenario,
     claude: &Claude,
     stop: &AtomicBool,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<(Exit, String)> {
     let again = take(scenario, claude, stop)?;
     let again = runs(again.stdout, again.further);
     let dir = house.cassette(&scenario.name, &claude.version);
@@ -94,22 +100,20 @@ fn check(
         (runs(second.stdout, second.further), "a second recording".to_owned())
     };
     let place = format!("{} {}", scenario.name, claude.version);
-    let mut out = anstream::stdout();
     for ((run, before), again) in (1..).zip(&before).zip(&again) {
         if let Some(sentence) = first_difference(before, again) {
             let run = if run == 1 { String::new() } else { format!("run {run}, ") };
-            writeln!(out, "{place}: differs from {against}: {run}{sentence}")?;
-            return Ok(Exit::Findings);
+            let said = format!("{place}: differs from {against}: {run}{sentence}");
+            return Ok((Exit::Findings, said));
         }
     }
     if before.len() != again.len() {
         let (before, again) = (before.len(), again.len());
-        writeln!(out, "{place}: differs from {against}: {again} runs where there were {before}")?;
-        return Ok(Exit::Findings);
+        let runs = format!("{again} runs where there were {before}");
+        return Ok((Exit::Findings, format!("{place}: differs from {against}: {runs}")));
     }
     let bytes: usize = again.iter().map(Vec::len).sum();
-    writeln!(out, "{place}: identical to {against}, {bytes} bytes")?;
-    Ok(Exit::Ok)
+    Ok((Exit::Ok, format!("{place}: identical to {against}, {bytes} bytes")))
 }
 
 /// What each run printed.

@@ -1,16 +1,18 @@
 //! `clitape test`: runs every scenario and says what does not hold.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use clitape_deck::report::{Tally, scenario_line, summary, write_finding};
+use clitape_deck::report::{CheckRun, Report, ScenarioRun, findings, scenario_line, summary};
 use clitape_deck::scenario::{House, Scenario};
-use clitape_deck::tape::TapeError;
-use clitape_deck::verdict::{Check, Finding, Golden, checks, judge, orphaned_cassettes};
+use clitape_deck::verdict::{Golden, checks, judge, orphaned_cassettes};
 
 use crate::exit::Exit;
+use crate::outputs::{self, Outputs};
+use crate::progress::Progress;
 
 /// Runs every scenario: goldens of every lane, and seeded plans
 #[derive(clap::Args)]
@@ -20,11 +22,15 @@ pub(crate) struct Args {
     /// Write what differs as .snap.new beside the golden, for `clitape review`
     #[arg(long)]
     update: bool,
+    /// Write the report as JSON, which `clitape report merge` reads
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
 }
 
-type Judged = Result<(Tally, Vec<Finding>), TapeError>;
-
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+    let open = args.outputs.open(args.json.as_deref())?;
     let filter = args.filter.as_deref().unwrap_or_default();
     let names: Vec<String> =
         house.names()?.into_iter().filter(|name| name.contains(filter)).collect();
@@ -33,6 +39,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         scenarios.push(house.load(name)?);
     }
     let mut out = anstream::stdout().lock();
+    open.begin(&mut out)?;
     if scenarios.is_empty() {
         let what = if filter.is_empty() {
             "there is no scenario; write one with `clitape new NAME`".to_owned()
@@ -41,48 +48,48 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
             format!("no scenario's name contains `{filter}`; there are {all}")
         };
         writeln!(out, "nothing ran: {what}")?;
-        return Ok(Exit::Nothing);
     }
 
-    let mut total = Tally::default();
-    let mut findings = Vec::new();
-    let mut damaged = Vec::new();
-    let mut failure = None;
-    judge_all(house, &scenarios, args.update, |scenario, judged| match judged {
-        Ok((tally, found)) => {
-            total.add(tally);
-            findings.extend(found);
-            if let Err(error) = scenario_line(&mut out, &scenario.name, tally) {
-                failure.get_or_insert(error);
+    let mut runs = Vec::new();
+    let mut progress = Progress::new(quiet);
+    judge_all(house, &scenarios, args.update, |told| {
+        match told {
+            Judged::Done(done) => {
+                progress.now(&format!("judged {done} of {} scenarios", scenarios.len()));
+            }
+            Judged::Told(run) => {
+                let run = run?;
+                if !quiet || !run.holds() {
+                    progress.clear();
+                    scenario_line(&mut out, &run)?;
+                }
+                runs.push(run);
             }
         }
-        Err(error) => damaged.push(error),
-    });
-    if let Some(error) = failure {
-        return Err(error.into());
+        Ok(())
+    })?;
+    drop(progress);
+    let mut of_house = Vec::new();
+    if filter.is_empty() && !scenarios.is_empty() {
+        of_house.push(CheckRun::of("none_orphaned", &orphaned_cassettes(house)?));
     }
-    if filter.is_empty() {
-        let orphans = orphaned_cassettes(house)?;
-        total.findings += orphans.len() as u64;
-        findings.extend(orphans);
+    let report = Report::new(env!("CARGO_PKG_VERSION"), runs, of_house);
+    findings(&report, &mut out)?;
+    if !scenarios.is_empty() && (!quiet || !report.holds()) {
+        summary(&report, &mut out)?;
     }
-    for finding in &findings {
-        write_finding(&mut out, finding)?;
-    }
-    summary(&mut out, total)?;
+    open.finish(&report, &mut out)?;
     drop(out);
-    let mut damaged = damaged.into_iter();
-    if let Some(first) = damaged.next() {
-        for more in damaged {
-            anstream::eprintln!("error: {more}");
-        }
-        return Err(first.into());
-    }
-    Ok(match total {
-        Tally { findings: 1.., .. } => Exit::Findings,
-        Tally { cassettes: 0, .. } => Exit::Nothing,
-        _ => Exit::Ok,
-    })
+    outputs::complain(&report);
+    Ok(outputs::exit(&report))
+}
+
+/// What is told while scenarios are judged.
+enum Judged {
+    /// So many are done.
+    Done(usize),
+    /// The next one in their order.
+    Told(anyhow::Result<ScenarioRun>),
 }
 
 /// Judges the scenarios on all cores, and tells each in order as soon as it is done.
@@ -90,8 +97,8 @@ fn judge_all(
     house: &House,
     scenarios: &[Scenario],
     update: bool,
-    mut tell: impl FnMut(&Scenario, Judged),
-) {
+    mut tell: impl FnMut(Judged) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(scenarios.len());
@@ -111,27 +118,23 @@ fn judge_all(
         drop(sender);
         let mut early = std::collections::BTreeMap::new();
         let mut due = 0;
-        for (i, judged) in receiver {
-            early.insert(i, judged);
-            while let Some(judged) = early.remove(&due) {
-                tell(&scenarios[due], judged);
+        for (done, (i, run)) in (1..).zip(receiver) {
+            early.insert(i, run);
+            while let Some(run) = early.remove(&due) {
+                tell(Judged::Told(run))?;
                 due += 1;
             }
+            tell(Judged::Done(done))?;
         }
-    });
+        Ok(())
+    })
 }
 
-fn judge_one(house: &House, scenario: &Scenario, update: bool) -> Judged {
-    let mut tally = Tally { scenarios: 1, ..Tally::default() };
-    let mut findings = Vec::new();
+fn judge_one(house: &House, scenario: &Scenario, update: bool) -> anyhow::Result<ScenarioRun> {
+    let mut run = ScenarioRun { name: scenario.name.clone(), ..ScenarioRun::default() };
     for check in checks(house, scenario)? {
-        tally.cassettes += u64::from(matches!(check, Check::Plans { .. }));
-        let verdict = judge(house, scenario, &check, update)?;
-        tally.goldens += verdict.goldens;
-        tally.plans += verdict.plans;
-        findings.extend(verdict.findings);
+        run.checks.push(CheckRun::new(&check, judge(house, scenario, &check, update)));
     }
-    tally.findings = findings.len() as u64;
-    tally.pending = Golden::pending(scenario)?.len() as u64;
-    Ok((tally, findings))
+    run.pending = Golden::pending(scenario)?.len() as u64;
+    Ok(run)
 }

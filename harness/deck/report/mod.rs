@@ -1,14 +1,35 @@
-//! Shows traces and findings: as a timeline, as the screen a person sees, as lines of a test run.
+//! Shows traces and findings: as a timeline, as the screen a person sees, as a test run.
 //!
-//! Writers take any `Write` and put ANSI colours into it; the caller strips them where they do not
-//! belong.
+//! A test run is one model ([`Report`]) with many writers: [`terminal`], [`junit`], [`tap`], [`json`],
+//! [`github`] and [`markdown`] tell the same findings with the same ids in the same words. Writers take
+//! any `Write`; those for a terminal put ANSI colours into it, which the caller strips where they do
+//! not belong.
 
-mod findings;
+mod files;
+mod github;
+mod json;
+mod junit;
+mod markdown;
+mod model;
+mod plain;
 mod screen;
+mod tap;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod text;
 mod timeline;
 
-pub use findings::{Tally, scenario_line, summary, write_diff, write_finding};
+pub use files::{FileError, Files, Format};
+pub use github::github;
+pub use json::{ReportError, json, merge, read};
+pub use junit::junit;
+pub use markdown::markdown;
+pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Told, Trouble};
+pub use plain::plain;
 pub use screen::Screen;
+pub use tap::tap;
+pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write_finding};
 pub use timeline::{footer, write_entry};
 
 use anstyle::{AnsiColor, Style};

@@ -1,5 +1,6 @@
 //! Two texts of one lane side by side: the first divergence as a sentence, and an aligned diff.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
@@ -11,20 +12,26 @@ const CONTEXT: usize = 2;
 const AROUND: usize = 60;
 
 /// One line of an aligned diff.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffLine {
     /// Its side.
     pub side: Side,
     /// Number of the line in the golden, from 1, where it stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<usize>,
     /// Number of the line in what came, from 1, where it stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<usize>,
     /// The text in parts; `true` for those that changed. Long unchanged parts are cut with `…`.
     pub parts: Vec<(bool, String)>,
 }
 
 /// On which side a line of a diff stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Side {
     /// On both.
     Both,

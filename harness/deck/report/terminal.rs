@@ -2,49 +2,24 @@
 
 use std::io::{self, Write};
 
-use super::{BAD, BOLD, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
-use crate::verdict::{DiffLine, Finding, Side};
-
-/// Most lines of a diff that are shown.
-const DIFF_LINES: usize = 40;
-
-/// What was run, added up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Scenarios, those with findings included.
-    pub scenarios: u64,
-    /// Cassettes replayed.
-    pub cassettes: u64,
-    /// Goldens compared.
-    pub goldens: u64,
-    /// Plans replayed.
-    pub plans: u64,
-    /// Findings.
-    pub findings: u64,
-    /// Pending goldens that wait for a review.
-    pub pending: u64,
-}
-
-impl Tally {
-    /// Adds another tally.
-    pub fn add(&mut self, other: Self) {
-        self.scenarios += other.scenarios;
-        self.cassettes += other.cassettes;
-        self.goldens += other.goldens;
-        self.plans += other.plans;
-        self.findings += other.findings;
-        self.pending += other.pending;
-    }
-}
+use super::model::{Report, ScenarioRun, Tally, Told};
+use super::text::DIFF_LINES;
+use super::{BAD, BOLD, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
+use crate::verdict::{DiffLine, Side};
 
 /// Writes the line of one scenario.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn scenario_line(out: &mut dyn Write, name: &str, tally: Tally) -> io::Result<()> {
-    let (style, word) = if tally.findings == 0 { (GOOD, "ok") } else { (BAD, "FAILED") };
-    let Tally { cassettes, goldens, plans, findings, .. } = tally;
+pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
+    let Tally { cassettes, goldens, plans, findings, errors, .. } = run.tally();
+    let (style, word) = match (errors, findings) {
+        (0, 0) => (GOOD, "ok"),
+        (0, _) => (BAD, "FAILED"),
+        _ => (BAD, "ERROR"),
+    };
+    let name = plain(&run.name);
     write!(
         out,
         "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}, {}, {}{DIM:#}",
@@ -63,9 +38,9 @@ pub fn scenario_line(out: &mut dyn Write, name: &str, tally: Tally) -> io::Resul
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    let Finding { kind, place, sentence, diff, reproduce } = finding;
-    writeln!(out, "\n{BAD}{kind}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
+pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
+    let Told { id, place, sentence, diff, reproduce } = told;
+    writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
     if !diff.is_empty() {
         writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
     }
@@ -99,9 +74,31 @@ fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
     write!(out, "  {DIM}{old:>4} {new:>4} │{DIM:#} {style}{mark} {style:#}")?;
     for (changed, text) in &line.parts {
         let style = if *changed { strong } else { style };
-        write!(out, "{style}{text}{style:#}")?;
+        write!(out, "{style}{}{style:#}", plain(text))?;
     }
     writeln!(out)
+}
+
+/// Writes a whole report: a line a scenario, then what [`findings`] writes, then the summary.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn terminal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for run in &report.scenarios {
+        scenario_line(out, run)?;
+    }
+    findings(report, out)?;
+    summary(report, out)
+}
+
+/// Writes every finding.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    report.findings().try_for_each(|told| write_finding(out, told))
 }
 
 /// Writes the last lines of a test run.
@@ -109,15 +106,17 @@ fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn summary(out: &mut dyn Write, tally: Tally) -> io::Result<()> {
-    let Tally { scenarios, cassettes, goldens, plans, findings, pending } = tally;
+pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Tally { scenarios, cassettes, goldens, plans, findings, errors, pending, .. } =
+        report.totals;
     if pending > 0 {
         let files = count(pending, "pending golden");
         writeln!(out, "\n{ODD}{files}: settle with `clitape review`{ODD:#}")?;
     }
-    let (style, verdict) = match findings {
-        0 => (GOOD, "all held".to_owned()),
-        n => (BAD, count(n, "finding")),
+    let (style, verdict) = match (errors, findings) {
+        (0, 0) => (GOOD, "all held".to_owned()),
+        (0, n) => (BAD, count(n, "finding")),
+        (e, n) => (BAD, format!("{}, {}", count(n, "finding"), count(e, "error"))),
     };
     writeln!(
         out,
@@ -136,22 +135,9 @@ fn count(n: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{Kind, align};
-
-    fn plain(bytes: &[u8]) -> String {
-        let text = String::from_utf8_lossy(bytes);
-        let mut plain = String::new();
-        let mut escape = false;
-        for c in text.chars() {
-            match c {
-                '\u{1b}' => escape = true,
-                'm' if escape => escape = false,
-                c if !escape => plain.push(c),
-                _ => {}
-            }
-        }
-        plain
-    }
+    use crate::report::CheckRun;
+    use crate::report::tests::strip;
+    use crate::verdict::{Finding, Kind, align};
 
     #[test]
     fn a_finding_shows_sentence_diff_and_reproduction() {
@@ -160,21 +146,27 @@ mod tests {
             ..Finding::new(Kind::GoldenDiffers, "x 1.0 bus", "it differs".into(), "clitape".into())
         };
         let mut out = Vec::new();
-        write_finding(&mut out, &finding).unwrap();
+        write_finding(&mut out, &Told::from(&finding)).unwrap();
         let expect = "\nGD001 golden-differs x 1.0 bus\n  it differs\n  - expected   + came\n\
                       \x20    1    1 │   a\n\x20    2      │ - b\n\x20         2 │ + c\n\
                       \x20 reproduce: clitape\n";
-        assert_eq!(plain(&out), expect);
+        assert_eq!(strip(&out), expect);
     }
 
     #[test]
     fn the_summary_counts_what_ran() {
-        let tally =
-            Tally { scenarios: 1, cassettes: 2, goldens: 8, plans: 128, findings: 0, pending: 0 };
+        let check = |name: &str, cassettes, goldens, plans| CheckRun {
+            cassettes,
+            goldens,
+            plans,
+            ..CheckRun::of(name, &[])
+        };
+        let checks = vec![check("1.0::bus", 0, 8, 0), check("1.0::plans", 2, 0, 128)];
+        let run = ScenarioRun { name: "x".into(), pending: 0, checks };
         let mut out = Vec::new();
-        summary(&mut out, tally).unwrap();
+        summary(&Report::new("1.0", vec![run], Vec::new()), &mut out).unwrap();
         assert_eq!(
-            plain(&out),
+            strip(&out),
             "\n1 scenario: 2 cassettes, 8 goldens, 128 seeded plans replayed; all held\n"
         );
     }

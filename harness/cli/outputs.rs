@@ -1,0 +1,106 @@
+//! Where a report goes beside the terminal: files, annotations and the job summary of GitHub Actions.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clitape_deck::report::{Cause, Files, Format, Report, Tally, github, markdown};
+
+use crate::exit::{Exit, RED};
+
+/// The variable by which GitHub Actions names the file of the job summary.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// What else to write of a report
+#[derive(clap::Args)]
+pub(crate) struct Outputs {
+    /// Write the report as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the report as TAP 14
+    #[arg(long, value_name = "FILE")]
+    tap: Option<PathBuf>,
+    /// Write the report as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Print annotations for GitHub Actions, and add to the job summary
+    #[arg(long)]
+    github: bool,
+}
+
+/// The places of a report, open before anything runs.
+pub(crate) struct Open {
+    files: Files,
+    summary: Option<(PathBuf, File)>,
+    /// What makes GitHub Actions listen again, once it was told not to obey what is printed.
+    token: Option<String>,
+}
+
+impl Outputs {
+    /// Opens them all, `json` too.
+    pub(crate) fn open(&self, json: Option<&Path>) -> anyhow::Result<Open> {
+        let wanted = [
+            (Format::Junit, self.junit.as_deref()),
+            (Format::Tap, self.tap.as_deref()),
+            (Format::Json, json),
+            (Format::Markdown, self.markdown.as_deref()),
+        ];
+        let wanted: Vec<_> =
+            wanted.into_iter().filter_map(|(format, path)| Some((format, path?))).collect();
+        let path = std::env::var_os(SUMMARY).filter(|path| self.github && !path.is_empty());
+        let summary = path.map(PathBuf::from).map(|path| {
+            let file = OpenOptions::new().append(true).create(true).open(&path);
+            let file = file.with_context(|| {
+                format!("can't write the job summary {}; unset {SUMMARY}", path.display())
+            })?;
+            anyhow::Ok((path, file))
+        });
+        let token = self.github.then(|| format!("{:016x}", RandomState::new().hash_one(SUMMARY)));
+        Ok(Open { files: Files::open(&wanted)?, summary: summary.transpose()?, token })
+    }
+}
+
+impl Open {
+    /// Begins what is printed for people: GitHub Actions obeys none of it.
+    pub(crate) fn begin(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        self.token.iter().try_for_each(|token| writeln!(out, "::stop-commands::{token}"))
+    }
+
+    /// Ends what is printed for people, and writes the report wherever it goes.
+    pub(crate) fn finish(self, report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Some(token) = self.token {
+            writeln!(out, "::{token}::")?;
+            github(report, out)?;
+        }
+        if let Some((path, mut file)) = self.summary {
+            let mut text = Vec::new();
+            markdown(report, &mut text)?;
+            file.write_all(&text).with_context(|| format!("can't write {}", path.display()))?;
+        }
+        Ok(self.files.write(report)?)
+    }
+}
+
+/// Says on stderr why checks could not be run.
+pub(crate) fn complain(report: &Report) {
+    for trouble in report.troubles() {
+        anstream::eprintln!("{RED}error:{RED:#} {}", trouble.sentence);
+    }
+}
+
+/// How a command ends that tells this report.
+pub(crate) fn exit(report: &Report) -> Exit {
+    if let Some(trouble) = report.troubles().first() {
+        return match trouble.cause {
+            Cause::Damaged => Exit::Damaged,
+            Cause::Unreadable => Exit::Usage,
+        };
+    }
+    match report.totals {
+        Tally { findings: 1.., .. } => Exit::Findings,
+        Tally { cassettes: 0, .. } => Exit::Nothing,
+        _ => Exit::Ok,
+    }
+}

@@ -1,0 +1,87 @@
+//! What is going on, while it goes on: one line that is rewritten on a terminal, plain lines elsewhere.
+
+use std::io::{self, IsTerminal as _, Write};
+
+/// Columns at most, so that the line never wraps.
+const WIDTH: usize = 70;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Rewritten,
+    Lines,
+    Quiet,
+}
+
+/// Progress on stderr; the line goes when this is dropped.
+pub(crate) struct Progress<W: Write = io::Stderr> {
+    how: How,
+    shown: bool,
+    out: W,
+}
+
+impl Progress {
+    /// Progress as it befits where stderr goes.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let how = match io::stderr().is_terminal() {
+            _ if quiet => How::Quiet,
+            true if !dumb => How::Rewritten,
+            _ => How::Lines,
+        };
+        Self { how, shown: false, out: io::stderr() }
+    }
+}
+
+impl<W: Write> Progress<W> {
+    /// Says what goes on where a line can be rewritten, and nothing elsewhere.
+    pub(crate) fn now(&mut self, text: &str) {
+        if self.how == How::Rewritten {
+            let text: String = text.chars().filter(|c| !c.is_control()).take(WIDTH).collect();
+            // What can't be shown is no reason to stop.
+            let _ = write!(self.out, "\r\u{1b}[2K{text}").and_then(|()| self.out.flush());
+            self.shown = true;
+        }
+    }
+
+    /// Says what begins, as a line where none can be rewritten.
+    pub(crate) fn step(&mut self, text: &str) {
+        self.now(text);
+        if self.how == How::Lines {
+            let _ = writeln!(self.out, "{text}");
+        }
+    }
+
+    /// Takes the line away, before something else is printed.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(self.out, "\r\u{1b}[2K").and_then(|()| self.out.flush());
+        }
+    }
+}
+
+impl<W: Write> Drop for Progress<W> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_rewritten_on_a_terminal_only() {
+        let long = format!("3 of 4 {}", "x".repeat(100));
+        let cut = format!("\r\u{1b}[2K3 of 4 {}\r\u{1b}[2K", "x".repeat(WIDTH - 7));
+        for (how, expect) in
+            [(How::Rewritten, cut), (How::Lines, format!("{long}\n")), (How::Quiet, String::new())]
+        {
+            let mut out = Vec::new();
+            let mut progress = Progress { how, shown: false, out: &mut out };
+            progress.step(&long);
+            progress.clear();
+            drop(progress);
+            assert_eq!(String::from_utf8(out).unwrap(), expect, "{how:?}");
+        }
+    }
+}

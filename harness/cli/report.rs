@@ -1,0 +1,58 @@
+//! `clitape report`: what is done with the reports of test runs.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Subcommand;
+use clitape_deck::report::{findings, merge, read, summary, terminal};
+
+use crate::exit::Exit;
+use crate::outputs::{self, Outputs};
+
+/// Joins the reports of shards
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Merge(Merge),
+}
+
+/// Makes one report of several, and ends as one run of all of them would have
+#[derive(clap::Args)]
+struct Merge {
+    /// Reports that `clitape test --json FILE` wrote
+    #[arg(required = true, value_name = "FILE")]
+    reports: Vec<PathBuf>,
+    /// Write the joined report as JSON
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+    let What::Merge(args) = &args.what;
+    let open = args.outputs.open(args.out.as_deref())?;
+    let mut parts = Vec::new();
+    for path in &args.reports {
+        let name = path.display().to_string();
+        let text = std::fs::read(path).with_context(|| format!("can't read {name}"))?;
+        parts.push((name.clone(), read(&name, &text)?));
+    }
+    let report = merge(parts)?;
+    let mut out = anstream::stdout().lock();
+    open.begin(&mut out)?;
+    if !quiet {
+        terminal(&report, &mut out)?;
+    } else if !report.holds() {
+        findings(&report, &mut out)?;
+        summary(&report, &mut out)?;
+    }
+    open.finish(&report, &mut out)?;
+    outputs::complain(&report);
+    Ok(outputs::exit(&report))
+}

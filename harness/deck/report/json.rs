@@ -1,0 +1,163 @@
+//! A test run as JSON, and read back; reports of shards made into one.
+
+use std::io::{self, Write};
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::model::{CheckRun, FORMAT, Report, ScenarioRun, Told, plain_line};
+use super::plain;
+
+/// Why a report can't be used.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// It is no report.
+    #[error(
+        "{name} is no report of a test run ({why}); make one with `clitape test --json {name}`"
+    )]
+    NoReport {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It has another format.
+    #[error(
+        "{name} has format {format}, this clitape reads format {FORMAT}; judge again with this one"
+    )]
+    Format {
+        /// The file.
+        name: String,
+        /// Its format.
+        format: u64,
+    },
+    /// Nothing ran.
+    #[error(
+        "{name} is empty: no cassette was replayed for it; leave this shard out, or give it a scenario"
+    )]
+    Empty {
+        /// The file.
+        name: String,
+    },
+    /// Two reports have the same check.
+    #[error("{name} has the check {check}, as {other} has; a check belongs to one shard only")]
+    Twice {
+        /// The file.
+        name: String,
+        /// The file that has it already.
+        other: String,
+        /// The check, with its scenario.
+        check: String,
+    },
+    /// Another clitape judged.
+    #[error(
+        "{name} was judged by clitape {version}, {other} by another; judge all with one version"
+    )]
+    Mixed {
+        /// The file.
+        name: String,
+        /// Its version of clitape.
+        version: String,
+        /// The first file.
+        other: String,
+    },
+}
+
+/// Writes the report as JSON, indented.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
+}
+
+/// Reads a report that [`json`] wrote to the file `name`.
+///
+/// # Errors
+///
+/// [`ReportError`] when it is no report, has another format, or its totals are not what its checks
+/// add up to.
+pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: u64,
+    }
+    let no_report = |why: String| ReportError::NoReport { name: name.to_owned(), why };
+    let head: Head = serde_json::from_slice(text).map_err(|error| no_report(error.to_string()))?;
+    if head.format != u64::from(FORMAT) {
+        return Err(ReportError::Format { name: name.to_owned(), format: head.format });
+    }
+    let read: Report =
+        serde_json::from_slice(text).map_err(|error| no_report(error.to_string()))?;
+    let totals = read.totals;
+    let scenarios = read.scenarios.into_iter().map(|run| ScenarioRun {
+        name: plain(&run.name),
+        checks: run.checks.into_iter().map(plain_check).collect(),
+        ..run
+    });
+    let house = read.house.into_iter().map(plain_check);
+    let report = Report::new(&plain(&read.clitape), scenarios.collect(), house.collect());
+    if report.totals != totals {
+        return Err(no_report("its totals are not what its checks add up to".to_owned()));
+    }
+    Ok(report)
+}
+
+/// Whoever wrote the file: what it says is text.
+fn plain_check(mut check: CheckRun) -> CheckRun {
+    check.name = plain(&check.name);
+    if let Some(error) = &mut check.error {
+        error.sentence = plain(&error.sentence);
+    }
+    for told in &mut check.findings {
+        let Told { id, place, sentence, reproduce, diff } = told;
+        for text in [id, place, sentence, reproduce] {
+            *text = plain(text);
+        }
+        *diff = diff.iter().map(plain_line).collect();
+    }
+    check
+}
+
+/// Makes one report of several, each with the name of its file; scenarios stand in the order of their
+/// names, so that the order of the files does not matter.
+///
+/// # Errors
+///
+/// [`ReportError`] when one is empty, two have the same check, or another clitape judged.
+pub fn merge(parts: Vec<(String, Report)>) -> Result<Report, ReportError> {
+    let mut seen: Vec<(String, String)> = Vec::new();
+    let (mut scenarios, mut house): (Vec<ScenarioRun>, Vec<CheckRun>) = Default::default();
+    let mut first: Option<(String, String)> = None;
+    for (name, part) in parts {
+        if part.is_empty() {
+            return Err(ReportError::Empty { name });
+        }
+        let (version, other) = first.get_or_insert((part.clitape.clone(), name.clone())).clone();
+        if version != part.clitape {
+            return Err(ReportError::Mixed { name, version: part.clitape, other });
+        }
+        for (scenario, check) in part.checks() {
+            let check = format!("{scenario}::{}", check.name);
+            if let Some((_, other)) = seen.iter().find(|(known, _)| *known == check) {
+                return Err(ReportError::Twice { name, other: other.clone(), check });
+            }
+            seen.push((check, name.clone()));
+        }
+        for run in part.scenarios {
+            match scenarios.iter_mut().find(|known| known.name == run.name) {
+                Some(known) => {
+                    known.pending = known.pending.max(run.pending);
+                    known.checks.extend(run.checks);
+                }
+                None => scenarios.push(run),
+            }
+        }
+        house.extend(part.house);
+    }
+    scenarios.sort_by(|a, b| a.name.cmp(&b.name));
+    let (version, _) = first.unwrap_or_default();
+    Ok(Report::new(&version, scenarios, house))
+}

@@ -1,0 +1,52 @@
+//! A test run as JUnit XML: a suite a scenario, a case a check.
+
+use std::io::{self, Write};
+
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+use super::model::{CheckRun, Report, Told};
+use super::text::diff_text;
+
+/// Writes the report as JUnit XML.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut xml = quick_junit::Report::new("clitape");
+    for (name, checks) in report.groups() {
+        let mut suite = TestSuite::new(name);
+        suite.add_test_cases(checks.iter().map(|check| case(name, check)));
+        xml.add_test_suite(suite);
+    }
+    xml.serialize(out).map_err(io::Error::other)
+}
+
+fn case(scenario: &str, check: &CheckRun) -> TestCase {
+    let mut case = TestCase::new(check.name.as_str(), status(check));
+    case.set_classname(scenario);
+    case
+}
+
+/// A case has one failure: the first finding is its message, its text tells all of them.
+fn status(check: &CheckRun) -> TestCaseStatus {
+    if let Some(error) = &check.error {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(error.sentence.as_str());
+        return status;
+    }
+    let Some(first) = check.findings.first() else { return TestCaseStatus::success() };
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let text: Vec<String> = check.findings.iter().map(describe).collect();
+    status.set_type(first.id.as_str()).set_message(first.sentence.as_str());
+    status.set_description(text.join("\n\n"));
+    status
+}
+
+fn describe(told: &Told) -> String {
+    let Told { id, place, sentence, reproduce, .. } = told;
+    let mut lines = vec![format!("{id} {place}"), sentence.clone()];
+    lines.extend(diff_text(told));
+    lines.push(format!("reproduce: {reproduce}"));
+    lines.join("\n")
+}

@@ -1,0 +1,65 @@
+//! A test run as Markdown: the totals as a table, then every finding.
+
+use std::io::{self, Write};
+
+use super::model::{Report, Tally, Told};
+use super::text::diff_text;
+
+/// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
+const LIMIT: usize = 900_000;
+
+/// Writes the report as Markdown. What was recorded stands in code blocks only.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Tally { scenarios, cassettes, goldens, plans, findings, errors, .. } = report.totals;
+    writeln!(out, "## clitape: {}\n", verdict(&report.totals))?;
+    writeln!(out, "| scenarios | cassettes | goldens | seeded plans | findings | errors |")?;
+    writeln!(out, "|---:|---:|---:|---:|---:|---:|")?;
+    writeln!(out, "| {scenarios} | {cassettes} | {goldens} | {plans} | {findings} | {errors} |")?;
+    for trouble in report.troubles() {
+        writeln!(out, "\n### A check could not be run\n")?;
+        fenced(out, "text", &trouble.sentence)?;
+    }
+    let mut written = 0;
+    for (i, told) in report.findings().enumerate() {
+        let mut text = Vec::new();
+        finding(&mut text, told)?;
+        written += text.len();
+        if written > LIMIT {
+            let rest = report.totals.findings - i as u64;
+            return writeln!(out, "\n{rest} more findings are left out here.");
+        }
+        out.write_all(&text)?;
+    }
+    Ok(())
+}
+
+fn verdict(totals: &Tally) -> String {
+    match *totals {
+        Tally { errors: 1.., .. } => "a check could not be run".to_owned(),
+        Tally { findings: 1, .. } => "1 finding".to_owned(),
+        Tally { findings: n @ 2.., .. } => format!("{n} findings"),
+        Tally { cassettes: 0, .. } => "nothing ran".to_owned(),
+        _ => "all held".to_owned(),
+    }
+}
+
+fn finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
+    writeln!(out, "\n### {}\n", told.id)?;
+    fenced(out, "text", &format!("{}\n{}", told.place, told.sentence))?;
+    let diff = diff_text(told);
+    if !diff.is_empty() {
+        fenced(out, "diff", &diff.join("\n"))?;
+    }
+    fenced(out, "sh", &told.reproduce)
+}
+
+/// A code block whose fence is longer than any inside.
+fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {
+    let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(ticks + 1));
+    writeln!(out, "{fence}{language}\n{text}\n{fence}")
+}

@@ -1,0 +1,65 @@
+//! A test run as TAP 14: a test point a check, findings as its diagnostics.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use super::model::{CheckRun, Report, Told};
+use super::text::diff_text;
+
+/// Writes the report as TAP 14.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn tap(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "TAP version 14")?;
+    match report.totals.checks {
+        0 => writeln!(out, "1..0 # SKIP nothing ran")?,
+        checks => writeln!(out, "1..{checks}")?,
+    }
+    for (number, (scenario, check)) in (1..).zip(report.checks()) {
+        let held = check.findings.is_empty() && check.error.is_none();
+        let word = if held { "ok" } else { "not ok" };
+        writeln!(out, "{word} {number} - {}::{}", escaped(scenario), escaped(&check.name))?;
+        if !held {
+            diagnostics(out, check)?;
+        }
+    }
+    Ok(())
+}
+
+/// A description ends at a `#`, which would begin a directive.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('#', "\\#")
+}
+
+/// The block of YAML that TAP wants: mappings and lists of strings, each written as JSON writes it.
+fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
+    writeln!(out, "  ---")?;
+    if let Some(error) = &check.error {
+        writeln!(out, "  error: {}", quoted(&error.sentence))?;
+    }
+    if !check.findings.is_empty() {
+        writeln!(out, "  findings:")?;
+    }
+    for told in &check.findings {
+        let Told { id, place, sentence, reproduce, .. } = told;
+        writeln!(out, "    - id: {}", quoted(id))?;
+        for (key, text) in [("place", place), ("sentence", sentence), ("reproduce", reproduce)] {
+            writeln!(out, "      {key}: {}", quoted(text))?;
+        }
+        let diff = diff_text(told);
+        if !diff.is_empty() {
+            writeln!(out, "      diff:")?;
+        }
+        for line in diff {
+            writeln!(out, "        - {}", quoted(&line))?;
+        }
+    }
+    writeln!(out, "  ...")
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

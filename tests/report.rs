@@ -1,0 +1,211 @@
+//! Reports of test runs: the same findings in every format, files whole or not at all, shards joined.
+
+#![allow(clippy::unwrap_used, reason = "a report that can't be read fails the test")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use clitape_deck::report::{Report, read};
+use common::{clitape, house, root, run};
+use schemars::generate::SchemaSettings;
+use tempfile::TempDir;
+
+/// A house with one scenario that holds and one that does not.
+fn broken() -> TempDir {
+    let house = house(&["plain-text", "empty-answer"]);
+    let golden = house.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
+    house
+}
+
+#[track_caller]
+fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
+    let (got, stdout, stderr) = run(dir, args);
+    assert_eq!(got, code, "{args:?}\n{stdout}{stderr}");
+    for part in out {
+        assert!(stdout.contains(part), "{args:?}: no `{part}` in\n{stdout}");
+    }
+    for part in err {
+        assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
+    }
+    stdout
+}
+
+fn report(path: &Path) -> Report {
+    read("report", &fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn every_format_tells_the_same_findings() {
+    let house = broken();
+    let dir = house.path();
+    let args = "test --junit r.xml --tap r.tap --json r.json --markdown r.md --github";
+    let summary = dir.join("summary.md");
+    fs::write(&summary, "before\n").unwrap();
+    let mut command = clitape();
+    command.current_dir(dir).args(args.split(' ')).env("GITHUB_STEP_SUMMARY", &summary);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let out = String::from_utf8(output.stdout).unwrap();
+
+    let report = report(&dir.join("r.json"));
+    let findings: Vec<_> = report.findings().collect();
+    assert!(!findings.is_empty());
+    let xml = fs::read_to_string(dir.join("r.xml")).unwrap();
+    let junit = quick_junit::Report::deserialize_from_str(&xml).unwrap();
+    assert_eq!(junit.tests as u64, report.totals.checks);
+    assert_eq!(junit.failures as u64, report.totals.findings);
+    let mut messages = Vec::new();
+    for case in junit.test_suites.iter().flat_map(|suite| &suite.test_cases) {
+        if let quick_junit::TestCaseStatus::NonSuccess { message: Some(message), .. } = &case.status
+        {
+            messages.push(message.as_str().to_owned());
+        }
+    }
+    let sentences: Vec<_> = findings.iter().map(|told| told.sentence.clone()).collect();
+    assert_eq!(messages, sentences);
+    let tap = fs::read_to_string(dir.join("r.tap")).unwrap();
+    let markdown = fs::read_to_string(dir.join("r.md")).unwrap();
+    for told in findings {
+        let sentence = &told.sentence;
+        for text in [&out, &markdown] {
+            assert!(text.contains(sentence) && text.contains(&told.id), "{sentence} in\n{text}");
+        }
+        let quoted = serde_json::to_string(sentence).unwrap();
+        assert!(tap.contains(&format!("sentence: {quoted}")), "{quoted} in\n{tap}");
+        let title = format!("::error file=scenarios/plain-text/scenario.toml,title={}::", told.id);
+        assert!(out.contains(&title), "{title} in\n{out}");
+    }
+    assert_eq!(fs::read_to_string(&summary).unwrap(), format!("before\n{markdown}"));
+    // Between these lines GitHub Actions obeys nothing that is printed.
+    let token = out.lines().next().unwrap().strip_prefix("::stop-commands::").unwrap();
+    let end = out.find(&format!("\n::{token}::\n")).unwrap();
+    assert!(out.find("::error").unwrap() > end, "{out}");
+}
+
+#[test]
+fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
+    let house = broken();
+    let dir = house.path();
+    fs::write(dir.join("old.xml"), "old").unwrap();
+    for (args, sentence) in [
+        (&["--junit", "nowhere/r.xml"][..], "choose a path in a folder that is there"),
+        (&["--junit", "old.xml", "--tap", "nowhere/r.tap"], "can't write nowhere/r.tap"),
+        (&["--json", "scenarios"], "is there and is no file"),
+        (&["--json", "/dev/null"], "is there and is no file"),
+        (&["--json", "r", "--tap", "./r"], "can hold one report only"),
+    ] {
+        let args = [&["test", "--update"], args].concat();
+        let out = check(dir, &args, 2, &[], &[sentence]);
+        assert_eq!(out, "", "{args:?}");
+    }
+    assert_eq!(fs::read_to_string(dir.join("old.xml")).unwrap(), "old");
+    let mut left: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["cassettes", "old.xml", "scenarios"]);
+    assert!(common::files(dir, ".new").is_empty());
+}
+
+#[test]
+fn a_damaged_cassette_is_an_error_in_the_report() {
+    let house = broken();
+    let dir = house.path();
+    fs::write(dir.join("cassettes/empty-answer/2.1.329/stdout.jsonl"), "").unwrap();
+    check(dir, &["test", "--json", "r.json"], 5, &["ERROR empty-answer"], &["is damaged"]);
+    let totals = report(&dir.join("r.json")).totals;
+    assert!(totals.errors > 0 && totals.findings > 0, "{totals:?}");
+    check(dir, &["report", "merge", "r.json"], 5, &["ERROR empty-answer"], &["is damaged"]);
+}
+
+#[test]
+fn shards_are_joined_into_what_one_run_says() {
+    let house = broken();
+    let dir = house.path();
+    check(dir, &["test", "plain-text", "--json", "a.json"], 3, &[], &[]);
+    check(dir, &["test", "empty-answer", "--json", "b.json"], 0, &[], &[]);
+    check(dir, &["test", "no-such", "--json", "empty.json"], 4, &["nothing ran"], &[]);
+    let args = ["report", "merge", "b.json", "a.json", "--out", "all.json", "--junit", "all.xml"];
+    let said = check(dir, &args, 3, &["GD001 golden-differs", "2 scenarios"], &[]);
+    let whole = check(dir, &["test", "--json", "whole.json"], 3, &[], &[]);
+    assert_eq!(said, whole);
+    let (all, whole) = (report(&dir.join("all.json")), report(&dir.join("whole.json")));
+    assert_eq!(all.scenarios, whole.scenarios);
+    assert!(fs::read_to_string(dir.join("all.xml")).unwrap().contains("GD001"));
+    check(dir, &["report", "merge", "b.json"], 0, &["all held"], &[]);
+
+    let text = fs::read_to_string(dir.join("a.json")).unwrap();
+    fs::write(dir.join("new.json"), text.replacen("\"format\": 1", "\"format\": 9", 1)).unwrap();
+    fs::remove_file(dir.join("all.json")).unwrap();
+    for (other, sentence) in [
+        ("empty.json", "empty.json is empty"),
+        ("a.json", "a check belongs to one shard only"),
+        ("whole.json", "whole.json has the check plain-text::"),
+        ("new.json", "new.json has format 9"),
+        ("scenarios/plain-text/scenario.toml", "is no report of a test run"),
+        ("nowhere.json", "can't read nowhere.json"),
+    ] {
+        let args = ["report", "merge", "a.json", other, "--out", "all.json"];
+        check(dir, &args, 2, &[], &[sentence]);
+        assert!(!dir.join("all.json").exists(), "{other}");
+    }
+}
+
+#[test]
+fn quiet_says_only_what_does_not_hold() {
+    let house = broken();
+    let dir = house.path();
+    assert_eq!(check(dir, &["test", "empty-answer", "--quiet"], 0, &[], &[]), "");
+    let out = check(dir, &["test", "-q"], 3, &["FAILED plain-text", "GD001", "2 scenarios"], &[]);
+    assert!(!out.contains("empty-answer"), "{out}");
+}
+
+#[test]
+fn colours_are_printed_when_they_are_wanted() {
+    let house = house(&["empty-answer"]);
+    let colours = |args: &[&str], variable: Option<&str>| {
+        let mut command = clitape();
+        command.env_remove("NO_COLOR").current_dir(house.path()).arg("test").args(args);
+        command.envs(variable.map(|name| (name, "1")));
+        let output = command.output().unwrap();
+        assert!(!output.stderr.contains(&b'\r'), "a line is rewritten on a terminal only");
+        output.stdout.contains(&0x1b)
+    };
+    assert!(!colours(&[], None), "not into a pipe");
+    assert!(colours(&["--color", "always"], None));
+    assert!(colours(&["--color", "always"], Some("NO_COLOR")), "the flag is nearer");
+    assert!(!colours(&["--color", "never"], Some("CLICOLOR_FORCE")));
+    assert!(colours(&[], Some("CLICOLOR_FORCE")));
+}
+
+#[test]
+fn shells_and_man_know_the_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        check(root(), &["completions", shell], 0, &["clitape", "review"], &[]);
+    }
+    check(root(), &["completions", "tcsh"], 2, &[], &["bash"]);
+    check(root(), &["man"], 0, &[".TH", "clitape\\-test", "Exit codes"], &[]);
+    let dir = tempfile::tempdir().unwrap();
+    check(dir.path(), &["man", "--out", "."], 0, &[], &[]);
+    for page in ["clitape.1", "clitape-test.1", "clitape-report-merge.1"] {
+        assert!(dir.path().join(page).exists(), "{page}");
+    }
+    check(dir.path(), &["man", "--out", "nowhere"], 2, &[], &["can't write manual pages"]);
+}
+
+#[test]
+fn the_schema_of_reports_is_up_to_date() {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let schema = generator.into_root_schema_for::<Report>().to_value();
+    let current = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+    let path = root().join("schemas/report.json");
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        fs::write(&path, &current).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    let hint = "run `UPDATE_SCHEMA=1 cargo test --test report`";
+    assert!(committed == current, "schemas/report.json is out of date; {hint}");
+}
