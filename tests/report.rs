@@ -209,3 +209,77 @@ fn the_schema_of_reports_is_up_to_date() {
     let hint = "run `UPDATE_SCHEMA=1 cargo test --test report`";
     assert!(committed == current, "schemas/report.json is out of date; {hint}");
 }
+
+/// Breaks a golden of a scenario; its text before.
+fn break_golden(dir: &Path, scenario: &str, view: &str) -> String {
+    let path = dir.join(format!("scenarios/{scenario}/golden/{view}.snap"));
+    let text = fs::read_to_string(&path).unwrap();
+    let broken = text.replacen("\"at\":0", "\"at\":7", 1);
+    assert_ne!(broken, text);
+    fs::write(path, broken).unwrap();
+    text
+}
+
+#[test]
+fn a_review_lists_what_waits_and_what_is_orphaned() {
+    let house = house(&["plain-text"]);
+    let dir = house.path();
+    check(dir, &["review", "--list"], 0, &[], &[]);
+    break_golden(dir, "plain-text", "bus");
+    let golden = dir.join("scenarios/plain-text/golden");
+    fs::copy(golden.join("bus.snap"), golden.join("bus.9.9.9.snap")).unwrap();
+    fs::remove_file(golden.join("lifecycle.snap")).unwrap();
+    check(dir, &["test", "--update"], 3, &["GD003 golden-orphan"], &[]);
+    let lines = [
+        " changed plain-text/bus: entry 1: expected at 7 ms, it came at 0 ms",
+        "     new plain-text/lifecycle: a new golden of ",
+        "  orphan plain-text/bus.9.9.9: nothing is compared with it",
+    ];
+    check(dir, &["review", "--list"], 3, &lines, &[]);
+    let out = check(dir, &["review", "--list", "--json"], 3, &[], &[]);
+    let items: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |key: &str| items.iter().map(|item| item[key].as_str().unwrap()).collect::<Vec<_>>();
+    assert!(of("id").contains(&"plain-text/bus"), "{out}");
+    assert!(of("path").contains(&"scenarios/plain-text/golden/lifecycle.snap"), "{out}");
+    assert!(of("state").contains(&"orphan"), "{out}");
+}
+
+#[test]
+fn a_golden_is_accepted_by_its_id_with_a_reason_that_its_header_keeps() {
+    let house = house(&["plain-text"]);
+    let dir = house.path();
+    let before = break_golden(dir, "plain-text", "bus");
+    break_golden(dir, "plain-text", "lifecycle");
+    check(dir, &["test", "--update"], 3, &[], &[]);
+    check(dir, &["review", "--accept", "plain-text/bus"], 2, &[], &["--reason"]);
+    let nowhere = ["review", "--accept", "plain-text/bos", "--reason", "x"];
+    check(dir, &nowhere, 2, &[], &["there are plain-text/bus, plain-text/lifecycle"]);
+    let reason = "the clock\n---\nwas \"wrong\"";
+    let args = ["review", "--accept", "plain-text/bus", "--reason", reason];
+    check(dir, &args, 0, &["1 accepted, 0 rejected, 0 skipped"], &[]);
+    let golden = dir.join("scenarios/plain-text/golden");
+    let text = fs::read_to_string(golden.join("bus.snap")).unwrap();
+    let line = r#"description: "the clock\\n---\\nwas \"wrong\"""#;
+    assert_eq!(text.replacen(&format!("{line}\n"), "", 1), before, "{text}");
+    assert!(golden.join("lifecycle.snap.new").exists(), "one golden was named");
+    check(dir, &["test"], 3, &["lifecycle"], &[]);
+}
+
+#[test]
+fn a_run_of_some_scenarios_touches_nothing_of_the_others() {
+    let house = house(&["plain-text", "empty-answer"]);
+    let dir = house.path();
+    break_golden(dir, "plain-text", "bus");
+    break_golden(dir, "empty-answer", "bus");
+    let orphan = dir.join("scenarios/plain-text/golden/nobody.snap");
+    fs::write(&orphan, "---\n---\n").unwrap();
+    let out = check(dir, &["test", "empty-answer", "--update"], 3, &["1 scenario"], &[]);
+    assert!(!out.contains("plain-text"), "{out}");
+    let golden = |scenario: &str| common::files(&dir.join("scenarios").join(scenario), ".new");
+    assert!(golden("plain-text").is_empty() && !golden("empty-answer").is_empty());
+    check(dir, &["test", "plain-text", "--update"], 3, &["GD003 golden-orphan"], &[]);
+    check(dir, &["review", "empty-answer", "--accept"], 0, &["1 accepted"], &[]);
+    assert!(!golden("plain-text").is_empty() && golden("empty-answer").is_empty());
+    assert!(orphan.exists());
+}

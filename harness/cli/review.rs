@@ -1,12 +1,14 @@
-//! `clitape review`: settles pending goldens, one by one or all at once.
+//! `clitape review`: lists what waits for a review, and settles it one by one or all at once.
 
+use std::fmt;
 use std::io::{self, BufRead as _, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
-use clitape_deck::report::write_diff;
+use anyhow::{Context as _, bail};
+use clitape_deck::report::{plain, write_diff};
 use clitape_deck::scenario::House;
 use clitape_deck::verdict::{Golden, align, body, first_divergence};
+use serde_json::json;
 
 use crate::exit::Exit;
 
@@ -15,12 +17,21 @@ use crate::exit::Exit;
 pub(crate) struct Args {
     /// Only goldens whose path contains this
     filter: Option<String>,
-    /// Accept them all without asking
-    #[arg(long, conflicts_with = "reject")]
-    accept: bool,
+    /// Accept the golden of this id without asking, or all of them
+    #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "reject")]
+    accept: Option<Option<String>>,
+    /// Why it is accepted; stands in the golden's header
+    #[arg(long, value_name = "TEXT", requires = "accept")]
+    reason: Option<String>,
     /// Reject them all without asking
     #[arg(long)]
     reject: bool,
+    /// List what waits, and goldens that nothing is compared with; settles nothing
+    #[arg(long, conflicts_with_all = ["accept", "reject"])]
+    list: bool,
+    /// One JSON object a line
+    #[arg(long, requires = "list")]
+    json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,36 +41,95 @@ enum Choice {
     Skip,
 }
 
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
-    let filter = args.filter.as_deref().unwrap_or_default();
-    let mut pending = Vec::new();
-    for name in house.names()? {
-        pending.extend(Golden::pending(&house.load(&name)?)?);
+/// Why a golden is on the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Changed,
+    Orphan,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Orphan => "orphan",
+        })
     }
-    pending.retain(|path| house.shown(path).contains(filter));
+}
+
+/// One golden on the list.
+struct Item {
+    /// Scenario and view: `plain-text/bus`, with the version where it has one.
+    id: String,
+    golden: PathBuf,
+    state: State,
+}
+
+impl Item {
+    fn new(scenario: &str, golden: PathBuf, state: State) -> Self {
+        let view = golden.file_stem().unwrap_or_default().to_string_lossy();
+        Self { id: format!("{scenario}/{view}"), golden, state }
+    }
+
+    fn proposed(&self) -> PathBuf {
+        let mut path = self.golden.clone().into_os_string();
+        path.push(".new");
+        path.into()
+    }
+
+    /// What a reviewer wants to know first.
+    fn sentence(&self) -> anyhow::Result<String> {
+        Ok(match self.state {
+            State::Orphan => "nothing is compared with it; remove it".to_owned(),
+            State::New => {
+                format!("a new golden of {} entries", text(&self.proposed())?.lines().count())
+            }
+            State::Changed => first_divergence(&text(&self.golden)?, &text(&self.proposed())?)
+                .unwrap_or_else(|| "the texts are equal".to_owned()),
+        })
+    }
+}
+
+pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+    let mut items = items(house)?;
+    items.retain(|item| {
+        args.filter.as_ref().is_none_or(|filter| house.shown(&item.golden).contains(filter))
+    });
     let mut out = anstream::stdout().lock();
-    if pending.is_empty() {
+    if args.list {
+        return list(house, &items, args.json, &mut out);
+    }
+    items.retain(|item| item.state != State::Orphan);
+    if let Some(Some(id)) = &args.accept {
+        one(&mut items, id)?;
+        if args.reason.is_none() {
+            bail!("say why {id} is right: add --reason TEXT, which its header will keep");
+        }
+    }
+    if items.is_empty() {
         writeln!(out, "no golden waits for a review")?;
         return Ok(Exit::Ok);
     }
-    let always = match (args.accept, args.reject) {
-        (true, _) => Some(Choice::Accept),
+    let always = match (&args.accept, args.reject) {
+        (Some(_), _) => Some(Choice::Accept),
         (_, true) => Some(Choice::Reject),
         _ => None,
     };
     let mut settled = [0, 0, 0];
-    for (i, path) in pending.iter().enumerate() {
-        let golden = path.with_extension("");
-        let shown = house.shown(&golden);
+    for (i, item) in items.iter().enumerate() {
+        let shown = house.shown(&item.golden);
         let choice = match always {
             Some(choice) => choice,
             None => {
-                writeln!(out, "\n{} of {}: {shown}", i + 1, pending.len())?;
-                show(&mut out, &golden, path)?;
+                writeln!(out, "\n{} of {}: {shown}", i + 1, items.len())?;
+                show(&mut out, item)?;
                 ask(&mut out)?
             }
         };
-        settle(choice, path, &golden)?;
+        settle(choice, item, args.reason.as_deref())
+            .with_context(|| format!("can't settle {shown}"))?;
         settled[choice as usize] += 1;
         if choice != Choice::Skip {
             let word = if choice == Choice::Accept { "accepted" } else { "rejected" };
@@ -71,16 +141,55 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn show(out: &mut dyn Write, golden: &Path, proposed: &Path) -> anyhow::Result<()> {
-    let new = text(proposed)?;
-    if !golden.exists() {
-        writeln!(out, "  a new golden of {} entries", new.lines().count())?;
-        return Ok(write_diff(out, &align("", &new))?);
+/// What waits in each scenario, then its orphans.
+fn items(house: &House) -> anyhow::Result<Vec<Item>> {
+    let mut items = Vec::new();
+    for name in house.names()? {
+        let scenario = house.load(&name)?;
+        for proposed in Golden::pending(&scenario)? {
+            let golden = proposed.with_extension("");
+            let state = if golden.exists() { State::Changed } else { State::New };
+            items.push(Item::new(&name, golden, state));
+        }
+        let recorded = house.recorded(&name)?;
+        let versions: Vec<&str> = recorded.iter().map(String::as_str).collect();
+        let orphans = Golden::orphans(&scenario, &versions)?;
+        items.extend(orphans.into_iter().map(|path| Item::new(&name, path, State::Orphan)));
     }
-    let old = text(golden)?;
-    let sentence = first_divergence(&old, &new).unwrap_or_else(|| "the texts are equal".into());
-    writeln!(out, "  {sentence}")?;
-    Ok(write_diff(out, &align(&old, &new))?)
+    Ok(items)
+}
+
+fn list(house: &House, items: &[Item], json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    for item in items {
+        let (id, path, sentence) = (&item.id, house.shown(&item.golden), item.sentence()?);
+        if json {
+            let state = item.state.to_string();
+            let line = json!({ "id": id, "state": state, "path": path, "sentence": sentence });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(out, "{:>8} {id}: {}", item.state, plain(&sentence))?;
+        }
+    }
+    Ok(if items.is_empty() { Exit::Ok } else { Exit::Findings })
+}
+
+/// Leaves the one of this id.
+fn one(items: &mut Vec<Item>, id: &str) -> anyhow::Result<()> {
+    if !items.iter().any(|item| item.id == id) {
+        let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+        match ids.as_slice() {
+            [] => bail!("no golden waits for a review, so `{id}` does not either"),
+            _ => bail!("no golden `{id}` waits for a review; there are {}", ids.join(", ")),
+        }
+    }
+    items.retain(|item| item.id == id);
+    Ok(())
+}
+
+fn show(out: &mut dyn Write, item: &Item) -> anyhow::Result<()> {
+    writeln!(out, "  {}", plain(&item.sentence()?))?;
+    let old = if item.state == State::New { String::new() } else { text(&item.golden)? };
+    Ok(write_diff(out, &align(&old, &text(&item.proposed())?))?)
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
@@ -108,11 +217,23 @@ fn ask(out: &mut dyn Write) -> io::Result<Choice> {
     }
 }
 
-fn settle(choice: Choice, proposed: &PathBuf, golden: &Path) -> anyhow::Result<()> {
-    let done = match choice {
-        Choice::Accept => std::fs::rename(proposed, golden),
+fn settle(choice: Choice, item: &Item, reason: Option<&str>) -> io::Result<()> {
+    let proposed = item.proposed();
+    match choice {
+        Choice::Accept => {
+            if let Some(reason) = reason {
+                let text = std::fs::read_to_string(&proposed)?;
+                std::fs::write(&proposed, explained(&text, reason))?;
+            }
+            std::fs::rename(proposed, &item.golden)
+        }
         Choice::Reject => std::fs::remove_file(proposed),
         Choice::Skip => Ok(()),
-    };
-    done.with_context(|| format!("can't settle {}", proposed.display()))
+    }
+}
+
+/// A golden whose header says why it is right, where insta keeps a description.
+fn explained(golden: &str, reason: &str) -> String {
+    let line = format!("---\ndescription: {}\n", json!(plain(reason)));
+    golden.replacen("---\n", &line, 1)
 }
