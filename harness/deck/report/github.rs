@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::model::{Report, Told};
+use super::text::change_text;
 
 /// Writes an `::error` line for every finding and for every check that could not be run.
 ///
@@ -30,7 +31,8 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn annotation(out: &mut dyn Write, file: Option<&str>, told: &Told) -> io::Result<()> {
     let Told { id, place, sentence, reproduce, .. } = told;
     let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
-    let text = data(&format!("{place}\n{sentence}\nreproduce: {reproduce}"));
+    let change = change_text(told).map(|change| format!("\n{change}")).unwrap_or_default();
+    let text = data(&format!("{place}\n{sentence}{change}\nreproduce: {reproduce}"));
     writeln!(out, "::error {file}title={}::{text}", property(id))
 }
 

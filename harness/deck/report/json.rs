@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::model::{CheckRun, FORMAT, Report, ScenarioRun, Told, plain_line};
+use super::model::{CheckRun, FORMAT, Report, ScenarioRun, Told};
 use super::plain;
 
 /// Why a report can't be used.
@@ -111,13 +111,7 @@ fn plain_check(mut check: CheckRun) -> CheckRun {
     if let Some(error) = &mut check.error {
         error.sentence = plain(&error.sentence);
     }
-    for told in &mut check.findings {
-        let Told { id, place, sentence, reproduce, diff } = told;
-        for text in [id, place, sentence, reproduce] {
-            *text = plain(text);
-        }
-        *diff = diff.iter().map(plain_line).collect();
-    }
+    check.findings = check.findings.into_iter().map(Told::plain).collect();
     check
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plain;
 use crate::tape::TapeError;
-use crate::verdict::{Check, DiffLine, Finding, Verdict};
+use crate::verdict::{Check, Class, DiffLine, Finding, Moment, Verdict};
 
 /// Version of the report's format.
 pub const FORMAT: u32 = 1;
@@ -73,6 +73,15 @@ pub struct Told {
     pub sentence: String,
     /// The command that shows it again, or settles it.
     pub reproduce: String,
+    /// What the difference is about as a whole, where two texts differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// What differs after the first difference, grouped: `3 × editMessageText with another text`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consequences: Vec<String>,
+    /// What came in beside what was seen, up to the first difference of a golden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<DiffLine>,
@@ -228,13 +237,36 @@ impl CheckRun {
 
 impl From<&Finding> for Told {
     fn from(finding: &Finding) -> Self {
-        Self {
+        let consequences = finding.change.iter().flat_map(|change| &change.consequences);
+        let told = Self {
             id: finding.kind.to_string(),
-            place: plain(&finding.place),
-            sentence: plain(&finding.sentence),
-            reproduce: plain(&finding.reproduce),
-            diff: finding.diff.iter().map(plain_line).collect(),
+            place: finding.place.clone(),
+            sentence: finding.sentence.clone(),
+            reproduce: finding.reproduce.clone(),
+            class: finding.change.as_ref().map(|change| change.class),
+            consequences: consequences.cloned().collect(),
+            moments: finding.moments.clone(),
+            diff: finding.diff.clone(),
+        };
+        told.plain()
+    }
+}
+
+impl Told {
+    /// The same with nothing in it that is not plain text.
+    pub(super) fn plain(mut self) -> Self {
+        let Self { id, place, sentence, reproduce, class: _, consequences, moments, diff } =
+            &mut self;
+        let words = moments.iter_mut().flat_map(|moment| {
+            let Moment { at: _, came, seen } = moment;
+            came.iter_mut().chain(seen)
+        });
+        let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
+        let lines = [id, place, sentence, reproduce].into_iter().chain(consequences);
+        for text in lines.chain(words).chain(parts) {
+            *text = plain(text);
         }
+        self
     }
 }
 
@@ -248,12 +280,6 @@ impl From<&TapeError> for Trouble {
         };
         Self { cause, sentence: plain(&error.to_string()) }
     }
-}
-
-/// A line of a diff in plain text.
-pub(super) fn plain_line(line: &DiffLine) -> DiffLine {
-    let parts = line.parts.iter().map(|(changed, text)| (*changed, plain(text))).collect();
-    DiffLine { parts, ..line.clone() }
 }
 
 impl Tally {

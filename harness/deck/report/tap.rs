@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::model::{CheckRun, Report, Told};
-use super::text::diff_text;
+use super::text::{change_text, diff_text};
 
 /// Writes the report as TAP 14.
 ///
@@ -48,6 +48,9 @@ fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
         writeln!(out, "    - id: {}", quoted(id))?;
         for (key, text) in [("place", place), ("sentence", sentence), ("reproduce", reproduce)] {
             writeln!(out, "      {key}: {}", quoted(text))?;
+        }
+        if let Some(change) = change_text(told) {
+            writeln!(out, "      change: {}", quoted(&change))?;
         }
         let diff = diff_text(told);
         if !diff.is_empty() {

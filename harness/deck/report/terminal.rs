@@ -3,9 +3,16 @@
 use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally, Told};
-use super::text::DIFF_LINES;
-use super::{BAD, BOLD, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
-use crate::verdict::{DiffLine, Side};
+use super::text::{DIFF_LINES, change_text};
+use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
+use crate::verdict::{DiffLine, Moment, Side};
+
+/// Most lines of a diff that are shown for a review.
+const REVIEW_LINES: usize = 40;
+/// Columns of what came in.
+const CAME: usize = 44;
+/// Columns of what was seen.
+const SEEN: usize = 60;
 
 /// Writes the line of one scenario.
 ///
@@ -39,13 +46,47 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
 ///
 /// When `out` can't be written to.
 pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
-    let Told { id, place, sentence, diff, reproduce } = told;
+    let Told { id, place, sentence, moments, diff, reproduce, .. } = told;
     writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
+    if let Some(change) = change_text(told) {
+        writeln!(out, "  {change}")?;
+    }
+    lanes(out, moments)?;
     if !diff.is_empty() {
         writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
     }
-    write_diff(out, diff)?;
+    diff_lines(out, diff, DIFF_LINES)?;
     writeln!(out, "  {DIM}reproduce:{DIM:#} {reproduce}")
+}
+
+/// What came in beside what was seen, a row for each thing, the time where it changes.
+fn lanes(out: &mut dyn Write, moments: &[Moment]) -> io::Result<()> {
+    if !moments.is_empty() {
+        writeln!(out, "  {DIM}{:>9}  {:<CAME$}   what was seen{DIM:#}", "", "what came in")?;
+    }
+    for Moment { at, came, seen } in moments {
+        for row in 0..came.len().max(seen.len()) {
+            let time = match row {
+                0 => format!("{}.{:03}", at / 1000, at % 1000),
+                _ => String::new(),
+            };
+            let came = clip(came.get(row).map_or("", String::as_str), CAME);
+            let seen = clip(seen.get(row).map_or("", String::as_str), SEEN);
+            write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{came:<CAME$}{COOL:#} {DIM}│{DIM:#}")?;
+            match seen.as_str() {
+                "" => writeln!(out)?,
+                seen => writeln!(out, " {GOOD}{seen}{GOOD:#}")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn clip(text: &str, columns: usize) -> String {
+    match text.char_indices().nth(columns) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(columns - 1).chain(['…']).collect(),
+    }
 }
 
 /// Writes an aligned diff, a long one only in part.
@@ -54,11 +95,15 @@ pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
 ///
 /// When `out` can't be written to.
 pub fn write_diff(out: &mut dyn Write, diff: &[DiffLine]) -> io::Result<()> {
-    for line in diff.iter().take(DIFF_LINES) {
+    diff_lines(out, diff, REVIEW_LINES)
+}
+
+fn diff_lines(out: &mut dyn Write, diff: &[DiffLine], most: usize) -> io::Result<()> {
+    for line in diff.iter().take(most) {
         diff_line(out, line)?;
     }
-    if diff.len() > DIFF_LINES {
-        writeln!(out, "  {DIM}… {} more lines{DIM:#}", diff.len() - DIFF_LINES)?;
+    if diff.len() > most {
+        writeln!(out, "  {DIM}… {} more lines{DIM:#}", diff.len() - most)?;
     }
     Ok(())
 }

@@ -4,13 +4,16 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::tape::TapeError;
-use crate::verdict::{Check, Finding, Kind, align};
+use crate::verdict::{Check, Finding, Kind, Moment, align, change};
 
 /// What a recording may hold to fool whoever reads a report of it.
 const HOSTILE: &str = concat!(
     "\u{1b}[31mred\u{1b}]0;title\u{7} <script>alert(1)</script> ]]> --> &amp; %0A 50% ```\n",
     "::error file=x::pwned\r\n##[error]pwned\n  ...\nok 1 # SKIP \"quoted\" 'one' \\ : , \u{202e}",
 );
+
+/// What every writer says the difference is about.
+const CHANGE: &str = "change of contract";
 
 /// Text without its ANSI sequences.
 pub(super) fn strip(bytes: &[u8]) -> String {
@@ -33,6 +36,8 @@ fn finding(kind: Kind) -> Finding {
     let sentence = format!("entry 1: {HOSTILE}");
     let command = format!("clitape replay {HOSTILE}");
     Finding {
+        change: change(&text("a"), &text("b")),
+        moments: vec![Moment { at: 7, came: vec![HOSTILE.into()], seen: vec![HOSTILE.into()] }],
         diff: align(&text("a"), &text("b")),
         ..Finding::new(kind, HOSTILE, sentence, command)
     }
@@ -113,6 +118,7 @@ fn junit_is_read_back_with_the_same_sentences() {
         let lines: Vec<&str> = told.lines().collect();
         let (id, place) = lines[0].split_at(lines[0].match_indices(' ').nth(1).unwrap().0);
         let reproduce = lines.last().unwrap().strip_prefix("reproduce: ").unwrap();
+        assert_eq!(lines[2], CHANGE);
         assert!(lines.contains(&"- a") && lines.contains(&"+ b"), "{told}");
         found.push([id, &place[1..], lines[1], reproduce].map(str::to_owned));
     }
@@ -172,6 +178,7 @@ fn tap_is_read_back_with_the_same_sentences() {
     let found: Vec<_> =
         rows.map(|(((id, place), said), command)| [id, place, said, command]).collect();
     check_findings(&found);
+    assert_eq!(of("change"), [CHANGE, CHANGE]);
     assert!(points[2].2[0].1.contains("::error file=x::pwned"), "{points:?}");
 }
 
@@ -189,7 +196,8 @@ fn github_reads_one_annotation_a_finding() {
         }
         let id = head.strip_prefix("file=scenarios/bad/scenario.toml,title=").unwrap();
         let lines: Vec<String> = data.split("%0A").map(unescape).collect();
-        let [place, sentence, reproduce] = lines.try_into().unwrap();
+        let [place, sentence, change, reproduce] = lines.try_into().unwrap();
+        assert_eq!(change, CHANGE);
         let reproduce = reproduce.strip_prefix("reproduce: ").unwrap().to_owned();
         found.push([unescape(id), place, sentence, reproduce]);
     }
@@ -219,7 +227,9 @@ fn markdown_keeps_what_was_recorded_in_code_blocks() {
     let mut found = Vec::new();
     for blocks in blocks[1..].chunks(3) {
         let [(id, told), (_, diff), (_, command)] = blocks else { panic!("{blocks:?}") };
-        let (place, sentence) = told.trim_end().split_once('\n').unwrap();
+        let [place, sentence, CHANGE] = told.lines().collect::<Vec<_>>()[..] else {
+            panic!("{told}")
+        };
         assert!(diff.contains("\n- a\n+ b\n"), "{diff}");
         found.push([id.as_str(), place, sentence, command.trim_end()].map(str::to_owned));
     }

@@ -162,6 +162,7 @@ pub fn align(expected: &str, got: &str) -> Vec<DiffLine> {
             lines.push(DiffLine { side: Side::Gap, old: None, new: None, parts: Vec::new() });
         }
         for op in group {
+            let from = lines.len();
             for change in diff.iter_inline_changes_deadline(op, None) {
                 let side = match change.tag() {
                     ChangeTag::Equal => Side::Both,
@@ -178,9 +179,20 @@ pub fn align(expected: &str, got: &str) -> Vec<DiffLine> {
                     parts: shorten(parts.filter(|(_, text)| !text.is_empty()).collect()),
                 });
             }
+            pair(&mut lines[from..]);
         }
     }
     lines
+}
+
+/// Puts each line that came under the one it came for.
+fn pair(replaced: &mut [DiffLine]) {
+    let (mut expected, mut got) = (0, 0);
+    replaced.sort_by_cached_key(|line| {
+        let count = if line.side == Side::Got { &mut got } else { &mut expected };
+        *count += 1;
+        (*count, line.side == Side::Got)
+    });
 }
 
 /// Cuts what is unchanged and far from a change.
@@ -272,10 +284,8 @@ mod tests {
         );
     }
 
-    #[test]
-    fn the_diff_marks_what_changed_within_a_line() {
-        let lines = align("a\nb one c\nd\n", "a\nb two c\nd\n");
-        let shown: Vec<String> = lines
+    fn check_diff(expected: &str, got: &str, lines: &[&str]) {
+        let shown: Vec<String> = align(expected, got)
             .iter()
             .map(|line| {
                 let parts = line.parts.iter().map(|(changed, text)| {
@@ -284,6 +294,19 @@ mod tests {
                 format!("{}{}", line.side.mark(), parts.collect::<String>())
             })
             .collect();
-        assert_eq!(shown, [" a", "-b [one] c", "+b [two] c", " d"]);
+        assert_eq!(shown, lines);
+    }
+
+    #[test]
+    fn the_diff_marks_what_changed_within_a_line() {
+        let (expected, got) = ("a\nb one c\nd\n", "a\nb two c\nd\n");
+        check_diff(expected, got, &[" a", "-b [one] c", "+b [two] c", " d"]);
+    }
+
+    #[test]
+    fn lines_that_changed_stand_in_pairs() {
+        let (expected, got) = ("1 a\n2 a\nz\n", "1 b\n2 b\n3 b\nz\n");
+        let lines = ["-1 [a]", "+1 [b]", "-2 [a]", "+2 [b]", "+[3 b]", " z"];
+        check_diff(expected, got, &lines);
     }
 }

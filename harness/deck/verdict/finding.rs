@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::change::Change;
 use super::diff::DiffLine;
+use super::lanes::Moment;
 
 /// The kinds of findings, each with a stable id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,6 +97,10 @@ pub struct Finding {
     pub place: String,
     /// One sentence.
     pub sentence: String,
+    /// What the difference is about as a whole, and what follows from it, where two texts differ.
+    pub change: Option<Change>,
+    /// What came in beside what was seen, up to the first difference of a golden.
+    pub moments: Vec<Moment>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     pub diff: Vec<DiffLine>,
     /// The command that shows it again, or settles it.
@@ -104,7 +110,15 @@ pub struct Finding {
 impl Finding {
     /// A finding without a diff.
     pub fn new(kind: Kind, place: &str, sentence: String, reproduce: String) -> Self {
-        Self { kind, place: place.to_owned(), sentence, diff: Vec::new(), reproduce }
+        Self {
+            kind,
+            place: place.to_owned(),
+            sentence,
+            change: None,
+            moments: Vec::new(),
+            diff: Vec::new(),
+            reproduce,
+        }
     }
 }
 

@@ -6,10 +6,12 @@
 use std::fmt;
 use std::io;
 
+use super::change::change;
 use super::diff::{align, first_divergence};
 use super::finding::{Finding, Kind};
 use super::golden::{Golden, View};
 use super::invariant;
+use super::lanes::moments;
 use super::sweep::{Sweep, misread};
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay, session};
 use crate::scenario::{Channel, Chat, Fault, House, Mode, Run, Scenario};
@@ -148,7 +150,12 @@ fn golden(
             let Some(sentence) = first_divergence(&expected, &got) else { return Ok(verdict) };
             let reproduce = format!("{command} --lane {}", view.lane());
             let finding = Finding::new(Kind::GoldenDiffers, &place, sentence, reproduce);
-            Finding { diff: align(&expected, &got), ..finding }
+            Finding {
+                change: change(&expected, &got),
+                moments: moments(&replay.entries, view.lane(), &expected),
+                diff: align(&expected, &got),
+                ..finding
+            }
         }
         Ok(Golden { path, text: None }) => {
             let sentence = format!("there is no {} yet", house.shown(&path));

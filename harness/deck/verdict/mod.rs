@@ -2,15 +2,19 @@
 
 mod bytes;
 mod call;
+mod change;
 mod diff;
 mod finding;
 mod golden;
 mod invariant;
 mod judge;
+mod lanes;
 mod sweep;
 
 pub use bytes::first_difference;
+pub use change::{Change, Class, change};
 pub use diff::{DiffLine, Side, align, first_divergence};
 pub use finding::{Finding, Kind};
 pub use golden::{Golden, View, body};
 pub use judge::{Check, Verdict, checks, judge, orphaned_cassettes};
+pub use lanes::Moment;

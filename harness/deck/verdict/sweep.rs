@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::call;
+use super::change::change;
 use super::diff::{align, first_divergence};
 use super::finding::{Finding, Kind};
 use super::invariant;
@@ -135,16 +136,16 @@ impl Sweep<'_> {
 
     fn finding(&self, seed: u64, plan: &Plan, divergence: &Divergence) -> Finding {
         let lane = divergence.lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
+        let sentence = format!(
+            "seed {seed}: {}; the smallest plan that shows it: {}",
+            divergence.sentence,
+            plan.to_line()
+        );
+        let reproduce = format!("{} --seed {seed}{}{lane}", self.command, self.drawn_flag());
         Finding {
-            kind: divergence.kind,
-            place: self.place.clone(),
-            sentence: format!(
-                "seed {seed}: {}; the smallest plan that shows it: {}",
-                divergence.sentence,
-                plan.to_line()
-            ),
+            change: change(&divergence.expected, &divergence.got),
             diff: align(&divergence.expected, &divergence.got),
-            reproduce: format!("{} --seed {seed}{}{lane}", self.command, self.drawn_flag()),
+            ..Finding::new(divergence.kind, &self.place, sentence, reproduce)
         }
     }
 }

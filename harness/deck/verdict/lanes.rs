@@ -1,0 +1,96 @@
+//! What came in beside what a person saw, around the place where a golden and a replay part.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::replay::{Entry, Lane};
+
+/// Moments shown, the one of the divergence last.
+const MOMENTS: usize = 5;
+/// Characters shown of the end of what a chat shows.
+const TAIL: usize = 36;
+
+/// One moment of a replay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Moment {
+    /// Virtual milliseconds since the replay began.
+    pub at: u64,
+    /// What came in, in a few words each.
+    pub came: Vec<String>,
+    /// What was seen on the lane, in a few words each.
+    pub seen: Vec<String>,
+}
+
+/// The moments up to where `lane` says something else than `expected`.
+pub(super) fn moments(entries: &[Entry], lane: Lane, expected: &str) -> Vec<Moment> {
+    let source = match lane {
+        Lane::Read | Lane::Session => return Vec::new(),
+        Lane::Lifecycle => Lane::Read,
+        Lane::Bus | Lane::Telegram | Lane::Acp | Lane::Sse => Lane::Lifecycle,
+    };
+    let mut lines = expected.lines();
+    let seen = entries.iter().filter(|entry| entry.lane == lane);
+    let mut seen = seen.map(|entry| (entry.at, entry.to_line()));
+    let until = seen.find(|(_, line)| lines.next() != Some(line)).map_or(u64::MAX, |(at, _)| at);
+    let mut moments: Vec<Moment> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.at <= until) {
+        if entry.lane != source && entry.lane != lane {
+            continue;
+        }
+        if moments.last().is_none_or(|moment| moment.at != entry.at) {
+            moments.push(Moment { at: entry.at, came: Vec::new(), seen: Vec::new() });
+        }
+        if let Some(moment) = moments.last_mut() {
+            let words = if entry.lane == lane { &mut moment.seen } else { &mut moment.came };
+            words.push(in_words(entry));
+        }
+    }
+    moments.split_off(moments.len().saturating_sub(MOMENTS))
+}
+
+/// An entry in a few words; of what a chat shows, which grows, the end.
+fn in_words(entry: &Entry) -> String {
+    let text = entry.data.get("text").and_then(Value::as_str).unwrap_or_default();
+    let length = text.chars().count();
+    if entry.lane != Lane::Telegram || length <= TAIL {
+        return entry.headline();
+    }
+    let end: String = text.chars().skip(length - TAIL).collect();
+    let id = entry.data.get("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
+    format!("{}{id} {}", entry.kind, Value::from(format!("…{end}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_in_stands_beside_what_was_seen() {
+        let entry = |line: &str| serde_json::from_str::<Entry>(line).unwrap();
+        let text = |at: u64| {
+            let data = format!(r#"{{"message_id":"m","delta":"{at}"}}"#);
+            entry(&format!(r#"{{"at":{at},"lane":"lifecycle","kind":"text","data":{data}}}"#))
+        };
+        let said = |at: u64, text: &str| {
+            let data = format!(r#"{{"message_id":1,"text":"{text}"}}"#);
+            entry(&format!(r#"{{"at":{at},"lane":"telegram","kind":"sendMessage","data":{data}}}"#))
+        };
+        let long = "a long text of which the end is what matters most";
+        let entries = [text(1), said(1, "a"), text(2), text(3), said(3, long), text(4)];
+        let expected = format!("{}\n{}\n", said(1, "a").to_line(), said(3, "B").to_line());
+        let shown: Vec<String> = moments(&entries, Lane::Telegram, &expected)
+            .iter()
+            .map(|moment| format!("{} {:?} {:?}", moment.at, moment.came, moment.seen))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                r#"1 ["text \"1\""] ["sendMessage #1 \"a\""]"#,
+                r#"2 ["text \"2\""] []"#,
+                r#"3 ["text \"3\""] ["sendMessage #1 \"…f which the end is what matters most\""]"#,
+            ]
+        );
+    }
+}
