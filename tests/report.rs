@@ -5,7 +5,9 @@
 mod common;
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use clitape_deck::report::{Report, read};
 use common::{clitape, house, root, run};
@@ -51,6 +53,8 @@ fn every_format_tells_the_same_findings() {
     assert_eq!(output.status.code(), Some(3));
     let out = String::from_utf8(output.stdout).unwrap();
 
+    let lanes = ["change of contract", "what came in", "│ sendMessage #1 \"A tape recorder"];
+    assert!(lanes.iter().all(|part| out.contains(part)), "{out}");
     let report = report(&dir.join("r.json"));
     let findings: Vec<_> = report.findings().collect();
     assert!(!findings.is_empty());
@@ -243,6 +247,28 @@ fn a_review_lists_what_waits_and_what_is_orphaned() {
     assert!(of("id").contains(&"plain-text/bus"), "{out}");
     assert!(of("path").contains(&"scenarios/plain-text/golden/lifecycle.snap"), "{out}");
     assert!(of("state").contains(&"orphan"), "{out}");
+}
+
+#[test]
+fn a_review_shows_what_is_asked_for_until_it_is_settled() {
+    let house = house(&["plain-text"]);
+    let dir = house.path();
+    let before = break_golden(dir, "plain-text", "bus");
+    check(dir, &["test", "--update"], 3, &[], &[]);
+    let mut command = clitape();
+    command.current_dir(dir).arg("review").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"old\nn\nd\n?\na\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let shown: Vec<usize> =
+        out.split("[d]iff? ").map(|part| part.matches("\n  {\"at\":").count()).collect();
+    let entries = before.lines().filter(|line| line.starts_with("{\"at\":")).count();
+    // The first line stands behind the question.
+    assert_eq!(shown, [0, entries - 1, entries - 1, 0, 0, 0], "{out}");
+    assert!(out.ends_with("1 accepted, 0 rejected, 0 skipped\n"), "{out}");
+    let golden = dir.join("scenarios/plain-text/golden/bus.snap");
+    assert_eq!(fs::read_to_string(golden).unwrap(), before);
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
             None => {
                 writeln!(out, "\n{} of {}: {shown}", i + 1, items.len())?;
                 show(&mut out, item)?;
-                ask(&mut out)?
+                ask(&mut out, item)?
             }
         };
         settle(choice, item, args.reason.as_deref())
@@ -198,10 +198,10 @@ fn text(path: &Path) -> anyhow::Result<String> {
     Ok(body(&file).unwrap_or(&file).to_owned())
 }
 
-/// Asks until the answer is one of the three; the end of the input skips.
-fn ask(out: &mut dyn Write) -> io::Result<Choice> {
+/// Asks until the answer settles it, and shows what is asked for; the end of the input skips.
+fn ask(out: &mut dyn Write, item: &Item) -> anyhow::Result<Choice> {
     loop {
-        write!(out, "  [a]ccept, [r]eject, [s]kip? ")?;
+        write!(out, "  [a]ccept, [r]eject, [s]kip, or show [o]ld, [n]ew, [d]iff? ")?;
         out.flush()?;
         let mut answer = String::new();
         if io::stdin().lock().read_line(&mut answer)? == 0 {
@@ -212,9 +212,21 @@ fn ask(out: &mut dyn Write) -> io::Result<Choice> {
             "a" | "accept" => return Ok(Choice::Accept),
             "r" | "reject" => return Ok(Choice::Reject),
             "s" | "skip" | "" => return Ok(Choice::Skip),
+            "o" | "old" if item.state == State::New => writeln!(out, "  there is no old one")?,
+            "o" | "old" => whole(out, &item.golden)?,
+            "n" | "new" => whole(out, &item.proposed())?,
+            "d" | "diff" => show(out, item)?,
             _ => {}
         }
     }
+}
+
+/// Writes a whole golden, its entries as they are.
+fn whole(out: &mut dyn Write, path: &Path) -> anyhow::Result<()> {
+    for line in text(path)?.lines() {
+        writeln!(out, "  {}", plain(line))?;
+    }
+    Ok(())
 }
 
 fn settle(choice: Choice, item: &Item, reason: Option<&str>) -> io::Result<()> {
