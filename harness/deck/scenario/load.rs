@@ -75,6 +75,8 @@ pub struct Scenario {
     pub chat: ChatServer,
     /// What is swept.
     pub sweep: Sweep,
+    /// What a proof says of it.
+    pub proof: Proof,
 }
 
 #[derive(Deserialize)]
@@ -93,6 +95,8 @@ struct File {
     chat: ChatServer,
     #[serde(default)]
     sweep: Sweep,
+    #[serde(default)]
+    proof: Proof,
 }
 
 /// `[record]`: what to run.
@@ -174,6 +178,16 @@ impl Default for Sweep {
     }
 }
 
+/// `[proof]`: what a proof made of the scenario says in a person's words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// The behaviour it addresses; what the scenario is about when absent.
+    pub behaviour: Option<String>,
+    /// What was not tested, beside what no replay can test.
+    pub not_tested: Option<String>,
+}
+
 impl Scenario {
     /// Reads the scenario in `dir`.
     ///
@@ -195,6 +209,7 @@ impl Scenario {
             channels: file.channels,
             chat: file.chat,
             sweep: file.sweep,
+            proof: file.proof,
         };
         match scenario.complaint() {
             None => Ok(scenario),
