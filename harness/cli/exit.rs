@@ -31,8 +31,8 @@ Exit codes:
   0  all held: something ran, and every golden was compared
   1  a bug of clitape
   2  the command line, a scenario or an input can't be used
-  3  findings: a golden, an invariant or a plan does not hold, a collected turn failed, or a
-     session may not be resumed
+  3  findings: a golden, an invariant or a plan does not hold, a collected turn failed, a text
+     proves too little, or a session may not be resumed
   4  nothing ran, or nothing could be recorded or collected
   5  a cassette is damaged";
 

@@ -8,6 +8,7 @@ mod live;
 mod new;
 mod outputs;
 mod progress;
+mod proof;
 mod record;
 mod replay;
 mod report;
@@ -60,6 +61,7 @@ enum Command {
     Report(report::Args),
     Completions(completions::Completions),
     Man(completions::Man),
+    Proof(proof::Args),
 }
 
 fn main() -> ExitCode {
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
             Command::Report(report) => report::run(&report, args.quiet),
             Command::Completions(shell) => completions::completions(&shell, Args::command()),
             Command::Man(man) => completions::man(&man, Args::command()),
+            Command::Proof(proof) => proof::run(|| house(args.root), &proof),
         }
     })
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::page::markup::{Span, spans};
 use super::{BOLD, DIM};
 use crate::replay::{Entry, Lane};
 
@@ -60,24 +61,17 @@ impl Screen {
     }
 }
 
-/// Telegram HTML as terminal text: bold stays bold, other tags go, entities become characters.
+/// Telegram HTML as terminal text: bold and code are bold, italics dim, control characters signs.
 fn visible(html: &str) -> String {
-    let mut text = String::new();
-    let mut rest = html;
-    while let Some(open) = rest.find('<') {
-        text.push_str(&rest[..open]);
-        let Some(close) = rest[open..].find('>') else { break };
-        match &rest[open..=open + close] {
-            "<b>" | "<pre>" | "<code>" => text.push_str(&format!("{BOLD}")),
-            "</b>" | "</pre>" | "</code>" => text.push_str(&format!("{BOLD:#}")),
-            "<i>" => text.push_str(&format!("{DIM}")),
-            "</i>" => text.push_str(&format!("{DIM:#}")),
-            _ => {}
+    let mark = |span: Span| {
+        let has = |marks: &[&str]| span.marks.split(' ').any(|mark| marks.contains(&mark));
+        match (has(&["b", "pre", "code"]), has(&["i"])) {
+            (true, _) => format!("{BOLD}{}{BOLD:#}", span.text),
+            (false, true) => format!("{DIM}{}{DIM:#}", span.text),
+            (false, false) => span.text,
         }
-        rest = &rest[open + close + 1..];
-    }
-    text.push_str(rest);
-    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+    };
+    spans(html).into_iter().map(mark).collect()
 }
 
 /// Breaks lines at words so that none is wider than a message; escape sequences take no room.
@@ -118,6 +112,7 @@ mod tests {
         let plain = visible("a &lt;b&gt; &amp;amp; <a href=\"x\">link</a>");
         assert_eq!(plain, "a <b> &amp; link");
         assert_eq!(visible("<b>x</b>"), format!("{BOLD}x{BOLD:#}"));
+        assert_eq!(visible("\u{1b}[2J<script>"), "␛[2J<script>");
     }
 
     #[test]

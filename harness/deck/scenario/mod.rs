@@ -13,7 +13,7 @@ pub mod template;
 pub use channel::{Channel, Chat, Mode, Profile};
 pub use fault::{Fault, FaultError, FaultKind};
 pub use house::House;
-pub use load::{ChatServer, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
+pub use load::{ChatServer, Proof, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
     Side, Spare, Spot, StepTurns, StopReason, ToolSide, Turn,

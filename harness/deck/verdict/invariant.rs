@@ -33,6 +33,11 @@ const RULES: [Rule; 11] = [
     (Kind::CalledTooEarly, called_too_early),
 ];
 
+/// The kinds of finding that an invariant has, one each.
+pub(crate) fn invariants() -> impl Iterator<Item = Kind> {
+    RULES.iter().map(|(kind, _)| *kind)
+}
+
 /// The rules that `replay` breaks, each with a sentence.
 pub(super) fn broken(replay: &Replay) -> Vec<(Kind, String)> {
     RULES.iter().filter_map(|(kind, rule)| rule(replay).map(|what| (*kind, what))).collect()

@@ -280,7 +280,7 @@ fn setups(scenario: &Scenario) -> Vec<Setup> {
 }
 
 /// The command that replays a cassette with a setup.
-fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
+pub(crate) fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
     let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
     let run = flags(setup.run);

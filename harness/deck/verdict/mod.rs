@@ -16,5 +16,7 @@ pub use change::{Change, Class, change};
 pub use diff::{DiffLine, Side, align, first_divergence};
 pub use finding::{Finding, Kind};
 pub use golden::{Golden, View, body};
+pub(crate) use invariant::invariants;
+pub(crate) use judge::command;
 pub use judge::{Check, Verdict, checks, judge, orphaned_cassettes};
 pub use lanes::Moment;

@@ -1,0 +1,104 @@
+//! Recorded text in a page: as HTML, as JSON within a script, and with its control characters shown.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// Adds a character as people can see it: control characters as signs, and those that change the
+/// direction of text, or are nowhere seen, by their number.
+pub(crate) fn shown(c: char, into: &mut String) {
+    match c {
+        '\n' | '\t' => into.push(c),
+        '\0'..='\u{1f}' => into.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or(c)),
+        '\u{7f}' => into.push('␡'),
+        '\u{80}'..='\u{9f}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' => {
+            let _ = write!(into, "⟨U+{:04X}⟩", u32::from(c));
+        }
+        _ => into.push(c),
+    }
+}
+
+/// A text with [`shown`] characters.
+pub(crate) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    text.chars().for_each(|c| shown(c, &mut visible));
+    visible
+}
+
+/// A text for HTML and SVG, between tags or in a quoted attribute.
+pub(crate) fn html(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '&' => html.push_str("&amp;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => shown(c, &mut html),
+        }
+    }
+    html
+}
+
+/// A value as JSON that no script element can be left with.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    // Values of text, numbers and maps with text keys always serialise.
+    let json = serde_json::to_string(value).unwrap_or_default();
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                let _ = write!(safe, "\\u{:04x}", u32::from(c));
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// How a content security policy names an inline style or script: `sha256-…`.
+pub(crate) fn csp_hash(source: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut hash = "sha256-".to_owned();
+    for three in Sha256::digest(source.as_bytes()).chunks(3) {
+        let bits = (0..3).fold(0, |bits, i| bits << 8 | u32::from(*three.get(i).unwrap_or(&0)));
+        for place in 0..4 {
+            let digit = char::from(DIGITS[(bits >> (18 - 6 * place)) as usize & 63]);
+            hash.push(if place <= three.len() { digit } else { '=' });
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leaves_a_script_element() {
+        let text = json(&"</script><!--\u{2028}&");
+        assert_eq!(text, r#""\u003c/script\u003e\u003c!--\u2028\u0026""#);
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), "</script><!--\u{2028}&");
+    }
+
+    #[test]
+    fn html_has_no_markup_of_a_text() {
+        assert_eq!(
+            html("<b a=\"'\">&\u{1b}[2J\u{9b}"),
+            "&lt;b a=&quot;&#39;&quot;&gt;&amp;␛[2J⟨U+009B⟩"
+        );
+    }
+
+    #[test]
+    fn a_hash_is_that_of_the_standard() {
+        assert_eq!(csp_hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+        assert_eq!(csp_hash("abc"), "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    }
+}

@@ -1,0 +1,104 @@
+//! The proof page: one file without network, in which anything recorded is text.
+//!
+//! Everything but the scrubber is plain HTML, so that it is there without the script too. A content
+//! security policy names style and script by their hashes; nothing else runs or is loaded.
+
+pub(crate) mod chat;
+pub(crate) mod escape;
+pub(crate) mod markup;
+mod section;
+pub(crate) use section::origin;
+pub(crate) mod waterfall;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::proof::Case;
+use crate::replay::Lane;
+use escape::{csp_hash, html, json};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the script draws.
+#[derive(Serialize)]
+struct Data<'a> {
+    cases: Vec<CaseData<'a>>,
+}
+
+#[derive(Serialize)]
+struct CaseData<'a> {
+    entries: Vec<EntryData<'a>>,
+    frames: Vec<chat::Frame>,
+    records: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct EntryData<'a> {
+    at: u64,
+    lane: Lane,
+    kind: &'a str,
+    data: Value,
+    /// The line of stdout that came last, from 1; 0 before the first.
+    line: usize,
+}
+
+/// Writes the page.
+pub fn page(cases: &[Case]) -> String {
+    let data = json(&Data { cases: cases.iter().map(data).collect() });
+    let names: Vec<String> = cases.iter().map(|case| html(&case.title)).collect();
+    let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
+    let (class, verdict) = match findings {
+        0 => ("held", "all held".to_owned()),
+        1 => ("broken", "1 finding".to_owned()),
+        n => ("broken", format!("{n} findings")),
+    };
+    let sections: String =
+        cases.iter().enumerate().map(|(number, case)| section::section(number, case)).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>Proof: {}</title>\n<style>{STYLE}</style>\n\
+         </head>\n<body>\n<header><h1>Proof <span class=\"badge {class}\">{verdict}</span></h1>\n\
+         <p>What the real CLI printed, what became of it, and what a person would have seen. \
+         <span class=\"js-only\">Arrows step, space plays, Home and End go to the ends.</span></p>\n\
+         </header>\n<main>\n{sections}</main>\n\
+         <footer>Made by clitape {}. Nothing on this page is loaded or sent.</footer>\n\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n\
+         <script>{SCRIPT}</script>\n</body>\n</html>\n",
+        csp_hash(STYLE),
+        csp_hash(SCRIPT),
+        names.join(", "),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+fn data(case: &Case) -> CaseData<'_> {
+    let mut line = 0;
+    let entries = case.entries.iter().map(|entry| {
+        line += usize::from(entry.lane == Lane::Read);
+        let data = visible(Value::Object(entry.data.clone()));
+        EntryData { at: entry.at, lane: entry.lane, kind: &entry.kind, data, line }
+    });
+    CaseData {
+        entries: entries.collect(),
+        frames: chat::frames(&case.entries, case.chat.profile),
+        records: case.records.iter().map(|record| escape::visible(record)).collect(),
+    }
+}
+
+/// A value whose texts have no character that can't be seen.
+fn visible(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(escape::visible(&text)),
+        Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
+        Value::Object(map) => {
+            let map = map.into_iter().map(|(key, value)| (escape::visible(&key), visible(value)));
+            Value::Object(map.collect())
+        }
+        other => other,
+    }
+}

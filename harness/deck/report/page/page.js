@@ -1,0 +1,178 @@
+"use strict";
+// Draws the scrubber of each scenario. Anything recorded becomes text, never markup: every node is
+// made here, and takes what it says through textContent.
+(() => {
+  const { cases } = JSON.parse(document.getElementById("data").textContent);
+  const sections = [...document.querySelectorAll("section.case")];
+  const views = sections.map((section) => view(section, cases[Number(section.dataset.case)]));
+  let active = views[0];
+  document.documentElement.classList.add("js");
+
+  function make(tag, className, text) {
+    const node = document.createElement(tag);
+    if (className) node.className = className;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  }
+
+  function seconds(ms) {
+    return (ms / 1000).toFixed(3) + " s";
+  }
+
+  // The last of `list`, sorted, of which `fits` holds; -1 if it holds of none.
+  function last(list, fits) {
+    let from = -1;
+    let to = list.length - 1;
+    while (from < to) {
+      const middle = Math.ceil((from + to) / 2);
+      if (fits(list[middle])) from = middle;
+      else to = middle - 1;
+    }
+    return from;
+  }
+
+  function bubble(message) {
+    const node = make("div", "bubble");
+    for (const { text, marks, link } of message.spans) {
+      const span = make("span", marks, text);
+      if (link) span.title = link;
+      node.append(span);
+    }
+    const edits = message.edits === 0 ? "" : message.edits === 1 ? "edited" : "edited ×" + message.edits;
+    const words = [edits, message.is_final ? "final ✓✓" : ""].filter(Boolean);
+    node.append(make("span", "meta", words.join(" · ") || "sent"));
+    return node;
+  }
+
+  function view(section, { entries, frames, records }) {
+    const find = (selector) => section.querySelector(selector);
+    const rows = [...section.querySelectorAll("tr[data-entry]")];
+    const cursors = [...section.querySelectorAll("rect.now")];
+    const hidden = new Set();
+    const end = entries.reduce((end, entry) => Math.max(end, entry.at), 1);
+    const slider = find(".time");
+    slider.max = String(end);
+    let here = 0;
+    let playing = 0;
+
+    // Shows the moment of an entry; the time may lie after it, before the next.
+    function show(entry, at = entries[entry].at) {
+      rows[here].classList.remove("here");
+      here = entry;
+      rows[here].classList.add("here");
+      const table = find(".scroll");
+      const top = rows[here].offsetTop - table.clientHeight / 2;
+      table.scrollTop = Math.max(0, top);
+      slider.value = String(at);
+      find(".clock").textContent = seconds(at) + " of " + seconds(end);
+      for (const cursor of cursors) cursor.setAttribute("x", String((at * 996) / end));
+      draw(last(frames, (frame) => frame.entry <= entry));
+      const { lane, kind, data, line } = entries[entry];
+      find(".what").textContent = "Event " + (entry + 1) + ": " + lane + " " + kind;
+      find(".entry").textContent = JSON.stringify(data, null, 2);
+      find(".which").textContent = line ? "Line " + line + " of stdout, the last that was read" : "Nothing was read yet";
+      find(".record").textContent = line ? records[line - 1] : "";
+    }
+
+    let drawn;
+    function draw(frame) {
+      if (frame === drawn) return;
+      drawn = frame;
+      const chat = find(".chat");
+      const messages = frame < 0 ? [] : frames[frame].messages;
+      const empty = make("p", "nothing", frames.length ? "nothing to see yet" : "nothing reaches the chat");
+      chat.replaceChildren(...(messages.length ? messages.map(bubble) : [empty]));
+      find(".phone").scrollTop = find(".phone").scrollHeight;
+    }
+
+    function seek(at) {
+      show(Math.max(0, last(entries, (entry) => entry.at <= at)), at);
+    }
+
+    // The next entry in a lane that is shown.
+    function step(by) {
+      let to = here + by;
+      while (to >= 0 && to < entries.length && hidden.has(entries[to].lane)) to += by;
+      if (to >= 0 && to < entries.length) show(to);
+    }
+
+    function stop() {
+      cancelAnimationFrame(playing);
+      playing = 0;
+      find(".play").textContent = "▶ play";
+    }
+
+    function play() {
+      if (playing) return stop();
+      const from = Number(slider.value) >= end ? 0 : Number(slider.value);
+      const began = performance.now();
+      find(".play").textContent = "■ stop";
+      const tick = (now) => {
+        const at = Math.min(end, from + Math.max(0, now - began) * 2);
+        seek(Math.round(at));
+        if (at >= end) stop();
+        else playing = requestAnimationFrame(tick);
+      };
+      playing = requestAnimationFrame(tick);
+    }
+
+    function filter() {
+      const lanes = new Set(entries.map((entry) => entry.lane));
+      for (const lane of ["read", "lifecycle", "bus", "telegram", "session"].filter((lane) => lanes.has(lane))) {
+        const label = make("label");
+        const box = make("input");
+        box.type = "checkbox";
+        box.checked = true;
+        box.addEventListener("change", () => {
+          if (box.checked) hidden.delete(lane);
+          else hidden.add(lane);
+          for (const row of rows) row.hidden = hidden.has(entries[row.dataset.entry].lane);
+        });
+        label.append(box, " " + lane);
+        find(".lanes").append(label);
+      }
+    }
+
+    find(".back").addEventListener("click", () => (stop(), step(-1)));
+    find(".on").addEventListener("click", () => (stop(), step(1)));
+    find(".play").addEventListener("click", play);
+    slider.addEventListener("input", () => (stop(), seek(Number(slider.value))));
+    find("tbody").addEventListener("click", (event) => {
+      const row = event.target.closest("tr[data-entry]");
+      if (row) stop(), show(Number(row.dataset.entry));
+    });
+    find(".waterfall").addEventListener("click", (event) => {
+      const strip = event.target.closest("svg");
+      if (!strip) return;
+      const box = strip.getBoundingClientRect();
+      stop();
+      seek(Math.round(((event.clientX - box.left) / box.width) * end));
+    });
+    section.addEventListener("pointerdown", () => (active = self));
+    section.addEventListener("focusin", () => (active = self));
+    filter();
+    const self = {
+      step: (by) => (stop(), step(by)),
+      play,
+      first: () => (stop(), show(0)),
+      last: () => (stop(), show(entries.length - 1)),
+    };
+    self.last();
+    return self;
+  }
+
+  const keys = {
+    ArrowRight: () => active.step(1),
+    ArrowLeft: () => active.step(-1),
+    Home: () => active.first(),
+    End: () => active.last(),
+    " ": () => active.play(),
+  };
+  document.addEventListener("keydown", (event) => {
+    const modified = event.ctrlKey || event.altKey || event.metaKey || event.shiftKey;
+    const taken = event.key === " " && event.target.closest("button, summary, input[type=checkbox]");
+    if (!active || modified || taken || !keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+})();

@@ -1,0 +1,157 @@
+//! The waterfall: a strip of SVG for each lane and each tool call on one virtual time line.
+//!
+//! Words stand in HTML beside the strips, so that these can be stretched to any width.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::escape::html;
+use crate::replay::{Entry, Lane};
+
+/// The lanes that are drawn, and what they are called.
+const LANES: [(Lane, &str); 4] = [
+    (Lane::Read, "reads"),
+    (Lane::Lifecycle, "records"),
+    (Lane::Bus, "bus events"),
+    (Lane::Telegram, "preview calls"),
+];
+
+/// Tool calls that get a strip of their own.
+const CALLS: usize = 12;
+/// Units a strip is wide.
+const WIDTH: u64 = 1000;
+
+/// A bar of a strip: from, to, its class and its title.
+struct Bar<'a> {
+    from: u64,
+    to: u64,
+    class: &'a str,
+    title: String,
+}
+
+/// Draws it.
+pub(super) fn waterfall(entries: &[Entry]) -> String {
+    let end = entries.iter().map(|entry| entry.at).max().unwrap_or(0).max(1);
+    let mut out = String::from("<div class=\"waterfall\">\n");
+    for (lane, name) in LANES {
+        let bars = entries.iter().filter(|entry| entry.lane == lane).map(|entry| Bar {
+            from: entry.at,
+            to: entry.at,
+            class: class(entry),
+            title: entry.headline(),
+        });
+        strip(&mut out, name, lane.as_str(), end, bars);
+    }
+    let calls = calls(entries, end);
+    let more = calls.len().saturating_sub(CALLS);
+    for (name, bar) in calls.into_iter().take(CALLS) {
+        strip(&mut out, &name, "call", end, std::iter::once(bar));
+    }
+    if more > 0 {
+        let _ = writeln!(out, "<p class=\"more\">+{more} more tool calls</p>");
+    }
+    let _ = writeln!(
+        out,
+        "<div class=\"axis\"><span>0 s</span><span>{}</span><span>{}</span></div>\n</div>",
+        seconds(end / 2),
+        seconds(end)
+    );
+    out
+}
+
+/// A time for people.
+pub(crate) fn seconds(ms: u64) -> String {
+    format!("{}.{:03} s", ms / 1000, ms % 1000)
+}
+
+fn strip<'a>(
+    out: &mut String,
+    name: &str,
+    class: &str,
+    end: u64,
+    bars: impl Iterator<Item = Bar<'a>>,
+) {
+    let _ = write!(
+        out,
+        "<div class=\"strip {class}\"><span>{}</span>\
+         <svg viewBox=\"0 0 {WIDTH} 16\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"{}\">",
+        html(name),
+        html(name)
+    );
+    for Bar { from, to, class, title } in bars {
+        let x = from * (WIDTH - 4) / end;
+        let width = ((to - from) * (WIDTH - 4) / end).max(4);
+        let _ = write!(
+            out,
+            "<rect class=\"{class}\" x=\"{x}\" y=\"2\" width=\"{width}\" height=\"12\">\
+             <title>{} {}</title></rect>",
+            seconds(from),
+            html(&title)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<rect class=\"now\" x=\"-9\" y=\"0\" width=\"2\" height=\"16\"/></svg></div>"
+    );
+}
+
+/// What an entry looks like: what failed, what ends, and the rest.
+fn class(entry: &Entry) -> &'static str {
+    let is = |key: &str| entry.data.get(key) == Some(&Value::Bool(true));
+    match entry.kind.as_ref() {
+        "diagnostic" | "unknown" | "failed" => "bad",
+        "outcome" | "final" => "last",
+        _ if is("is_error") => "bad",
+        _ if is("final") => "last",
+        _ => "some",
+    }
+}
+
+/// Tool calls from start to result; one that never ends goes to the end.
+fn calls(entries: &[Entry], end: u64) -> Vec<(String, Bar<'static>)> {
+    let mut calls: Vec<(String, Bar<'static>)> = Vec::new();
+    let mut open: HashMap<&str, usize> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.lane == Lane::Lifecycle) {
+        let word = |key: &str| entry.data.get(key).and_then(Value::as_str).unwrap_or_default();
+        match entry.kind.as_ref() {
+            "tool_start" => {
+                open.insert(word("id"), calls.len());
+                let title = entry.headline();
+                let bar = Bar { from: entry.at, to: end, class: "some", title };
+                calls.push((word("name").to_owned(), bar));
+            }
+            "tool_result" => {
+                if let Some((_, bar)) = open.remove(word("id")).and_then(|at| calls.get_mut(at)) {
+                    bar.to = entry.at;
+                    bar.class = class(entry);
+                }
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_a_bar_from_start_to_result() {
+        let entries: Vec<Entry> = [
+            r#"{"at":100,"lane":"lifecycle","kind":"tool_start","data":{"id":"t","name":"<Bash>"}}"#,
+            r#"{"at":600,"lane":"lifecycle","kind":"tool_result","data":{"id":"t","is_error":true}}"#,
+            r#"{"at":1000,"lane":"lifecycle","kind":"outcome","data":{}}"#,
+        ]
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+        let svg = waterfall(&entries);
+        assert!(svg.contains("<div class=\"strip call\"><span>&lt;Bash&gt;</span>"), "{svg}");
+        assert!(svg.contains("<rect class=\"bad\" x=\"99\" y=\"2\" width=\"498\""), "{svg}");
+        assert!(svg.contains("<span>1.000 s</span>"), "{svg}");
+    }
+}

@@ -1,0 +1,171 @@
+//! What one scenario with one CLI version shows: the run, the checks, and what came of them.
+
+use crate::replay::{AcpClient, Entry, Lane, Plan, Replay, Setup, replay, session};
+use crate::report::{footer, write_entry};
+use crate::scenario::{Channel, Chat, House, Mode, Proof, Scenario};
+use crate::tape::{Cassette, Manifest, TapeError};
+use crate::verdict::{Check, Finding, Golden, Kind, View, checks, command, invariants, judge};
+
+/// A scenario with one CLI version, run and judged.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The scenario's name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// One sentence: what it shows.
+    pub about: String,
+    /// Issues it guards.
+    pub tracks: Vec<String>,
+    /// What a person said of it.
+    pub proof: Proof,
+    /// Who recorded what.
+    pub manifest: Manifest,
+    /// The chat that is shown: the scenario's first, or one in mode `partial`.
+    pub chat: Chat,
+    /// The trace of the replay that goldens are made of: whole lines, one after another.
+    pub entries: Vec<Entry>,
+    /// The lines of stdout; read `n` of the trace brought line `n`.
+    pub records: Vec<String>,
+    /// The goldens, and what became of them.
+    pub goldens: Vec<Compared>,
+    /// How many seeded plans were replayed, in every channel.
+    pub plans: u64,
+    /// Everything that does not hold.
+    pub findings: Vec<Finding>,
+    /// The command that replays it as shown.
+    pub command: String,
+    /// What that command prints.
+    pub terminal: String,
+}
+
+/// A golden that was compared.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// What it shows: `telegram-partial`.
+    pub view: String,
+    /// The file, from the root of the project.
+    pub path: String,
+    /// What it says; none where there is no golden.
+    pub text: Option<String>,
+    /// Where it differs.
+    pub finding: Option<Finding>,
+}
+
+impl Case {
+    /// Runs and judges a scenario with the recording of one CLI version.
+    ///
+    /// # Errors
+    ///
+    /// [`TapeError`] when the cassette is not there or damaged, or a file can't be read.
+    pub fn gather(house: &House, scenario: &Scenario, version: &str) -> Result<Self, TapeError> {
+        let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+        let chat = scenario.channels.iter().find_map(|channel| match *channel {
+            Channel::Telegram(chat) => Some(chat),
+            Channel::Acp { .. } | Channel::Sse {} => None,
+        });
+        let chat = chat.unwrap_or(Chat::of(Mode::Partial));
+        // As `clitape replay` runs it, which the text shows.
+        let acp = Some(AcpClient { terminal: false });
+        let setup = Setup { run: scenario.run, channel: Some(chat), acp };
+        let pace = scenario.run.pace_ms;
+        let mut replay = replay(&cassette.stdout, &Plan::paced(&cassette.stdout, pace), setup);
+        let over = replay.entries.last().map_or(0, |entry| entry.at);
+        replay.entries.extend(session(&cassette, over));
+        let terminal = terminal(&replay);
+        let mut entries = replay.entries;
+        entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse));
+        let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
+        for check in checks(house, scenario)? {
+            match &check {
+                Check::Golden { version: of, view } if of == version => {
+                    let found = judge(house, scenario, &check, false)?.findings;
+                    goldens.push(compared(house, scenario, version, *view, &found));
+                    findings.extend(found);
+                }
+                Check::Plans { version: of } if of == version => {
+                    let verdict = judge(house, scenario, &check, false)?;
+                    plans = verdict.plans;
+                    findings.extend(verdict.findings);
+                }
+                _ => {}
+            }
+        }
+        let lines = cassette.stdout.split_inclusive(|byte| *byte == b'\n');
+        Ok(Self {
+            name: scenario.name.clone(),
+            title: scenario.title.clone(),
+            about: scenario.about.clone(),
+            tracks: scenario.tracks.clone(),
+            proof: scenario.proof.clone(),
+            records: lines
+                .map(|line| String::from_utf8_lossy(line).trim_end().to_owned())
+                .collect(),
+            command: format!("{} --pace {pace} --lane telegram", command(scenario, version, setup)),
+            terminal,
+            manifest: cassette.manifest,
+            chat,
+            entries,
+            goldens,
+            plans,
+            findings,
+        })
+    }
+
+    /// The CLI's version.
+    pub fn version(&self) -> &str {
+        &self.manifest.cli.version
+    }
+
+    /// The invariants, each with what breaks it.
+    pub(crate) fn invariants(&self) -> Vec<(Kind, Option<&Finding>)> {
+        let broken = |kind| self.findings.iter().find(|finding| finding.kind == kind);
+        invariants().map(|kind| (kind, broken(kind))).collect()
+    }
+
+    /// The plan under which the trace differs from that of the uncut replay.
+    pub(crate) fn diverging(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.kind == Kind::PlanDiverges)
+    }
+
+    /// What the sweep says, for people.
+    pub(crate) fn sweep_word(&self) -> String {
+        match (self.plans, self.diverging()) {
+            (0, _) => "no plan was replayed".to_owned(),
+            (plans, None) => format!("{plans} plans, {plans} equal"),
+            (plans, Some(_)) => format!("{plans} plans, not all equal"),
+        }
+    }
+
+    /// Which goldens hold, for people.
+    pub(crate) fn goldens_word(&self) -> String {
+        let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
+        format!("{} goldens compared, {held} held", self.goldens.len())
+    }
+}
+
+fn compared(
+    house: &House,
+    scenario: &Scenario,
+    version: &str,
+    view: View,
+    found: &[Finding],
+) -> Compared {
+    let about_golden = [Kind::GoldenDiffers, Kind::GoldenMissing, Kind::GoldenUnreadable];
+    let finding = found.iter().find(|finding| about_golden.contains(&finding.kind)).cloned();
+    // One that can't be read is a finding already.
+    let golden = Golden::find(scenario, view, version).ok();
+    let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
+    Compared { view: view.to_string(), path: house.shown(&path), text, finding }
+}
+
+/// What `clitape replay` prints of the chat, without colours.
+fn terminal(replay: &Replay) -> String {
+    let mut out = Vec::new();
+    // Memory takes every write.
+    for entry in replay.entries.iter().filter(|entry| entry.lane == Lane::Telegram) {
+        let _ = write_entry(&mut out, entry);
+    }
+    let _ = footer(&mut out, replay);
+    anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
+}

@@ -1,0 +1,74 @@
+//! `preview.cast`: the chat as an asciicast, version 3.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::Case;
+use super::screen::{Run, moments};
+
+/// Columns and rows of the terminal.
+const COLUMNS: usize = 72;
+const ROWS: usize = 24;
+/// Characters of a line of a message.
+const WIDTH: usize = COLUMNS - 4;
+
+/// How a mark looks in a terminal.
+const SGR: [(&str, u8); 6] = [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9), ("code", 36)];
+
+/// Writes it. The text has no control characters but its own.
+pub fn cast(cases: &[Case]) -> String {
+    let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
+    let header = json!({
+        "version": 3, "term": { "cols": COLUMNS, "rows": ROWS }, "title": names.join(", "),
+    });
+    let mut out = format!("{header}\n");
+    let (moments, end) = moments(cases, WIDTH);
+    let mut before = 0;
+    for moment in moments {
+        let mut lines = Vec::new();
+        for message in &moment.messages {
+            lines.push(format!("╭{}╮", "─".repeat(WIDTH + 2)));
+            lines.extend(
+                message
+                    .iter()
+                    .map(|line| format!("│ {}", line.iter().map(run).collect::<String>())),
+            );
+            lines.push(format!("╰{}╯", "─".repeat(WIDTH + 2)));
+        }
+        let from = lines.len().saturating_sub(ROWS - 1);
+        let screen = format!("\u{1b}[H\u{1b}[2J{}\r\n", lines[from..].join("\r\n"));
+        event(&mut out, moment.at - before, "o", &screen);
+        before = moment.at;
+    }
+    event(&mut out, end - before, "x", "0");
+    out
+}
+
+fn event(out: &mut String, after_ms: u64, code: &str, data: &str) {
+    let seconds = after_ms as f64 / 1000.0;
+    let _ = writeln!(out, "{}", json!([seconds, code, data]));
+}
+
+fn run((marks, text): &Run) -> String {
+    let codes: Vec<String> = SGR
+        .iter()
+        .filter(|(mark, _)| marks.split(' ').any(|of| of == *mark))
+        .map(|(_, code)| code.to_string())
+        .collect();
+    if codes.is_empty() {
+        return text.clone();
+    }
+    format!("\u{1b}[{}m{text}\u{1b}[0m", codes.join(";"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_become_colours_and_nothing_recorded_does() {
+        assert_eq!(run(&("b code".into(), "x".into())), "\u{1b}[1;36mx\u{1b}[0m");
+        assert_eq!(run(&("quote".into(), "x".into())), "x");
+    }
+}

@@ -1,0 +1,304 @@
+//! Whether a pull request's text proves what it says: the fields that OpenClaw's policy asks for, what
+//! counts as missing, and what as evidence of real behaviour.
+//!
+//! Follows the third version of that policy, and says what the newest one would, which asks for the
+//! sections "What Problem This Solves" and "Evidence".
+
+use std::fmt;
+
+use super::evidence::{has_real_evidence, has_test_words, is_disclaimer, is_ours_not_real};
+
+/// A field of the section "Real behavior proof".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// Behavior or issue addressed.
+    Behavior,
+    /// Real environment tested.
+    Environment,
+    /// Exact steps or command run after this patch.
+    Steps,
+    /// Evidence after fix.
+    Evidence,
+    /// Observed result after fix.
+    ObservedResult,
+    /// What was not tested.
+    NotTested,
+}
+
+/// The fields, by the name to write first, and by the other names they may have.
+const FIELDS: [(Field, &[&str]); 6] = [
+    (Field::Behavior, &["Behavior or issue addressed", "Issue addressed", "Behavior addressed"]),
+    (Field::Environment, &["Real environment tested", "Environment tested", "Real setup tested"]),
+    (
+        Field::Steps,
+        &[
+            "Exact steps or command run after this patch",
+            "Exact steps or command run after the patch",
+            "Exact steps or command run after fix",
+            "Steps run after the patch",
+            "Command run after the patch",
+        ],
+    ),
+    (
+        Field::Evidence,
+        &[
+            "Evidence after fix",
+            "After-fix evidence",
+            "Evidence link or embedded proof",
+            "Evidence",
+        ],
+    ),
+    (
+        Field::ObservedResult,
+        &["Observed result after fix", "Observed result after the fix", "Observed result"],
+    ),
+    (Field::NotTested, &["What was not tested", "Not tested"]),
+];
+
+/// Ends a field; nobody asks for it.
+const BEFORE: &str = "Before evidence";
+
+/// Values that say nothing.
+const EMPTY: [&str; 20] = [
+    "",
+    "-",
+    "---",
+    "n/a",
+    "na",
+    "not applicable",
+    "tbd",
+    "todo",
+    "unknown",
+    "unsure",
+    "none provided",
+    "no evidence",
+    "not tested",
+    "untested",
+    "did not test",
+    "didn't test",
+    "could not test",
+    "couldn't test",
+    "not run",
+    "nothing provided",
+];
+
+/// What a policy says of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// It has what is asked.
+    Passed,
+    /// There is no such section.
+    NoSection,
+    /// Fields are missing, or say nothing.
+    Missing(Vec<Field>),
+    /// It says itself that nothing was tested.
+    NotTested,
+    /// All it shows is tests, mocks, or a capture nobody can vouch for.
+    MockOnly,
+    /// It tells of evidence, and shows none.
+    Insufficient,
+}
+
+/// What a text has of what is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Of the section "Real behavior proof".
+    pub proof: Status,
+    /// Which of the newest policy's sections are missing, where the fields do not stand for them.
+    pub context_missing: Vec<&'static str>,
+}
+
+impl Checked {
+    /// Whether the stricter policy is content.
+    pub fn passed(&self) -> bool {
+        self.proof == Status::Passed
+    }
+}
+
+impl Field {
+    fn name(self) -> &'static str {
+        FIELDS.iter().find(|(field, _)| *field == self).map_or("", |(_, names)| names[0])
+    }
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.proof {
+            Status::Passed => f.write_str("passed: the proof has every field and real evidence")?,
+            Status::NoSection => f.write_str(
+                "missing: there is no section `## Real behavior proof` (level 2 to 6); write one \
+                 with `clitape proof SCENARIO --out DIR`",
+            )?,
+            Status::Missing(fields) => {
+                f.write_str("missing: these fields say nothing; write `- Name: value` for each")?;
+                for field in fields {
+                    write!(f, "\n  {}", field.name())?;
+                }
+            }
+            Status::NotTested => f.write_str(
+                "insufficient: a line of the proof says that it was not tested; test it, or say so \
+                 under `What was not tested`",
+            )?,
+            Status::MockOnly => f.write_str(
+                "mock only: tests, mocks, CI and imported captures are no real behaviour; add what \
+                 the real command printed",
+            )?,
+            Status::Insufficient => f.write_str(
+                "insufficient: the evidence shows nothing; add a terminal output, a log, a \
+                 screenshot or a recording",
+            )?,
+        }
+        match self.context_missing.as_slice() {
+            [] => f.write_str("\nproblem and evidence: both are there"),
+            missing => write!(f, "\nproblem and evidence: missing {}", missing.join(", ")),
+        }
+    }
+}
+
+/// Checks a text.
+pub fn check(text: &str) -> Checked {
+    let text = text.replace("\r\n", "\n");
+    let proof = section(&text, "real behavior proof");
+    let fields = proof.as_deref().map(fields).unwrap_or_default();
+    let has = |field: Field| !is_empty(field, value(&fields, field));
+    let context_missing = [
+        ("What Problem This Solves", "what problem this solves", Field::Behavior),
+        ("Evidence", "evidence", Field::Evidence),
+    ]
+    .into_iter()
+    .filter(|(_, heading, field)| {
+        let own = section(&text, heading).map(|text| without_comments(&text));
+        !own.is_some_and(|text| !is_empty(*field, &text) && text.trim() != "none") && !has(*field)
+    })
+    .map(|(name, ..)| name)
+    .collect();
+    Checked { proof: proof.map_or(Status::NoSection, |_| judge(&fields)), context_missing }
+}
+
+fn judge(fields: &[(Field, String)]) -> Status {
+    let missing: Vec<Field> = FIELDS
+        .iter()
+        .map(|(field, _)| *field)
+        .filter(|field| is_empty(*field, value(fields, *field)))
+        .collect();
+    if !missing.is_empty() {
+        return Status::Missing(missing);
+    }
+    let [steps, evidence, observed] =
+        [Field::Steps, Field::Evidence, Field::ObservedResult].map(|field| value(fields, field));
+    if [steps, evidence, observed].iter().any(|text| text.lines().any(is_disclaimer)) {
+        return Status::NotTested;
+    }
+    let real = has_real_evidence(&format!("{evidence}\n{observed}"));
+    if is_ours_not_real(evidence) {
+        return Status::MockOnly;
+    }
+    match (real, has_test_words(&format!("{evidence}\n{observed}\n{steps}"))) {
+        (true, _) => Status::Passed,
+        (false, true) => Status::MockOnly,
+        (false, false) => Status::Insufficient,
+    }
+}
+
+fn value(fields: &[(Field, String)], field: Field) -> &str {
+    fields.iter().rfind(|(of, _)| *of == field).map_or("", |(_, value)| value)
+}
+
+/// Whether a value says nothing; "none" says nothing only where evidence is asked for.
+fn is_empty(field: Field, value: &str) -> bool {
+    let words = value.lines().filter(|line| !line.trim_start().starts_with("```"));
+    let words = words.collect::<Vec<_>>().join("\n").trim().to_lowercase();
+    let words = words.trim_start_matches("```").trim_start_matches(['-', '*']).trim();
+    let words = words.trim_end_matches('.');
+    let placeholder = words.starts_with('[') && words.ends_with(']') && !words.contains("](");
+    EMPTY.contains(&words) || placeholder || (field == Field::Evidence && words == "none")
+}
+
+/// The last section under a heading of level 2 to 6 that begins with these words, up to the next
+/// heading; headings within fences are none.
+fn section(text: &str, title: &str) -> Option<String> {
+    let mut fence: Option<String> = None;
+    let mut found: Option<String> = None;
+    let mut inside = false;
+    for line in text.lines() {
+        let ticks: String = line.trim_start().chars().take_while(|c| *c == '`').collect();
+        match &fence {
+            Some(open) if ticks.len() >= open.len() => fence = None,
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None => {
+                if let Some((level, words)) = heading(line) {
+                    inside = level >= 2 && is_titled(words, title);
+                    if inside {
+                        found = Some(String::new());
+                        continue;
+                    }
+                }
+            }
+            Some(_) => {}
+        }
+        if let Some(text) = found.as_mut().filter(|_| inside) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    found
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.chars().take_while(|c| *c == '#').count();
+    let words = line.get(level..)?;
+    ((1..=6).contains(&level) && words.starts_with([' ', '\t'])).then(|| (level, words.trim()))
+}
+
+fn is_titled(words: &str, title: &str) -> bool {
+    let words = words.to_lowercase();
+    let rest = words.strip_prefix(title);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+}
+
+/// `- Name: value`, bullet and bold as one likes; a value runs to the next name.
+fn fields(section: &str) -> Vec<(Field, String)> {
+    let mut fields: Vec<(Field, String)> = Vec::new();
+    let mut open = false;
+    for line in section.lines() {
+        match named(line) {
+            Some((Some(field), value)) => {
+                fields.push((field, value.to_owned()));
+                open = true;
+            }
+            Some((None, _)) => open = false,
+            None => {
+                if let Some((_, value)) = fields.last_mut().filter(|_| open) {
+                    value.push('\n');
+                    value.push_str(line);
+                }
+            }
+        }
+    }
+    fields
+}
+
+/// The field a line begins, and its value; no field for [`BEFORE`].
+fn named(line: &str) -> Option<(Option<Field>, &str)> {
+    let line = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
+    let (name, value) = line.split_once(':')?;
+    let name = name.split('(').next().unwrap_or(name).trim_matches(['*', ' ']);
+    let value = value.trim_start_matches("**").trim();
+    let of = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let field = FIELDS.iter().find(|(_, names)| of(names)).map(|(field, _)| *field);
+    (field.is_some() || of(&[BEFORE])).then_some((field, value))
+}
+
+fn without_comments(text: &str) -> String {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some((before, after)) = rest.split_once("<!--") {
+        out.push_str(before);
+        rest = after.split_once("-->").map_or("", |(_, after)| after);
+    }
+    out + rest
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

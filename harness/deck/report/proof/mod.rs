@@ -1,0 +1,15 @@
+//! A proof: what was run for real, what came of it, and what was not tested.
+
+mod case;
+mod cast;
+mod check;
+mod evidence;
+mod picture;
+mod screen;
+mod text;
+
+pub use case::{Case, Compared};
+pub use cast::cast;
+pub use check::{Checked, Field, Status, check};
+pub use picture::picture;
+pub use text::text;

@@ -1,0 +1,148 @@
+//! `proof.md`: the text to paste into a pull request, its fields filled from the run.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::Case;
+use super::evidence::NOT_REAL;
+use crate::replay::Lane;
+use crate::report::page::escape::visible;
+use crate::report::page::markup::plain;
+use crate::report::page::origin;
+use crate::tape::Origin;
+
+/// What no replay can test.
+const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
+                            answered in memory), and answers of a live model (the model was scripted)";
+
+/// Writes it.
+pub fn text(cases: &[Case]) -> String {
+    let mut out = String::from("## Real behavior proof\n\n");
+    let each = |of: &dyn Fn(&Case) -> String| -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for part in cases.iter().map(|case| one_line(&of(case))) {
+            if !part.is_empty() && !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        parts.join("; ")
+    };
+    let _ = writeln!(out, "- Behavior or issue addressed: {}", each(&behaviour));
+    let _ = writeln!(out, "- Real environment tested: {}", each(&environment));
+    let _ = writeln!(out, "- Exact steps or command run after this patch: {}", each(&steps));
+    out.push_str("- Evidence after fix: terminal output of the commands, secrets redacted\n");
+    for case in cases {
+        if case.manifest.origin != Origin::Recorded {
+            let origin = origin(case.manifest.origin);
+            let _ = writeln!(out, "\n{NOT_REAL} the cassette of {} was {origin}.", case.name);
+        }
+        let shown = visible(&format!("$ {}\n{}", case.command, case.terminal));
+        let fence = fence(&shown);
+        let _ = writeln!(out, "\n{fence}text\n{}\n{fence}", shown.trim_end());
+    }
+    out.push('\n');
+    let _ = writeln!(out, "- Observed result after fix: {}", each(&observed));
+    let own = each(&not_tested);
+    let and = if own.is_empty() { "" } else { "; " };
+    let _ = writeln!(out, "- What was not tested: {own}{and}{NEVER_TESTED}");
+    out
+}
+
+fn behaviour(case: &Case) -> String {
+    let what = case.proof.behaviour.as_ref().unwrap_or(&case.about);
+    let tracks = if case.tracks.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", case.tracks.join(", "))
+    };
+    format!("{}{tracks}", what.trim_end_matches('.'))
+}
+
+fn environment(case: &Case) -> String {
+    let cli = &case.manifest.cli;
+    let platform = if cli.platform.is_empty() { "a platform not known" } else { &cli.platform };
+    let origin = origin(case.manifest.origin);
+    format!(
+        "the `claude` command {} on {platform}, {origin} on {}, replayed by clitape {}",
+        cli.version,
+        cli.date,
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn steps(case: &Case) -> String {
+    let record = match case.manifest.origin {
+        Origin::Recorded => {
+            format!("`clitape record {} --claude npm:{}`, ", case.name, case.version())
+        }
+        Origin::Imported | Origin::Composed | Origin::Edited => String::new(),
+    };
+    format!("{record}`clitape test {}`, {}", case.name, code(&case.command))
+}
+
+fn observed(case: &Case) -> String {
+    let invariants = case.invariants();
+    let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
+    let seen = match last_seen(case) {
+        text if text.is_empty() => "the chat got nothing".to_owned(),
+        text => format!("the person ends up reading {}", code(&text)),
+    };
+    format!(
+        "{}: {seen}; {}; {}; {} invariants, {held} held",
+        case.name,
+        case.goldens_word(),
+        case.sweep_word(),
+        invariants.len()
+    )
+}
+
+fn not_tested(case: &Case) -> String {
+    case.proof.not_tested.clone().unwrap_or_default()
+}
+
+/// The final text, its beginning and end.
+fn last_seen(case: &Case) -> String {
+    let texts = case.entries.iter().filter(|entry| entry.lane == Lane::Telegram);
+    let last = texts.filter_map(|entry| entry.data.get("text").and_then(Value::as_str)).next_back();
+    let text = one_line(&plain(last.unwrap_or_default()));
+    let count = text.chars().count();
+    if count <= 200 {
+        return text;
+    }
+    let (head, tail) = (text.chars().take(120), text.chars().skip(count - 60));
+    head.chain(" … ".chars()).chain(tail).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Text as inline code, whatever backquotes it has.
+fn code(text: &str) -> String {
+    let ticks = "`".repeat(longest_run(text) + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{pad}{text}{pad}{ticks}")
+}
+
+/// A fence that is longer than any inside.
+fn fence(text: &str) -> String {
+    "`".repeat((longest_run(text) + 1).max(3))
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_longer_than_any_inside() {
+        assert_eq!(fence("a"), "```");
+        assert_eq!(fence("a ```` b ``"), "`````");
+        assert_eq!(code("a"), "`a`");
+        assert_eq!(code("`a``"), "``` `a`` ```");
+    }
+}

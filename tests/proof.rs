@@ -1,0 +1,210 @@
+//! `clitape proof`: the page, the text and the pictures, and the check of a text.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{house, root, run};
+use tempfile::TempDir;
+
+/// What `clitape proof` writes.
+const FILES: [&str; 4] = ["index.html", "proof.md", "preview.cast", "preview.svg"];
+
+/// A proof of these scenarios of the checkout.
+fn proof(scenarios: &[&str]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = write(root(), scenarios, dir.path());
+    assert_eq!(code, 0, "{out}{err}");
+    dir
+}
+
+fn write(house: &Path, scenarios: &[&str], dir: &Path) -> (i32, String, String) {
+    let out = dir.to_str().unwrap();
+    run(house, &[&["proof"], scenarios, &["--out", out]].concat())
+}
+
+fn read(dir: &Path, file: &str) -> String {
+    fs::read_to_string(dir.join(file)).unwrap()
+}
+
+#[test]
+fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
+    let dir = proof(&["three-tools", "bash-count/1.0.128"]);
+    let text = read(dir.path(), "proof.md");
+    let shown: Vec<&str> = text.split("```text\n$ clitape ").skip(1).collect();
+    assert_eq!(shown.len(), 2);
+    for block in shown {
+        let (command, output) = block.split_once('\n').unwrap();
+        let args: Vec<&str> = command.split(' ').collect();
+        let (code, out, _) = run(root(), &args);
+        assert_eq!((code, out.trim_end()), (0, output.split("\n```").next().unwrap()), "{command}");
+    }
+    for told in [
+        "the `claude` command 2.1.329 on linux-x86_64, recorded from the real CLI",
+        "the `claude` command 1.0.128",
+        "64 plans, 64 equal",
+        "10 invariants, 10 held",
+        "the model was scripted",
+    ] {
+        assert!(text.contains(told), "{told}\n{text}");
+    }
+    let path = dir.path().join("proof.md");
+    let (code, out, _) = run(root(), &["proof", "--check", path.to_str().unwrap()]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("passed: "), "{out}");
+}
+
+#[test]
+fn the_page_names_what_was_recorded_and_what_held() {
+    let dir = proof(&["three-tools"]);
+    let page = read(dir.path(), "index.html");
+    let manifest =
+        fs::read_to_string(root().join("cassettes/three-tools/2.1.329/cassette.toml")).unwrap();
+    let raw = manifest.lines().find_map(|line| line.strip_prefix("raw-stdout = ")).unwrap();
+    for told in [
+        raw.trim_matches('"'),
+        "recorded from the real CLI",
+        "--include-partial-messages",
+        "linux-x86_64",
+        "session ×92",
+        "7 goldens compared, 7 held",
+        "64 plans, 64 equal",
+        "GW003 edit-after-final",
+        "preview calls",
+        "<td>tool_start Read toolu_clitape_main_1_2 ",
+        "Read: from /clitape/project/server.conf",
+        "default-src &#39;none&#39;",
+    ] {
+        let told = told.replace("&#39;", "'");
+        assert!(page.contains(&told), "{told}");
+    }
+    for outside in [" src=", "http://", "https://", "@import", "url(", " style=", " onclick="] {
+        let own = page.split("<script type=\"application/json\"").next().unwrap();
+        assert!(!own.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn pictures_show_the_chat_without_a_script() {
+    let dir = proof(&["three-tools"]);
+    let svg = read(dir.path(), "preview.svg");
+    assert!(svg.contains("<animate ") && svg.contains("port 8080"), "{svg}");
+    assert!(!svg.contains("<script") && !svg.contains("href"), "{svg}");
+    let sample = read(&root().join("reports/samples"), "preview.svg");
+    assert_eq!(svg, sample, "write reports/samples/ again");
+    let cast = read(dir.path(), "preview.cast");
+    let mut lines =
+        cast.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    assert_eq!(lines.next().unwrap()["version"], 3);
+    let events: Vec<_> = lines.collect();
+    assert!(events.iter().any(|event| event[2].as_str().unwrap().contains("port 8080")));
+    assert_eq!(events.last().unwrap()[1], "x");
+    let length: f64 = events.iter().map(|event| event[0].as_f64().unwrap()).sum();
+    assert!((length - 18.08).abs() < 0.001, "{length}");
+}
+
+#[test]
+fn v8_hostile_output_is_text_in_files_and_in_the_terminal() {
+    let dir = proof(&["hostile-output"]);
+    let (code, out, _) = run(root(), &["replay", "hostile-output/2.1.329"]);
+    assert_eq!(code, 0);
+    let mut texts: Vec<(&str, String)> = vec![("terminal", out)];
+    for args in [
+        &["replay", "hostile-output/2.1.329", "--speed", "100000"][..],
+        &["replay", "hostile-output/2.1.329", "--speed", "100000", "--channel", "sse"],
+    ] {
+        texts.push(("played", without_redraws(&run(root(), args).1)));
+    }
+    for file in FILES {
+        texts.push((file, read(dir.path(), file)));
+    }
+    for (place, text) in &texts {
+        let odd = text.chars().find(|c| c.is_control() && !"\n\t".contains(*c));
+        assert_eq!(odd, None, "{place} has a control character");
+        assert!(!text.contains('\u{202e}') || *place == "terminal", "{place} turns text around");
+    }
+    for file in ["index.html", "preview.svg"] {
+        let text = read(dir.path(), file);
+        for markup in ["<img", "<script>alert", "<script>document", "javascript:alert(3)\""] {
+            assert!(!text.contains(markup), "{file} has {markup}");
+        }
+    }
+    let page = read(dir.path(), "index.html");
+    assert_eq!(page.matches("<script").count(), 2, "the data and the page's own");
+    assert!(
+        read(dir.path(), "proof.md").contains("\n````"),
+        "no fence is longer than those inside"
+    );
+}
+
+/// What is played, without the sequence that draws over what was drawn before.
+fn without_redraws(text: &str) -> String {
+    text.split('\u{1b}')
+        .map(|part| match part.split_once("A") {
+            Some((count, rest)) if count.starts_with('[') && count[1..].parse::<u32>().is_ok() => {
+                rest
+            }
+            _ => part.strip_prefix("[J").unwrap_or(part),
+        })
+        .collect()
+}
+
+#[test]
+fn what_does_not_hold_is_told_with_its_diff() {
+    let house = house(&["bash-count"]);
+    let golden = house.path().join("scenarios/bash-count/golden/telegram-partial.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replace("three files", "four files")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = write(house.path(), &["bash-count"], dir.path());
+    assert_eq!(code, 3, "{out}{err}");
+    assert!(out.contains("GD001 golden-differs"), "{out}");
+    let page = read(dir.path(), "index.html");
+    assert!(page.contains("1 finding") && page.contains("<del>- "), "no diff");
+    assert!(read(dir.path(), "proof.md").contains("4 goldens compared, 3 held"));
+}
+
+#[test]
+fn an_import_is_no_evidence_and_says_so() {
+    let house = house(&[]);
+    let capture = root().join("cassettes/bash-count/2.1.329/stdout.jsonl");
+    let import = ["import", capture.to_str().unwrap(), "--scenario", "elsewhere"];
+    let (code, out, err) = run(house.path(), &import);
+    assert_eq!(code, 0, "{out}{err}");
+    let dir = tempfile::tempdir().unwrap();
+    write(house.path(), &["elsewhere"], dir.path());
+    let text = read(dir.path(), "proof.md");
+    let mark = "Not real behaviour: the cassette of elsewhere was imported";
+    assert!(text.contains(mark), "{text}");
+    assert!(read(dir.path(), "index.html").contains("not recorded by clitape"));
+    let path = dir.path().join("proof.md");
+    let (code, out, _) = run(root(), &["proof", "--check", path.to_str().unwrap()]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.starts_with("mock only: "), "{out}");
+}
+
+#[test]
+fn what_can_t_be_proved_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("body.md");
+    fs::write(&file, "## Real behavior proof\n\n- Evidence: tbd\n").unwrap();
+    let file = file.to_str().unwrap();
+    for (args, expect, told) in [
+        (&["proof", "--check", file][..], 3, "  Evidence after fix"),
+        (&["proof", "--check", "none.md"], 2, "can't read the text none.md"),
+        (
+            &["proof", "three-tools/9.9.9", "--out", "x"],
+            2,
+            "recorded are 1.0.128, 2.1.148, 2.1.329",
+        ),
+        (&["proof", "nothing", "--out", "x"], 2, "no scenario `nothing`"),
+        (&["proof"], 2, "required"),
+    ] {
+        let (code, out, err) = run(root(), args);
+        assert_eq!(code, expect, "{args:?}\n{out}{err}");
+        assert!(format!("{out}{err}").contains(told), "{args:?}\n{out}{err}");
+    }
+}
