@@ -46,7 +46,7 @@ fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
         "the `claude` command 2.1.329 on linux-x86_64, recorded from the real CLI",
         "the `claude` command 1.0.128",
         "64 plans, 64 equal",
-        "10 invariants, 10 held",
+        "11 invariants, 11 held",
         "the model was scripted",
     ] {
         assert!(text.contains(told), "{told}\n{text}");

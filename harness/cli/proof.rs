@@ -68,7 +68,7 @@ fn write(house: &House, names: &[String], dir: &Path) -> anyhow::Result<Exit> {
     }
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     for finding in cases.iter().flat_map(|case| &case.findings) {
-        clitape_deck::report::write_finding(&mut out, finding)?;
+        clitape_deck::report::write_finding(&mut out, &finding.into())?;
     }
     Ok(if findings == 0 { Exit::Ok } else { Exit::Findings })
 }

@@ -186,6 +186,9 @@ pub(super) fn must(kind: Kind) -> &'static str {
         }
         Kind::SilentRunTold => "Nothing of a silent run reaches the chat.",
         Kind::CallbackFailed => "No callback of the channel fails or is given up.",
+        Kind::CalledTooEarly => {
+            "No call comes before the time that the chat's server asked to wait is over."
+        }
         _ => "",
     }
 }

@@ -69,7 +69,9 @@ impl Case {
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: scenario.run, channel: Some(chat), acp };
         let pace = scenario.run.pace_ms;
-        let mut replay = replay(&cassette.stdout, &Plan::paced(&cassette.stdout, pace), setup);
+        let plan = Plan::paced(&cassette.stdout, pace);
+        let plan = plan.with_faults(scenario.chat.faults.iter().copied());
+        let mut replay = replay(&cassette.stdout, &plan, setup);
         let over = replay.entries.last().map_or(0, |entry| entry.at);
         replay.entries.extend(session(&cassette, over));
         let terminal = terminal(&replay);
