@@ -22,8 +22,7 @@ pub struct Screen {
 impl Screen {
     /// Applies one entry; `true` when it changed what is seen.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        // What the server refused is not there.
-        if entry.lane != Lane::Telegram || entry.data.get("shown") == Some(&Value::Bool(false)) {
+        if entry.lane != Lane::Telegram || !entry.is_shown() {
             return false;
         }
         let id = entry.data.get("message_id").and_then(Value::as_u64);

@@ -1,14 +1,9 @@
-//! A call of the chat's server as the trace tells it: whether a person saw it, and what came back.
+//! A call of the chat's server as the trace tells it: what it carries, and what came back.
 
 use serde_json::Value;
 
 use crate::replay::Entry;
 use crate::scenario::FaultKind;
-
-/// Whether the text reached the chat; what the server refused did not.
-pub(super) fn is_shown(entry: &Entry) -> bool {
-    entry.data.get("shown") != Some(&Value::Bool(false))
-}
 
 /// A call that carries a part of the final text, or the entry that says it is delivered.
 pub(super) fn is_final(entry: &Entry) -> bool {

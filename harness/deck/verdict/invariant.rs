@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use clitape_gateway::MessageTools;
 use serde_json::Value;
 
-use super::call::{is_final, is_lost, is_lost_draft, is_shown, wait_s};
+use super::call::{is_final, is_lost, is_lost_draft, wait_s};
 use super::finding::Kind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::Delivery;
@@ -118,7 +118,7 @@ fn final_not_once(replay: &Replay) -> Option<String> {
 /// edited, so that another may follow; after two of them none does.
 fn second_message(replay: &Replay) -> Option<String> {
     let drafts: Vec<&Entry> =
-        drafts(replay).filter(|entry| entry.kind == "sendMessage" && is_shown(entry)).collect();
+        drafts(replay).filter(|entry| entry.kind == "sendMessage" && entry.is_shown()).collect();
     let lost = drafts.iter().take_while(|entry| is_lost_draft(entry)).count();
     let second = drafts.get((lost + 1).min(LOST_LIMIT))?;
     Some(format!("a second message was sent: {}", second.headline()))

@@ -183,9 +183,7 @@ fn is_by_tool(entries: &[Entry]) -> bool {
 /// was told, so that nobody can ever change it (V3).
 fn last_seen(entries: &[Entry]) -> String {
     let mut messages = BTreeMap::new();
-    for entry in
-        entries.iter().filter(|entry| entry.lane == Lane::Telegram && call::is_shown(entry))
-    {
+    for entry in entries.iter().filter(|entry| entry.lane == Lane::Telegram && entry.is_shown()) {
         if let (Some(id), Some(text)) = (entry.data.get("message_id"), entry.data.get("text")) {
             messages.insert(id.as_u64(), text.to_string() + "\n");
             if call::is_lost_draft(entry) {

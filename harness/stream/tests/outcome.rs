@@ -112,8 +112,8 @@ fn the_output_limit_is_a_failure_only_of_a_result_that_says_it_failed() {
 
 #[test]
 fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
-    let cut = "The output ended without a result, so the answer may be cut off; resume the session \
-               to go on.";
+    let cut = "The output ended without a result, so the answer may be cut off; send a message to \
+               go on.";
     check_failure(&spoken("a", "half"), "no_result", cut, "half");
     check_failure(
         &[],

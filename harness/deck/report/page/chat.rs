@@ -40,6 +40,9 @@ pub(crate) fn frames(entries: &[Entry], profile: Profile) -> Vec<Frame> {
         let id = entry.data.get("message_id").and_then(Value::as_u64);
         let text = entry.data.get("text").and_then(Value::as_str);
         let (Lane::Telegram, Some(id), Some(text)) = (entry.lane, id, text) else { continue };
+        if !entry.is_shown() {
+            continue;
+        }
         let spans = match profile {
             Profile::Telegram => spans(text),
             // Marks of other services stand as they are.
@@ -64,6 +67,7 @@ mod tests {
     fn v3_an_edit_changes_the_message_in_place() {
         let entries: Vec<Entry> = [
             r#"{"at":5,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"<b>a</b>"}}"#,
+            r#"{"at":5,"lane":"telegram","kind":"editMessageText","data":{"message_id":1,"text":"no","answer":"server-error","shown":false}}"#,
             r#"{"at":6,"lane":"bus","kind":"assistant","data":{"text":"x","message_id":1}}"#,
             r#"{"at":9,"lane":"telegram","kind":"editMessageText","data":{"message_id":1,"text":"b","final":true}}"#,
         ]
@@ -72,7 +76,7 @@ mod tests {
         .collect();
         let frames = frames(&entries, Profile::Telegram);
         let seen: Vec<_> = frames.iter().map(|frame| (frame.at, frame.entry)).collect();
-        assert_eq!(seen, [(5, 0), (9, 2)]);
+        assert_eq!(seen, [(5, 0), (9, 3)]);
         assert_eq!(frames[0].messages[0].spans[0].marks, "b");
         let [last] = &frames[1].messages[..] else { panic!("one message") };
         assert_eq!((last.edits, last.is_final, last.spans[0].text.as_str()), (1, true, "b"));
