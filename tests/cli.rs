@@ -16,15 +16,7 @@ const RESUMED: &str = "resume-killed-mid-tool/2.1.329";
 /// Runs the command in the checkout; the exit code, and what stdout and stderr contain.
 #[track_caller]
 fn check(args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
-    let (got, stdout, stderr) = run(root(), args);
-    assert_eq!(got, code, "{args:?}\n{stdout}{stderr}");
-    for part in out {
-        assert!(stdout.contains(part), "{args:?}: no `{part}` in\n{stdout}");
-    }
-    for part in err {
-        assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
-    }
-    stdout
+    common::check(root(), args, code, out, err)
 }
 
 #[test]

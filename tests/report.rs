@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use clitape_deck::report::{Report, read};
-use common::{clitape, house, root, run};
+use common::{check, clitape, house, root};
 use schemars::generate::SchemaSettings;
 use tempfile::TempDir;
 
@@ -21,19 +21,6 @@ fn broken() -> TempDir {
     let text = fs::read_to_string(&golden).unwrap();
     fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
     house
-}
-
-#[track_caller]
-fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
-    let (got, stdout, stderr) = run(dir, args);
-    assert_eq!(got, code, "{args:?}\n{stdout}{stderr}");
-    for part in out {
-        assert!(stdout.contains(part), "{args:?}: no `{part}` in\n{stdout}");
-    }
-    for part in err {
-        assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
-    }
-    stdout
 }
 
 fn report(path: &Path) -> Report {

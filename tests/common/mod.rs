@@ -28,6 +28,20 @@ pub(crate) fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
     (status.code().expect("it exits"), text(stdout), text(stderr))
 }
 
+/// Runs the command in `dir`; the exit code, and what stdout and stderr contain. Gives stdout.
+#[track_caller]
+pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
+    let (got, stdout, stderr) = run(dir, args);
+    assert_eq!(got, code, "{args:?}\n{stdout}{stderr}");
+    for part in out {
+        assert!(stdout.contains(part), "{args:?}: no `{part}` in\n{stdout}");
+    }
+    for part in err {
+        assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
+    }
+    stdout
+}
+
 /// A house of its own with copies of these scenarios and their cassettes.
 pub(crate) fn house(scenarios: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
