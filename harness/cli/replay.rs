@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay, session};
+use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
 use clitape_deck::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
@@ -140,8 +140,9 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         return live::run(&args.live, &stdout, &plan, setup, speed.unwrap_or(1.0));
     }
     let mut replay = replay(&stdout, &plan, setup);
-    let over = replay.entries.last().map_or(0, |entry| entry.at);
-    replay.entries.extend(cassette.iter().flat_map(|cassette| session(cassette, over)));
+    if let Some(cassette) = &cassette {
+        replay.add_session(cassette);
+    }
     let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
     let Some(speed) = speed else {
         for entry in entries {

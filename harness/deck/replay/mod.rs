@@ -18,5 +18,4 @@ pub use builtin::{AcpClient, Replay, Setup, replay};
 pub(crate) use chat::LATENCY;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
-pub use session::session;
 pub use trace::{Entry, Lane};

@@ -11,12 +11,20 @@ use clitape_gateway::session::{Orphan, Verdict, transcript, verdict};
 use clitape_stream::{Event, Parser, Status};
 use serde_json::{Value, json};
 
+use super::builtin::Replay;
 use super::trace::{Entry, Lane, object};
 use crate::tape::{Cassette, Exit, FurtherRun, Resume};
 
-/// The entries of the lane, at virtual time `at`: the session is looked at when the run is over.
-/// Empty for a cassette of one run.
-pub fn session(cassette: &Cassette, at: u64) -> Vec<Entry> {
+impl Replay {
+    /// Adds the lane `session` at the replay's end: the session is looked at when the run is over. A
+    /// cassette of one run has none.
+    pub fn add_session(&mut self, cassette: &Cassette) {
+        let over = self.entries.last().map_or(0, |entry| entry.at);
+        self.entries.extend(entries(cassette, over));
+    }
+}
+
+fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
     let mut entries = Vec::new();
     if cassette.further.is_empty() {
         return entries;

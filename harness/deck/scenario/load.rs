@@ -10,7 +10,7 @@ use fs_err as fs;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::channel::Channel;
+use super::channel::{Channel, Chat, Mode};
 use super::fault::{Fault, FaultKind};
 use super::run::Run;
 use super::signal::{Exits, SignalPlan};
@@ -217,6 +217,15 @@ impl Scenario {
         }
     }
 
+    /// The first chat among the channels, or one in mode `partial`.
+    pub(crate) fn first_chat(&self) -> Chat {
+        let chat = self.channels.iter().find_map(|channel| match *channel {
+            Channel::Telegram(chat) => Some(chat),
+            Channel::Acp { .. } | Channel::Sse {} => None,
+        });
+        chat.unwrap_or(Chat::of(Mode::Partial))
+    }
+
     fn complaint(&self) -> Option<String> {
         let record = &self.record;
         if record.versions.is_empty() {
@@ -271,7 +280,6 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Chat, Mode};
 
     fn load(record: &str) -> Result<Scenario, ScenarioError> {
         let dir = tempfile::tempdir().unwrap();

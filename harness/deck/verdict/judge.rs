@@ -13,8 +13,8 @@ use super::golden::{Golden, View};
 use super::invariant;
 use super::lanes::moments;
 use super::sweep::{Sweep, misread};
-use crate::replay::{AcpClient, Plan, Replay, Setup, replay, session};
-use crate::scenario::{Channel, Chat, Fault, House, Mode, Run, Scenario};
+use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
+use crate::scenario::{Channel, Chat, Fault, House, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -126,8 +126,6 @@ fn golden(
 ) -> Result<Verdict, TapeError> {
     let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
     let mut replay = paced(scenario, &cassette, setup(scenario, view), &scenario.chat.faults);
-    let over = replay.entries.last().map_or(0, |entry| entry.at);
-    replay.entries.extend(session(&cassette, over));
     let place = format!("{} {version} {view}", scenario.name);
     let command =
         format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
@@ -142,6 +140,7 @@ fn golden(
         }
     }
     if view == View::Session {
+        replay.add_session(&cassette);
         verdict.findings.extend(further(scenario, &cassette, &place));
     }
     let got = view.render(&replay.entries);
@@ -177,12 +176,8 @@ fn golden(
 
 /// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
 fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding> {
-    let chat = scenario.channels.iter().find_map(|channel| match *channel {
-        Channel::Telegram(chat) => Some(chat),
-        Channel::Acp { .. } | Channel::Sse {} => None,
-    });
-    let chat = Some(chat.unwrap_or(Chat::of(Mode::Partial)));
-    let setup = Setup { run: Run { resume: true, ..scenario.run }, channel: chat, acp: None };
+    let run = Run { resume: true, ..scenario.run };
+    let setup = Setup { run, channel: Some(scenario.first_chat()), acp: None };
     let mut findings = Vec::new();
     for (number, run) in (2..).zip(&cassette.further) {
         let plan = Plan::paced(&run.stdout, scenario.run.pace_ms);
@@ -248,7 +243,12 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
 }
 
 /// The replay that goldens are made of, with `faults` of the chat's server.
-fn paced(scenario: &Scenario, cassette: &Cassette, setup: Setup, faults: &[Fault]) -> Replay {
+pub(crate) fn paced(
+    scenario: &Scenario,
+    cassette: &Cassette,
+    setup: Setup,
+    faults: &[Fault],
+) -> Replay {
     let plan = Plan::paced(&cassette.stdout, scenario.run.pace_ms);
     replay(&cassette.stdout, &plan.with_faults(faults.iter().copied()), setup)
 }

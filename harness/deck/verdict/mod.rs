@@ -17,6 +17,6 @@ pub use diff::{DiffLine, Side, align, first_divergence};
 pub use finding::{Finding, Kind};
 pub use golden::{Golden, View, body};
 pub(crate) use invariant::invariants;
-pub(crate) use judge::command;
 pub use judge::{Check, Verdict, checks, judge, orphaned_cassettes};
+pub(crate) use judge::{command, paced};
 pub use lanes::Moment;

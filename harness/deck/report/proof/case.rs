@@ -1,10 +1,12 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
-use crate::replay::{AcpClient, Entry, Lane, Plan, Replay, Setup, replay, session};
+use crate::replay::{AcpClient, Entry, Lane, Replay, Setup};
 use crate::report::{footer, write_entry};
-use crate::scenario::{Channel, Chat, House, Mode, Proof, Scenario};
+use crate::scenario::{Chat, House, Proof, Scenario};
 use crate::tape::{Cassette, Manifest, TapeError};
-use crate::verdict::{Check, Finding, Golden, Kind, View, checks, command, invariants, judge};
+use crate::verdict::{
+    Check, Finding, Golden, Kind, View, checks, command, invariants, judge, paced,
+};
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]
@@ -60,20 +62,13 @@ impl Case {
     /// [`TapeError`] when the cassette is not there or damaged, or a file can't be read.
     pub fn gather(house: &House, scenario: &Scenario, version: &str) -> Result<Self, TapeError> {
         let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
-        let chat = scenario.channels.iter().find_map(|channel| match *channel {
-            Channel::Telegram(chat) => Some(chat),
-            Channel::Acp { .. } | Channel::Sse {} => None,
-        });
-        let chat = chat.unwrap_or(Chat::of(Mode::Partial));
+        let chat = scenario.first_chat();
         // As `clitape replay` runs it, which the text shows.
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: scenario.run, channel: Some(chat), acp };
         let pace = scenario.run.pace_ms;
-        let plan = Plan::paced(&cassette.stdout, pace);
-        let plan = plan.with_faults(scenario.chat.faults.iter().copied());
-        let mut replay = replay(&cassette.stdout, &plan, setup);
-        let over = replay.entries.last().map_or(0, |entry| entry.at);
-        replay.entries.extend(session(&cassette, over));
+        let mut replay = paced(scenario, &cassette, setup, &scenario.chat.faults);
+        replay.add_session(&cassette);
         let terminal = terminal(&replay);
         let mut entries = replay.entries;
         entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse));
