@@ -55,7 +55,7 @@ fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
         "FAILED plain-text",
         "GD001 golden-differs plain-text",
         "telegram-partial",
-        "entry 1: expected sendMessagf",
+        "expected sendMessagf",
         "reproduce: clitape replay cassettes/plain-text/",
         "finding",
     ] {

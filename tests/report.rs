@@ -102,6 +102,29 @@ fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
 }
 
 #[test]
+fn a_page_links_to_what_can_be_stepped_through() {
+    let house = broken();
+    let dir = house.path();
+    let out = check(dir, &["test", "--html", "made/page", "--json", "r.json"], 3, &[], &[]);
+    let index = fs::read_to_string(dir.join("made/page/index.html")).unwrap();
+    let told = report(&dir.join("r.json"));
+    for told in told.findings() {
+        assert!(out.contains(&told.sentence) && index.contains(&told.id), "{index}");
+    }
+    assert!(index.contains("empty-answer") && index.contains("2 findings"), "{index}");
+    assert!(index.contains("<a href=\"plain-text-2.1.329.html\">Step through it</a>"), "{index}");
+    let page = fs::read_to_string(dir.join("made/page/plain-text-2.1.329.html")).unwrap();
+    assert!(page.contains("GD001 golden-differs") && page.contains("what was seen"), "{page}");
+    let files = common::files(&dir.join("made"), "");
+    assert_eq!(files.len(), 1 + told.findings().count(), "{files:?}");
+    check(dir, &["report", "merge", "r.json", "--html", "merged"], 3, &[], &[]);
+    let merged = fs::read_to_string(dir.join("merged/index.html")).unwrap();
+    assert!(merged.contains("GD001") && !merged.contains("href=\"plain"), "{merged}");
+    fs::write(dir.join("file"), "old").unwrap();
+    check(dir, &["test", "--html", "file"], 2, &[], &["can't make the folder file"]);
+}
+
+#[test]
 fn a_damaged_cassette_is_an_error_in_the_report() {
     let house = broken();
     let dir = house.path();
@@ -222,7 +245,7 @@ fn a_review_lists_what_waits_and_what_is_orphaned() {
     fs::remove_file(golden.join("lifecycle.snap")).unwrap();
     check(dir, &["test", "--update"], 3, &["GD003 golden-orphan"], &[]);
     let lines = [
-        " changed plain-text/bus: entry 1: expected at 7 ms, it came at 0 ms",
+        " changed plain-text/bus: +0 ms: ",
         "     new plain-text/lifecycle: a new golden of ",
         "  orphan plain-text/bus.9.9.9: nothing is compared with it",
     ];

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clitape_deck::report::{Cause, Files, Format, Report, Tally, github, markdown};
+use clitape_deck::report::{Cause, Files, Format, Pages, Report, Tally, github, html, markdown};
 
 use crate::exit::{Exit, RED};
 
@@ -25,6 +25,9 @@ pub(crate) struct Outputs {
     /// Write the report as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write the report as a page, DIR/index.html
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
     /// Print annotations for GitHub Actions, and add to the job summary
     #[arg(long)]
     github: bool,
@@ -33,6 +36,7 @@ pub(crate) struct Outputs {
 /// The places of a report, open before anything runs.
 pub(crate) struct Open {
     files: Files,
+    html: Option<PathBuf>,
     summary: Option<(PathBuf, File)>,
     /// What makes GitHub Actions listen again, once it was told not to obey what is printed.
     token: Option<String>,
@@ -58,7 +62,13 @@ impl Outputs {
             anyhow::Ok((path, file))
         });
         let token = self.github.then(|| format!("{:016x}", RandomState::new().hash_one(SUMMARY)));
-        Ok(Open { files: Files::open(&wanted)?, summary: summary.transpose()?, token })
+        let files = Files::open(&wanted)?;
+        if let Some(dir) = &self.html {
+            std::fs::create_dir_all(dir).with_context(|| {
+                format!("can't make the folder {} for the page; choose another", dir.display())
+            })?;
+        }
+        Ok(Open { files, html: self.html.clone(), summary: summary.transpose()?, token })
     }
 }
 
@@ -68,8 +78,19 @@ impl Open {
         self.token.iter().try_for_each(|token| writeln!(out, "::stop-commands::{token}"))
     }
 
-    /// Ends what is printed for people, and writes the report wherever it goes.
-    pub(crate) fn finish(self, report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
+    /// Where the page goes, if one is wanted.
+    pub(crate) fn html(&self) -> Option<&Path> {
+        self.html.as_deref()
+    }
+
+    /// Ends what is printed for people, and writes the report wherever it goes; its page links to
+    /// `pages`.
+    pub(crate) fn finish(
+        self,
+        report: &Report,
+        pages: &Pages,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         if let Some(token) = self.token {
             writeln!(out, "::{token}::")?;
             github(report, out)?;
@@ -78,6 +99,13 @@ impl Open {
             let mut text = Vec::new();
             markdown(report, &mut text)?;
             file.write_all(&text).with_context(|| format!("can't write {}", path.display()))?;
+        }
+        if let Some(dir) = self.html {
+            let path = dir.join("index.html");
+            let mut page = Vec::new();
+            html(report, pages, &mut page)?;
+            std::fs::write(&path, page)
+                .with_context(|| format!("can't write {}", path.display()))?;
         }
         Ok(self.files.write(report)?)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Subcommand;
-use clitape_deck::report::{findings, merge, read, summary, terminal};
+use clitape_deck::report::{Pages, findings, merge, read, summary, terminal};
 
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs};
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
         findings(&report, &mut out)?;
         summary(&report, &mut out)?;
     }
-    open.finish(&report, &mut out)?;
+    open.finish(&report, &Pages::new(), &mut out)?;
     outputs::complain(&report);
     Ok(outputs::exit(&report))
 }

@@ -86,8 +86,8 @@ impl Item {
             State::New => {
                 format!("a new golden of {} entries", text(&self.proposed())?.lines().count())
             }
-            State::Changed => first_divergence(&text(&self.golden)?, &text(&self.proposed())?)
-                .unwrap_or_else(|| "the texts are equal".to_owned()),
+            State::Changed => first_divergence(&text(&self.golden)?, &text(&self.proposed())?, &[])
+                .map_or_else(|| "the texts are equal".to_owned(), |found| found.sentence),
         })
     }
 }

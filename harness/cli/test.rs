@@ -1,12 +1,17 @@
 //! `clitape test`: runs every scenario and says what does not hold.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use clitape_deck::report::{CheckRun, Report, ScenarioRun, findings, scenario_line, summary};
+use anyhow::Context as _;
+use clitape_deck::report::proof::Case;
+use clitape_deck::report::{
+    CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
+};
 use clitape_deck::scenario::{House, Scenario};
 use clitape_deck::verdict::{Golden, checks, judge, orphaned_cassettes};
 
@@ -78,10 +83,42 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     if !scenarios.is_empty() && (!quiet || !report.holds()) {
         summary(&report, &mut out)?;
     }
-    open.finish(&report, &mut out)?;
+    let pages = match open.html() {
+        Some(dir) => pages(house, &scenarios, &report, dir, quiet)?,
+        None => Pages::new(),
+    };
+    open.finish(&report, &pages, &mut out)?;
     drop(out);
     outputs::complain(&report);
     Ok(outputs::exit(&report))
+}
+
+/// Writes a page to step through for every recording of which something does not hold.
+fn pages(
+    house: &House,
+    scenarios: &[Scenario],
+    report: &Report,
+    dir: &Path,
+    quiet: bool,
+) -> anyhow::Result<Pages> {
+    let mut pages = Pages::new();
+    let mut progress = Progress::new(quiet);
+    for (scenario, run) in scenarios.iter().zip(&report.scenarios) {
+        let failed = run.checks.iter().filter(|check| !check.findings.is_empty());
+        let versions: BTreeSet<&str> =
+            failed.filter_map(|check| Some(check.name.split_once("::")?.0)).collect();
+        let recorded = house.recorded(&scenario.name)?;
+        for version in versions.into_iter().filter(|of| recorded.iter().any(|known| known == of)) {
+            progress.now(&format!("the page of {} {version}", scenario.name));
+            let case = Case::gather(house, scenario, version)?;
+            let file = format!("{}-{version}.html", scenario.name);
+            let path = dir.join(&file);
+            std::fs::write(&path, page(&[case]))
+                .with_context(|| format!("can't write {}", path.display()))?;
+            pages.entry(scenario.name.clone()).or_default().push((version.to_owned(), file));
+        }
+    }
+    Ok(pages)
 }
 
 /// What is told while scenarios are judged.

@@ -93,15 +93,19 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// A long text cut in the middle.
+pub(crate) fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= QUOTED {
+        return text.to_owned();
+    }
+    let (head, tail) = (QUOTED * 2 / 3, QUOTED / 3 - 1);
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
+}
+
 /// The text on one line, cut in the middle; in quotes, or as it is.
 fn quote(text: &str, quoted: bool) -> String {
-    let count = text.chars().count();
-    let cut: String = if count > QUOTED {
-        let (head, tail) = (QUOTED * 2 / 3, QUOTED / 3 - 1);
-        text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
-    } else {
-        text.to_owned()
-    };
+    let cut = shortened(text);
     if quoted {
         return format!("{cut:?}");
     }

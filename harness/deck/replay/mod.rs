@@ -16,6 +16,7 @@ mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};
 pub(crate) use chat::LATENCY;
+pub(crate) use headline::shortened;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
 pub use trace::{Entry, Lane};

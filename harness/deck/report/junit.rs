@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::model::{CheckRun, Report, Told};
-use super::text::{change_text, diff_text};
+use super::text::{change_text, diff_text, lanes_text};
 
 /// Writes the report as JUnit XML.
 ///
@@ -47,6 +47,7 @@ fn describe(told: &Told) -> String {
     let Told { id, place, sentence, reproduce, .. } = told;
     let mut lines = vec![format!("{id} {place}"), sentence.clone()];
     lines.extend(change_text(told));
+    lines.extend(lanes_text(told));
     lines.extend(diff_text(told));
     lines.push(format!("reproduce: {reproduce}"));
     lines.join("\n")

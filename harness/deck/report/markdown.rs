@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::model::{Report, Tally, Told};
-use super::text::{change_text, diff_text};
+use super::text::{change_text, diff_text, lanes_text};
 
 /// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
 const LIMIT: usize = 900_000;
@@ -51,6 +51,10 @@ fn finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
     writeln!(out, "\n### {}\n", told.id)?;
     let change = change_text(told).map(|change| format!("\n{change}")).unwrap_or_default();
     fenced(out, "text", &format!("{}\n{}{change}", told.place, told.sentence))?;
+    let lanes = lanes_text(told);
+    if !lanes.is_empty() {
+        fenced(out, "text", &lanes.join("\n"))?;
+    }
     let diff = diff_text(told);
     if !diff.is_empty() {
         fenced(out, "diff", &diff.join("\n"))?;

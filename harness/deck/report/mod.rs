@@ -1,12 +1,13 @@
 //! Shows traces and findings: as a timeline, as the screen a person sees, as a test run.
 //!
 //! A test run is one model ([`Report`]) with many writers: [`terminal`], [`junit`], [`tap`], [`json`],
-//! [`github`] and [`markdown`] tell the same findings with the same ids in the same words. Writers take
+//! [`github`], [`markdown`] and [`html()`] tell the same findings with the same ids in the same words. Writers take
 //! any `Write`; those for a terminal put ANSI colours into it, which the caller strips where they do
 //! not belong.
 
 mod files;
 mod github;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -24,6 +25,7 @@ mod timeline;
 
 pub use files::{FileError, Files, Format};
 pub use github::github;
+pub use html::{Pages, html};
 pub use json::{ReportError, json, merge, read};
 pub use junit::junit;
 pub use markdown::markdown;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::model::{CheckRun, Report, Told};
-use super::text::{change_text, diff_text};
+use super::text::{change_text, diff_text, lanes_text};
 
 /// Writes the report as TAP 14.
 ///
@@ -52,12 +52,13 @@ fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
         if let Some(change) = change_text(told) {
             writeln!(out, "      change: {}", quoted(&change))?;
         }
-        let diff = diff_text(told);
-        if !diff.is_empty() {
-            writeln!(out, "      diff:")?;
-        }
-        for line in diff {
-            writeln!(out, "        - {}", quoted(&line))?;
+        for (key, lines) in [("lanes", lanes_text(told)), ("diff", diff_text(told))] {
+            if !lines.is_empty() {
+                writeln!(out, "      {key}:")?;
+            }
+            for line in lines {
+                writeln!(out, "        - {}", quoted(&line))?;
+            }
         }
     }
     writeln!(out, "  ...")

@@ -3,16 +3,12 @@
 use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally, Told};
-use super::text::{DIFF_LINES, change_text};
+use super::text::{CAME, DIFF_LINES, Row, SEEN, change_text, clip, rows};
 use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
 use crate::verdict::{DiffLine, Moment, Side};
 
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
-/// Columns of what came in.
-const CAME: usize = 44;
-/// Columns of what was seen.
-const SEEN: usize = 60;
 
 /// Writes the line of one scenario.
 ///
@@ -59,34 +55,20 @@ pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
     writeln!(out, "  {DIM}reproduce:{DIM:#} {reproduce}")
 }
 
-/// What came in beside what was seen, a row for each thing, the time where it changes.
+/// What came in beside what was seen.
 fn lanes(out: &mut dyn Write, moments: &[Moment]) -> io::Result<()> {
     if !moments.is_empty() {
         writeln!(out, "  {DIM}{:>9}  {:<CAME$}   what was seen{DIM:#}", "", "what came in")?;
     }
-    for Moment { at, came, seen } in moments {
-        for row in 0..came.len().max(seen.len()) {
-            let time = match row {
-                0 => format!("{}.{:03}", at / 1000, at % 1000),
-                _ => String::new(),
-            };
-            let came = clip(came.get(row).map_or("", String::as_str), CAME);
-            let seen = clip(seen.get(row).map_or("", String::as_str), SEEN);
-            write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{came:<CAME$}{COOL:#} {DIM}│{DIM:#}")?;
-            match seen.as_str() {
-                "" => writeln!(out)?,
-                seen => writeln!(out, " {GOOD}{seen}{GOOD:#}")?,
-            }
+    for Row { time, came, seen } in rows(moments) {
+        let (came, seen) = (clip(came, CAME), clip(seen, SEEN));
+        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{came:<CAME$}{COOL:#} {DIM}│{DIM:#}")?;
+        match seen.as_str() {
+            "" => writeln!(out)?,
+            seen => writeln!(out, " {GOOD}{seen}{GOOD:#}")?,
         }
     }
     Ok(())
-}
-
-fn clip(text: &str, columns: usize) -> String {
-    match text.char_indices().nth(columns) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(columns - 1).chain(['…']).collect(),
-    }
 }
 
 /// Writes an aligned diff, a long one only in part.
@@ -173,7 +155,7 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn count(n: u64, what: &str) -> String {
+pub(super) fn count(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -225,8 +225,11 @@ fn markdown_keeps_what_was_recorded_in_code_blocks() {
         }
     }
     let mut found = Vec::new();
-    for blocks in blocks[1..].chunks(3) {
-        let [(id, told), (_, diff), (_, command)] = blocks else { panic!("{blocks:?}") };
+    for blocks in blocks[1..].chunks(4) {
+        let [(id, told), (_, lanes), (_, diff), (_, command)] = blocks else {
+            panic!("{blocks:?}")
+        };
+        assert!(lanes.contains("what was seen\n    0.007  \\u{1b}[31mred"), "{lanes}");
         let [place, sentence, CHANGE] = told.lines().collect::<Vec<_>>()[..] else {
             panic!("{told}")
         };
@@ -234,6 +237,29 @@ fn markdown_keeps_what_was_recorded_in_code_blocks() {
         found.push([id.as_str(), place, sentence, command.trim_end()].map(str::to_owned));
     }
     check_findings(&found);
+}
+
+#[test]
+fn a_page_tells_the_findings_and_has_no_markup_of_them() {
+    let pages = Pages::from([("bad".into(), vec![("1.0".into(), "bad-1.0.html".into())])]);
+    let mut out = Vec::new();
+    html(&report(), &pages, &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    for told in report().findings() {
+        let Told { id, place, sentence, reproduce, .. } = told;
+        let escaped = |text: &str| super::page::escape::html(text);
+        let (id, place, sentence) = (escaped(id), escaped(place), escaped(sentence));
+        let head = format!("<p class=\"finding\"><b>{id}</b> {place}: {sentence}</p>");
+        assert!(page.contains(&head), "{head} in\n{page}");
+        assert!(page.contains(&format!("<pre>{}</pre>", escaped(reproduce))), "{page}");
+    }
+    assert_eq!(page.matches("<tr><td>0.007</td>").count(), 2, "what came in beside what was seen");
+    assert_eq!(page.matches("<a href=\"bad-1.0.html\">").count(), 3, "a link a finding, one a row");
+    assert!(page.contains("2 findings, 1 error"), "{page}");
+    for markup in ["<script", "\u{1b}", "\u{202e}"] {
+        assert!(!page.contains(markup), "{page}");
+    }
+    assert_eq!(page.matches("<title>").count(), 1);
 }
 
 #[test]

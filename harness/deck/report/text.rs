@@ -1,7 +1,8 @@
-//! What several writers say of a finding in the same words: its class, and its diff as plain lines.
+//! What several writers say of a finding in the same words: its class, what came in beside what was
+//! seen, and its diff as plain lines.
 
 use super::model::Told;
-use crate::verdict::DiffLine;
+use crate::verdict::{DiffLine, Moment};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
 /// report has them all.
@@ -35,4 +36,49 @@ pub(super) fn diff_text(told: &Told) -> Vec<String> {
 fn line(line: &DiffLine) -> String {
     let text: String = line.parts.iter().map(|(_, text)| text.as_str()).collect();
     format!("{} {text}", line.side.mark())
+}
+
+/// One row of two lanes: the time where it changes, what came in, what was seen.
+pub(super) struct Row<'a> {
+    pub(super) time: String,
+    pub(super) came: &'a str,
+    pub(super) seen: &'a str,
+}
+
+/// What came in beside what was seen, a row for each thing.
+pub(super) fn rows(moments: &[Moment]) -> impl Iterator<Item = Row<'_>> {
+    moments.iter().flat_map(|Moment { at, came, seen }| {
+        (0..came.len().max(seen.len())).map(move |row| Row {
+            time: if row == 0 { format!("{}.{:03}", at / 1000, at % 1000) } else { String::new() },
+            came: came.get(row).map_or("", String::as_str),
+            seen: seen.get(row).map_or("", String::as_str),
+        })
+    })
+}
+
+/// Columns of what came in.
+pub(super) const CAME: usize = 44;
+/// Columns of what was seen.
+pub(super) const SEEN: usize = 60;
+
+/// The two lanes of a finding as plain lines.
+pub(super) fn lanes_text(told: &Told) -> Vec<String> {
+    let line = |time: &str, came: &str, seen: &str| {
+        let line = format!("{time:>9}  {:<CAME$} │ {}", clip(came, CAME), clip(seen, SEEN));
+        line.trim_end().to_owned()
+    };
+    if told.moments.is_empty() {
+        return Vec::new();
+    }
+    let head = line("", "what came in", "what was seen");
+    let rows = rows(&told.moments).map(|row| line(&row.time, row.came, row.seen));
+    std::iter::once(head).chain(rows).collect()
+}
+
+/// The text in no more than so many columns.
+pub(super) fn clip(text: &str, columns: usize) -> String {
+    match text.char_indices().nth(columns) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(columns - 1).chain(['…']).collect(),
+    }
 }

@@ -1,13 +1,12 @@
 //! How two texts of one lane differ as a whole: the class of the change, and what comes after the first
-//! difference, grouped. Entries are matched by what they are (kind and id), not by what they say.
+//! difference, grouped.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::replay::Entry;
+use super::matched::{Line, lines, matched};
 
 /// What a person reads, as fields of entries; `length` counts what `delta` has said.
 const TEXTS: [&str; 10] = [
@@ -22,9 +21,6 @@ const TEXTS: [&str; 10] = [
     "words",
     "sentence",
 ];
-
-/// Fields that say which one an entry is about.
-const IDS: [&str; 5] = ["message_id", "toolCallId", "id", "block", "run"];
 
 /// What a change of a golden is about, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -60,28 +56,16 @@ pub struct Change {
 
 /// Compares two texts entry by entry; `None` when no entry differs.
 pub fn change(expected: &str, got: &str) -> Option<Change> {
-    let (old, new) = (entries(expected), entries(got));
-    let keys = |entries: &[Result<Entry, String>]| entries.iter().map(key).collect::<Vec<_>>();
-    let mut differences = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, &keys(&old), &keys(&new)) {
-        let missing = |entry| (Class::Contract, format!("{} missing", kind(entry)));
-        let extra = |entry| (Class::Contract, format!("{} too many", kind(entry)));
-        let instead =
-            |old, new| (Class::Contract, format!("{} in place of {}", kind(new), kind(old)));
-        match op {
-            DiffOp::Equal { old_index, new_index, len } => {
-                let pairs = old[old_index..][..len].iter().zip(&new[new_index..][..len]);
-                differences.extend(pairs.filter_map(|(old, new)| difference(old, new)));
-            }
-            _ => {
-                let (old, new) = (&old[op.old_range()], &new[op.new_range()]);
-                let both = old.len().min(new.len());
-                differences.extend(old.iter().zip(new).map(|(old, new)| instead(old, new)));
-                differences.extend(old[both..].iter().map(missing));
-                differences.extend(new[both..].iter().map(extra));
-            }
-        }
-    }
+    let (old, new) = (lines(expected), lines(got));
+    let differences: Vec<_> = matched(&old, &new)
+        .into_iter()
+        .filter_map(|(a, b)| match (a.map(|a| &old[a]), b.map(|b| &new[b])) {
+            (Some(old), Some(new)) => difference(old, new),
+            (Some(old), None) => Some((Class::Contract, format!("{} missing", kind(old)))),
+            (None, Some(new)) => Some((Class::Contract, format!("{} too many", kind(new)))),
+            (None, None) => None,
+        })
+        .collect();
     let class = differences.iter().map(|(class, _)| *class).max()?;
     let mut groups: Vec<(usize, String)> = Vec::new();
     for (_, what) in differences.into_iter().skip(1) {
@@ -94,29 +78,21 @@ pub fn change(expected: &str, got: &str) -> Option<Change> {
     Some(Change { class, consequences: consequences.collect() })
 }
 
-/// The entries of a text; a line that is none stays a line.
-fn entries(text: &str) -> Vec<Result<Entry, String>> {
-    text.lines().map(|line| serde_json::from_str(line).map_err(|_| line.to_owned())).collect()
+fn kind(line: &Line) -> &str {
+    line.entry.as_ref().map_or("a line that is no entry", |entry| entry.kind.as_ref())
 }
 
-fn key(entry: &Result<Entry, String>) -> String {
-    let Ok(entry) = entry else { return kind(entry).to_owned() };
-    let ids = IDS.iter().filter_map(|id| entry.data.get(*id)).map(|id| format!(" {id}"));
-    format!("{} {}{}", entry.lane, entry.kind, ids.collect::<String>())
-}
-
-fn kind(entry: &Result<Entry, String>) -> &str {
-    entry.as_ref().map_or("a line that is no entry", |entry| entry.kind.as_ref())
-}
-
-fn difference(old: &Result<Entry, String>, new: &Result<Entry, String>) -> Option<(Class, String)> {
+fn difference(old: &Line, new: &Line) -> Option<(Class, String)> {
     let what = |class, how| Some((class, format!("{} {how}", kind(new))));
-    let (Ok(a), Ok(b)) = (old, new) else {
-        return if old == new { None } else { what(Class::Contract, "with other bytes") };
-    };
-    if a == b {
+    if old == new {
         return None;
     }
+    let instead = format!("in place of {}", kind(old));
+    let (a, b) = match (&old.entry, &new.entry) {
+        (Some(a), Some(b)) if a.lane == b.lane && a.kind == b.kind => (a, b),
+        (None, None) => return what(Class::Contract, "with other bytes"),
+        _ => return what(Class::Contract, &instead),
+    };
     if a.data == b.data {
         return what(Class::Timing, "at another time");
     }

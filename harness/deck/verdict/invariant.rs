@@ -6,15 +6,34 @@ use clitape_gateway::MessageTools;
 use serde_json::Value;
 
 use super::call::{is_final, is_lost, is_lost_draft, wait_s};
+use super::divergence::moment;
 use super::finding::Kind;
+use super::lanes::{Moment, moments};
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::Delivery;
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
 
-/// One rule: what it is called, and the sentence that says how a replay breaks it.
-type Rule = (Kind, fn(&Replay) -> Option<String>);
+/// One rule: what it is called, and how a replay breaks it.
+type Rule = (Kind, fn(&Replay) -> Option<Break<'_>>);
+
+/// How a replay breaks a rule.
+struct Break<'r> {
+    /// The entry that breaks it; none where it is something that is missing.
+    entry: Option<&'r Entry>,
+    sentence: String,
+}
+
+/// A rule that a replay breaks.
+#[derive(Debug)]
+pub(super) struct Broken {
+    pub(super) kind: Kind,
+    /// When, and how.
+    pub(super) sentence: String,
+    /// What came in beside what was seen, up to then.
+    pub(super) moments: Vec<Moment>,
+}
 
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
@@ -38,20 +57,43 @@ pub(crate) fn invariants() -> impl Iterator<Item = Kind> {
     RULES.iter().map(|(kind, _)| *kind)
 }
 
-/// The rules that `replay` breaks, each with a sentence.
-pub(super) fn broken(replay: &Replay) -> Vec<(Kind, String)> {
-    RULES.iter().filter_map(|(kind, rule)| rule(replay).map(|what| (*kind, what))).collect()
+/// The rules that `replay` breaks.
+pub(super) fn broken(replay: &Replay) -> Vec<Broken> {
+    let told = RULES.iter().filter_map(|(kind, rule)| Some((*kind, rule(replay)?)));
+    told.map(|(kind, Break { entry, sentence })| {
+        let is_it =
+            |index: &usize| entry.is_some_and(|entry| std::ptr::eq(entry, &replay.entries[*index]));
+        let Some(index) = (0..replay.entries.len()).find(is_it) else {
+            return Broken { kind, sentence, moments: Vec::new() };
+        };
+        let Entry { lane, at, .. } = replay.entries[index];
+        let sentence = format!("{}: {sentence}", moment(&replay.entries, index));
+        Broken { kind, sentence, moments: moments(&replay.entries, lane, Some(at)) }
+    })
+    .collect()
 }
 
-fn line_lost(replay: &Replay) -> Option<String> {
+/// A rule that `entry` breaks.
+fn by(entry: &Entry, sentence: String) -> Option<Break<'_>> {
+    Some(Break { entry: Some(entry), sentence })
+}
+
+/// A rule that the replay as a whole breaks.
+fn whole<'r>(sentence: String) -> Option<Break<'r>> {
+    Some(Break { entry: None, sentence })
+}
+
+fn line_lost(replay: &Replay) -> Option<Break<'_>> {
     let stats = &replay.stats;
     let told = stats.blank + stats.records + stats.unknown + stats.unusable;
-    (told != stats.lines)
-        .then(|| format!("{} lines came in, {told} are accounted for", stats.lines))
+    if told == stats.lines {
+        return None;
+    }
+    whole(format!("{} lines came in, {told} are accounted for", stats.lines))
 }
 
 /// U1, U3: every call starts once and ends once, in this order.
-fn tool_unbalanced(replay: &Replay) -> Option<String> {
+fn tool_unbalanced(replay: &Replay) -> Option<Break<'_>> {
     let mut open: HashMap<&str, bool> = HashMap::new();
     for entry in lane(replay, Lane::Lifecycle) {
         let id = word(entry, "id");
@@ -62,14 +104,14 @@ fn tool_unbalanced(replay: &Replay) -> Option<String> {
             "tool_result" if open.insert(id, false) != Some(true) => "ends without having started",
             _ => continue,
         };
-        return Some(format!("call {id} {wrong}"));
+        return by(entry, format!("call {id} {wrong}"));
     }
     let id = open.into_iter().filter(|(_, open)| *open).map(|(id, _)| id).min()?;
-    Some(format!("call {id} never ends"))
+    whole(format!("call {id} never ends"))
 }
 
 /// B1, B3: seq from 1 without gaps, `start` first, one `end` or `error`, last.
-fn bus_broken(replay: &Replay) -> Option<String> {
+fn bus_broken(replay: &Replay) -> Option<Break<'_>> {
     let phases: Vec<&str> = lane(replay, Lane::Bus)
         .map(|entry| match entry.kind.as_ref() {
             "lifecycle" => entry.data.get("phase").and_then(Value::as_str).unwrap_or("?"),
@@ -79,61 +121,65 @@ fn bus_broken(replay: &Replay) -> Option<String> {
     for (expect, entry) in (1..).zip(lane(replay, Lane::Bus)) {
         let seq = entry.data.get("seq").and_then(Value::as_u64);
         if seq != Some(expect) {
-            return Some(format!("event {expect} of the bus has seq {seq:?}"));
+            return by(entry, format!("event {expect} of the bus has seq {seq:?}"));
         }
     }
     if phases.first() != Some(&"start") {
-        return Some("the first event of the bus is not the run's start".into());
+        return whole("the first event of the bus is not the run's start".into());
     }
     let ends = phases.iter().filter(|phase| matches!(**phase, "end" | "error")).count();
     let last_ends = matches!(phases.last(), Some(&("end" | "error")));
-    (ends != 1 || !last_ends)
-        .then(|| format!("the bus tells {ends} ends of the run, where one must come last"))
+    if ends == 1 && last_ends {
+        return None;
+    }
+    whole(format!("the bus tells {ends} ends of the run, where one must come last"))
 }
 
 /// V7: once a part of the final text is in the chat, no edit of the draft comes.
-fn edit_after_final(replay: &Replay) -> Option<String> {
+fn edit_after_final(replay: &Replay) -> Option<Break<'_>> {
     let mut calls = lane(replay, Lane::Telegram).skip_while(|entry| !is_final(entry));
     let late = calls.find(|entry| !is_final(entry))?;
-    Some(format!("after the final text came {}", late.headline()))
+    by(late, format!("after the final text came {}", late.headline()))
 }
 
 /// V7: exactly one final, unless the run was silent; it arrives, unless the answer to a new message of
 /// it was lost.
-fn final_not_once(replay: &Replay) -> Option<String> {
+fn final_not_once(replay: &Replay) -> Option<Break<'_>> {
     let count = lane(replay, Lane::Telegram).filter(|entry| entry.kind == "final").count();
     let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
     if count != expect {
-        return Some(format!("{count} finals reached the chat, {expect} should have"));
+        return whole(format!("{count} finals reached the chat, {expect} should have"));
     }
     let is_in_doubt =
         |entry: &Entry| entry.kind == "sendMessage" && is_final(entry) && is_lost(entry);
     let failed = lane(replay, Lane::Telegram).find(|entry| word(entry, "delivery") == "failed")?;
     let why = word(failed, "reason");
-    (!lane(replay, Lane::Telegram).any(is_in_doubt))
-        .then(|| format!("the final text did not arrive: {why}"))
+    if lane(replay, Lane::Telegram).any(is_in_doubt) {
+        return None;
+    }
+    by(failed, format!("the final text did not arrive: {why}"))
 }
 
 /// V3: the draft is one message, sent once and edited forward. One whose answer was lost can't be
 /// edited, so that another may follow; after two of them none does.
-fn second_message(replay: &Replay) -> Option<String> {
+fn second_message(replay: &Replay) -> Option<Break<'_>> {
     let drafts: Vec<&Entry> =
         drafts(replay).filter(|entry| entry.kind == "sendMessage" && entry.is_shown()).collect();
     let lost = drafts.iter().take_while(|entry| is_lost_draft(entry)).count();
     let second = drafts.get((lost + 1).min(LOST_LIMIT))?;
-    Some(format!("a second message was sent: {}", second.headline()))
+    by(second, format!("a second message was sent: {}", second.headline()))
 }
 
 /// V4: at most one call of the draft per throttle window, also while a slow one is answered.
-fn too_fast(replay: &Replay) -> Option<String> {
+fn too_fast(replay: &Replay) -> Option<Break<'_>> {
     let calls: Vec<&Entry> = drafts(replay).collect();
     let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
     let gap = hasty[1].at - hasty[0].at;
-    Some(format!("{} came {gap} ms after the call before it", hasty[1].headline()))
+    by(hasty[1], format!("{} came {gap} ms after the call before it", hasty[1].headline()))
 }
 
 /// G4: once a message was sent with a tool, the draft shows that call's end, and nothing more.
-fn told_after_send(replay: &Replay) -> Option<String> {
+fn told_after_send(replay: &Replay) -> Option<Break<'_>> {
     if replay.setup.run.delivery != Delivery::MessageToolOnly {
         return None;
     }
@@ -143,7 +189,7 @@ fn told_after_send(replay: &Replay) -> Option<String> {
     // A call that failed is made again.
     calls.dedup_by_key(|entry| word(entry, "text"));
     let late = calls.get(1)?;
-    Some(format!("after the agent had sent its message came {}", late.headline()))
+    by(late, format!("after the agent had sent its message came {}", late.headline()))
 }
 
 /// The place of the first result that says a message was sent well.
@@ -176,30 +222,31 @@ fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
 }
 
 /// G3: nothing of a silent run reaches the chat.
-fn silent_run_told(replay: &Replay) -> Option<String> {
+fn silent_run_told(replay: &Replay) -> Option<Break<'_>> {
     let told = lane(replay, Lane::Telegram).next().filter(|_| replay.setup.run.silent)?;
-    Some(format!("the run is silent, and the chat got {}", told.headline()))
+    by(told, format!("the run is silent, and the chat got {}", told.headline()))
 }
 
 /// G2: no callback of a channel of our own fails, but for one that never settles, which is given up
 /// alone.
-fn callback_failed(replay: &Replay) -> Option<String> {
+fn callback_failed(replay: &Replay) -> Option<Break<'_>> {
     if replay.setup.run.stuck_callback.is_some() {
         let channel = replay.report.channels.first()?;
         let failures = channel.callback_failures;
         let is_given_up = failures == 1 && channel.gave_up;
-        return (!is_given_up)
-            .then(|| format!("one callback never settles; {failures} were given up or failed"));
+        if is_given_up {
+            return None;
+        }
+        return whole(format!("one callback never settles; {failures} were given up or failed"));
     }
     let why = replay.report.channels.iter().find_map(|channel| channel.first_failure.clone());
-    why.or_else(|| {
-        let gave_up = replay.report.channels.iter().any(|channel| channel.gave_up);
-        gave_up.then(|| "the last word did not settle in time".to_owned())
-    })
+    let gave_up = || replay.report.channels.iter().any(|channel| channel.gave_up);
+    let late = || gave_up().then(|| "the last word did not settle in time".to_owned());
+    why.or_else(late).and_then(whole)
 }
 
 /// V6: the server that asks to wait is not called before that time is over.
-fn called_too_early(replay: &Replay) -> Option<String> {
+fn called_too_early(replay: &Replay) -> Option<Break<'_>> {
     let calls: Vec<&Entry> =
         lane(replay, Lane::Telegram).filter(|entry| entry.kind != "final").collect();
     calls.iter().enumerate().find_map(|(i, limited)| {
@@ -209,7 +256,8 @@ fn called_too_early(replay: &Replay) -> Option<String> {
         let until = answered + wait_s * 1_000;
         let early = calls[i + 1..].iter().find(|call| (answered + 1..until).contains(&call.at))?;
         let after = early.at - answered;
-        Some(format!("{} came {after} ms after it was asked to wait {wait_s} s", early.headline()))
+        let asked = format!("{after} ms after it was asked to wait {wait_s} s");
+        by(early, format!("{} came {asked}", early.headline()))
     })
 }
 

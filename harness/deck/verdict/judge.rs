@@ -7,10 +7,11 @@ use std::fmt;
 use std::io;
 
 use super::change::change;
-use super::diff::{align, first_divergence};
+use super::diff::align;
+use super::divergence::{Divergence, first_divergence};
 use super::finding::{Finding, Kind};
 use super::golden::{Golden, View};
-use super::invariant;
+use super::invariant::{self, Broken};
 use super::lanes::moments;
 use super::sweep::{Sweep, misread};
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
@@ -130,9 +131,7 @@ fn golden(
     let command =
         format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
     let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
-    for (kind, sentence) in invariant::broken(&replay) {
-        verdict.findings.push(Finding::new(kind, &place, sentence, command.clone()));
-    }
+    verdict.findings.extend(broken(&replay, &place, &command));
     if !scenario.chat.faults.is_empty() {
         let sound = paced(scenario, &cassette, replay.setup, &[]);
         if let Some(sentence) = misread(&sound.entries, &replay.entries) {
@@ -146,12 +145,16 @@ fn golden(
     let got = view.render(&replay.entries);
     let finding = match Golden::find(scenario, view, version) {
         Ok(Golden { text: Some(expected), .. }) => {
-            let Some(sentence) = first_divergence(&expected, &got) else { return Ok(verdict) };
+            let Some(Divergence { at, sentence }) =
+                first_divergence(&expected, &got, &replay.entries)
+            else {
+                return Ok(verdict);
+            };
             let reproduce = format!("{command} --lane {}", view.lane());
             let finding = Finding::new(Kind::GoldenDiffers, &place, sentence, reproduce);
             Finding {
                 change: change(&expected, &got),
-                moments: moments(&replay.entries, view.lane(), &expected),
+                moments: moments(&replay.entries, view.lane(), at),
                 diff: align(&expected, &got),
                 ..finding
             }
@@ -174,6 +177,15 @@ fn golden(
     Ok(verdict)
 }
 
+/// The rules that a replay breaks, as findings.
+fn broken(replay: &Replay, place: &str, command: &str) -> Vec<Finding> {
+    let finding = |Broken { kind, sentence, moments }| {
+        let finding = Finding::new(kind, place, sentence, command.to_owned());
+        Finding { moments, ..finding }
+    };
+    invariant::broken(replay).into_iter().map(finding).collect()
+}
+
 /// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
 fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding> {
     let run = Run { resume: true, ..scenario.run };
@@ -185,10 +197,7 @@ fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding
             format!("cassettes/{}/{}/stdout.{number}.jsonl", scenario.name, cassette.version());
         let (pace, run) = (scenario.run.pace_ms, replay(&run.stdout, &plan, setup));
         let command = format!("clitape replay {file} --resume --pace {pace}");
-        for (kind, sentence) in invariant::broken(&run) {
-            let place = format!("{place}, run {number}");
-            findings.push(Finding::new(kind, &place, sentence, command.clone()));
-        }
+        findings.extend(broken(&run, &format!("{place}, run {number}"), &command));
     }
     findings
 }

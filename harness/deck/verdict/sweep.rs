@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 
 use super::call;
 use super::change::change;
-use super::diff::{align, first_divergence};
+use super::diff::align;
+use super::divergence::{self, first_divergence};
 use super::finding::{Finding, Kind};
-use super::invariant;
+use super::invariant::{self, Broken};
+use super::lanes::{Moment, moments};
 use crate::replay::{Entry, Lane, Plan, Replay, Setup, replay};
 use crate::scenario::{Fault, FaultKind};
 
@@ -46,6 +48,7 @@ struct Divergence {
     lane: Option<Lane>,
     expected: String,
     got: String,
+    moments: Vec<Moment>,
 }
 
 impl Sweep<'_> {
@@ -65,14 +68,18 @@ impl Sweep<'_> {
 
     fn judge(&self, plan: &Plan) -> Option<Divergence> {
         let cut = replay(self.stdout, plan, self.setup);
-        if let Some((kind, sentence)) = invariant::broken(&cut).into_iter().next() {
+        if let Some(Broken { kind, sentence, moments }) = invariant::broken(&cut).into_iter().next()
+        {
             let (expected, got) = (String::new(), String::new());
-            return Some(Divergence { kind, sentence, lane: None, expected, got });
+            return Some(Divergence { kind, sentence, lane: None, expected, got, moments });
         }
         let twin = replay(self.stdout, &plan.uncut(self.stdout), self.setup);
         let against = |lane, expected: String, got: String| {
-            let sentence = first_divergence(&expected, &got)?;
-            Some(Divergence { kind: Kind::PlanDiverges, sentence, lane: Some(lane), expected, got })
+            let divergence::Divergence { at, sentence } =
+                first_divergence(&expected, &got, &cut.entries)?;
+            let moments = moments(&cut.entries, lane, at);
+            let (kind, lane) = (Kind::PlanDiverges, Some(lane));
+            Some(Divergence { kind, sentence, lane, expected, got, moments })
         };
         [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse]
             .into_iter()
@@ -89,8 +96,9 @@ impl Sweep<'_> {
                 let sentence = misread(&self.base.entries, &cut.entries)?;
                 let seen = |replay: &Replay| last_seen(&replay.entries);
                 let (expected, got) = (seen(self.base), seen(&cut));
-                let lane = Some(Lane::Telegram);
-                Some(Divergence { kind: Kind::PlanDiverges, sentence, lane, expected, got })
+                let moments = moments(&cut.entries, Lane::Telegram, None);
+                let (kind, lane) = (Kind::PlanDiverges, Some(Lane::Telegram));
+                Some(Divergence { kind, sentence, lane, expected, got, moments })
             })
     }
 
@@ -144,6 +152,7 @@ impl Sweep<'_> {
         let reproduce = format!("{} --seed {seed}{}{lane}", self.command, self.drawn_flag());
         Finding {
             change: change(&divergence.expected, &divergence.got),
+            moments: divergence.moments.clone(),
             diff: align(&divergence.expected, &divergence.got),
             ..Finding::new(divergence.kind, &self.place, sentence, reproduce)
         }
@@ -157,7 +166,8 @@ pub(super) fn misread(base: &[Entry], entries: &[Entry]) -> Option<String> {
     if seen.is_empty() && is_by_tool(entries) {
         return None;
     }
-    first_divergence(&last_seen(base), &seen)
+    let found = first_divergence(&last_seen(base), &seen, &[])?;
+    Some(format!("in the end a person reads something else: {}", found.sentence))
 }
 
 fn timed(entries: &[Entry], lane: Lane) -> String {
@@ -240,7 +250,7 @@ mod tests {
         let finding = sweep(&RUN.replace("Worte", "Wörter")).unwrap();
         assert_eq!(finding.kind, Kind::PlanDiverges);
         let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
-        assert!(finding.sentence.contains("`delta` should be"), "{}", finding.sentence);
+        assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
         assert!(finding.sentence.ends_with(&plan), "{}", finding.sentence);
         assert_eq!(finding.reproduce, "clitape replay x --seed 1 --lane lifecycle");
     }

@@ -5,6 +5,8 @@
 
 pub(crate) mod chat;
 pub(crate) mod escape;
+mod found;
+mod frame;
 pub(crate) mod markup;
 mod section;
 pub(crate) use section::origin;
@@ -15,9 +17,12 @@ use serde_json::Value;
 
 use super::proof::Case;
 use crate::replay::Lane;
-use escape::{csp_hash, html, json};
+use escape::json;
+pub(crate) use found::found;
+pub(crate) use frame::{Frame, badge};
 
-const STYLE: &str = include_str!("page.css");
+/// The style of every page.
+pub(crate) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// What the script draws.
@@ -46,34 +51,24 @@ struct EntryData<'a> {
 /// Writes the page.
 pub fn page(cases: &[Case]) -> String {
     let data = json(&Data { cases: cases.iter().map(data).collect() });
-    let names: Vec<String> = cases.iter().map(|case| html(&case.title)).collect();
+    let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
-    let (class, verdict) = match findings {
-        0 => ("held", "all held".to_owned()),
-        1 => ("broken", "1 finding".to_owned()),
-        n => ("broken", format!("{n} findings")),
+    let verdict = match findings {
+        0 => "all held".to_owned(),
+        1 => "1 finding".to_owned(),
+        n => format!("{n} findings"),
     };
     let sections: String =
         cases.iter().enumerate().map(|(number, case)| section::section(number, case)).collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>Proof: {}</title>\n<style>{STYLE}</style>\n\
-         </head>\n<body>\n<header><h1>Proof <span class=\"badge {class}\">{verdict}</span></h1>\n\
+    let body = format!(
+        "<header><h1>Proof {}</h1>\n\
          <p>What the real CLI printed, what became of it, and what a person would have seen. \
          <span class=\"js-only\">Arrows step, space plays, Home and End go to the ends.</span></p>\n\
-         </header>\n<main>\n{sections}</main>\n\
-         <footer>Made by clitape {}. Nothing on this page is loaded or sent.</footer>\n\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>{SCRIPT}</script>\n</body>\n</html>\n",
-        csp_hash(STYLE),
-        csp_hash(SCRIPT),
-        names.join(", "),
-        env!("CARGO_PKG_VERSION"),
-    )
+         </header>\n<main>\n{sections}</main>\n",
+        badge(findings == 0, &verdict),
+    );
+    let title = format!("Proof: {}", names.join(", "));
+    Frame { title: &title, style: STYLE, body: &body, script: Some((&data, SCRIPT)) }.page()
 }
 
 fn data(case: &Case) -> CaseData<'_> {

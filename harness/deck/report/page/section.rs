@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use super::escape::html;
+use super::found::found;
+use super::frame::badge;
 use super::waterfall::{seconds, waterfall};
+use crate::report::Told;
 use crate::report::proof::{Case, Compared};
 use crate::tape::{Exit, Origin};
-use crate::verdict::{DiffLine, Finding, Kind, Side};
+use crate::verdict::Kind;
 
 /// Lines of a golden that are shown; more are told by their number.
 const GOLDEN_LINES: usize = 200;
@@ -47,11 +50,6 @@ const SCRUBBER: &str = "<div class=\"scrubber js-only\">\n\
     <div class=\"detail\"><h3 class=\"what\"></h3><pre class=\"entry\"></pre>\
     <h3 class=\"which\"></h3><pre class=\"record\"></pre></div></div>\n</div>\n";
 
-fn badge(holds: bool, text: &str) -> String {
-    let class = if holds { "held" } else { "broken" };
-    format!("<span class=\"badge {class}\">{}</span>", html(text))
-}
-
 fn verdicts(out: &mut String, case: &Case) {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
@@ -69,42 +67,8 @@ fn verdicts(out: &mut String, case: &Case) {
     }
     out.push_str("</p>\n");
     if let Some(finding) = case.diverging() {
-        tell(out, finding);
+        out.push_str(&found(&Told::from(finding)));
     }
-}
-
-/// A finding: its sentence, its diff, and the line that shows it again.
-fn tell(out: &mut String, finding: &Finding) {
-    let _ = write!(
-        out,
-        "<p class=\"finding\"><b>{}</b> {}: {}</p>\n{}<pre>{}</pre>\n",
-        html(&finding.kind.to_string()),
-        html(&finding.place),
-        html(&finding.sentence),
-        diff(&finding.diff),
-        html(&finding.reproduce),
-    );
-}
-
-fn diff(lines: &[DiffLine]) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("<pre class=\"diff\">");
-    for line in lines {
-        let tag = match line.side {
-            Side::Both | Side::Gap => "span",
-            Side::Expected => "del",
-            Side::Got => "ins",
-        };
-        let _ = write!(out, "<{tag}>{} ", line.side.mark());
-        for (changed, text) in &line.parts {
-            let text = html(text);
-            let _ = if *changed { write!(out, "<b>{text}</b>") } else { write!(out, "{text}") };
-        }
-        let _ = writeln!(out, "</{tag}>");
-    }
-    out + "</pre>\n"
 }
 
 /// Every event, so that it can be read without the script.
@@ -139,7 +103,7 @@ fn goldens(out: &mut String, goldens: &[Compared]) {
             html(path)
         );
         if let Some(finding) = finding {
-            tell(out, finding);
+            out.push_str(&found(&Told::from(finding)));
         }
         if let Some(text) = text {
             let lines: Vec<&str> = text.lines().collect();
@@ -239,19 +203,12 @@ pub(crate) fn origin(origin: Origin) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::{align, invariants};
+    use crate::verdict::invariants;
 
     #[test]
     fn every_invariant_says_what_it_demands() {
         for kind in invariants() {
             assert!(!must(kind).is_empty(), "{kind} has no sentence");
         }
-    }
-
-    #[test]
-    fn a_diff_is_text() {
-        let shown = diff(&align("a\n<b>\n", "a\n<script>\n"));
-        assert!(shown.contains("<del>- ") && shown.contains("<ins>+ "), "{shown}");
-        assert!(!shown.contains("<script"), "{shown}");
     }
 }

@@ -39,7 +39,12 @@ fn check_run(
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(Mode::Partial)), acp: None };
     let broken = broken(&Replay { setup, entries, stats, report });
-    let broken: Vec<_> = broken.iter().map(|(kind, what)| (*kind, what.as_str())).collect();
+    // When it was stands before; `a_broken_rule_says_when` holds that.
+    let what =
+        |sentence: &str| sentence.split_once(" ms: ").map_or(sentence, |(_, what)| what).to_owned();
+    let broken: Vec<_> =
+        broken.iter().map(|broken| (broken.kind, what(&broken.sentence))).collect();
+    let expect: Vec<_> = expect.iter().map(|(kind, what)| (*kind, (*what).to_owned())).collect();
     assert_eq!(broken, expect);
 }
 
@@ -248,4 +253,28 @@ fn gw009_a_callback_that_never_settles_is_given_up_alone() {
         let entries = [BUS, BUS_END, FINAL];
         check_run(&entries, Stats::default(), stuck, vec![report(failures, gave_up)], expect);
     }
+}
+
+#[test]
+fn a_broken_rule_says_when_and_what_was_seen() {
+    let entries: Vec<Entry> = [
+        r#"{"at":0,"lane":"bus","kind":"lifecycle","data":{"seq":1,"phase":"start"}}"#,
+        r#"{"at":7,"lane":"lifecycle","kind":"text","data":{"delta":"a"}}"#,
+        r#"{"at":8,"lane":"telegram","kind":"final","data":{}}"#,
+        r#"{"at":8,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"a","final":true}}"#,
+        r#"{"at":1240,"lane":"telegram","kind":"editMessageText","data":{"message_id":1,"text":"b"}}"#,
+        r#"{"at":1240,"lane":"bus","kind":"lifecycle","data":{"seq":2,"phase":"end"}}"#,
+    ]
+    .iter()
+    .map(|line| serde_json::from_str(line).unwrap())
+    .collect();
+    let report = RunReport { channels: vec![], listener_panics: 0, masked: Masked::default() };
+    let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Partial)), acp: None };
+    let replay = Replay { setup, entries, stats: Stats::default(), report };
+    let broken = broken(&replay);
+    let [Broken { kind, sentence, moments }] = &broken[..] else { panic!("{broken:?}") };
+    assert_eq!(*kind, Kind::EditAfterFinal);
+    assert_eq!(sentence, "turn 1, +1,240 ms: after the final text came editMessageText #1 \"b\"");
+    let seen: Vec<_> = moments.iter().map(|moment| (moment.at, moment.seen.len())).collect();
+    assert_eq!(seen, [(7, 0), (8, 2), (1240, 1)]);
 }
