@@ -58,7 +58,7 @@ pub(crate) fn difference(lines: &[DiffLine]) -> String {
             let text = html(text);
             let _ = if *changed { write!(out, "<b>{text}</b>") } else { write!(out, "{text}") };
         }
-        let _ = writeln!(out, "</{tag}>");
+        let _ = write!(out, "</{tag}>");
     }
     out + "</pre>\n"
 }
