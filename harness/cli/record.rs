@@ -46,8 +46,16 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     let stop = stop_on_interrupt()?;
     let mut progress = Progress::new(quiet);
     let mut exit = Exit::Ok;
+    let mut known: Vec<(&ClaudeChoice, Claude)> = Vec::new();
     for (i, (scenario, choice)) in takes.iter().enumerate() {
-        let claude = resolve(choice, &cache()?, &mut |text| progress.step(text))?;
+        let claude = match known.iter().find(|(of, _)| *of == choice) {
+            Some((_, claude)) => claude.clone(),
+            None => {
+                let claude = resolve(choice, &cache()?, &mut |text| progress.step(text))?;
+                known.push((choice, claude.clone()));
+                claude
+            }
+        };
         let (number, of) = (i + 1, takes.len());
         progress
             .step(&format!("recording {} {} ({number} of {of})", scenario.name, claude.version));
@@ -92,8 +100,10 @@ fn check(
     let again = take(scenario, claude, stop)?;
     let again = runs(again.stdout, again.further);
     let dir = house.cassette(&scenario.name, &claude.version);
+    let mut note = String::new();
     let (before, against) = if dir.exists() {
         let cassette = Cassette::load(&dir)?;
+        note = other_program(&cassette, claude).unwrap_or_default();
         (runs(cassette.stdout, cassette.further), house.shown(&dir))
     } else {
         let second = take(scenario, claude, stop)?;
@@ -103,17 +113,26 @@ fn check(
     for ((run, before), again) in (1..).zip(&before).zip(&again) {
         if let Some(sentence) = first_difference(before, again) {
             let run = if run == 1 { String::new() } else { format!("run {run}, ") };
-            let said = format!("{place}: differs from {against}: {run}{sentence}");
+            let said = format!("{place}: differs from {against}: {run}{sentence}{note}");
             return Ok((Exit::Findings, said));
         }
     }
     if before.len() != again.len() {
         let (before, again) = (before.len(), again.len());
         let runs = format!("{again} runs where there were {before}");
-        return Ok((Exit::Findings, format!("{place}: differs from {against}: {runs}")));
+        return Ok((Exit::Findings, format!("{place}: differs from {against}: {runs}{note}")));
     }
     let bytes: usize = again.iter().map(Vec::len).sum();
-    Ok((Exit::Ok, format!("{place}: identical to {against}, {bytes} bytes")))
+    Ok((Exit::Ok, format!("{place}: identical to {against}, {bytes} bytes{note}")))
+}
+
+/// A note that the cassette was made by another program than this one of the same version.
+fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
+    let before = cassette.manifest.cli.sha256.as_ref().filter(|hash| **hash != claude.sha256)?;
+    let now = &claude.sha256;
+    Some(format!(
+        "\n  note: recorded by another program of this version, sha256 {before}; this is {now}"
+    ))
 }
 
 /// What each run printed.

@@ -12,6 +12,7 @@ use fs_err as fs;
 use super::RecordError;
 use super::child::{Notes, Script, drive};
 use super::error::Said;
+use crate::tape::sha256_of_file;
 
 /// Which CLI to record, as `--claude` says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,18 @@ pub struct Claude {
     pub program: PathBuf,
     /// Its version, as it prints it.
     pub version: String,
+    /// SHA-256 of the file that is run in the end, every link followed. npm's `.bin/claude` leads to
+    /// the native binary itself in later versions, the same one for all who install on that
+    /// platform, and to `cli.js`, which node runs, in earlier ones. Of a script that starts a CLI
+    /// somewhere else it is the script's.
+    pub sha256: String,
+}
+
+impl Claude {
+    fn new(program: PathBuf, version: String) -> Result<Self, RecordError> {
+        let sha256 = sha256_of_file(&program)?;
+        Ok(Self { program, version, sha256 })
+    }
 }
 
 /// Finds the CLI of `choice`; `note` is told what takes long.
@@ -71,7 +84,7 @@ pub fn resolve(
         ClaudeChoice::Path(path) => {
             let program = std::path::absolute(path)?;
             let version = version(&program, "name the program with `--claude PATH`")?;
-            Ok(Claude { program, version })
+            Claude::new(program, version)
         }
         ClaudeChoice::OnPath => {
             let hint = "run `npm install -g @anthropic-ai/claude-code`, or choose another with \
@@ -80,7 +93,7 @@ pub fn resolve(
                 return Err(no_claude("there is no `claude` on PATH".into(), hint));
             };
             let version = version(&program, hint)?;
-            Ok(Claude { program, version })
+            Claude::new(program, version)
         }
         ClaudeChoice::Npm(wanted) => installed(wanted, &cache.join("claude"), &Npm::real(), note),
     }
@@ -152,7 +165,7 @@ fn installed(
         let why = format!("{} is version {version}, not {wanted}", program.display());
         return Err(no_claude(why, &hint));
     }
-    Ok(Claude { program, version })
+    Claude::new(program, version)
 }
 
 /// What `program --version` prints first, asked in a HOME of its own.

@@ -20,6 +20,8 @@ use crate::tape::{Exit, Resume, TickKind};
 pub(crate) struct Recording {
     /// The CLI's version.
     pub(crate) version: String,
+    /// SHA-256 of the CLI's program.
+    pub(crate) cli_sha256: String,
     /// Where the runs took place.
     pub(crate) folders: Folders,
     /// Where the model was served, `127.0.0.1:PORT`.
@@ -152,6 +154,7 @@ pub(crate) fn run(
     }
     Ok(Recording {
         version: claude.version.clone(),
+        cli_sha256: claude.sha256.clone(),
         folders: stand.sandbox.folders.clone(),
         address: stand.server.address.to_string(),
         first,

@@ -6,7 +6,7 @@ use super::run::{RawRun, Recording};
 use crate::scenario::{Scenario, Step};
 use crate::tape::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
 use crate::tape::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
-use crate::tape::{RAW, TickKind, sha256, today};
+use crate::tape::{TickKind, raw_of_run, sha256, today};
 
 /// The canonical form of `recording`; a value that stands in several runs stays the same one.
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
@@ -20,6 +20,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         origin: Origin::Recorded,
         cli: Cli {
             version: recording.version.clone(),
+            sha256: Some(recording.cli_sha256.clone()),
             argv: first.argv,
             platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
             date: today(),
@@ -27,7 +28,10 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         exit: Some(recording.first.exit),
         counts: Counts::default(),
         canonical: maker.counts,
-        sha256: [(RAW.to_owned(), sha256(&recording.first.stdout))].into(),
+        sha256: (1..)
+            .zip(std::iter::once(&recording.first).chain(&recording.further))
+            .map(|(number, run)| (raw_of_run(number), sha256(&run.stdout)))
+            .collect(),
         runs: Vec::new(),
     };
     let Made { stdout, timeline, stderr, stdin, transcript, .. } = first;

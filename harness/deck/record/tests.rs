@@ -31,7 +31,7 @@ fn house(script: &str) -> (TempDir, Scenario, Claude) {
     let program: PathBuf = dir.path().join("claude");
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let claude = Claude { program, version: "9.9.9".into() };
+    let claude = Claude { program, version: "9.9.9".into(), sha256: "5a".into() };
     let scenario = Scenario::load(dir.path()).unwrap();
     (dir, scenario, claude)
 }
@@ -225,6 +225,7 @@ fn two_takes_of_one_run_are_the_same() {
     assert!(stdout.starts_with("/clitape/project\n"), "{stdout}");
     assert_eq!(first.stdout, second.stdout);
     assert_eq!(first.manifest.cli.argv[2], "Look at /clitape/project.");
+    assert_eq!(first.manifest.cli.sha256.as_deref(), Some("5a"));
 }
 
 #[test]
@@ -259,4 +260,5 @@ fn a_session_goes_on_in_the_same_folders() {
     assert_eq!((&read.stdout, &read.transcript), (&take.stdout, &take.transcript));
     assert_eq!(read.further[0].history, second.history);
     assert_eq!(read.further[0].facts.counts.lines, 2);
+    assert!(read.manifest.sha256.contains_key("raw-stdout.2"), "{:?}", read.manifest.sha256);
 }

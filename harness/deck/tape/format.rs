@@ -34,7 +34,8 @@ pub struct Manifest {
     /// Replacements made before the files were written, by rule id.
     #[serde(default)]
     pub canonical: BTreeMap<String, u64>,
-    /// SHA-256 of every file beside this one, and of stdout before replacements (`raw-stdout`).
+    /// SHA-256 of every file beside this one, and of each run's stdout before replacements
+    /// (`raw-stdout`, `raw-stdout.2`).
     #[serde(default)]
     pub sha256: BTreeMap<String, String>,
     /// `[[run]]`: the further runs, from the second.
@@ -62,6 +63,10 @@ pub enum Origin {
 pub struct Cli {
     /// Its version, as it prints it.
     pub version: String,
+    /// SHA-256 of the program that ran, links followed; absent when not known, as of a capture
+    /// made elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// The command line, machine details replaced; empty when not known.
     #[serde(default)]
     pub argv: Vec<String>,

@@ -6,7 +6,7 @@ use clitape_stream::{Event, Parser};
 
 use super::canon;
 use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, line_by_line, today};
-use super::store::{RAW, sha256};
+use super::store::{raw_of_run, sha256};
 
 /// Why a capture can't be imported.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -44,7 +44,8 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
     let facts = canon::guess(stdout);
     let (canonical, _) = canon::canonical(stdout, &facts);
     let timeline = line_by_line(&canonical.bytes);
-    let cli = Cli { version, argv: Vec::new(), platform: String::new(), date: today() };
+    let cli =
+        Cli { version, sha256: None, argv: Vec::new(), platform: String::new(), date: today() };
     let manifest = Manifest {
         format: FORMAT,
         scenario: scenario.to_owned(),
@@ -53,7 +54,7 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
         exit: None,
         counts: Counts::default(),
         canonical: canonical.counts.clone(),
-        sha256: BTreeMap::from([(RAW.to_owned(), sha256(stdout))]),
+        sha256: BTreeMap::from([(raw_of_run(1), sha256(stdout))]),
         runs: Vec::new(),
     };
     Ok(Take {

@@ -14,4 +14,4 @@ pub use format::{
 pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};
-pub(crate) use store::{RAW, sha256};
+pub(crate) use store::{raw_of_run, sha256, sha256_of_file};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
@@ -84,7 +84,7 @@ impl Cassette {
         let text = fs::read_to_string(&path)?;
         let manifest = parse_manifest(&path, &text)?;
         let mut files = BTreeMap::new();
-        for (name, hash) in manifest.sha256.iter().filter(|(name, _)| *name != RAW) {
+        for (name, hash) in manifest.sha256.iter().filter(|(name, _)| !name.starts_with(RAW)) {
             files.insert(name.clone(), read_checked(&dir.join(name), hash)?);
         }
         for entry in fs::read_dir(dir)? {
@@ -190,12 +190,37 @@ fn set_readable(_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Key of the hash of stdout before replacements; there is no such file.
-pub(crate) const RAW: &str = "raw-stdout";
+const RAW: &str = "raw-stdout";
+
+/// Key of the hash of run `number`'s stdout before replacements; there is no such file.
+pub(crate) fn raw_of_run(number: usize) -> String {
+    match number {
+        1 => RAW.to_owned(),
+        _ => format!("{RAW}.{number}"),
+    }
+}
 
 /// Lower-case hexadecimal SHA-256, as `sha256sum` prints it.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes))
+}
+
+/// [`sha256`] of the file at `path`, links followed; it may be larger than memory.
+pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 18]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(n) => hash.update(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn hex(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, TapeError> {

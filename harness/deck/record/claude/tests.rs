@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 
 use super::*;
+use crate::tape::sha256;
 
 /// An executable shell script.
 fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
@@ -35,7 +36,14 @@ fn a_program_tells_its_version() {
     let choose =
         |path: &Path| resolve(&ClaudeChoice::Path(path.to_owned()), dir.path(), &mut |_| {});
     let good = program(&dir, "good", "[ \"$1\" = --version ] && echo '2.1.329 (Claude Code)'");
-    assert_eq!(choose(&good).unwrap(), Claude { program: good, version: "2.1.329".into() });
+    let sha256 = sha256(&fs::read(&good).unwrap());
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&good, &link).unwrap();
+    for program in [good, link] {
+        let expect =
+            Claude { program: program.clone(), version: "2.1.329".into(), sha256: sha256.clone() };
+        assert_eq!(choose(&program).unwrap(), expect);
+    }
     let bad = program(&dir, "bad", "echo no such option; echo oh >&2");
     assert_eq!(
         choose(&bad).unwrap_err().to_string(),
