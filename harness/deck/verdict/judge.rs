@@ -290,11 +290,16 @@ fn setups(scenario: &Scenario) -> Vec<Setup> {
 
 /// The command that replays a cassette with a setup.
 pub(crate) fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
+    command_of(&format!("cassettes/{}/{version}", scenario.name), scenario, setup)
+}
+
+/// [`command`], of a file of the cassette.
+pub(crate) fn command_of(what: &str, scenario: &Scenario, setup: Setup) -> String {
     let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
     let run = flags(setup.run);
     let faults = setup.channel.map(|_| fault_flags(&scenario.chat.faults)).unwrap_or_default();
-    format!("clitape replay cassettes/{}/{version}{mode}{terminal}{run}{faults}", scenario.name)
+    format!("clitape replay {what}{mode}{terminal}{run}{faults}")
 }
 
 /// What `clitape replay` needs for the same faults of the chat's server.

@@ -21,5 +21,5 @@ pub use finding::{Finding, Kind};
 pub use golden::{Golden, View, body};
 pub(crate) use invariant::invariants;
 pub use judge::{Check, Verdict, checks, judge, orphaned_cassettes};
-pub(crate) use judge::{command, paced};
+pub(crate) use judge::{command, command_of, paced};
 pub use lanes::Moment;
