@@ -5,7 +5,7 @@ mod common;
 
 use std::process::{Command, ExitCode};
 
-use common::{root, run};
+use common::{house, root, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 const CLI: &str = "npm:2.1.329";
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         trial("subagent_background_records_byte_for_byte", || check("subagent-background")),
         trial("resume_killed_mid_tool_records_byte_for_byte", || check("resume-killed-mid-tool")),
         trial("no_partials_records_byte_for_byte", || check("no-partials")),
+        trial("another_program_of_the_same_version_is_told", another_program),
         trial("a_new_scenario_records_and_passes", new_scenario),
         trial("an_unscripted_request_ends_the_recording", unscripted),
         trial("a_cli_that_fails_unexpectedly_writes_nothing", unexpected_exit),
@@ -46,6 +47,19 @@ fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
 fn check(scenario: &str) -> Result<(), Failed> {
     let (code, out, err) = run(root(), &["record", "--check", scenario, "--claude", CLI]);
     expect(code == 0 && out.contains("identical"), &format!("{code}\n{out}{err}"))
+}
+
+/// The same bytes of another program are the same bytes, and a note says whose they were.
+fn another_program() -> Result<(), Failed> {
+    let house = house(&["plain-text"]);
+    let file = house.path().join("cassettes/plain-text/2.1.329/cassette.toml");
+    let text = std::fs::read_to_string(&file)?;
+    let hash = text.lines().find(|line| line.starts_with("sha256 = ")).ok_or("no hash")?;
+    std::fs::write(&file, text.replace(hash, "sha256 = \"another\""))?;
+    let (code, out, err) = run(house.path(), &["record", "--check", "plain-text", "--claude", CLI]);
+    let told = format!("{code}\n{out}{err}");
+    let note = "note: recorded by another program of this version, sha256 another; this is ";
+    expect(code == 0 && out.contains("identical") && out.contains(note), &told)
 }
 
 fn new_scenario() -> Result<(), Failed> {
