@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         trial("the_page_loads_without_errors_or_requests", loads),
         trial("keys_step_and_space_plays", scrubs),
         trial("lanes_are_filtered_and_events_found_by_a_click", filters),
+        trial("further_runs_are_parts_of_their_scenario", further),
         trial("v8_hostile_output_stays_text", hostile),
         trial("it_is_readable_on_a_phone_in_the_dark_and_on_paper", fits),
     ];
@@ -146,6 +147,35 @@ fn filters() -> Result<(), Failed> {
     )?;
     let chat = browser.text(".chat")?;
     expect(chat.contains("📖 Read running…") && chat.contains("sent"), &chat)
+}
+
+fn further() -> Result<(), Failed> {
+    let (browser, _dir) = open(&["plain-text", "resume-fork"], &[])?;
+    let runs =
+        browser.script("return document.querySelectorAll('section.case section.run').length")?;
+    expect(runs == 3, &format!("{runs} runs"))?;
+    let [first, second] = ["1", "2"].map(|place| format!("section[data-run=\"{place}\"]"));
+    for (place, told) in [
+        (format!("{first} h3"), "Run 1 begins the session"),
+        (format!("{second} h3"), "Run 2 goes on with a copy of the session, under a new id"),
+        (format!("{second} .asked q"), "Which word was it?"),
+        (format!("{second} .bubble"), "maple"),
+        (format!("{second} .clock"), " of "),
+    ] {
+        let text = browser.text(&place)?;
+        expect(text.contains(told), &format!("{place}: {text}"))?;
+    }
+    browser.script(&format!("document.querySelector('{second}').focus()"))?;
+    browser.key("\u{e011}")?; // Home
+    let chats = [first, second].map(|run| browser.text(&format!("{run} .chat")));
+    let [first, second] = chats;
+    let (first, second) = (first?, second?);
+    expect(first.contains("final ✓✓") && second == "nothing to see yet", &(first + &second))?;
+    let active = browser.script(
+        "return [...document.querySelectorAll('.active')].map((run) => run.dataset.run).join()",
+    )?;
+    expect(active == "2", &active.to_string())?;
+    quiet(&browser)
 }
 
 fn hostile() -> Result<(), Failed> {

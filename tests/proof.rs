@@ -32,10 +32,10 @@ fn read(dir: &Path, file: &str) -> String {
 
 #[test]
 fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
-    let dir = proof(&["three-tools", "bash-count/1.0.128"]);
+    let dir = proof(&["three-tools", "bash-count/1.0.128", "resume-fork"]);
     let text = read(dir.path(), "proof.md");
     let shown: Vec<&str> = text.split("```text\n$ clitape ").skip(1).collect();
-    assert_eq!(shown.len(), 2);
+    assert_eq!(shown.len(), 4, "one for each run");
     for block in shown {
         let (command, output) = block.split_once('\n').unwrap();
         let args: Vec<&str> = command.split(' ').collect();
@@ -43,8 +43,11 @@ fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
         assert_eq!((code, out.trim_end()), (0, output.split("\n```").next().unwrap()), "{command}");
     }
     for told in [
-        "the `claude` command 2.1.329 on linux-x86_64, recorded from the real CLI",
-        "the `claude` command 1.0.128",
+        "the `claude` command 2.1.329 (sha256 `30e2724e2aecb1bf5dc9f3130901afb71c5fa229051c190a6d7ad9aff6378d6d`) \
+         on linux-x86_64, recorded from the real CLI",
+        "the `claude` command 1.0.128 (sha256 `c31ab34b",
+        "Run 2 goes on with a copy of the session, under a new id: `Which word was it?`",
+        "in run 2 the person ends up reading",
         "64 plans, 64 equal",
         "11 invariants, 11 held",
         "the model was scripted",
@@ -66,6 +69,7 @@ fn the_page_names_what_was_recorded_and_what_held() {
     let raw = manifest.lines().find_map(|line| line.strip_prefix("raw-stdout = ")).unwrap();
     for told in [
         raw.trim_matches('"'),
+        "30e2724e2aecb1bf5dc9f3130901afb71c5fa229051c190a6d7ad9aff6378d6d",
         "recorded from the real CLI",
         "--include-partial-messages",
         "linux-x86_64",
@@ -104,6 +108,28 @@ fn pictures_show_the_chat_without_a_script() {
     assert_eq!(events.last().unwrap()[1], "x");
     let length: f64 = events.iter().map(|event| event[0].as_f64().unwrap()).sum();
     assert!((length - 18.08).abs() < 0.001, "{length}");
+}
+
+#[test]
+fn the_page_shows_every_run_with_what_it_was_made_of() {
+    let dir = proof(&["resume-unknown-id/1.0.128", "resume-fork"]);
+    let page = read(dir.path(), "index.html");
+    assert_eq!(page.matches("<section class=\"run\"").count(), 4);
+    let manifest =
+        fs::read_to_string(root().join("cassettes/resume-fork/2.1.329/cassette.toml")).unwrap();
+    let hashes = manifest.lines().filter_map(|line| line.split_once("stdout"));
+    let hashes: Vec<&str> = hashes.filter_map(|(_, rest)| rest.split('"').rev().nth(1)).collect();
+    assert_eq!(hashes.len(), 4, "raw and kept, of each run: {manifest}");
+    for told in hashes.into_iter().chain([
+        "asks for a session that never was",
+        "No conversation found with session ID",
+        "code 1",
+        "--fork-session",
+        "<h4>Run 2</h4>",
+        "stdout.2.jsonl --mode partial --resume",
+    ]) {
+        assert!(page.contains(told), "{told}");
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub use format::{
     Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
     parse_timeline, render_timeline,
 };
+pub(crate) use further::file_of_run;
 pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};

@@ -8,18 +8,21 @@ pub(crate) mod escape;
 mod found;
 mod frame;
 pub(crate) mod markup;
+mod provenance;
+mod run;
 mod section;
-pub(crate) use section::origin;
 pub(crate) mod waterfall;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::proof::Case;
+use super::proof::{Case, CaseRun};
 use crate::replay::Lane;
+use crate::scenario::Profile;
 use escape::json;
 pub(crate) use found::found;
 pub(crate) use frame::{Frame, badge};
+pub(crate) use provenance::origin;
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("page.css");
@@ -28,11 +31,12 @@ const SCRIPT: &str = include_str!("page.js");
 /// What the script draws.
 #[derive(Serialize)]
 struct Data<'a> {
-    cases: Vec<CaseData<'a>>,
+    /// Of all cases, one after another.
+    runs: Vec<RunData<'a>>,
 }
 
 #[derive(Serialize)]
-struct CaseData<'a> {
+struct RunData<'a> {
     entries: Vec<EntryData<'a>>,
     frames: Vec<chat::Frame>,
     records: Vec<String>,
@@ -50,7 +54,8 @@ struct EntryData<'a> {
 
 /// Writes the page.
 pub fn page(cases: &[Case]) -> String {
-    let data = json(&Data { cases: cases.iter().map(data).collect() });
+    let runs = cases.iter().flat_map(|case| case.runs.iter().map(|run| (run, case.chat.profile)));
+    let data = json(&Data { runs: runs.map(|(run, profile)| data(run, profile)).collect() });
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     let verdict = match findings {
@@ -58,8 +63,12 @@ pub fn page(cases: &[Case]) -> String {
         1 => "1 finding".to_owned(),
         n => format!("{n} findings"),
     };
-    let sections: String =
-        cases.iter().enumerate().map(|(number, case)| section::section(number, case)).collect();
+    let mut place = 0;
+    let mut sections = String::new();
+    for case in cases {
+        sections.push_str(&section::section(place, case));
+        place += case.runs.len();
+    }
     let body = format!(
         "<header><h1>Proof {}</h1>\n\
          <p>What the real CLI printed, what became of it, and what a person would have seen. \
@@ -71,17 +80,17 @@ pub fn page(cases: &[Case]) -> String {
     Frame { title: &title, style: STYLE, body: &body, script: Some((&data, SCRIPT)) }.page()
 }
 
-fn data(case: &Case) -> CaseData<'_> {
+fn data(run: &CaseRun, profile: Profile) -> RunData<'_> {
     let mut line = 0;
-    let entries = case.entries.iter().map(|entry| {
+    let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read);
         let data = visible(Value::Object(entry.data.clone()));
         EntryData { at: entry.at, lane: entry.lane, kind: &entry.kind, data, line }
     });
-    CaseData {
+    RunData {
         entries: entries.collect(),
-        frames: chat::frames(&case.entries, case.chat.profile),
-        records: case.records.iter().map(|record| escape::visible(record)).collect(),
+        frames: chat::frames(&run.entries, profile),
+        records: run.records.iter().map(|record| escape::visible(record)).collect(),
     }
 }
 

@@ -1,12 +1,19 @@
 "use strict";
-// Draws the scrubber of each scenario. Anything recorded becomes text, never markup: every node is
+// Draws the scrubber of each run. Anything recorded becomes text, never markup: every node is
 // made here, and takes what it says through textContent.
 (() => {
-  const { cases } = JSON.parse(document.getElementById("data").textContent);
-  const sections = [...document.querySelectorAll("section.case")];
-  const views = sections.map((section) => view(section, cases[Number(section.dataset.case)]));
-  let active = views[0];
+  const { runs } = JSON.parse(document.getElementById("data").textContent);
+  const sections = [...document.querySelectorAll("section.run")];
+  const views = sections.map((section) => view(section, runs[Number(section.dataset.run)]));
+  let active;
+  activate(views[0]);
   document.documentElement.classList.add("js");
+
+  // The run that keys are for.
+  function activate(view) {
+    for (const other of views) other.section.classList.toggle("active", other === view && views.length > 1);
+    active = view;
+  }
 
   function make(tag, className, text) {
     const node = document.createElement(tag);
@@ -70,7 +77,8 @@
       const { lane, kind, data, line } = entries[entry];
       find(".what").textContent = "Event " + (entry + 1) + ": " + lane + " " + kind;
       find(".entry").textContent = JSON.stringify(data, null, 2);
-      find(".which").textContent = line ? "Line " + line + " of stdout, the last that was read" : "Nothing was read yet";
+      const none = records.length ? "Nothing was read yet" : "The CLI printed nothing on stdout";
+      find(".which").textContent = line ? "Line " + line + " of stdout, the last that was read" : none;
       find(".record").textContent = line ? records[line - 1] : "";
     }
 
@@ -148,10 +156,11 @@
       stop();
       seek(Math.round(((event.clientX - box.left) / box.width) * end));
     });
-    section.addEventListener("pointerdown", () => (active = self));
-    section.addEventListener("focusin", () => (active = self));
+    section.addEventListener("pointerdown", () => activate(self));
+    section.addEventListener("focusin", () => activate(self));
     filter();
     const self = {
+      section,
       step: (by) => (stop(), step(by)),
       play,
       first: () => (stop(), show(0)),

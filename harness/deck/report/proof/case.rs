@@ -1,12 +1,9 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
-use crate::replay::{AcpClient, Entry, Lane, Replay, Setup};
-use crate::report::{footer, write_entry};
+use super::run::CaseRun;
 use crate::scenario::{Chat, House, Proof, Scenario};
 use crate::tape::{Cassette, Manifest, TapeError};
-use crate::verdict::{
-    Check, Finding, Golden, Kind, View, checks, command, invariants, judge, paced,
-};
+use crate::verdict::{Check, Finding, Golden, Kind, View, checks, invariants, judge};
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]
@@ -25,20 +22,14 @@ pub struct Case {
     pub manifest: Manifest,
     /// The chat that is shown: the scenario's first, or one in mode `partial`.
     pub chat: Chat,
-    /// The trace of the replay that goldens are made of: whole lines, one after another.
-    pub entries: Vec<Entry>,
-    /// The lines of stdout; read `n` of the trace brought line `n`.
-    pub records: Vec<String>,
+    /// The runs of the CLI, at least one.
+    pub runs: Vec<CaseRun>,
     /// The goldens, and what became of them.
     pub goldens: Vec<Compared>,
     /// How many seeded plans were replayed, in every channel.
     pub plans: u64,
     /// Everything that does not hold.
     pub findings: Vec<Finding>,
-    /// The command that replays it as shown.
-    pub command: String,
-    /// What that command prints.
-    pub terminal: String,
 }
 
 /// A golden that was compared.
@@ -63,15 +54,7 @@ impl Case {
     pub fn gather(house: &House, scenario: &Scenario, version: &str) -> Result<Self, TapeError> {
         let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
         let chat = scenario.first_chat();
-        // As `clitape replay` runs it, which the text shows.
-        let acp = Some(AcpClient { terminal: false });
-        let setup = Setup { run: scenario.run, channel: Some(chat), acp };
-        let pace = scenario.run.pace_ms;
-        let mut replay = paced(scenario, &cassette, setup, &scenario.chat.faults);
-        replay.add_session(&cassette);
-        let terminal = terminal(&replay);
-        let mut entries = replay.entries;
-        entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse));
+        let runs = CaseRun::all(scenario, &cassette, chat);
         let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
         for check in checks(house, scenario)? {
             match &check {
@@ -88,21 +71,15 @@ impl Case {
                 _ => {}
             }
         }
-        let lines = cassette.stdout.split_inclusive(|byte| *byte == b'\n');
         Ok(Self {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             about: scenario.about.clone(),
             tracks: scenario.tracks.clone(),
             proof: scenario.proof.clone(),
-            records: lines
-                .map(|line| String::from_utf8_lossy(line).trim_end().to_owned())
-                .collect(),
-            command: format!("{} --pace {pace} --lane telegram", command(scenario, version, setup)),
-            terminal,
             manifest: cassette.manifest,
             chat,
-            entries,
+            runs,
             goldens,
             plans,
             findings,
@@ -154,15 +131,4 @@ fn compared(
     let golden = Golden::find(scenario, view, version).ok();
     let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
     Compared { view: view.to_string(), path: house.shown(&path), text, finding }
-}
-
-/// What `clitape replay` prints of the chat, without colours.
-fn terminal(replay: &Replay) -> String {
-    let mut out = Vec::new();
-    // Memory takes every write.
-    for entry in replay.entries.iter().filter(|entry| entry.lane == Lane::Telegram) {
-        let _ = write_entry(&mut out, entry);
-    }
-    let _ = footer(&mut out, replay);
-    anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
 }

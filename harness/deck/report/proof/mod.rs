@@ -5,6 +5,7 @@ mod cast;
 mod check;
 mod evidence;
 mod picture;
+mod run;
 mod screen;
 mod text;
 
@@ -12,4 +13,5 @@ pub use case::{Case, Compared};
 pub use cast::cast;
 pub use check::{Checked, Field, Status, check};
 pub use picture::picture;
+pub use run::CaseRun;
 pub use text::text;

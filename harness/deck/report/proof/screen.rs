@@ -17,7 +17,7 @@ pub(super) struct Moment {
     pub(super) messages: Vec<Vec<Vec<Run>>>,
 }
 
-/// Time between two scenarios of a picture, in ms.
+/// Time between two runs of a picture, in ms.
 const PAUSE: u64 = 2_000;
 
 /// The moments of all cases one after another, and when the last one has been seen.
@@ -25,13 +25,20 @@ pub(super) fn moments(cases: &[Case], width: usize) -> (Vec<Moment>, u64) {
     let mut moments = Vec::new();
     let mut began = 0;
     for case in cases {
-        let end = case.entries.iter().map(|entry: &Entry| entry.at).max().unwrap_or(0);
-        moments.push(Moment { at: began, messages: Vec::new() });
-        for Frame { at, messages, .. } in frames(&case.entries, case.chat.profile) {
-            let messages = messages.iter().map(|message| lines(message, width)).collect();
-            moments.push(Moment { at: began + at, messages });
+        // What a run left in the chat stays there in the next one.
+        let mut before = Vec::new();
+        for run in &case.runs {
+            let end = run.entries.iter().map(|entry: &Entry| entry.at).max().unwrap_or(0);
+            moments.push(Moment { at: began, messages: before.clone() });
+            let mut now = before.clone();
+            for Frame { at, messages, .. } in frames(&run.entries, case.chat.profile) {
+                now.truncate(before.len());
+                now.extend(messages.iter().map(|message| lines(message, width)));
+                moments.push(Moment { at: began + at, messages: now.clone() });
+            }
+            before = now;
+            began += end + PAUSE;
         }
-        began += end + PAUSE;
     }
     (moments, began)
 }

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::Case;
 use super::evidence::NOT_REAL;
-use crate::replay::Lane;
+use super::{Case, CaseRun};
+use crate::replay::{Entry, Lane};
 use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
 use crate::report::page::origin;
@@ -37,9 +37,16 @@ pub fn text(cases: &[Case]) -> String {
             let origin = origin(case.manifest.origin);
             let _ = writeln!(out, "\n{NOT_REAL} the cassette of {} was {origin}.", case.name);
         }
-        let shown = visible(&format!("$ {}\n{}", case.command, case.terminal));
-        let fence = fence(&shown);
-        let _ = writeln!(out, "\n{fence}text\n{}\n{fence}", shown.trim_end());
+        for run in &case.runs {
+            if let Some(how) = run.resumed() {
+                let asked = run.prompt().map(|prompt| format!(": {}", code(&one_line(prompt))));
+                let asked = visible(&asked.unwrap_or_default());
+                let _ = writeln!(out, "\nRun {} {how}{asked}", run.number);
+            }
+            let shown = visible(&format!("$ {}\n{}", run.command, run.terminal));
+            let fence = fence(&shown);
+            let _ = writeln!(out, "\n{fence}text\n{}\n{fence}", shown.trim_end());
+        }
     }
     out.push('\n');
     let _ = writeln!(out, "- Observed result after fix: {}", each(&observed));
@@ -63,8 +70,9 @@ fn environment(case: &Case) -> String {
     let cli = &case.manifest.cli;
     let platform = if cli.platform.is_empty() { "a platform not known" } else { &cli.platform };
     let origin = origin(case.manifest.origin);
+    let sha256 = cli.sha256.as_deref().map_or("not known".to_owned(), code);
     format!(
-        "the `claude` command {} on {platform}, {origin} on {}, replayed by clitape {}",
+        "the `claude` command {} (sha256 {sha256}) on {platform}, {origin} on {}, replayed by clitape {}",
         cli.version,
         cli.date,
         env!("CARGO_PKG_VERSION")
@@ -78,19 +86,27 @@ fn steps(case: &Case) -> String {
         }
         Origin::Imported | Origin::Composed | Origin::Edited => String::new(),
     };
-    format!("{record}`clitape test {}`, {}", case.name, code(&case.command))
+    let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command)).collect();
+    format!("{record}`clitape test {}`, {}", case.name, replays.join(", "))
 }
 
 fn observed(case: &Case) -> String {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
-    let seen = match last_seen(case) {
-        text if text.is_empty() => "the chat got nothing".to_owned(),
-        text => format!("the person ends up reading {}", code(&text)),
-    };
+    let seen = case.runs.iter().map(|run| {
+        let seen = match last_seen(run) {
+            text if text.is_empty() => "the chat got nothing".to_owned(),
+            text => format!("the person ends up reading {}", code(&text)),
+        };
+        match run.resume {
+            None => seen,
+            Some(_) => format!("in run {} {seen}", run.number),
+        }
+    });
     format!(
-        "{}: {seen}; {}; {}; {} invariants, {held} held",
+        "{}: {}; {}; {}; {} invariants, {held} held",
         case.name,
+        seen.collect::<Vec<_>>().join(", "),
         case.goldens_word(),
         case.sweep_word(),
         invariants.len()
@@ -98,12 +114,18 @@ fn observed(case: &Case) -> String {
 }
 
 fn not_tested(case: &Case) -> String {
-    case.proof.not_tested.clone().unwrap_or_default()
+    let own = case.proof.not_tested.clone();
+    let further = (case.runs.len() > 1).then(|| {
+        "cuts and delays of the further runs of a session (they were replayed line by line)"
+            .to_owned()
+    });
+    own.into_iter().chain(further).collect::<Vec<_>>().join("; ")
 }
 
 /// The final text, its beginning and end.
-fn last_seen(case: &Case) -> String {
-    let texts = case.entries.iter().filter(|entry| entry.lane == Lane::Telegram);
+fn last_seen(run: &CaseRun) -> String {
+    let shown = |entry: &&Entry| entry.lane == Lane::Telegram && entry.is_shown();
+    let texts = run.entries.iter().filter(shown);
     let last = texts.filter_map(|entry| entry.data.get("text").and_then(Value::as_str)).next_back();
     let text = one_line(&plain(last.unwrap_or_default()));
     let count = text.chars().count();
