@@ -7,7 +7,7 @@ mod driver;
 
 use std::process::{Command, ExitCode};
 
-use common::{root, run};
+use common::{clitape, root, run};
 use driver::Browser;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         trial("further_runs_are_parts_of_their_scenario", further),
         trial("v8_hostile_output_stays_text", hostile),
         trial("it_is_readable_on_a_phone_in_the_dark_and_on_paper", fits),
+        trial("a_proof_has_a_picture_of_its_page_and_leaves_no_profile", pictured),
     ];
     libtest_mimic::run(&args, trials).exit_code()
 }
@@ -46,7 +47,8 @@ fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
 fn open(scenarios: &[&str], flags: &[&str]) -> Result<(Browser, TempDir), Failed> {
     let dir = tempfile::tempdir()?;
     let out = dir.path().to_str().ok_or("a path that is no text")?.to_owned();
-    let (code, told, err) = run(root(), &[&["proof"], scenarios, &["--out", &out]].concat());
+    let (code, told, err) =
+        run(root(), &[&["proof", "--no-png"], scenarios, &["--out", &out]].concat());
     expect(code == 0, &format!("{told}{err}"))?;
     let browser = Browser::start(flags)?;
     browser.go(&format!("file://{out}/index.html"))?;
@@ -220,4 +222,27 @@ fn fits() -> Result<(), Failed> {
     }
     let (browser, _dir) = open(&["three-tools"], &[])?;
     expect(json!(browser.log("browser")?) == json!([]), "the console says something")
+}
+
+fn pictured() -> Result<(), Failed> {
+    let (dir, tmp) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let out = dir.path().to_str().ok_or("a path that is no text")?;
+    let mut proof = clitape();
+    proof
+        .current_dir(root())
+        .args(["proof", "three-tools", "--out", out])
+        .env("TMPDIR", tmp.path());
+    let told = proof.output()?;
+    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    expect(told.status.success() && said.contains("page.png"), &said)?;
+    expect(!said.contains("no page.png"), &said)?;
+    let png = std::fs::read(dir.path().join("page.png"))?;
+    let number = |at: usize| {
+        png.get(at..at + 4).map(|four| four.iter().fold(0, |n, b| n << 8 | u32::from(*b)))
+    };
+    expect(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 50_000, "no picture came")?;
+    let (width, height) = (number(16), number(20));
+    expect(width == Some(1100) && height > Some(2000), &format!("{width:?} by {height:?}"))?;
+    let left = std::fs::read_dir(tmp.path())?.count();
+    expect(left == 0, &format!("{left} files are left of it"))
 }

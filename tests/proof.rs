@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{house, root, run};
+use common::{clitape, house, root, run};
 use tempfile::TempDir;
 
 /// What `clitape proof` writes.
@@ -23,7 +23,7 @@ fn proof(scenarios: &[&str]) -> TempDir {
 
 fn write(house: &Path, scenarios: &[&str], dir: &Path) -> (i32, String, String) {
     let out = dir.to_str().unwrap();
-    run(house, &[&["proof"], scenarios, &["--out", out]].concat())
+    run(house, &[&["proof", "--no-png"], scenarios, &["--out", out]].concat())
 }
 
 fn read(dir: &Path, file: &str) -> String {
@@ -129,6 +129,29 @@ fn the_page_shows_every_run_with_what_it_was_made_of() {
         "stdout.2.jsonl --mode partial --resume",
     ]) {
         assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn without_chromium_all_but_the_picture_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, value, why) in [
+        ("PATH", "/nowhere", "there is no Chromium on PATH"),
+        ("CLITAPE_CHROMIUM", "/nowhere/chromium", "Chromium ended before it was done"),
+        ("CLITAPE_CHROMIUM", "/bin/false", "Chromium ended before it was done"),
+    ] {
+        fs::write(dir.path().join("page.png"), "of another page").unwrap();
+        let mut proof = clitape();
+        proof.current_dir(root()).env_remove("CLITAPE_CHROMIUM").env(name, value);
+        let out = proof.args(["proof", "plain-text", "--out"]).arg(dir.path()).output().unwrap();
+        let said = String::from_utf8(out.stdout).unwrap();
+        assert!(out.status.success() && said.contains(&format!("no page.png: {why}")), "{said}");
+        let mut there: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        there.sort();
+        let mut expect = FILES;
+        expect.sort_unstable();
+        assert_eq!(there, expect, "{name}={value}");
     }
 }
 

@@ -85,7 +85,7 @@ fn main() -> ExitCode {
             Command::Report(report) => report::run(&report, args.quiet),
             Command::Completions(shell) => completions::completions(&shell, Args::command()),
             Command::Man(man) => completions::man(&man, Args::command()),
-            Command::Proof(proof) => proof::run(|| house(args.root), &proof),
+            Command::Proof(proof) => proof::run(|| house(args.root), &proof, args.quiet),
         }
     })
 }

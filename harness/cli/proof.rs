@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clitape_deck::report::page;
-use clitape_deck::report::proof::{Case, cast, check, picture, text};
+use clitape_deck::report::proof::{
+    Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
+};
 use clitape_deck::scenario::House;
 
 use crate::exit::Exit;
+use crate::progress::Progress;
 
 /// Writes a proof of what scenarios show, or says whether a proof is complete
 #[derive(clap::Args)]
@@ -16,9 +19,13 @@ pub(crate) struct Args {
     /// Scenarios, each with its first CLI version, or SCENARIO/VERSION
     #[arg(required_unless_present = "check", conflicts_with = "check")]
     scenario: Vec<String>,
-    /// Folder for index.html, proof.md, preview.cast and preview.svg
+    /// Folder for index.html, proof.md, preview.cast, preview.svg and, where Chromium is installed,
+    /// page.png; CLITAPE_CHROMIUM names one that is not on PATH
     #[arg(long, value_name = "DIR", required_unless_present = "check", conflicts_with = "check")]
     out: Option<PathBuf>,
+    /// Leave out the picture of the page that Chromium makes
+    #[arg(long, conflicts_with = "check")]
+    no_png: bool,
     /// Say whether the pull request text in this file proves what it says, and what is missing
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -27,17 +34,25 @@ pub(crate) struct Args {
 pub(crate) fn run(
     house: impl FnOnce() -> anyhow::Result<House>,
     args: &Args,
+    quiet: bool,
 ) -> anyhow::Result<Exit> {
     match (&args.check, &args.out) {
         (Some(file), _) => check_file(file),
-        (None, Some(out)) => write(&house()?, &args.scenario, out),
+        (None, Some(out)) => write(&house()?, &args.scenario, out, !args.no_png, quiet),
         (None, None) => bail!("say where to write it, with --out DIR"),
     }
 }
 
-fn write(house: &House, names: &[String], dir: &Path) -> anyhow::Result<Exit> {
+fn write(
+    house: &House,
+    names: &[String],
+    dir: &Path,
+    with_png: bool,
+    quiet: bool,
+) -> anyhow::Result<Exit> {
+    let mut progress = Progress::new(quiet);
     let mut cases = Vec::new();
-    for name in names {
+    for (i, name) in names.iter().enumerate() {
         let (name, version) = match name.split_once('/') {
             Some((name, version)) => (name, Some(version.to_owned())),
             None => (name.as_str(), None),
@@ -52,8 +67,10 @@ fn write(house: &House, names: &[String], dir: &Path) -> anyhow::Result<Exit> {
                 recorded.join(", ")
             );
         };
+        progress.now(&format!("replaying {name} {version} ({} of {})", i + 1, names.len()));
         cases.push(Case::gather(house, &scenario, &version)?);
     }
+    progress.clear();
     std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
     let mut out = anstream::stdout().lock();
     for (file, text) in [
@@ -66,11 +83,43 @@ fn write(house: &House, names: &[String], dir: &Path) -> anyhow::Result<Exit> {
         std::fs::write(&path, text).with_context(|| format!("can't write {}", path.display()))?;
         writeln!(out, "wrote {}", path.display())?;
     }
+    if with_png {
+        progress.now("taking a picture of the page with Chromium");
+        let taken = write_png(dir)?;
+        progress.clear();
+        writeln!(out, "{taken}")?;
+    }
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     for finding in cases.iter().flat_map(|case| &case.findings) {
         clitape_deck::report::write_finding(&mut out, &finding.into())?;
     }
     Ok(if findings == 0 { Exit::Ok } else { Exit::Findings })
+}
+
+/// The picture of the page, or why there is none: everything else stands without it.
+fn write_png(dir: &Path) -> anyhow::Result<String> {
+    let path = dir.join("page.png");
+    match take_photo(&dir.join("index.html")) {
+        Ok(Photo { png, height, page_height }) => {
+            std::fs::write(&path, png)
+                .with_context(|| format!("can't write {}", path.display()))?;
+            let part = match page_height {
+                all if all > height => format!(", the first {height} of {all} pixels"),
+                _ => String::new(),
+            };
+            Ok(format!("wrote {}{part}", path.display()))
+        }
+        Err(error) => {
+            // One of before would show another page.
+            let _ = std::fs::remove_file(&path);
+            Ok(format!("no page.png: {error}"))
+        }
+    }
+}
+
+fn take_photo(page: &Path) -> Result<Photo, PhotoError> {
+    let named = std::env::var_os("CLITAPE_CHROMIUM").filter(|name| !name.is_empty());
+    photo(&Chromium::find(named.map(PathBuf::from))?, page)
 }
 
 fn check_file(file: &Path) -> anyhow::Result<Exit> {

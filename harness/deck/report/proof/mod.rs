@@ -3,7 +3,9 @@
 mod case;
 mod cast;
 mod check;
+mod chromium;
 mod evidence;
+mod photo;
 mod picture;
 mod run;
 mod screen;
@@ -12,6 +14,8 @@ mod text;
 pub use case::{Case, Compared};
 pub use cast::cast;
 pub use check::{Checked, Field, Status, check};
+pub use chromium::{Chromium, PhotoError};
+pub use photo::{Photo, photo};
 pub use picture::picture;
 pub use run::CaseRun;
 pub use text::text;
