@@ -60,7 +60,7 @@ impl Sweep<'_> {
             let plan = Plan::random(total, seed).with_faults(self.faults.iter().copied());
             let plan = plan.with_faults(drawn);
             self.judge(&plan)?;
-            let small = self.shrink(plan);
+            let small = smallest(plan, |plan| self.judge(plan).is_some());
             let divergence = self.judge(&small)?;
             Some(self.finding(seed, &small, &divergence))
         })
@@ -102,40 +102,6 @@ impl Sweep<'_> {
             })
     }
 
-    /// Takes cuts, delays and faults out of a plan for as long as it still diverges.
-    fn shrink(&self, mut plan: Plan) -> Plan {
-        let mut width = plan.steps.len() / 2;
-        let mut tries = 0;
-        while width > 0 {
-            let mut from = 0;
-            while from + 1 < plan.steps.len() && tries < SHRINK_TRIES {
-                let to = (from + width + 1).min(plan.steps.len());
-                let smaller = plan.glued(from, to);
-                if self.judge(&smaller).is_some() {
-                    plan = smaller;
-                }
-                from += 1.max(width / 2);
-                tries += 1;
-            }
-            width /= 2;
-        }
-        for i in 0..plan.steps.len() {
-            let mut smaller = plan.clone();
-            smaller.steps[i].after_ms = 0;
-            if plan.steps[i].after_ms > 0 && self.judge(&smaller).is_some() {
-                plan = smaller;
-            }
-        }
-        for i in (0..plan.faults.len()).rev() {
-            let mut smaller = plan.clone();
-            smaller.faults.remove(i);
-            if self.judge(&smaller).is_some() {
-                plan = smaller;
-            }
-        }
-        plan
-    }
-
     /// What `clitape replay` needs to draw the same faults from a seed.
     fn drawn_flag(&self) -> String {
         let kinds: Vec<&str> = self.drawn.iter().map(|kind| kind.as_str()).collect();
@@ -170,11 +136,45 @@ pub(super) fn misread(base: &[Entry], entries: &[Entry]) -> Option<String> {
     Some(format!("in the end a person reads something else: {}", found.sentence))
 }
 
+/// Takes cuts, delays and faults out of a plan for as long as it still `shows` what is looked for.
+pub(super) fn smallest(mut plan: Plan, shows: impl Fn(&Plan) -> bool) -> Plan {
+    let mut width = plan.steps.len() / 2;
+    let mut tries = 0;
+    while width > 0 {
+        let mut from = 0;
+        while from + 1 < plan.steps.len() && tries < SHRINK_TRIES {
+            let to = (from + width + 1).min(plan.steps.len());
+            let smaller = plan.glued(from, to);
+            if shows(&smaller) {
+                plan = smaller;
+            }
+            from += 1.max(width / 2);
+            tries += 1;
+        }
+        width /= 2;
+    }
+    for i in 0..plan.steps.len() {
+        let mut smaller = plan.clone();
+        smaller.steps[i].after_ms = 0;
+        if plan.steps[i].after_ms > 0 && shows(&smaller) {
+            plan = smaller;
+        }
+    }
+    for i in (0..plan.faults.len()).rev() {
+        let mut smaller = plan.clone();
+        smaller.faults.remove(i);
+        if shows(&smaller) {
+            plan = smaller;
+        }
+    }
+    plan
+}
+
 fn timed(entries: &[Entry], lane: Lane) -> String {
     text(entries, lane, |entry| entry.at)
 }
 
-fn timeless(entries: &[Entry], lane: Lane) -> String {
+pub(super) fn timeless(entries: &[Entry], lane: Lane) -> String {
     text(entries, lane, |_| 0)
 }
 
