@@ -15,6 +15,7 @@ use super::fault::{Fault, FaultKind};
 use super::run::Run;
 use super::signal::{Exits, SignalPlan};
 use super::step::Step;
+use super::variant::{self, Variant};
 
 /// Why a scenario can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,8 @@ pub struct Scenario {
     pub channels: Vec<Channel>,
     /// What the servers of its chats do.
     pub chat: ChatServer,
+    /// Outcomes that timing may give beside what the goldens say.
+    pub variants: Vec<Variant>,
     /// What is swept.
     pub sweep: Sweep,
     /// What a proof says of it.
@@ -93,6 +96,8 @@ struct File {
     channels: Vec<Channel>,
     #[serde(default)]
     chat: ChatServer,
+    #[serde(default, rename = "variant")]
+    variants: Vec<Variant>,
     #[serde(default)]
     sweep: Sweep,
     #[serde(default)]
@@ -208,6 +213,7 @@ impl Scenario {
             run: file.run,
             channels: file.channels,
             chat: file.chat,
+            variants: file.variants,
             sweep: file.sweep,
             proof: file.proof,
         };
@@ -256,7 +262,7 @@ impl Scenario {
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
         }
-        None
+        variant::complaint(&self.variants, &self.channels)
     }
 }
 

@@ -9,6 +9,7 @@ mod run;
 mod signal;
 mod step;
 pub mod template;
+mod variant;
 
 pub use channel::{Channel, Chat, Mode, Profile};
 pub use fault::{Fault, FaultError, FaultKind};
@@ -21,3 +22,4 @@ pub use model::{
 pub use run::{Delivery, Run};
 pub use signal::{ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::Step;
+pub use variant::Variant;

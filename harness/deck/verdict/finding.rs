@@ -17,6 +17,10 @@ pub enum Kind {
     GoldenOrphan,
     /// A golden file that can't be read.
     GoldenUnreadable,
+    /// An outcome of a chat with variants that neither its golden nor a variant says.
+    OutcomeUnnamed,
+    /// A variant that no replay gave.
+    VariantNeverSeen,
     /// A replay under a plan told something else than the uncut one.
     PlanDiverges,
     /// With faults of the chat's server a person ends up reading something else than without.
@@ -50,11 +54,13 @@ pub enum Kind {
 }
 
 /// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(Kind, &str, &str); 19] = [
+const NAMES: [(Kind, &str, &str); 21] = [
     (Kind::GoldenDiffers, "GD001", "golden-differs"),
     (Kind::GoldenMissing, "GD002", "golden-missing"),
     (Kind::GoldenOrphan, "GD003", "golden-orphan"),
     (Kind::GoldenUnreadable, "GD004", "golden-unreadable"),
+    (Kind::OutcomeUnnamed, "GD005", "outcome-unnamed"),
+    (Kind::VariantNeverSeen, "GD006", "variant-never-seen"),
     (Kind::PlanDiverges, "PL001", "plan-diverges"),
     (Kind::Misread, "PL002", "misread"),
     (Kind::NotRecorded, "TP001", "not-recorded"),

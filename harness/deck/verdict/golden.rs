@@ -1,5 +1,6 @@
 //! Goldens on disk: `<view>[.<cli version>].snap` in insta's file format, pending ones beside them
-//! as `.snap.new`, so that `cargo insta review` settles them as well as `clitape review`.
+//! as `.snap.new`, so that `cargo insta review` settles them as well as `clitape review`. A variant
+//! has `<view>.<variant>.snap`.
 //!
 //! A golden without a version in its name serves every CLI version of the scenario that has none
 //! of its own. The header never decides anything; only the text below it is compared.
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 use crate::replay::{AcpClient, Entry, Lane};
-use crate::scenario::{Channel, Chat, Scenario};
+use crate::scenario::{Channel, Chat, Scenario, Variant};
 
 /// What one golden shows of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,25 @@ impl Golden {
         Ok(Self { path, text })
     }
 
+    /// The golden of a variant; it serves every CLI version.
+    ///
+    /// # Errors
+    ///
+    /// As [`Golden::find`].
+    pub fn of_variant(scenario: &Scenario, variant: &Variant) -> io::Result<Self> {
+        let path = variant_path(scenario, variant);
+        let text = read(&path)?;
+        Ok(Self { path, text })
+    }
+
+    /// Variants of a scenario that have no golden file and no pending one: where it should be.
+    pub fn unwritten(scenario: &Scenario) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> =
+            scenario.variants.iter().map(|variant| variant_path(scenario, variant)).collect();
+        paths.retain(|path| !path.exists() && !pending_path(path).exists());
+        paths
+    }
+
     /// Writes `text` as a pending golden for `view` of `version`.
     ///
     /// It stands beside the golden it would replace. A version that differs from the shared golden
@@ -113,22 +133,27 @@ impl Golden {
                 return Ok(());
             }
         }
-        let path = pending_path(&target);
-        fs::create_dir_all(golden_dir(scenario))?;
-        let header = format!(
-            "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
-            scenario.name
-        );
-        fs::write(path, header + text)
+        write_pending(scenario, &target, &view.to_string(), text)
     }
 
-    /// The golden files of a scenario that none of `versions` is compared with.
+    /// Writes `text` as a pending golden for a variant.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be written.
+    pub fn propose_variant(scenario: &Scenario, variant: &Variant, text: &str) -> io::Result<()> {
+        write_pending(scenario, &variant_path(scenario, variant), &variant.view, text)
+    }
+
+    /// The golden files of a scenario that neither belong to a variant nor are compared with one of
+    /// `versions`.
     ///
     /// # Errors
     ///
     /// When the folder can't be read.
     pub fn orphans(scenario: &Scenario, versions: &[&str]) -> io::Result<Vec<PathBuf>> {
-        let mut used = Vec::new();
+        let mut used: Vec<PathBuf> =
+            scenario.variants.iter().map(|variant| variant_path(scenario, variant)).collect();
         for view in View::of(scenario) {
             for version in versions {
                 let own = own_path(scenario, view, version);
@@ -193,6 +218,20 @@ fn golden_dir(scenario: &Scenario) -> PathBuf {
 
 fn shared_path(scenario: &Scenario, view: View) -> PathBuf {
     golden_dir(scenario).join(format!("{view}.snap"))
+}
+
+fn variant_path(scenario: &Scenario, Variant { view, name, .. }: &Variant) -> PathBuf {
+    golden_dir(scenario).join(format!("{view}.{name}.snap"))
+}
+
+/// Writes a pending golden of a view, with its header.
+fn write_pending(scenario: &Scenario, golden: &Path, view: &str, text: &str) -> io::Result<()> {
+    fs::create_dir_all(golden_dir(scenario))?;
+    let header = format!(
+        "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
+        scenario.name
+    );
+    fs::write(pending_path(golden), header + text)
 }
 
 /// Where a golden is proposed.

@@ -14,6 +14,7 @@ use super::golden::{Golden, View};
 use super::invariant::{self, Broken};
 use super::lanes::moments;
 use super::sweep::{Sweep, misread};
+use super::variant;
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
 use crate::scenario::{Channel, Chat, Fault, House, Run, Scenario};
 use crate::tape::{Cassette, TapeError};
@@ -33,6 +34,11 @@ pub enum Check {
         /// The cassette.
         version: String,
     },
+    /// Every outcome of a chat with variants has a name, and every variant is an outcome.
+    Variants {
+        /// The chat's view.
+        view: View,
+    },
     /// Every version the scenario names is recorded, and no golden is orphaned.
     Complete,
 }
@@ -42,6 +48,7 @@ impl fmt::Display for Check {
         match self {
             Self::Golden { version, view } => write!(f, "{version}::{view}"),
             Self::Plans { version } => write!(f, "{version}::plans"),
+            Self::Variants { view } => write!(f, "{view}::variants"),
             Self::Complete => f.write_str("complete"),
         }
     }
@@ -90,11 +97,15 @@ pub fn checks(house: &House, scenario: &Scenario) -> io::Result<Vec<Check>> {
     versions.sort_by_key(|version| {
         order.iter().position(|named| named == version).unwrap_or(order.len())
     });
-    for version in versions {
+    for version in &versions {
         for view in View::of(scenario) {
             checks.push(Check::Golden { version: version.clone(), view });
         }
-        checks.push(Check::Plans { version });
+        checks.push(Check::Plans { version: version.clone() });
+    }
+    // Without a recording, nothing can be said of variants.
+    if !versions.is_empty() {
+        checks.extend(variant::views(scenario).into_iter().map(|view| Check::Variants { view }));
     }
     checks.push(Check::Complete);
     Ok(checks)
@@ -114,6 +125,7 @@ pub fn judge(
     match check {
         Check::Golden { version, view } => golden(house, scenario, version, *view, update),
         Check::Plans { version } => plans(house, scenario, version),
+        Check::Variants { view } => variant::variants(house, scenario, *view, update),
         Check::Complete => complete(house, scenario),
     }
 }
@@ -262,7 +274,7 @@ pub(crate) fn paced(
     replay(&cassette.stdout, &plan.with_faults(faults.iter().copied()), setup)
 }
 
-fn setup(scenario: &Scenario, view: View) -> Setup {
+pub(super) fn setup(scenario: &Scenario, view: View) -> Setup {
     let (channel, acp) = match view {
         View::Telegram(chat) => (Some(chat), None),
         View::Acp(client) => (None, Some(client)),

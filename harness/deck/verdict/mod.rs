@@ -12,6 +12,7 @@ mod judge;
 mod lanes;
 mod matched;
 mod sweep;
+mod variant;
 
 pub use bytes::first_difference;
 pub use change::{Change, Class, change};
@@ -23,3 +24,4 @@ pub(crate) use invariant::invariants;
 pub use judge::{Check, Verdict, checks, judge, orphaned_cassettes};
 pub(crate) use judge::{command, command_of, paced};
 pub use lanes::Moment;
+pub use variant::never_seen;
