@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clitape_deck::report::{plain, write_diff};
 use clitape_deck::scenario::House;
-use clitape_deck::verdict::{Golden, align, body, first_divergence};
+use clitape_deck::verdict::{Golden, align, body, first_divergence, never_seen};
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -26,7 +26,8 @@ pub(crate) struct Args {
     /// Reject them all without asking
     #[arg(long)]
     reject: bool,
-    /// List what waits, and goldens that nothing is compared with; settles nothing
+    /// List what waits, goldens that nothing is compared with, and variants without a golden or that
+    /// no replay gives; settles nothing
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     list: bool,
     /// One JSON object a line
@@ -47,6 +48,15 @@ enum State {
     New,
     Changed,
     Orphan,
+    Missing,
+    Unseen,
+}
+
+impl State {
+    /// Whether a golden is proposed, so that it can be settled.
+    fn waits(self) -> bool {
+        matches!(self, Self::New | Self::Changed)
+    }
 }
 
 impl fmt::Display for State {
@@ -55,6 +65,8 @@ impl fmt::Display for State {
             Self::New => "new",
             Self::Changed => "changed",
             Self::Orphan => "orphan",
+            Self::Missing => "missing",
+            Self::Unseen => "unseen",
         })
     }
 }
@@ -83,6 +95,12 @@ impl Item {
     fn sentence(&self) -> anyhow::Result<String> {
         Ok(match self.state {
             State::Orphan => "nothing is compared with it; remove it".to_owned(),
+            State::Missing => {
+                "the variant has no golden; `clitape test --update` proposes it".to_owned()
+            }
+            State::Unseen => "no replay gives this variant; remove it, or replay more `plans` \
+                              under [sweep]"
+                .to_owned(),
             State::New => {
                 format!("a new golden of {} entries", text(&self.proposed())?.lines().count())
             }
@@ -94,6 +112,9 @@ impl Item {
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let mut items = items(house)?;
+    if args.list {
+        items.extend(variants(house, &items)?);
+    }
     items.retain(|item| {
         args.filter.as_ref().is_none_or(|filter| house.shown(&item.golden).contains(filter))
     });
@@ -101,7 +122,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     if args.list {
         return list(house, &items, args.json, &mut out);
     }
-    items.retain(|item| item.state != State::Orphan);
+    items.retain(|item| item.state.waits());
     if let Some(Some(id)) = &args.accept {
         one(&mut items, id)?;
         if args.reason.is_none() {
@@ -155,6 +176,20 @@ fn items(house: &House) -> anyhow::Result<Vec<Item>> {
         let versions: Vec<&str> = recorded.iter().map(String::as_str).collect();
         let orphans = Golden::orphans(&scenario, &versions)?;
         items.extend(orphans.into_iter().map(|path| Item::new(&name, path, State::Orphan)));
+    }
+    Ok(items)
+}
+
+/// Variants whose golden is not there or that no replay gives, but for those on the list already.
+fn variants(house: &House, listed: &[Item]) -> anyhow::Result<Vec<Item>> {
+    let mut items = Vec::new();
+    for name in house.names()? {
+        let scenario = house.load(&name)?;
+        let missing = Golden::unwritten(&scenario).into_iter().map(|path| (path, State::Missing));
+        let unseen = never_seen(house, &scenario)?.into_iter().map(|path| (path, State::Unseen));
+        let open = missing.chain(unseen);
+        let open = open.filter(|(path, _)| listed.iter().all(|item| item.golden != *path));
+        items.extend(open.map(|(path, state)| Item::new(&name, path, state)));
     }
     Ok(items)
 }
