@@ -10,10 +10,12 @@ use std::path::PathBuf;
 use similar::TextDiff;
 
 use super::change::change;
-use super::diff::{align, first_divergence};
+use super::diff::align;
+use super::divergence::first_divergence;
 use super::finding::{Finding, Kind};
 use super::golden::{Golden, View};
 use super::judge::{Verdict, command, paced, setup};
+use super::lanes::moments;
 use super::sweep::{smallest, timeless};
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{House, Scenario, Variant};
@@ -186,6 +188,7 @@ impl<'a> Outcomes<'a> {
         let small = smallest(plan(scenario, &cassette, *seed), |plan| {
             timeless(&replay(&cassette.stdout, plan, setup).entries, view.lane()) == *text
         });
+        let entries = replay(&cassette.stdout, &small, setup).entries;
         let variants = self
             .named
             .iter()
@@ -207,11 +210,12 @@ impl<'a> Outcomes<'a> {
                 house.shown(&scenario.dir.join("scenario.toml"))
             ),
         };
+        let found = first_divergence(expected, text, &entries);
         let sentence = format!(
             "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
              outcomes without a name: {}, from {nameless} of {plans} plans; {todo}; the smallest \
              plan that gives this one: {}",
-            first_divergence(expected, text).unwrap_or_default(),
+            found.as_ref().map_or("", |found| &found.sentence),
             self.unnamed.len(),
             small.to_line()
         );
@@ -220,6 +224,7 @@ impl<'a> Outcomes<'a> {
         let reproduce = format!("{command} --seed {seed} --lane {}", view.lane());
         Ok(Finding {
             change: change(expected, text),
+            moments: moments(&entries, view.lane(), found.and_then(|found| found.at)),
             diff: align(expected, text),
             ..Finding::new(Kind::OutcomeUnnamed, &place, sentence, reproduce)
         })
