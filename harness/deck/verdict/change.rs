@@ -1,12 +1,13 @@
 //! How two texts of one lane differ as a whole: the class of the change, and what comes after the first
-//! difference, grouped.
+//! difference, grouped. Entries are matched by what they say, then by what they are (kind and id).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::matched::{Line, lines, matched};
+use super::pairs::{Mark, Pair, pairs};
+use crate::replay::Entry;
 
 /// What a person reads, as fields of entries; `length` counts what `delta` has said.
 const TEXTS: [&str; 10] = [
@@ -21,6 +22,9 @@ const TEXTS: [&str; 10] = [
     "words",
     "sentence",
 ];
+
+/// Fields that say which one an entry is about.
+const IDS: [&str; 5] = ["message_id", "toolCallId", "id", "block", "run"];
 
 /// What a change of a golden is about, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,14 +60,14 @@ pub struct Change {
 
 /// Compares two texts entry by entry; `None` when no entry differs.
 pub fn change(expected: &str, got: &str) -> Option<Change> {
-    let (old, new) = (lines(expected), lines(got));
-    let differences: Vec<_> = matched(&old, &new)
+    let (old, new) = (entries(expected), entries(got));
+    let marks = |entries: &[Result<Entry, String>]| entries.iter().map(mark).collect::<Vec<_>>();
+    let differences: Vec<(Class, String)> = pairs(&marks(&old), &marks(&new))
         .into_iter()
-        .filter_map(|(a, b)| match (a.map(|a| &old[a]), b.map(|b| &new[b])) {
-            (Some(old), Some(new)) => difference(old, new),
-            (Some(old), None) => Some((Class::Contract, format!("{} missing", kind(old)))),
-            (None, Some(new)) => Some((Class::Contract, format!("{} too many", kind(new)))),
-            (None, None) => None,
+        .filter_map(|pair| match pair {
+            Pair::Both(i, j) => difference(&old[i], &new[j]),
+            Pair::Old(i) => Some((Class::Contract, format!("{} missing", kind(&old[i])))),
+            Pair::New(j) => Some((Class::Contract, format!("{} too many", kind(&new[j])))),
         })
         .collect();
     let class = differences.iter().map(|(class, _)| *class).max()?;
@@ -78,29 +82,73 @@ pub fn change(expected: &str, got: &str) -> Option<Change> {
     Some(Change { class, consequences: consequences.collect() })
 }
 
-fn kind(line: &Line) -> &str {
-    line.entry.as_ref().map_or("a line that is no entry", |entry| entry.kind.as_ref())
+/// What the lines of a text are matched by.
+pub(super) fn marks(text: &str) -> Vec<Mark> {
+    entries(text).iter().map(mark).collect()
 }
 
-fn difference(old: &Line, new: &Line) -> Option<(Class, String)> {
-    let what = |class, how| Some((class, format!("{} {how}", kind(new))));
-    if old == new {
+/// The entries of a text; a line that is none stays a line.
+fn entries(text: &str) -> Vec<Result<Entry, String>> {
+    text.lines().map(|line| serde_json::from_str(line).map_err(|_| line.to_owned())).collect()
+}
+
+fn mark(entry: &Result<Entry, String>) -> Mark {
+    match entry {
+        Ok(entry) => entry_mark(entry),
+        Err(line) => Mark { at: 0, is: kind(entry).to_owned(), says: line.clone() },
+    }
+}
+
+/// What an entry is matched by: what it says leaves its number on the bus aside, which hangs on what
+/// came before.
+pub(crate) fn entry_mark(entry: &Entry) -> Mark {
+    let Entry { at, lane, kind, data } = entry;
+    let ids = IDS.iter().filter_map(|id| data.get(*id)).map(|id| format!(" {id}"));
+    let is = format!("{lane} {kind}{}", ids.collect::<String>());
+    let fields = data.iter().filter(|(key, _)| *key != "seq");
+    let says = fields.map(|(key, value)| format!(" {key}={value}")).collect::<String>();
+    Mark { at: *at, says: format!("{is}{says}"), is }
+}
+
+fn kind(entry: &Result<Entry, String>) -> &str {
+    entry.as_ref().map_or("a line that is no entry", |entry| entry.kind.as_ref())
+}
+
+fn difference(old: &Result<Entry, String>, new: &Result<Entry, String>) -> Option<(Class, String)> {
+    match (old, new) {
+        (Ok(a), Ok(b)) => {
+            let (class, how) = between(a, b)?;
+            Some((class, how.map_or_else(|| instead(old, new), |how| format!("{} {how}", b.kind))))
+        }
+        (Err(a), Err(b)) if a == b => None,
+        (Err(_), Err(_)) => Some((Class::Contract, format!("{} with other bytes", kind(new)))),
+        _ => Some((Class::Contract, instead(old, new))),
+    }
+}
+
+fn instead(old: &Result<Entry, String>, new: &Result<Entry, String>) -> String {
+    format!("{} in place of {}", kind(new), kind(old))
+}
+
+/// How two entries differ, and in which way if they are the same one; `None` when they are equal.
+pub(crate) fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static str>)> {
+    if a == b {
         return None;
     }
-    let instead = format!("in place of {}", kind(old));
-    let (a, b) = match (&old.entry, &new.entry) {
-        (Some(a), Some(b)) if a.lane == b.lane && a.kind == b.kind => (a, b),
-        (None, None) => return what(Class::Contract, "with other bytes"),
-        _ => return what(Class::Contract, &instead),
-    };
+    if entry_mark(a).is != entry_mark(b).is {
+        return Some((Class::Contract, None));
+    }
     if a.data == b.data {
-        return what(Class::Timing, "at another time");
+        return Some((Class::Timing, Some("at another time")));
+    }
+    if entry_mark(a).says == entry_mark(b).says {
+        return Some((Class::Contract, Some("with another number")));
     }
     let (a, b) = (Value::Object(a.data.clone()), Value::Object(b.data.clone()));
-    match only_texts(&a, &b, false) {
-        true => what(Class::Text, "with another text"),
-        false => what(Class::Contract, "with other fields"),
-    }
+    Some(match only_texts(&a, &b, false) {
+        true => (Class::Text, Some("with another text")),
+        false => (Class::Contract, Some("with other fields")),
+    })
 }
 
 /// Whether two values differ in no more than what a person reads.

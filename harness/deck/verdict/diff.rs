@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 
-use super::matched::{Line, lines, matched};
+use super::change::marks;
+use super::pairs::{Pair, pairs};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
@@ -56,12 +57,15 @@ impl Side {
 
 /// The two texts aligned entry by entry, with a little of what is equal around each change.
 pub fn align(expected: &str, got: &str) -> Vec<DiffLine> {
-    let (old, new) = (lines(expected), lines(got));
-    let pairs = matched(&old, &new);
-    fn line(at: Option<usize>, of: &[Line]) -> Option<&str> {
-        at.map(|at| of[at].text.as_str())
-    }
-    let rows: Vec<_> = pairs.iter().map(|&(a, b)| (line(a, &old), line(b, &new))).collect();
+    let pairs = pairs(&marks(expected), &marks(got));
+    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), got.lines().collect());
+    let places = pairs.iter().map(|pair| match *pair {
+        Pair::Both(a, b) => (Some(a), Some(b)),
+        Pair::Old(a) => (Some(a), None),
+        Pair::New(b) => (None, Some(b)),
+    });
+    let places: Vec<_> = places.collect();
+    let rows: Vec<_> = places.iter().map(|(a, b)| (a.map(|a| old[a]), b.map(|b| new[b]))).collect();
     let changed: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].0 != rows[row].1).collect();
     let mut diff = Vec::new();
     let mut shown = 0;
@@ -74,7 +78,7 @@ pub fn align(expected: &str, got: &str) -> Vec<DiffLine> {
             diff.push(DiffLine { side: Side::Gap, old: None, new: None, parts: Vec::new() });
         }
         shown = row + 1;
-        let (a, b) = pairs[row];
+        let (a, b) = places[row];
         let (old, new) = (a.map(|a| a + 1), b.map(|b| b + 1));
         diff.extend(beside(rows[row]).into_iter().map(|(side, parts)| match side {
             Side::Expected => DiffLine { side, old, new: None, parts },

@@ -10,7 +10,7 @@ mod golden;
 mod invariant;
 mod judge;
 mod lanes;
-mod matched;
+mod pairs;
 mod sweep;
 mod variant;
 
