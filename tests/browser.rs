@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         trial("v8_hostile_output_stays_text", hostile),
         trial("it_is_readable_on_a_phone_in_the_dark_and_on_paper", fits),
         trial("a_proof_has_a_picture_of_its_page_and_leaves_no_profile", pictured),
+        trial("a_comparison_loads_and_is_readable_on_a_phone", compares),
     ];
     libtest_mimic::run(&args, trials).exit_code()
 }
@@ -245,4 +246,37 @@ fn pictured() -> Result<(), Failed> {
     expect(width == Some(1100) && height > Some(2000), &format!("{width:?} by {height:?}"))?;
     let left = std::fs::read_dir(tmp.path())?.count();
     expect(left == 0, &format!("{left} files are left of it"))
+}
+
+fn compares() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let out = dir.path().to_str().ok_or("a path that is no text")?.to_owned();
+    let versions = ["compare", "2.1.148", "2.1.329", "resume-good", "hostile-output"];
+    let (code, told, err) = run(root(), &[&versions[..], &["--out", &out]].concat());
+    expect(code == 3, &format!("{told}{err}"))?;
+    for flags in [&["--window-size=1200,1500"][..], &["--window-size=500,1700"]] {
+        let browser = Browser::start(flags)?;
+        browser.go(&format!("file://{out}/index.html"))?;
+        if flags[0].contains("=500") {
+            browser.phone(400, 1700)?;
+        }
+        browser
+            .script("for (const one of document.querySelectorAll('details')) one.open = true")?;
+        let wider = browser.script(
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        )?;
+        expect(wider == 0, &format!("{flags:?}: the page is {wider} pixels too wide"))?;
+        let beside = browser.script(
+            "const [a, b] = document.querySelector('.row:has(.b)').children; \
+             return a.getBoundingClientRect().top === b.getBoundingClientRect().top",
+        )?;
+        let is_wide = !flags[0].contains("=500");
+        expect(beside == is_wide, &format!("{flags:?}: A is beside B: {beside}"))?;
+        let last = browser.text(".uncovered li:last-child")?;
+        expect(last.starts_with("A live model "), &last)?;
+        let markup = "return document.querySelectorAll('img, a, iframe, script').length";
+        expect(browser.script(markup)? == 0, "something became markup")?;
+        quiet(&browser)?;
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+use clitape_deck::compare::CompareError;
 use clitape_deck::record::RecordError;
 use clitape_deck::tape::TapeError;
 use clitape_gateway::sse::CollectError;
@@ -32,8 +33,8 @@ Exit codes:
   1  a bug of clitape
   2  the command line, a scenario or an input can't be used
   3  findings: a golden, an invariant or a plan does not hold, a collected turn failed, a text
-     proves too little, or a session may not be resumed
-  4  nothing ran, or nothing could be recorded or collected
+     proves too little, two sides differ, or a session may not be resumed
+  4  nothing ran, or nothing could be recorded, collected or compared
   5  a cassette is damaged";
 
 /// Runs the command; errors are printed as one sentence, a panic is owned as a bug.
@@ -67,7 +68,9 @@ fn classify(error: &anyhow::Error) -> Exit {
                 | TapeError::Damaged { .. } => Exit::Damaged,
             };
         }
-        if cause.is::<RecordError>() {
+        if cause.is::<RecordError>()
+            || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))
+        {
             return Exit::Nothing;
         }
         if let Some(collect) = cause.downcast_ref::<CollectError>() {

@@ -1,6 +1,7 @@
 //! The `clitape` command: the only place that reads arguments, the environment and the terminal.
 
 mod collect;
+mod compare;
 mod completions;
 mod exit;
 mod import;
@@ -62,6 +63,7 @@ enum Command {
     Completions(completions::Completions),
     Man(completions::Man),
     Proof(proof::Args),
+    Compare(compare::Args),
 }
 
 fn main() -> ExitCode {
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
             Command::Completions(shell) => completions::completions(&shell, Args::command()),
             Command::Man(man) => completions::man(&man, Args::command()),
             Command::Proof(proof) => proof::run(|| house(args.root), &proof, args.quiet),
+            Command::Compare(compare) => compare::run(&house(args.root)?, &compare, args.quiet),
         }
     })
 }

@@ -145,8 +145,8 @@ fn take(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> anyhow::Resu
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
 }
 
-/// A flag that Ctrl-C sets: the recorder ends the CLI and writes nothing.
-fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
+/// A flag that Ctrl-C sets: what was started is ended, and nothing is written.
+pub(crate) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -158,11 +158,11 @@ fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// Where installed CLIs are kept: the user's cache folder.
-fn cache() -> anyhow::Result<PathBuf> {
+/// Where installed CLIs and built revisions are kept: the user's cache folder.
+pub(crate) fn cache() -> anyhow::Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME")
         .or_else(|| Some(set("HOME")?.join(".cache")))
         .map(|dir| dir.join("clitape"))
-        .context("can't tell where to keep installed CLIs; set HOME or XDG_CACHE_HOME")
+        .context("can't tell where to keep what is installed and built; set HOME or XDG_CACHE_HOME")
 }

@@ -1,5 +1,7 @@
-//! The harness itself, in the order data takes: scenario, record, tape, replay, verdict, report.
+//! The harness itself, in the order data takes: scenario, record, tape, replay, verdict, compare,
+//! report.
 
+pub mod compare;
 pub mod record;
 pub mod replay;
 pub mod report;

@@ -25,6 +25,7 @@ mod trigger;
 
 use std::sync::atomic::AtomicBool;
 
+pub(crate) use child::{Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, resolve};
 pub use error::{RecordError, Said};
 

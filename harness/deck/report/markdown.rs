@@ -63,7 +63,7 @@ fn finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
 }
 
 /// A code block whose fence is longer than any inside.
-fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {
+pub(super) fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {
     let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(3.max(ticks + 1));
     writeln!(out, "{fence}{language}\n{text}\n{fence}")

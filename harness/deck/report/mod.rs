@@ -5,6 +5,7 @@
 //! any `Write`; those for a terminal put ANSI colours into it, which the caller strips where they do
 //! not belong.
 
+mod compare;
 mod files;
 mod github;
 mod html;
@@ -23,6 +24,7 @@ mod tests;
 mod text;
 mod timeline;
 
+pub use compare::{compare_page, compare_summary, compare_text};
 pub use files::{FileError, Files, Format};
 pub use github::github;
 pub use html::{Pages, html};

@@ -285,7 +285,7 @@ pub(super) fn setup(scenario: &Scenario, view: View) -> Setup {
 
 /// As many setups as it takes until each channel was there. An ACP client hears what the bus says
 /// and nothing of a chat, so that both are replayed at once; the event stream is always there.
-fn setups(scenario: &Scenario) -> Vec<Setup> {
+pub(crate) fn setups(scenario: &Scenario) -> Vec<Setup> {
     let (mut chats, mut clients) = (Vec::new(), Vec::new());
     for channel in &scenario.channels {
         match *channel {

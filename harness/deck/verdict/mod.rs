@@ -16,12 +16,14 @@ mod variant;
 
 pub use bytes::first_difference;
 pub use change::{Change, Class, change};
+pub(crate) use change::{between, entry_mark};
 pub use diff::{DiffLine, Side, align};
 pub use divergence::{Divergence, first_divergence};
 pub use finding::{Finding, Kind};
 pub use golden::{Golden, View, body};
 pub(crate) use invariant::invariants;
 pub use judge::{Check, Verdict, checks, judge, orphaned_cassettes};
-pub(crate) use judge::{command, command_of, paced};
+pub(crate) use judge::{command, command_of, paced, setups};
 pub use lanes::Moment;
+pub(crate) use pairs::{Pair, pairs};
 pub use variant::never_seen;

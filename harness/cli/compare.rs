@@ -1,0 +1,97 @@
+//! `clitape compare`: two subjects, two versions or two builds on the same cassettes.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use anyhow::Context as _;
+use clitape_deck::compare::{Around, CompareError, Side, Told, gather, resolve, select};
+use clitape_deck::report::{compare_page, compare_summary, compare_text};
+use clitape_deck::scenario::House;
+
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::record::{cache, stop_on_interrupt};
+
+/// What a side may be, and how a program is called.
+const HELP: &str = "\
+A and B are each one of
+  this        this clitape, in process
+  git:REV     clitape as of a revision of the project's repository, built with cargo and kept
+  ./PROGRAM   a path with a / in it: a program that is called in the project's folder as
+              `PROGRAM replay cassettes/SCENARIO/VERSION <flags> --pace MS --lane LANE,… --json`, and
+              prints the trace, one JSON object a line, within 60 s. It ends with code 0, or with 2
+              when it does not know a flag or a lane; it is then asked lane by lane for those it
+              knows. Anything else is told as a replay that could not be compared.
+  2.1.148     a version of the CLI: this clitape, on the cassettes of that version; B is one too
+
+Exit codes: 0 nothing differs, 3 something differs or could not be compared, 2 a side or a scenario
+can't be used, 4 there is nothing to compare, 5 a cassette is damaged.";
+
+/// Compares two sides on the same cassettes, lane beside lane
+#[derive(clap::Args)]
+#[command(disable_version_flag = true, after_help = HELP)]
+pub(crate) struct Args {
+    /// What is taken as what should be: this, git:REV, a path to a program, or a CLI version
+    a: Side,
+    /// What is held against it
+    b: Side,
+    /// Scenarios, or SCENARIO/VERSION [default: all]
+    scenario: Vec<String>,
+    /// Only cassettes of this version of the CLI; may be given several times
+    #[arg(long, value_name = "VERSION")]
+    version: Vec<String>,
+    /// Folder for index.html and compare.md
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+    let sides = [&args.a, &args.b];
+    let selection = select(house, sides, &args.scenario, &args.version)?;
+    let total = selection.cassettes();
+    if total == 0 {
+        let names = selection.unrecorded.join(", ");
+        anstream::eprintln!(
+            "nothing to compare: there is no recording that both sides take of {names}; add one \
+             with `clitape record SCENARIO`"
+        );
+        return Ok(Exit::Nothing);
+    }
+    let dir = &args.out;
+    std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    let stop = stop_on_interrupt()?;
+    let mut progress = Progress::new(quiet);
+    let builds = cache()?.join("builds");
+    let this = std::env::current_exe().context("can't tell which program this is")?;
+    let around = Around { house, builds: &builds, this: &this };
+    let sides = resolve(sides, around, |told| match told {
+        Told::Begins(text) => progress.step(text),
+        Told::GoesOn(text) => progress.now(text),
+    })
+    // Ctrl-C ends cargo too, which then fails.
+    .map_err(|error| match stop.load(Ordering::Relaxed) {
+        true => CompareError::Stopped,
+        false => error,
+    })?;
+    progress.step(&format!("comparing {total} cassettes"));
+    let comparison = gather(house, &selection, &sides, &stop, |done| {
+        progress.now(&format!("compared {done} of {total} cassettes"));
+    })?;
+    drop(progress);
+    let mut out = anstream::stdout().lock();
+    let holds = comparison.holds();
+    if !quiet || !holds {
+        compare_summary(&comparison, &mut out)?;
+    }
+    for (file, text) in
+        [("index.html", compare_page(&comparison)), ("compare.md", compare_text(&comparison))]
+    {
+        let path = dir.join(file);
+        std::fs::write(&path, text).with_context(|| format!("can't write {}", path.display()))?;
+        if !quiet {
+            writeln!(out, "wrote {}", path.display())?;
+        }
+    }
+    Ok(if holds { Exit::Ok } else { Exit::Findings })
+}

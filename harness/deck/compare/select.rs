@@ -1,0 +1,124 @@
+//! What is compared: which scenarios, on the cassettes of which versions, and what was left out.
+
+use super::error::CompareError;
+use super::side::Side;
+use crate::scenario::{House, Scenario};
+
+/// What is compared, and what is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// The scenarios, each with the versions of its cassettes, A's and B's.
+    pub scenarios: Vec<(Scenario, Vec<[String; 2]>)>,
+    /// Scenarios nobody asked for.
+    pub unasked: Vec<String>,
+    /// Cassettes of versions nobody asked for, as `scenario/version`.
+    pub other_versions: Vec<String>,
+    /// Scenarios without the cassettes it takes.
+    pub unrecorded: Vec<String>,
+}
+
+impl Selection {
+    /// How many cassettes are compared.
+    pub fn cassettes(&self) -> usize {
+        self.scenarios.iter().map(|(_, versions)| versions.len()).sum()
+    }
+}
+
+/// Selects scenarios: `names` are scenarios or `SCENARIO/VERSION`, none means all; `versions` are those
+/// of the CLI, none means all that are recorded.
+///
+/// # Errors
+///
+/// [`CompareError`] when a scenario can't be used, or a version is recorded for none of them.
+pub fn select(
+    house: &House,
+    sides: [&Side; 2],
+    names: &[String],
+    versions: &[String],
+) -> Result<Selection, CompareError> {
+    let fixed = match sides {
+        [Side::Version(a), Side::Version(b)] => Some([a.clone(), b.clone()]),
+        _ => None,
+    };
+    let all = house.names()?;
+    let mut asked: Vec<(String, Vec<String>)> = Vec::new();
+    for name in names {
+        let (name, version) = match name.trim_end_matches('/').split_once('/') {
+            Some((name, version)) => (name, Some(version.to_owned())),
+            None => (name.trim_end_matches('/'), None),
+        };
+        if !asked.iter().any(|(known, _)| known == name) {
+            asked.push((name.to_owned(), Vec::new()));
+        }
+        for (_, of) in asked.iter_mut().filter(|(known, _)| known == name) {
+            of.extend(version.clone());
+        }
+    }
+    if fixed.is_some() {
+        if let Some(version) = versions.first() {
+            return Err(CompareError::Versions(format!("--version {version}")));
+        }
+        if let Some((name, of)) = asked.iter().find(|(_, of)| !of.is_empty()) {
+            return Err(CompareError::Versions(format!("/{} after {name}", of.join(", /"))));
+        }
+    }
+    let unasked =
+        all.iter().filter(|name| !asked.is_empty() && !asked.iter().any(|(a, _)| a == *name));
+    let mut selection = Selection {
+        scenarios: Vec::new(),
+        unasked: unasked.cloned().collect(),
+        other_versions: Vec::new(),
+        unrecorded: Vec::new(),
+    };
+    if asked.is_empty() {
+        asked = all.into_iter().map(|name| (name, Vec::new())).collect();
+    }
+    let mut known: Vec<String> = Vec::new();
+    let mut missing: Vec<String> = fixed.iter().flatten().chain(versions).cloned().collect();
+    for (name, of) in asked {
+        let scenario = house.load(&name)?;
+        let recorded = recorded(house, &scenario)?;
+        missing.retain(|version| !recorded.contains(version));
+        if let Some(version) = of.iter().find(|version| !recorded.contains(version)) {
+            let recorded = format!("{} (of {name})", recorded.join(", "));
+            return Err(CompareError::NotRecorded { version: version.clone(), recorded });
+        }
+        let wanted = |version: &String| match &fixed {
+            Some(sides) => sides.contains(version),
+            None => {
+                (versions.is_empty() || versions.contains(version))
+                    && (of.is_empty() || of.contains(version))
+            }
+        };
+        let (taken, others): (Vec<_>, Vec<_>) = recorded.into_iter().partition(wanted);
+        selection.other_versions.extend(others.iter().map(|version| format!("{name}/{version}")));
+        known.extend(
+            taken.iter().chain(&others).filter(|v| !known.contains(v)).cloned().collect::<Vec<_>>(),
+        );
+        let pairs: Vec<[String; 2]> = match &fixed {
+            Some(sides) if taken.len() == 2 => vec![sides.clone()],
+            Some(_) => Vec::new(),
+            None => taken.into_iter().map(|version| [version.clone(), version]).collect(),
+        };
+        match pairs.is_empty() {
+            true => selection.unrecorded.push(name),
+            false => selection.scenarios.push((scenario, pairs)),
+        }
+    }
+    if let Some(version) = missing.first() {
+        known.sort();
+        let recorded = known.join(", ");
+        return Err(CompareError::NotRecorded { version: version.clone(), recorded });
+    }
+    Ok(selection)
+}
+
+/// The recorded versions, in the order the scenario names them.
+fn recorded(house: &House, scenario: &Scenario) -> std::io::Result<Vec<String>> {
+    let mut versions = house.recorded(&scenario.name)?;
+    let order = &scenario.record.versions;
+    versions.sort_by_key(|version| {
+        order.iter().position(|named| named == version).unwrap_or(order.len())
+    });
+    Ok(versions)
+}

@@ -1,0 +1,79 @@
+//! What is compared: a side, as the command line names it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// One of the two that are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Side {
+    /// `this`: this very clitape, in process.
+    This,
+    /// `git:REV`: clitape as of a revision of the project's repository.
+    Git(String),
+    /// A path with a `/` in it: a program that is called as `clitape replay` is.
+    Program(PathBuf),
+    /// `2.1.148`: this clitape, on the cassettes of that version of the CLI.
+    Version(String),
+}
+
+impl Side {
+    /// Whether it is a version of the CLI, and so no subject of its own.
+    pub fn is_version(&self) -> bool {
+        matches!(self, Self::Version(_))
+    }
+}
+
+impl FromStr for Side {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+        if text == "this" {
+            return Ok(Self::This);
+        }
+        if let Some(revision) = text.strip_prefix("git:") {
+            return match revision {
+                "" => Err("`git:` names no revision; write one such as git:HEAD~1".into()),
+                revision => Ok(Self::Git(revision.to_owned())),
+            };
+        }
+        if text.contains('/') {
+            return Ok(Self::Program(text.into()));
+        }
+        if text.starts_with(|c: char| c.is_ascii_digit())
+            && text.contains('.')
+            && text.chars().all(plain)
+        {
+            return Ok(Self::Version(text.to_owned()));
+        }
+        Err(format!(
+            "`{text}` is nothing that can be compared; write `this`, git:REV, a version of the CLI \
+             such as 2.1.329, or a path to a program with a `/` in it, such as ./{text}"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: Result<Side, &str>) {
+        match (text.parse::<Side>(), expect) {
+            (Ok(side), Ok(expect)) => assert_eq!(side, expect),
+            (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+            (got, _) => panic!("{text}: {got:?}"),
+        }
+    }
+
+    #[test]
+    fn a_side_is_named_in_one_word() {
+        check("this", Ok(Side::This));
+        check("git:v1/x", Ok(Side::Git("v1/x".into())));
+        check("./gateway", Ok(Side::Program("./gateway".into())));
+        check("/opt/2.1", Ok(Side::Program("/opt/2.1".into())));
+        check("2.1.148", Ok(Side::Version("2.1.148".into())));
+        check("git:", Err("git:HEAD~1"));
+        check("gateway", Err("such as ./gateway"));
+        check("2", Err("nothing that can be compared"));
+    }
+}

@@ -1,0 +1,157 @@
+//! What a comparison did not cover, a sentence each, made from what was run.
+
+use std::collections::BTreeSet;
+
+use super::model::{Compared, named};
+use super::select::Selection;
+use super::subject::Subject;
+use crate::replay::Lane;
+use crate::scenario::{Channel, Mode, Profile, Scenario};
+
+/// Names listed in a sentence; more are told by their number.
+const NAMES: usize = 8;
+
+/// What was run, as far as the sentences ask.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    paces: BTreeSet<u64>,
+    plans: u64,
+    faulty: Vec<String>,
+    drawn: BTreeSet<String>,
+    further: usize,
+    chats: Vec<(Mode, bool, Profile)>,
+    terminals: bool,
+}
+
+impl Run {
+    /// Adds a cassette of a scenario.
+    pub(super) fn add(&mut self, scenario: &Scenario, compared: &Compared, further: usize) {
+        if compared.views == 0 {
+            return;
+        }
+        self.paces.insert(scenario.run.pace_ms);
+        self.plans += scenario.sweep.plans;
+        self.further += usize::from(further > 0);
+        if !scenario.chat.faults.is_empty() && !self.faulty.contains(&scenario.name) {
+            self.faulty.push(scenario.name.clone());
+        }
+        self.drawn.extend(scenario.sweep.faults.iter().map(|kind| kind.as_str().to_owned()));
+        let first = scenario.first_chat();
+        let chats = scenario.channels.iter().filter_map(|channel| match *channel {
+            Channel::Telegram(chat) => Some(chat),
+            Channel::Acp { .. } | Channel::Sse {} => None,
+        });
+        let seen = chats.chain([first]).map(|chat| (chat.mode, chat.reasoning, chat.profile));
+        self.chats.extend(seen);
+        let terminal = |channel: &Channel| matches!(channel, Channel::Acp { terminal: true });
+        self.terminals |= scenario.channels.iter().any(terminal);
+    }
+
+    /// The kinds of chats that nobody showed.
+    fn other_chats(&self) -> Vec<String> {
+        let mut others = Vec::new();
+        for mode in [Mode::Off, Mode::Partial, Mode::Block, Mode::Progress] {
+            if !self.chats.iter().any(|(seen, _, _)| *seen == mode) {
+                others.push(format!("mode {}", mode.as_str()));
+            }
+        }
+        for profile in [Profile::Telegram, Profile::Discord, Profile::Slack] {
+            if !self.chats.iter().any(|(_, _, seen)| *seen == profile) {
+                others.push(format!("profile {}", profile.as_str()));
+            }
+        }
+        if !self.chats.iter().any(|(_, reasoning, _)| *reasoning) {
+            others.push("with the reasoning shown".to_owned());
+        }
+        others
+    }
+}
+
+/// The sentences.
+pub(super) fn uncovered(
+    selection: &Selection,
+    sides: &[Subject; 2],
+    run: &Run,
+    failed: usize,
+) -> Vec<String> {
+    let mut told = Vec::new();
+    if failed > 0 {
+        told.push(format!(
+            "Replays that could not be compared: {failed}, listed with their reasons."
+        ));
+    }
+    for (what, names) in [
+        ("Scenarios that were not asked for", &selection.unasked),
+        ("Scenarios without the recordings it takes", &selection.unrecorded),
+        ("Recordings of other versions of the CLI", &selection.other_versions),
+    ] {
+        if !names.is_empty() {
+            told.push(format!("{what}: {}.", list(names)));
+        }
+    }
+    for side in sides {
+        let lanes = side.unknown();
+        if !lanes.is_empty() {
+            let (name, lanes) = (&side.about.name, named(&lanes));
+            told.push(format!("Lanes that {name} does not know: {lanes}."));
+        }
+    }
+    if run.paces.is_empty() {
+        return told;
+    }
+    let paces = list(&run.paces.iter().map(u64::to_string).collect::<Vec<_>>());
+    told.push(format!(
+        "Other arrivals of the bytes: every replay brought whole lines, {paces} ms apart, without cuts \
+         and delays at random ({} seeded plans of `clitape test`); the lane read is left out.",
+        run.plans
+    ));
+    if run.further > 0 {
+        let session = sides.iter().all(|side| !side.unknown().contains(&Lane::Session));
+        let but = if session { ", beyond what the lane session says of them" } else { "" };
+        told.push(format!(
+            "What a chat shows of the further runs of a session, which {} recordings have{but}.",
+            run.further
+        ));
+    }
+    let drawn = match run.drawn.is_empty() {
+        true => String::new(),
+        false => {
+            let drawn = run.drawn.iter().cloned().collect::<Vec<_>>().join(", ");
+            format!(" (seeded plans draw {drawn})")
+        }
+    };
+    told.push(match run.faulty.is_empty() {
+        true => format!("Calls of the chat's server that go wrong{drawn}."),
+        false => format!(
+            "Calls of the chat's server that go wrong otherwise than in {}{drawn}.",
+            list(&run.faulty)
+        ),
+    });
+    let others = run.other_chats();
+    if !others.is_empty() {
+        told.push(format!("Chats that no scenario here has: {}.", others.join(", ")));
+    }
+    if !run.terminals {
+        told.push("A client of the Agent Client Protocol that shows terminals.".to_owned());
+    }
+    for side in sides.iter().filter(|side| side.is_foreign()) {
+        let name = &side.about.name;
+        told.push(format!("Whether {name} does what it prints: its trace is taken at its word."));
+    }
+    told.push(
+        "Whether either side is right: goldens and invariants are held by `clitape test`."
+            .to_owned(),
+    );
+    told.push(
+        "A live model and the network of a chat service: recordings were replayed.".to_owned(),
+    );
+    told
+}
+
+/// Names, the first few of them.
+fn list(names: &[String]) -> String {
+    match names.len() {
+        n if n > NAMES => format!("{} and {} more", names[..NAMES].join(", "), n - NAMES),
+        _ => names.join(", "),
+    }
+}

@@ -1,0 +1,58 @@
+//! `compare.md`: what a comparison told, short, to paste into a pull request. What was recorded stands
+//! in code blocks only.
+
+use std::fmt::Write as _;
+
+use super::{counted, failures, side};
+use crate::compare::Comparison;
+use crate::report::{markdown::fenced, plain};
+
+/// Lanes told; the page has them all.
+const LANES: usize = 40;
+
+/// Writes it.
+pub fn compare_text(comparison: &Comparison) -> String {
+    let mut out = format!("## Before and after: {}\n\n", comparison.verdict());
+    let sides = [("A", &comparison.a), ("B", &comparison.b)];
+    let sides = sides.map(|(letter, about)| format!("{letter}  {}", plain(&side(about))));
+    block(&mut out, &sides);
+    let counted = counted(&comparison.counts());
+    let (words, counts): (Vec<_>, Vec<_>) =
+        counted.into_iter().map(|(what, count)| (what, count.to_string())).unzip();
+    let _ = writeln!(out, "\n| {} |", words.join(" | "));
+    let _ = writeln!(out, "|{}", "---:|".repeat(words.len()));
+    let _ = writeln!(out, "| {} |", counts.join(" | "));
+    let lanes: Vec<String> = comparison
+        .differing()
+        .flat_map(|one| one.lanes.iter().map(move |lane| (one, lane)))
+        .map(|(one, lane)| {
+            let place = format!("{} {} {}", one.scenario, one.version(), lane.view);
+            plain(&format!("{place} ({}): {}", lane.class, lane.first))
+        })
+        .collect();
+    if !lanes.is_empty() {
+        out.push_str("\n### What differs\n\nA says what should be, B what is.\n\n");
+        let mut shown = lanes[..lanes.len().min(LANES)].to_vec();
+        if lanes.len() > LANES {
+            shown.push(format!("… and {} more lanes, on the page", lanes.len() - LANES));
+        }
+        block(&mut out, &shown);
+    }
+    let failures: Vec<String> = failures(comparison).iter().map(|line| plain(line)).collect();
+    if !failures.is_empty() {
+        out.push_str("\n### Could not be compared\n\n");
+        block(&mut out, &failures);
+    }
+    out.push_str("\n### Not covered\n\n");
+    for sentence in &comparison.uncovered {
+        let _ = writeln!(out, "- {}", plain(sentence));
+    }
+    out
+}
+
+fn block(out: &mut String, lines: &[String]) {
+    let mut text = Vec::new();
+    // Memory takes every write.
+    let _ = fenced(&mut text, "text", &lines.join("\n"));
+    out.push_str(&String::from_utf8_lossy(&text));
+}
