@@ -130,6 +130,11 @@ fn the_page_shows_every_run_with_what_it_was_made_of() {
     ]) {
         assert!(page.contains(told), "{told}");
     }
+    let picture = read(dir.path(), "preview.svg");
+    let (_, last) = picture.rsplit_once("<g ").unwrap();
+    for said in ["Noted: maple.", "It was maple."] {
+        assert!(last.contains(said), "the chat goes on: {last}");
+    }
 }
 
 #[test]

@@ -83,8 +83,7 @@ impl CaseRun {
 
     /// What the CLI was asked on its command line.
     pub(crate) fn prompt(&self) -> Option<&str> {
-        let after = self.argv.iter().skip_while(|arg| *arg != "-p").nth(1)?;
-        (!after.starts_with("--")).then_some(after)
+        prompt(&self.argv)
     }
 
     /// Which session it goes on with, for people; a first run goes on with none.
@@ -108,6 +107,12 @@ fn entries(replay: Replay, session: &[Entry], number: usize) -> Vec<Entry> {
     entries
 }
 
+/// The argument after `-p`; a CLI that reads what it is asked from stdin has none.
+fn prompt(argv: &[String]) -> Option<&str> {
+    let after = argv.iter().skip_while(|arg| *arg != "-p").nth(1)?;
+    (!after.starts_with("--")).then_some(after)
+}
+
 fn records(stdout: &[u8]) -> Vec<String> {
     let lines = stdout.split_inclusive(|byte| *byte == b'\n');
     lines.map(|line| String::from_utf8_lossy(line).trim_end().to_owned()).collect()
@@ -122,4 +127,22 @@ fn terminal(replay: &Replay) -> String {
     }
     let _ = footer(&mut out, replay);
     anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_is_the_argument_after_p() {
+        for (argv, expect) in [
+            ("claude -p Hi --output-format stream-json", Some("Hi")),
+            ("claude -p --output-format stream-json", None),
+            ("claude -p", None),
+            ("", None),
+        ] {
+            let argv: Vec<String> = argv.split(' ').map(str::to_owned).collect();
+            assert_eq!(prompt(&argv), expect, "{argv:?}");
+        }
+    }
 }
