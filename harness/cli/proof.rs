@@ -67,7 +67,7 @@ fn write(
                 recorded.join(", ")
             );
         };
-        progress.now(&format!("replaying {name} {version} ({} of {})", i + 1, names.len()));
+        progress.step(&format!("replaying {name} {version} ({} of {})", i + 1, names.len()));
         cases.push(Case::gather(house, &scenario, &version)?);
     }
     progress.clear();
@@ -84,7 +84,7 @@ fn write(
         writeln!(out, "wrote {}", path.display())?;
     }
     if with_png {
-        progress.now("taking a picture of the page with Chromium");
+        progress.step("taking a picture of the page with Chromium");
         let taken = write_png(dir)?;
         progress.clear();
         writeln!(out, "{taken}")?;
