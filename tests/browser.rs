@@ -7,7 +7,7 @@ mod driver;
 
 use std::process::{Command, ExitCode};
 
-use common::{clitape, root, run};
+use common::{clitape, house, root, run};
 use driver::Browser;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         trial("it_is_readable_on_a_phone_in_the_dark_and_on_paper", fits),
         trial("a_proof_has_a_picture_of_its_page_and_leaves_no_profile", pictured),
         trial("a_comparison_loads_and_is_readable_on_a_phone", compares),
+        trial("a_test_run_loads_and_leads_to_what_failed", reports),
     ];
     libtest_mimic::run(&args, trials).exit_code()
 }
@@ -246,6 +247,27 @@ fn pictured() -> Result<(), Failed> {
     expect(width == Some(1100) && height > Some(2000), &format!("{width:?} by {height:?}"))?;
     let left = std::fs::read_dir(tmp.path())?.count();
     expect(left == 0, &format!("{left} files are left of it"))
+}
+
+fn reports() -> Result<(), Failed> {
+    let house = house(&["plain-text"]);
+    let golden = house.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let text = std::fs::read_to_string(&golden)?;
+    std::fs::write(&golden, text.replacen("tape", "band", 1))?;
+    let (code, told, err) = run(house.path(), &["test", "--html", "made"]);
+    expect(code == 3, &format!("{told}{err}"))?;
+    let browser = Browser::start(&["--window-size=500,1700"])?;
+    browser.go(&format!("file://{}/made/index.html", house.path().display()))?;
+    browser.phone(400, 1700)?;
+    let wider =
+        "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+    expect(browser.script(wider)? == 0, "the page is too wide for a phone")?;
+    expect(browser.text(".finding b")? == "GD001 golden-differs", "no finding")?;
+    let page = browser.script("return document.querySelector('.found a').href")?;
+    browser.go(page.as_str().ok_or("no link")?)?;
+    let told = browser.text("h1")?;
+    expect(told == "Proof 1 finding", &told)?;
+    quiet(&browser)
 }
 
 fn compares() -> Result<(), Failed> {

@@ -85,7 +85,7 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let told = [
         "3 of 3 cassettes differ",
         "three-tools 2.1.329\n",
-        "text telegram-partial: entry ",
+        "text telegram-partial: turn 1, +",
         "Whether gateway does what it prints: its trace is taken at its word.",
         "Other arrivals of the bytes: every replay brought whole lines, 200 ms apart",
     ];
@@ -113,7 +113,8 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
 fn what_only_one_side_says_is_of_class_contract() {
     let dir = tempfile::tempdir().unwrap();
     let fewer = changed(&dir, "/\"lane\":\"sse\",\"kind\":\"complete\"/d");
-    let [_, page, _] = check(&["this", &fewer, "plain-text/2.1.329"], 3, &["contract sse: entry "]);
+    let [_, page, _] =
+        check(&["this", &fewer, "plain-text/2.1.329"], 3, &["contract sse: turn 1, +"]);
     assert!(page.contains("<span class=\"none\">nothing</span>"), "{page}");
     let later = changed(&dir, "s/00,\"lane\":\"bus\"/01,\"lane\":\"bus\"/");
     check(

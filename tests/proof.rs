@@ -61,6 +61,16 @@ fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
 }
 
 #[test]
+fn the_page_shows_what_timing_may_give() {
+    let dir = proof(&["sse-error-mid-text"]);
+    let page = read(dir.path(), "index.html");
+    for variant in ["sent-whole", "shown-whole", "caught-up"] {
+        let file = format!("scenarios/sse-error-mid-text/golden/telegram-partial.{variant}.snap");
+        assert!(page.contains(&format!("telegram-partial.{variant} <small>{file}")), "{page}");
+    }
+}
+
+#[test]
 fn the_page_names_what_was_recorded_and_what_held() {
     let dir = proof(&["three-tools"]);
     let page = read(dir.path(), "index.html");

@@ -245,7 +245,7 @@ fn a_review_lists_what_waits_and_what_is_orphaned() {
     fs::remove_file(golden.join("lifecycle.snap")).unwrap();
     check(dir, &["test", "--update"], 3, &["GD003 golden-orphan"], &[]);
     let lines = [
-        " changed plain-text/bus: +0 ms: ",
+        " changed plain-text/bus: lifecycle start was expected at +7 ms, it came at +0 ms",
         "     new plain-text/lifecycle: a new golden of ",
         "  orphan plain-text/bus.9.9.9: nothing is compared with it",
     ];

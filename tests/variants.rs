@@ -94,7 +94,12 @@ fn an_outcome_and_its_name_belong_together() {
         |house| {
             edit(house, "scenario.toml", |text| without(&text, "shown-whole"));
         },
-        &[&[unnamed, "nearest is variant `sent-whole`: entry 1", "without a name: 1, from ", todo]],
+        &[&[
+            unnamed,
+            "nearest is variant `sent-whole`: turn 1, +",
+            "without a name: 1, from ",
+            todo,
+        ]],
     );
     // A variant says what nothing gives.
     broken(
@@ -123,7 +128,7 @@ fn an_outcome_and_its_name_belong_together() {
         &[
             &[
                 unnamed,
-                "nearest is the golden: entry 2",
+                "nearest is the golden: turn 1, +",
                 "--update` proposes it for variant `caught-up`",
             ],
             &[&unseen("caught-up")],
@@ -210,7 +215,7 @@ fn update_proposes_what_the_variants_without_a_golden_are() {
     // What a variant says has changed: the golden it is to have stands beside the one it has.
     edit(dir, "golden/telegram-partial.caught-up.snap", |text| text.replace("moon", "sun"));
     check(dir, &["test", "--update"], 3, &["GD005", "GD006"], &[]);
-    let changed = " changed sse-error-mid-text/telegram-partial.caught-up: entry 1: sendMessage";
+    let changed = " changed sse-error-mid-text/telegram-partial.caught-up: expected ";
     let out = check(dir, &["review", "--list"], 3, &[changed], &[]);
     assert!(!out.contains("unseen"), "{out}");
     check(dir, &["review", "--accept"], 0, &["1 accepted"], &[]);

@@ -92,7 +92,9 @@ fn when(number: usize, a: &Line<'_>, b: &Line<'_>, entries: &[Entry]) -> (Option
         return (None, String::new());
     };
     if entries.is_empty() {
-        return (Some(told.at), format!("{}: ", time(told.at)));
+        // 0 says nothing: it also stands where times are left aside.
+        let when = if told.at == 0 { String::new() } else { format!("{}: ", time(told.at)) };
+        return (Some(told.at), when);
     }
     let mut of_lane = entries.iter().enumerate().filter(|(_, entry)| entry.lane == told.lane);
     let index = match of_lane.nth(number) {

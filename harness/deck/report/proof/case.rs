@@ -68,6 +68,11 @@ impl Case {
                     plans = verdict.plans;
                     findings.extend(verdict.findings);
                 }
+                Check::Variants { view } => {
+                    let found = judge(house, scenario, &check, false)?.findings;
+                    named(house, scenario, *view, &found, &mut goldens);
+                    findings.extend(found);
+                }
                 _ => {}
             }
         }
@@ -115,6 +120,32 @@ impl Case {
     pub(crate) fn goldens_word(&self) -> String {
         let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
         format!("{} goldens compared, {held} held", self.goldens.len())
+    }
+}
+
+/// Adds the variants of a view, which hold for every version; an outcome without a name stands at
+/// the view's golden.
+fn named(
+    house: &House,
+    scenario: &Scenario,
+    view: View,
+    found: &[Finding],
+    goldens: &mut Vec<Compared>,
+) {
+    let unnamed = found.iter().find(|finding| finding.kind == Kind::OutcomeUnnamed);
+    if let Some(golden) = goldens.iter_mut().find(|golden| golden.view == view.to_string()) {
+        golden.finding = golden.finding.take().or_else(|| unnamed.cloned());
+    }
+    let view = view.to_string();
+    for variant in scenario.variants.iter().filter(|variant| variant.view == view) {
+        let view = format!("{view}.{}", variant.name);
+        let place = format!("{} {view}", scenario.name);
+        let finding = found.iter().find(|finding| finding.place == place).cloned();
+        // One that can't be read is a finding already.
+        let golden = Golden::of_variant(scenario, variant).ok();
+        let (path, text) =
+            golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
+        goldens.push(Compared { view, path: house.shown(&path), text, finding });
     }
 }
 
