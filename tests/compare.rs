@@ -247,16 +247,19 @@ fn a_revision_that_was_built_before_is_called() {
     fs::create_dir_all(&kept).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_clitape"), kept.join("clitape")).unwrap();
     let out = dir.path().join("out");
+    let program = changed(&dir, "s/three files/four files/");
     let output = clitape()
         .current_dir(house.path())
         .env("XDG_CACHE_HOME", dir.path())
-        .args(["compare", "git:HEAD", "this", "--out"])
+        .args(["compare", "git:HEAD", &program, "--out"])
         .arg(&out)
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{told}{}", String::from_utf8_lossy(&output.stderr));
     assert!(told.contains(&format!("A  git:HEAD (revision {sha}, commit ")), "{told}");
     let page = fs::read_to_string(out.join("index.html")).unwrap();
     assert!(page.contains(&sha) && page.contains("What it was"), "{page}");
+    let line = format!(" --lane bus --json # clitape as of {}\nB  gateway replay", &sha[..12]);
+    assert!(page.contains(&line), "no `{line}` in\n{page}");
 }

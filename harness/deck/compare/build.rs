@@ -34,6 +34,13 @@ pub(super) struct Revision {
     pub(super) title: String,
 }
 
+impl Revision {
+    /// The first characters of its id.
+    pub(super) fn short(&self) -> &str {
+        &self.sha[..self.sha.len().min(12)]
+    }
+}
+
 /// Finds a revision in the repository of `root`.
 pub(super) fn find(root: &Path, name: &str) -> Result<Revision, CompareError> {
     let inside = git(root, &["rev-parse", "--git-dir"])?;
@@ -74,7 +81,7 @@ pub(super) fn build(
             return Err(CompareError::Source { revision: revision.name.clone(), file });
         }
     }
-    let short = &revision.sha[..revision.sha.len().min(12)];
+    let short = revision.short();
     tell(Told::Begins(&format!(
         "building clitape {short} with cargo; it is kept for the next time"
     )));

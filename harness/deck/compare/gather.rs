@@ -127,6 +127,8 @@ fn one(
                     let chat = setup.channel.map(|chat| format!(", chat {chat}"));
                     let (name_of, version) = (&scenario.name, one.compared.version());
                     let chat = chat.unwrap_or_default();
+                    // The place says which one it is, so that one reason stays one.
+                    let why = why.replace(&format!("cassettes/{name_of}/{version}/"), "");
                     one.failed.push(Failed {
                         place: format!("{name_of} {version}{chat}"),
                         why: format!("{name} ({}): {why}", side.about.name),
@@ -188,7 +190,8 @@ fn hold(
         let commands = [0, 1].map(|side| {
             let lanes = [lane].into();
             let line = line(scenario, &compared.versions[side], replayed.setup, &lanes);
-            line.replacen("clitape", &sides[side].about.command, 1)
+            let about = &sides[side].about;
+            line.replacen("clitape", &about.command, 1) + &about.note
         });
         let Some(diff) = compare(&view.to_string(), &a, &b, commands) else { continue };
         compared.lanes.push(diff);

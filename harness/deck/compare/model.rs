@@ -30,6 +30,8 @@ pub struct About {
     pub facts: Vec<(&'static str, String)>,
     /// What stands for the command in a line that reproduces: `clitape`, or the program's name.
     pub command: String,
+    /// What stands after such a line: of which revision that clitape is.
+    pub note: String,
 }
 
 /// A cassette that was compared: one scenario with one version of the CLI on each side.

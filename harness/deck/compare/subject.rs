@@ -105,7 +105,9 @@ pub fn resolve(
     for ((side, path), revision) in sides.into_iter().zip(paths).zip(revisions) {
         let mut facts = Vec::new();
         let mut program = path;
+        let mut note = String::new();
         if let Some(revision) = revision {
+            note = format!(" # clitape as of {}", revision.short());
             program = Some(build(root, &revision, around.builds, &mut tell)?);
             facts.push(("revision", revision.sha));
             facts.push(("commit", revision.title));
@@ -125,7 +127,7 @@ pub fn resolve(
             Side::Program(path) => file_name(path),
             Side::This | Side::Git(_) | Side::Version(_) => "clitape".to_owned(),
         };
-        let about = About { name: name(side), facts, command };
+        let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, Side::Program(_));
         ready.push(Subject { about, program, root, foreign, lanes: OnceLock::new() });

@@ -4,7 +4,7 @@ use crate::verdict::Class;
 
 fn about(name: &str) -> About {
     let facts = vec![("revision", "abc".to_owned())];
-    About { name: name.to_owned(), facts, command: "clitape".to_owned() }
+    About { name: name.to_owned(), facts, command: "clitape".to_owned(), note: String::new() }
 }
 
 /// A cassette whose bus differs by `text`; none means that nothing differs.
