@@ -1,5 +1,7 @@
 //! One `result` record, read: what it says, what it calls itself, and what went wrong.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::head::Head;
@@ -24,7 +26,8 @@ pub(crate) struct Verdict {
     pub(crate) stop_reason: String,
     /// `api_error_status`, or the number that the text gives.
     pub(crate) api_status: Option<u64>,
-    /// The first error named that is not a note of the CLI to itself.
+    /// The first error named that is not a note of the CLI to itself; of a result that is an answer
+    /// it is not looked for.
     pub(crate) named: Option<String>,
 }
 
@@ -37,20 +40,8 @@ impl Verdict {
             || json::string(head.status).is_some_and(|status| status == "error");
         let text = unwrap(&json::string(head.result).unwrap_or_default());
         let text = if text == NO_CONTENT { String::new() } else { text };
-        let [nested] = json::inner(head.error, &["message"]);
-        let errors = head.errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
-        let named = errors
-            .into_iter()
-            .filter_map(|raw| json::word(Some(raw)))
-            .find(|text| !text.starts_with("[ede_diagnostic]"))
-            .map(|text| text.into_owned())
-            .or_else(|| Some(text.clone()).filter(|text| !text.is_empty()))
-            .or_else(|| {
-                let message = head.message.as_ref().map(|message| message.raw);
-                [message, head.content, head.error, nested]
-                    .into_iter()
-                    .find_map(|field| json::word(field).map(|text| text.into_owned()))
-            });
+        // A text without an error beside it is an answer, whatever else is named.
+        let named = if failed || text.is_empty() { named(head, &text) } else { None };
         Self {
             failed,
             usage: head.usage.as_ref().map(|counts| counts.usage(Usage::default())),
@@ -61,10 +52,26 @@ impl Verdict {
                 .api_status
                 .map(|raw| json::count(Some(raw)))
                 .or_else(|| named_status(&text)),
-            named: named.map(|text| plain(&text)),
+            named,
             text,
         }
     }
+}
+
+/// The first error that a result names and that is not a note of the CLI to itself; else its text.
+fn named(head: &Head<'_>, text: &str) -> Option<String> {
+    let [nested] = json::inner(head.error, &["message"]);
+    let errors = head.errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
+    errors
+        .into_iter()
+        .filter_map(|raw| json::word(Some(raw)))
+        .find(|text| !text.starts_with("[ede_diagnostic]"))
+        .or_else(|| Some(Cow::Borrowed(text)).filter(|text| !text.is_empty()))
+        .or_else(|| {
+            let message = head.message.as_ref().map(|message| message.raw);
+            [message, head.content, head.error, nested].into_iter().find_map(json::word)
+        })
+        .map(|text| plain(&text))
 }
 
 /// The status that an API error's text begins with.
@@ -79,7 +86,10 @@ fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [Field<'a>; N
 
 /// The text of a result; where it is a whole result record itself, that one's, up to eight times.
 fn unwrap(text: &str) -> String {
-    let mut text = lead::visible(text.trim()).trim().to_owned();
+    let mut text = lead::visible(text.trim());
+    if text.trim().len() < text.len() {
+        text = text.trim().to_owned();
+    }
     for _ in 0..NESTED {
         let nested =
             if text.starts_with('{') { pick(&text, &["type", "result"]) } else { [None; 2] };
