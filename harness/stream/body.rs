@@ -64,22 +64,54 @@ impl<'a> Body<'a> {
     /// Takes the message ahead; false when it is `null`. Of equal keys the last counts.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
-        self.raw = scan.object(&mut |key, scan| {
-            let field = if key == "id" {
-                &mut self.id
-            } else if key == "model" {
-                &mut self.model
-            } else if key == "content" {
-                return self.content(scan);
-            } else if key == "usage" {
-                return filled(&mut self.usage, |counts| counts.fill(scan));
-            } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
-            Ok(())
-        })?;
+        scan.ahead();
+        let from = scan.at();
+        if self.known(scan)? {
+            scan.members(&mut |key, scan| self.member(key, scan))?;
+            self.raw = scan.since(from);
+        } else {
+            self.raw = scan.object(&mut |key, scan| self.member(key, scan))?;
+        }
         Ok(self.raw.get() != "null")
+    }
+
+    /// Takes what most messages begin with; false, with nothing taken, when this one does not.
+    #[inline(always)]
+    fn known(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+        if scan.literal(r#"{"role":"user","content":"#) {
+            self.content(scan)?;
+            return Ok(true);
+        }
+        let named = scan.attempt(|scan| {
+            let id = scan.after(r#"{"id":"#)?;
+            Some((id, scan.after(r#","type":"message","role":"assistant","model":"#)?))
+        });
+        let Some(named) = named else { return Ok(false) };
+        (self.id, self.model) = named;
+        if scan.literal(r#","content":"#) {
+            self.content(scan)?;
+            if scan.literal(r#","stop_reason":null,"stop_sequence":null,"usage":"#) {
+                filled(&mut self.usage, |counts| counts.fill(scan))?;
+            }
+        }
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn member(&mut self, key: Key<'_>, scan: &mut Scan<'a>) -> Read<()> {
+        let field = if key == "id" {
+            &mut self.id
+        } else if key == "model" {
+            &mut self.model
+        } else if key == "content" {
+            return self.content(scan);
+        } else if key == "usage" {
+            return filled(&mut self.usage, |counts| counts.fill(scan));
+        } else {
+            return scan.skip();
+        };
+        *field = scan.field()?;
+        Ok(())
     }
 
     /// Takes the value ahead, and, when it is an array, its elements.
@@ -126,8 +158,41 @@ impl<'a> Body<'a> {
 impl<'a> Part<'a> {
     /// Takes the block ahead, whatever it is; false when it is `null`.
     pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
-        self.raw = scan.fields(self, Self::field)?;
+        scan.ahead();
+        let from = scan.at();
+        if self.known(scan) {
+            scan.more_fields(self, Self::field)?;
+            self.raw = scan.since(from);
+        } else {
+            self.raw = scan.fields(self, Self::field)?;
+        }
         Ok(self.raw.get() != "null")
+    }
+
+    /// Takes what most blocks begin with; false, with nothing taken, when this one does not.
+    #[inline(always)]
+    fn known(&mut self, scan: &mut Scan<'a>) -> bool {
+        let text = |scan: &mut Scan<'a>| scan.after(r#"{"type":"text","text":"#);
+        let call = |scan: &mut Scan<'a>| {
+            let id = scan.after(r#"{"type":"tool_use","id":"#)?;
+            Some((id, scan.after(r#","name":"#)?, scan.after(r#","input":"#)?))
+        };
+        let result = |scan: &mut Scan<'a>| {
+            let call = scan.after(r#"{"tool_use_id":"#)?;
+            Some((call, scan.after(r#","type":"tool_result","content":"#)?))
+        };
+        if let Some(text) = scan.attempt(text) {
+            (self.kind, self.text) = (Some(Raw::plain(r#""text""#)), text);
+        } else if let Some(call) = scan.attempt(call) {
+            self.kind = Some(Raw::plain(r#""tool_use""#));
+            (self.id, self.name, self.input) = call;
+        } else if let Some(result) = scan.attempt(result) {
+            self.kind = Some(Raw::plain(r#""tool_result""#));
+            (self.call, self.content) = result;
+        } else {
+            return false;
+        }
+        true
     }
 
     #[inline(always)]
@@ -151,6 +216,17 @@ impl<'a> Counts<'a> {
     /// Takes the `usage` object ahead; false when it is `null`.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+        let counts = scan.attempt(|scan| {
+            let input = scan.after(r#"{"input_tokens":"#)?;
+            let write = scan.after(r#","cache_creation_input_tokens":"#)?;
+            let read = scan.after(r#","cache_read_input_tokens":"#)?;
+            Some(Self { input, output: scan.after(r#","output_tokens":"#)?, read, write })
+        });
+        if let Some(counts) = counts {
+            *self = counts;
+            scan.more_fields(self, Self::field)?;
+            return Ok(true);
+        }
         Ok(scan.fields(self, Self::field)?.get() != "null")
     }
 

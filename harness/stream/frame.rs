@@ -4,11 +4,8 @@
 
 use std::ops::Range;
 
-use crate::head::{Api, Head};
+use crate::head::{Api, EVENT, Head};
 use crate::json::{self, Escaped, Scan};
-
-/// How the record of a stream event begins.
-const BEFORE: &str = r#"{"type":"stream_event","event":"#;
 
 /// The fields that say something of a stream event, or whose it is. All others may differ.
 const READ: [&str; 8] = [
@@ -60,6 +57,8 @@ pub(crate) struct Piece<'a> {
 pub(crate) struct Frames {
     tails: [Frame; 2],
     lead: Lead,
+    /// The piece that came last, when it has escapes.
+    undone: String,
     /// Nothing is learnt.
     #[cfg(test)]
     pub(crate) are_off: bool,
@@ -68,7 +67,7 @@ pub(crate) struct Frames {
 /// What stands before the piece of a delta: most deltas go on where the one before left off.
 #[derive(Debug, Default)]
 struct Lead {
-    /// Up to the quote before the piece; empty when nothing was learnt.
+    /// Up to the piece, its quote included; empty when nothing was learnt.
     text: String,
     index: u64,
     adds: Adds,
@@ -79,6 +78,8 @@ struct Lead {
 struct Frame {
     /// All of it; empty when nothing was learnt.
     tail: String,
+    /// The inside of its uuid, which always differs.
+    uuid: Range<usize>,
     /// The values in it that may differ.
     free: Vec<Range<usize>>,
     /// For each byte of it 255, when it is inside a string that may differ, else 0.
@@ -95,7 +96,7 @@ impl Frames {
             return;
         }
         let Some(event) = head.event.as_ref().filter(|_| head.abandoned.is_none()) else { return };
-        let Some(tail) = record.strip_prefix(BEFORE).and_then(|rest| {
+        let Some(tail) = record.strip_prefix(EVENT).and_then(|rest| {
             let same = std::ptr::eq(rest.as_ptr(), event.raw.get().as_ptr());
             rest.get(event.raw.get().len()..).filter(|_| same)
         }) else {
@@ -104,7 +105,7 @@ impl Frames {
         let frame = &mut self.tails[kind(event)];
         frame.tail.clear();
         frame.free.clear();
-        frame.lane = lane;
+        (frame.lane, frame.uuid) = (lane, 0..0);
         let mut scan = Scan::new(tail);
         let read = scan.members(&mut |key, scan| {
             scan.ahead();
@@ -112,6 +113,9 @@ impl Frames {
             scan.skip()?;
             if !READ.iter().any(|name| key == *name) {
                 frame.free.push(from..scan.at());
+            }
+            if key == "uuid" && tail[from..].starts_with('"') {
+                frame.uuid = from + 1..scan.at() - 1;
             }
             Ok(())
         });
@@ -134,33 +138,29 @@ impl Frames {
 
     /// The piece that a record adds which is framed like one before, and its lane.
     #[inline]
-    pub(crate) fn piece<'r>(&mut self, record: &'r str) -> Option<(usize, Piece<'r>)> {
-        let is_led = !self.lead.text.is_empty() && record.starts_with(&*self.lead.text);
+    pub(crate) fn piece<'r>(&'r mut self, record: &'r str) -> Option<(usize, Piece<'r>)> {
+        let Self { lead, tails: [frame, _], undone, .. } = self;
+        let is_led = !lead.text.is_empty() && record.starts_with(&*lead.text);
         if !is_led {
-            self.lead.learn(record)?;
+            lead.learn(record)?;
         }
-        let mut scan = Scan::from(record, self.lead.text.len());
+        let (from, index, adds) = (lead.text.len(), lead.index, lead.adds);
+        let piece = |text| (frame.lane, Piece { index, adds, text });
+        let undone = frame.before(record).and_then(|to| json::undone(record, from..to, undone));
+        if let Some(text) = undone {
+            return Some(piece(Escaped { text, plain: true }));
+        }
+        let mut scan = Scan::from(record, from - 1);
         let text = scan.inside()?;
-        if !scan.literal("}}") {
-            return None;
-        }
-        let Lead { index, adds, .. } = self.lead;
-        self.tails[0].fits(scan).map(|lane| (lane, Piece { index, adds, text }))
+        (scan.literal("}}") && frame.fits(scan)).then(|| piece(text))
     }
 
-    /// Reads the event of a record that is framed like one before; gives its lane.
+    /// The lane of a record that is framed like one before: the cursor is behind its event.
     #[inline]
-    pub(crate) fn event<'r>(&self, record: &'r str, api: &mut Api<'r>) -> Option<usize> {
-        let mut scan = event(record)?;
-        let is_there = api.fill(&mut scan).ok()?;
-        self.tails[kind(api)].fits(scan).filter(|_| is_there)
+    pub(crate) fn lane(&self, event: &Api<'_>, scan: Scan<'_>) -> Option<usize> {
+        let frame = &self.tails[kind(event)];
+        frame.fits(scan).then_some(frame.lane)
     }
-}
-
-/// The cursor before the event of a record.
-#[inline]
-fn event(record: &str) -> Option<Scan<'_>> {
-    record.starts_with(BEFORE).then(|| Scan::from(record, BEFORE.len()))
 }
 
 /// Which frame an event has.
@@ -169,30 +169,53 @@ fn kind(event: &Api<'_>) -> usize {
 }
 
 impl Frame {
-    /// The lane, when what is ahead is the tail to the end.
+    /// Where the piece of a delta ends, when the record ends like the tail, as long as it.
     #[inline]
-    fn fits(&self, mut scan: Scan<'_>) -> Option<usize> {
-        if json::is_like(scan.rest(), self.tail.as_bytes(), &self.inside) {
-            return Some(self.lane);
+    fn before(&self, record: &str) -> Option<usize> {
+        let record = record.as_bytes();
+        let at = record.len().checked_sub(self.tail.len())?;
+        let (event, rest) = record.split_at(at);
+        (event.ends_with(b"\"}}") && self.is_like(rest)).then(|| at - 3)
+    }
+
+    /// Whether a text of the length of the tail is like it.
+    #[inline]
+    fn is_like(&self, text: &[u8]) -> bool {
+        let (tail, Range { start, end }) = (self.tail.as_bytes(), self.uuid.clone());
+        if tail.is_empty() || tail.len() != text.len() {
+            return false;
+        }
+        text[..start] == tail[..start]
+            && text[end..] == tail[end..]
+            && json::is_plain(text, start..end)
+            || json::is_like(text, tail, &self.inside)
+    }
+
+    /// Whether what is ahead is the tail to the end.
+    #[inline]
+    fn fits(&self, mut scan: Scan<'_>) -> bool {
+        if self.is_like(scan.rest()) {
+            return true;
+        }
+        if self.tail.is_empty() {
+            return false;
         }
         let mut from = 0;
         for free in &self.free {
-            if !scan.literal(self.tail.get(from..free.start)?) {
-                return None;
+            if !scan.literal(&self.tail[from..free.start]) || scan.skip().is_err() {
+                return false;
             }
-            scan.skip().ok()?;
             from = free.end;
         }
-        let last = self.tail.get(from..)?;
-        (!last.is_empty() && scan.literal(last) && scan.is_over()).then_some(self.lane)
+        scan.literal(&self.tail[from..]) && scan.is_over()
     }
 }
 
 impl Lead {
     /// Learns from a record, when it is a delta as the CLI prints it.
     fn learn(&mut self, record: &str) -> Option<()> {
-        let mut scan = event(record)?;
-        if !scan.literal(r#"{"type":"content_block_delta","index":"#) {
+        let mut scan = Scan::new(record);
+        if !scan.literal(EVENT) || !scan.literal(r#"{"type":"content_block_delta","index":"#) {
             return None;
         }
         let index = scan.small()?;
@@ -209,6 +232,9 @@ impl Lead {
             return None;
         };
         (self.index, self.adds) = (index, adds);
+        if !scan.literal("\"") {
+            return None;
+        }
         record.get(..scan.at())?.clone_into(&mut self.text);
         Some(())
     }
@@ -220,30 +246,39 @@ mod tests {
 
     const RECORD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}},"uuid":"0-1","parent_tool_use_id":null,"session_id":"s","ms":0}"#;
 
+    /// The lane that the frame gives to a record.
+    fn event(frames: &Frames, record: &str) -> Option<usize> {
+        let (mut head, mut scan) = (Head::default(), Scan::new(record));
+        head.begin(&mut scan).ok()?;
+        frames.lane(head.event.as_ref()?, scan)
+    }
+
     /// What the frame of `RECORD` gives of another record: its piece, or `event`.
     fn check(record: &str, expect: Option<&str>) {
         let mut frames = Frames::default();
         frames.learn(RECORD, &Head::read(RECORD).unwrap(), 3);
         let piece = frames.piece(record).map(|(lane, piece)| {
             assert_eq!((lane, piece.index, piece.adds), (3, 2, Adds::Text));
-            piece.text.text
+            let Escaped { text, plain } = piece.text;
+            if plain { text.to_owned() } else { json::unescape(text).into_owned() }
         });
-        let mut api = Api::default();
-        let event = frames.event(record, &mut api).map(|lane| {
+        let event = event(&frames, record).map(|lane| {
             assert_eq!(lane, 3);
-            "event"
+            "event".to_owned()
         });
         assert!(piece.is_none() || event.is_some(), "{record}");
         let read = piece.or(event);
-        assert_eq!(read, expect, "{record}");
+        assert_eq!(read.as_deref(), expect, "{record}");
         assert!(expect.is_none() || Head::read(record).is_some(), "{record}");
     }
 
     #[test]
     fn what_nobody_reads_may_differ() {
         check(RECORD, Some("a"));
-        for piece in ["", "more", r"\n\ud83d", r#"\"}},\"uuid\":\""#, "😀"] {
-            check(&RECORD.replace(r#""a""#, &format!("\"{piece}\"")), Some(piece));
+        for piece in ["", "more", r"\n\ud83d", r#"\"}},\"uuid\":\""#, "😀", r"\\\\", r"é\tß\/"]
+        {
+            let undone = json::unescape(piece);
+            check(&RECORD.replace(r#""a""#, &format!("\"{piece}\"")), Some(&undone));
         }
         for (from, to) in [
             ("0-1", "a-f"),
@@ -307,11 +342,11 @@ mod tests {
             let record = RECORD.replacen(from, to, 1);
             let mut frames = Frames::default();
             frames.learn(&record, &Head::read(&record).unwrap(), 0);
-            assert!(frames.event(&record, &mut Api::default()).is_none(), "{record}");
+            assert!(event(&frames, &record).is_none(), "{record}");
         }
         let mut frames = Frames::default();
         frames.learn(RECORD, &Head::read(RECORD).unwrap(), 0);
         frames.forget();
-        assert!(frames.event(RECORD, &mut Api::default()).is_none());
+        assert!(event(&frames, RECORD).is_none());
     }
 }

@@ -4,6 +4,9 @@
 use crate::body::{Body, Counts, Part, filled};
 use crate::json::{Field, Key, Raw, Read, Scan};
 
+/// How the record of a stream event begins.
+pub(crate) const EVENT: &str = r#"{"type":"stream_event","event":"#;
+
 /// The fields every record may have.
 #[derive(Debug, Default)]
 pub(crate) struct Head<'a> {
@@ -74,24 +77,77 @@ pub(crate) struct Delta<'a> {
 impl<'a> Head<'a> {
     /// Reads a record in one pass into a head without fields; false when the text is no JSON
     /// object. Of equal keys the last counts.
+    #[cfg(test)]
     pub(crate) fn fill(&mut self, record: &'a str) -> bool {
         let mut scan = Scan::new(record);
-        let whole = scan.object(&mut |key, scan| {
-            let Some(field) = self.field(key) else {
-                return if key == "event" {
-                    filled(&mut self.event, |api| api.fill(scan))
-                } else if key == "message" {
-                    filled(&mut self.message, |body| body.fill(scan))
-                } else if key == "usage" {
-                    filled(&mut self.usage, |counts| counts.fill(scan))
-                } else {
-                    scan.skip()
-                };
-            };
-            *field = scan.field()?;
-            Ok(())
-        });
+        self.begin(&mut scan).is_ok_and(|begun| self.end(begun, scan))
+    }
+
+    /// Takes what most records begin with, their event or message included; false, with nothing
+    /// taken, when this one does not.
+    #[inline]
+    pub(crate) fn begin(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+        if scan.literal(EVENT) {
+            self.kind = Some(Raw::plain(r#""stream_event""#));
+            filled(&mut self.event, |api| api.fill(scan))?;
+        } else if scan.literal(r#"{"type":"assistant","message":"#) {
+            self.kind = Some(Raw::plain(r#""assistant""#));
+            filled(&mut self.message, |body| body.fill(scan))?;
+        } else if scan.literal(r#"{"type":"user","message":"#) {
+            self.kind = Some(Raw::plain(r#""user""#));
+            filled(&mut self.message, |body| body.fill(scan))?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Takes the rest of a record, or all of one that has not begun; false when it is no JSON
+    /// object.
+    #[inline]
+    pub(crate) fn end(&mut self, begun: bool, mut scan: Scan<'a>) -> bool {
+        if begun {
+            return self.members(&mut scan).is_ok() && scan.end().is_ok();
+        }
+        let whole = scan.object(&mut |key, scan| self.member(key, scan));
         whole.is_ok_and(|whole| whole.get().starts_with('{')) && scan.end().is_ok()
+    }
+
+    /// Takes the members behind the event or the message.
+    fn members(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+        const PARENT: &str = r#","parent_tool_use_id":"#;
+        const SESSION: &str = r#","session_id":"#;
+        let taken = scan.attempt(|scan| {
+            let (session, parent) = match scan.attempt(|scan| scan.after(SESSION)) {
+                Some(session) => (session, scan.after(PARENT)?),
+                None => {
+                    let parent = scan.after(PARENT)?;
+                    (scan.after(SESSION)?, parent)
+                }
+            };
+            Some((session, parent, scan.after(r#","uuid":"#)?))
+        });
+        if let Some(taken) = taken {
+            (self.session[0], self.parent, self.uuid) = taken;
+        }
+        scan.members(&mut |key, scan| self.member(key, scan))
+    }
+
+    #[inline(always)]
+    fn member(&mut self, key: Key<'_>, scan: &mut Scan<'a>) -> Read<()> {
+        let Some(field) = self.field(key) else {
+            return if key == "event" {
+                filled(&mut self.event, |api| api.fill(scan))
+            } else if key == "message" {
+                filled(&mut self.message, |body| body.fill(scan))
+            } else if key == "usage" {
+                filled(&mut self.usage, |counts| counts.fill(scan))
+            } else {
+                scan.skip()
+            };
+        };
+        *field = scan.field()?;
+        Ok(())
     }
 
     /// A record's head.
@@ -141,27 +197,58 @@ impl<'a> Api<'a> {
     /// Takes the event ahead; false when it is `null`.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
-        self.raw = scan.object(&mut |key, scan| {
-            let field = if key == "type" {
-                &mut self.kind
-            } else if key == "index" {
-                &mut self.index
-            } else if key == "delta" {
-                self.delta = Delta::default();
-                return self.delta.fill(scan);
-            } else if key == "content_block" {
-                return filled(&mut self.block, |part| part.fill(scan));
-            } else if key == "message" {
-                return filled(&mut self.message, |body| body.fill(scan));
-            } else if key == "usage" {
-                return filled(&mut self.usage, |counts| counts.fill(scan));
-            } else {
-                return scan.skip();
-            };
-            *field = scan.field()?;
-            Ok(())
-        })?;
+        scan.ahead();
+        let from = scan.at();
+        if let Some(kind) = scan.attempt(|scan| scan.after(r#"{"type":"#)) {
+            self.kind = kind;
+            self.known(scan)?;
+            scan.members(&mut |key, scan| self.member(key, scan))?;
+            self.raw = scan.since(from);
+        } else {
+            self.raw = scan.object(&mut |key, scan| self.member(key, scan))?;
+        }
         Ok(self.raw.get() != "null")
+    }
+
+    /// Takes what most events have behind their type, in the order in which it is printed.
+    #[inline(always)]
+    fn known(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+        if let Some(index) = scan.attempt(|scan| scan.after(r#","index":"#)) {
+            self.index = index;
+            if scan.literal(r#","content_block":"#) {
+                filled(&mut self.block, |part| part.fill(scan))?;
+            }
+        } else if scan.literal(r#","message":"#) {
+            filled(&mut self.message, |body| body.fill(scan))?;
+        } else if scan.literal(r#","delta":"#) {
+            self.delta.fill(scan)?;
+            if scan.literal(r#","usage":"#) {
+                filled(&mut self.usage, |counts| counts.fill(scan))?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn member(&mut self, key: Key<'_>, scan: &mut Scan<'a>) -> Read<()> {
+        let field = if key == "type" {
+            &mut self.kind
+        } else if key == "index" {
+            &mut self.index
+        } else if key == "delta" {
+            self.delta = Delta::default();
+            return self.delta.fill(scan);
+        } else if key == "content_block" {
+            return filled(&mut self.block, |part| part.fill(scan));
+        } else if key == "message" {
+            return filled(&mut self.message, |body| body.fill(scan));
+        } else if key == "usage" {
+            return filled(&mut self.usage, |counts| counts.fill(scan));
+        } else {
+            return scan.skip();
+        };
+        *field = scan.field()?;
+        Ok(())
     }
 }
 
@@ -188,5 +275,59 @@ impl<'a> Delta<'a> {
     /// The raw text, to be shown.
     pub(crate) fn text(&self) -> &'a str {
         self.raw.map_or("", |raw| raw.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    /// Records that begin as most do, with all that may be taken as it stands.
+    const RECORDS: [&str; 9] = [
+        r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"more":{}},"a":1}},"session_id":"s","parent_tool_use_id":null,"uuid":"u","ttft_ms":0}"#,
+        r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"Read","input":{}}},"session_id":"s","parent_tool_use_id":null,"uuid":"u"}"#,
+        r#"{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":94}},"session_id":"s","parent_tool_use_id":null,"uuid":"u"}"#,
+        r#"{"type":"stream_event","event":{"type":"content_block_stop","index":0},"session_id":"s"}"#,
+        r#"{"type":"stream_event","event":null,"parent_tool_use_id":"p","uuid":"u"}"#,
+        r#"{"type":"assistant","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"a\nb"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}},"parent_tool_use_id":null,"session_id":"s","uuid":"u","request_id":"r"}"#,
+        r#"{"type":"assistant","message":{"id":"m","type":"message","role":"assistant","model":null,"content":[{"type":"tool_use","id":"t","name":"n","input":{"a":[1,"]"]},"caller":{}},7]},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}"#,
+        r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t","type":"tool_result","content":"ok","is_error":false}]},"parent_tool_use_id":"p","session_id":"s","uuid":"u"}"#,
+        r#"{"type":"user","message":{"role":"user","content":"hello"},"session_id":"s","uuid":"u"}"#,
+    ];
+
+    /// What is read of a record must be what is read of it with a blank before each of its keys,
+    /// of which nothing can be taken as it stands; and it is JSON or not either way.
+    fn check(record: &str) {
+        let blank = record.replace(",\"", ", \"").replace("{\"", "{ \"");
+        let print = |record: &str| {
+            Head::read(record).map(|head| format!("{head:?}").replace(' ', "").replace("Scan", ""))
+        };
+        let is_object = json::whole(record).is_ok_and(|raw| raw.get().starts_with('{'));
+        assert_eq!(Head::read(record).is_some(), is_object, "{record}");
+        assert_eq!(print(record), print(&blank), "{record}");
+    }
+
+    #[test]
+    fn what_is_taken_as_it_stands_is_as_strictly_read() {
+        for record in RECORDS {
+            check(record);
+            assert!(Head::read(record).is_some(), "{record}");
+            for at in 0..record.len() {
+                check(&record[..at]);
+                check(&format!("{}{}", &record[..at], &record[at + 1..]));
+                for bits in [
+                    "\"",
+                    "{",
+                    "}",
+                    ",",
+                    "null",
+                    "\"uuid\":\"v\",",
+                    "{\"type\":\"tool_use\",\"id\":1",
+                ] {
+                    check(&format!("{}{bits}{}", &record[..at], &record[at..]));
+                }
+            }
+        }
     }
 }

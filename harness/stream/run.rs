@@ -10,7 +10,7 @@ use crate::ending::Ending;
 use crate::event::{DiagnosticCode, Event};
 use crate::frame::Frames;
 use crate::head::{Api, Head};
-use crate::json::{self, Field};
+use crate::json::{self, Field, Scan};
 use crate::lane::Lane;
 use crate::notices;
 use crate::session::Session;
@@ -84,11 +84,19 @@ impl Run {
     }
 
     fn record(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        if self.piece(record, tell) || self.framed(record, tell) {
+        if self.piece(record, tell) {
             return true;
         }
         let mut head = Head::default();
-        if !head.fill(record) {
+        let mut scan = Scan::new(record);
+        let Ok(begun) = head.begin(&mut scan) else { return false };
+        if let Some(event) = &head.event
+            && let Some(lane) = self.frames.lane(event, scan)
+        {
+            self.stream_event(lane, event, None, tell);
+            return true;
+        }
+        if !head.end(begun, scan) {
             return false;
         }
         let kind = json::string(head.kind).unwrap_or_default();
@@ -136,14 +144,6 @@ impl Run {
         let lane = &mut self.lanes[lane];
         snapshot::release(lane, tell);
         stream::piece(lane, piece, tell)
-    }
-
-    /// The same of any other event of a stream.
-    fn framed(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        let mut event = Api::default();
-        let Some(lane) = self.frames.event(record, &mut event) else { return false };
-        self.stream_event(lane, &event, None, tell);
-        true
     }
 
     /// Takes a stream event of the lane of this number.

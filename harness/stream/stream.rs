@@ -228,7 +228,12 @@ fn add(piece: Piece<'_>, lane: &mut Lane, tell: &mut Tell<'_>) -> bool {
     let Some(at) = lane.current else { return false };
     let Some(open) = open_block(lane, at, index) else { return false };
     let by = By { message: at, block: index };
-    let mut block = std::mem::replace(&mut lane.messages[at].blocks[open].kind, Kind::Quiet);
+    let block = &mut lane.messages[at].blocks[open].kind;
+    if let (Adds::Input, Kind::Tool(input)) = (adds, &mut *block) {
+        input.append(text, lane.parent.as_deref(), tell);
+        return true;
+    }
+    let mut block = std::mem::replace(block, Kind::Quiet);
     let is_taken = match (adds, &mut block) {
         (Adds::Text, Kind::Text(flow)) => {
             lane.text(by, |out| flow.append(text, out), tell);
@@ -236,10 +241,6 @@ fn add(piece: Piece<'_>, lane: &mut Lane, tell: &mut Tell<'_>) -> bool {
         }
         (Adds::Thinking, Kind::Thinking(flow)) => {
             lane.think(by, |out| flow.append(text, out), tell);
-            true
-        }
-        (Adds::Input, Kind::Tool(input)) => {
-            input.append(text, lane.parent.as_deref(), tell);
             true
         }
         (_, Kind::Quiet) => true,

@@ -1,5 +1,7 @@
 //! The bytes of a string that need a look: a bit for each quote, backslash and control character.
 
+use std::ops::Range;
+
 use wide::u8x16;
 
 /// Bytes in a block, which is what is looked at in one go.
@@ -38,12 +40,8 @@ impl Marks {
 #[inline(never)]
 fn far(text: &[u8], at: usize) -> (usize, u64) {
     let block = at - at % BLOCK;
-    // The last block is looked at with what stands before it.
-    let from = block.min(text.len().saturating_sub(BLOCK));
-    if let Some(bytes) = text.get(from..).and_then(<[u8]>::first_chunk)
-        && block < text.len()
-    {
-        let bits = marks(bytes) >> (block - from) & u64::MAX << (at % BLOCK);
+    if let Some(bytes) = text.get(block..).and_then(<[u8]>::first_chunk) {
+        let bits = marks(bytes) & u64::MAX << (at % BLOCK);
         if bits != 0 {
             return (block, bits);
         }
@@ -51,25 +49,41 @@ fn far(text: &[u8], at: usize) -> (usize, u64) {
     farther(text, at)
 }
 
-/// The same where the block of `at` has none: a long string, the end, or a short text.
+/// The same where the block of `at` has none, or is not whole: a long string, the end, or a short
+/// text.
 #[inline(never)]
 fn farther(text: &[u8], at: usize) -> (usize, u64) {
-    let next = at - at % BLOCK + BLOCK;
-    if text.len() < BLOCK {
-        let rest = text.get(at..).unwrap_or_default();
-        let mut block = [b' '; BLOCK];
-        block[..rest.len()].copy_from_slice(rest);
-        return if next == BLOCK { (0, marks(&block) << at) } else { (next - BLOCK, 0) };
-    }
-    let (blocks, rest) = text.get(next..).unwrap_or_default().as_chunks::<BLOCK>();
+    let first = at - at % BLOCK;
+    let (blocks, rest) = text.get(first..).unwrap_or_default().as_chunks::<BLOCK>();
     let quiet = |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, byte| any | is_mark(*byte));
-    let quiet = blocks.iter().take_while(quiet).count();
-    let block = next + BLOCK * quiet;
-    match (blocks.get(quiet), text.last_chunk()) {
-        (Some(bytes), _) => (block, marks(bytes)),
-        (None, Some(bytes)) if !rest.is_empty() => (block, marks(bytes) >> (BLOCK - rest.len())),
-        _ => (block, 0),
+    let looked_at = blocks.len().min(1);
+    let quiet = looked_at + blocks[looked_at..].iter().take_while(quiet).count();
+    let block = first + BLOCK * quiet;
+    match blocks.get(quiet) {
+        Some(bytes) => (block, marks(bytes)),
+        None if rest.is_empty() => (block, 0),
+        None => (block, window(text, block) & u64::MAX << at.saturating_sub(block)),
     }
+}
+
+/// The marks of the 64 bytes from `at` on: bit `n` tells of byte `at + n`. There are none behind the
+/// end.
+#[inline(always)]
+pub(super) fn window(text: &[u8], at: usize) -> u64 {
+    let rest = text.get(at..).unwrap_or_default();
+    match (rest.first_chunk(), text.last_chunk()) {
+        (Some(bytes), _) => marks(bytes),
+        (None, Some(bytes)) if !rest.is_empty() => marks(bytes) >> (BLOCK - rest.len()),
+        _ => short(rest),
+    }
+}
+
+/// The same where the text has less than 64 bytes.
+#[inline(never)]
+fn short(rest: &[u8]) -> u64 {
+    let mut block = [b' '; BLOCK];
+    block[..rest.len()].copy_from_slice(rest);
+    marks(&block)
 }
 
 /// One bit for each of 16 bytes.
@@ -109,6 +123,45 @@ pub(crate) fn is_like(text: &[u8], other: &[u8], free: &[u8]) -> bool {
     all.cmp_eq(u8x16::ZERO).move_mask() == 0xffff
 }
 
+/// Whether there is no mark at `range` of a text.
+#[inline]
+pub(crate) fn is_plain(text: &[u8], range: Range<usize>) -> bool {
+    let mut at = range.start;
+    while at < range.end {
+        let left = range.end - at;
+        let other = if left < BLOCK { u64::MAX << left } else { 0 };
+        if window(text, at) & !other != 0 {
+            return false;
+        }
+        at += BLOCK;
+    }
+    true
+}
+
+/// Where the string ends that goes on at `at`: at a quote, at a last backslash, or with the text.
+#[inline]
+pub(crate) fn inside(text: &[u8], mut at: usize) -> usize {
+    while at < text.len() {
+        let mut bits = window(text, at);
+        let mut next = at + BLOCK;
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            let mark = at + bit as usize;
+            match text[mark] {
+                b'"' => return mark,
+                b'\\' if mark + 1 == text.len() => return mark,
+                b'\\' => {
+                    next = next.max(mark + 2);
+                    bits &= !(0b11 << bit); // what is escaped may be marked as well
+                }
+                _ => bits &= bits - 1,
+            }
+        }
+        at = next;
+    }
+    text.len()
+}
+
 /// One bit for each byte.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK]) -> u64 {
@@ -143,6 +196,50 @@ mod tests {
             }
         }
         assert!(!is_like(&other[1..], other, &free) && !is_like(b"", b"", b""));
+    }
+
+    #[test]
+    fn a_window_tells_of_the_bytes_from_anywhere_on() {
+        for length in [0, 1, 63, 64, 65, 130, 200] {
+            let text: Vec<u8> =
+                (0..length).map(|at| if at % 7 == 3 { b'"' } else { b'a' }).collect();
+            for at in 0..=length {
+                let bit = |bit: usize| at + bit < length && (at + bit) % 7 == 3;
+                let expect =
+                    (0..BLOCK).filter(|at| bit(*at)).fold(0, |all, bit| all | 1_u64 << bit);
+                assert_eq!(window(&text, at), expect, "from {at} of {length}");
+                let mut marks = Marks::NONE;
+                let next = (at..length).find(|at| at % 7 == 3);
+                assert_eq!(marks.next(&text, at), next, "from {at} of {length}");
+                for end in at..=length {
+                    let is_quiet = next.is_none_or(|next| next >= end);
+                    assert_eq!(is_plain(&text, at..end), is_quiet, "{at}..{end} of {length}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_inside_of_a_string_goes_on_to_a_quote_that_is_not_escaped() {
+        for before in [0, 1, 30, 61, 62, 63, 64, 65, 127] {
+            for (text, expect) in [
+                ("\"x", 0),
+                (r#"\""#, 2),
+                (r#"\\""#, 2),
+                (r#"\\\"a"b"#, 5),
+                (r"\", 0),
+                (r"\\", 2),
+                ("\n\t\u{1}é\"", 5),
+                ("abc", 3),
+                ("", 0),
+            ] {
+                let text = format!("{}{text}", "a".repeat(before));
+                for from in 0..=before {
+                    let end = inside(text.as_bytes(), from);
+                    assert_eq!(end, before + expect, "{text:?} from {from}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! `String` and `Value` refuse. Here one validating pass slices a record into raw fields, and only
 //! what is needed is read further, by a reader that never fails on JSON that was validated.
 
+mod known;
 mod marks;
 mod nest;
 mod open;
@@ -14,10 +15,10 @@ mod token;
 use std::borrow::Cow;
 use std::fmt;
 
-pub(crate) use marks::is_like;
+pub(crate) use marks::{inside, is_like, is_plain};
 pub(crate) use open::beginning;
 pub(crate) use scan::Scan;
-pub(crate) use text::{Escaped, Joint, unescape};
+pub(crate) use text::{Escaped, Joint, undone, unescape};
 
 /// A JSON value that was validated: its text, without blanks around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,6 +29,11 @@ pub(crate) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
+    /// A string literal without escapes.
+    pub(crate) const fn plain(text: &'a str) -> Self {
+        Self { text, plain: true }
+    }
+
     /// The text of the value.
     pub(crate) fn get(self) -> &'a str {
         self.text

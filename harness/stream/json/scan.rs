@@ -2,15 +2,15 @@
 
 use super::marks::Marks;
 use super::nest::Nest;
-use super::text::{Escaped, unescape};
+use super::text::unescape;
 use super::token::{blanks, escape, scalar};
 use super::{Field, Key, Malformed, Raw, Read};
 
 /// A cursor over JSON text that validates all it passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scan<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
     marks: Marks,
 }
 
@@ -31,50 +31,6 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn at(&self) -> usize {
         self.at
-    }
-
-    /// Whether nothing is left, blanks neither.
-    #[inline(always)]
-    pub(crate) fn is_over(&self) -> bool {
-        self.at == self.text.len()
-    }
-
-    /// Passes `text`, when it is ahead as it stands.
-    #[inline(always)]
-    pub(crate) fn literal(&mut self, text: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let is_ahead = rest.starts_with(text.as_bytes());
-        self.at += if is_ahead { text.len() } else { 0 };
-        is_ahead
-    }
-
-    /// What was not passed.
-    #[inline(always)]
-    pub(crate) fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    /// Takes the whole number of at most nine digits ahead, without blanks before it.
-    #[inline(always)]
-    pub(crate) fn small(&mut self) -> Option<u64> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let digits = rest.iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
-        let digits =
-            rest.get(..digits).filter(|digits| !digits.starts_with(b"0") || digits.len() == 1)?;
-        let number = digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
-        self.at += digits.len();
-        (!digits.is_empty()).then_some(number)
-    }
-
-    /// Takes the string ahead, without blanks before it; gives its inside.
-    #[inline(always)]
-    pub(crate) fn inside(&mut self) -> Option<Escaped<'a>> {
-        let from = self.at + 1;
-        if self.text.as_bytes().get(self.at) != Some(&b'"') {
-            return None;
-        }
-        let plain = self.string().ok()?;
-        Some(Escaped { text: self.text.get(from..self.at - 1)?, plain })
     }
 
     /// Takes the value ahead, whatever it is.
@@ -136,16 +92,33 @@ impl<'a> Scan<'a> {
         })
     }
 
+    /// The same of what is left of an object, a member having been taken.
+    #[inline(always)]
+    pub(crate) fn more_fields<T>(
+        &mut self,
+        parts: &mut T,
+        field: impl for<'p> Fn(&'p mut T, Key<'_>) -> Option<&'p mut Field<'a>>,
+    ) -> Read<()> {
+        self.members(&mut |key, scan| {
+            let Some(field) = field(parts, key) else { return scan.skip() };
+            *field = scan.field()?;
+            Ok(())
+        })
+    }
+
     /// Takes what is left of an object, a member having been taken.
+    #[inline(always)]
     pub(crate) fn members(
         &mut self,
         member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
     ) -> Read<()> {
-        let mut next = self.more(b'}')?;
+        let mut scan = *self;
+        let mut next = scan.more(b'}')?;
         while next != b'}' {
-            next = self.member(next, member)?;
+            next = scan.member(next, member)?;
         }
-        self.at += 1;
+        scan.at += 1;
+        *self = scan;
         Ok(())
     }
 
@@ -264,7 +237,7 @@ impl<'a> Scan<'a> {
 
     /// Takes the string ahead; tells whether it has no escapes.
     #[inline(always)]
-    fn string(&mut self) -> Read<bool> {
+    pub(super) fn string(&mut self) -> Read<bool> {
         let text = self.text.as_bytes();
         let mut at = self.at + 1;
         let mut plain = true;
@@ -283,8 +256,12 @@ impl<'a> Scan<'a> {
 
     #[inline(always)]
     fn scalar(&mut self) -> Read<()> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        self.at += scalar(rest).ok_or(Malformed)?;
+        let rest = self.rest();
+        self.at += match rest {
+            [b'0', b',' | b'}', ..] => 1,
+            [b'n', b'u', b'l', b'l', ..] => 4,
+            _ => scalar(rest).ok_or(Malformed)?,
+        };
         Ok(())
     }
 
@@ -295,8 +272,9 @@ impl<'a> Scan<'a> {
         self.ahead()
     }
 
+    /// The value that began at byte `from`, and was taken.
     #[inline(always)]
-    fn raw(&self, from: usize, plain: bool) -> Raw<'a> {
+    pub(super) fn raw(&self, from: usize, plain: bool) -> Raw<'a> {
         Raw { text: self.text.get(from..self.at).unwrap_or_default(), plain }
     }
 }
@@ -310,7 +288,14 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
     let mut first = scan.ahead();
     loop {
         match first {
-            b'"' => drop(scan.string()?),
+            b'"' => {
+                scan.string()?;
+                // Most lists are of strings.
+                while !nest.is_object() && scan.rest().starts_with(b",\"") {
+                    scan.at += 1;
+                    scan.string()?;
+                }
+            }
             b'{' => {
                 first = scan.pass();
                 if first != b'}' {

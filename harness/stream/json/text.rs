@@ -1,6 +1,9 @@
 //! The text of JSON strings: escapes undone, also of strings that come in pieces.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use super::marks::window;
 
 /// Undoes the escapes of one whole string.
 pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
@@ -26,6 +29,51 @@ impl<'a> From<&'a str> for Escaped<'a> {
     fn from(text: &'a str) -> Self {
         Self { text, plain: false }
     }
+}
+
+/// Undoes the escapes of the inside of a string, which stands at `range`, where needed in `room`.
+/// `None` when it is none, or has escapes by number, which may be halves of a pair.
+#[inline]
+pub(crate) fn undone<'u>(
+    text: &'u str,
+    range: Range<usize>,
+    room: &'u mut String,
+) -> Option<&'u str> {
+    let mut from = range.start;
+    let mut at = range.start;
+    while at < range.end {
+        let mut bits = window(text.as_bytes(), at);
+        if range.end - at < 64 {
+            bits &= (1 << (range.end - at)) - 1;
+        }
+        let mut next = at + 64;
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            let mark = at + bit as usize;
+            let [b'\\', letter] = *text.as_bytes().get(mark..range.end)?.first_chunk()? else {
+                return None;
+            };
+            if !matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
+                return None;
+            }
+            if from == range.start {
+                room.clear();
+            }
+            if from < mark {
+                room.push_str(text.get(from..mark)?);
+            }
+            room.push(char::from(control(letter)));
+            from = mark + 2;
+            next = next.max(from);
+            bits &= !(0b11 << bit); // the letter may be marked as well
+        }
+        at = next;
+    }
+    if from == range.start {
+        return text.get(range);
+    }
+    room.push_str(text.get(from..range.end)?);
+    Some(room)
 }
 
 /// The seam between two pieces of one string: the high half of a pair whose low half is yet to

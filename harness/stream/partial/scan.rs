@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use crate::json;
+
 /// A part of a top-level member that has ended: where it stands in the text.
 #[derive(Debug)]
 pub(super) enum Found {
@@ -63,11 +65,11 @@ impl Scanner {
     /// Goes on in `text`, the whole of it so far, to the next end of a key or value.
     pub(super) fn next(&mut self, text: &str) -> Option<Found> {
         let bytes = text.as_bytes();
-        while let Some(rest) = bytes.get(self.at..).filter(|rest| !rest.is_empty()) {
+        while self.at < bytes.len() {
             let in_string = matches!(self.state, State::Key | State::Text | State::NestedText);
             if in_string && !self.escaped {
                 // Nothing else of a string matters here.
-                self.at += end(rest).unwrap_or(rest.len());
+                self.at = json::inside(bytes, self.at);
             }
             let Some(byte) = bytes.get(self.at) else { break };
             let found = self.step(text, *byte);
@@ -178,13 +180,4 @@ impl Scanner {
         }
         State::Nested
     }
-}
-
-/// Where a string ends or an escape begins. What is short is looked through faster than `memchr`
-/// is called.
-fn end(rest: &[u8]) -> Option<usize> {
-    if rest.len() < 24 {
-        return rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-    }
-    memchr::memchr2(b'"', b'\\', rest)
 }
