@@ -10,11 +10,15 @@ pub(crate) struct Body<'a> {
     pub(crate) id: Field<'a>,
     pub(crate) model: Field<'a>,
     pub(crate) content: Field<'a>,
-    /// The first elements of `content`; `None` when it is no array.
-    few: Option<Vec<Part<'a>>>,
+    /// Whether `content` is an array.
+    is_list: bool,
+    /// Its first element: most messages have one.
+    first: Option<Part<'a>>,
+    /// A few more of them.
+    few: Vec<Part<'a>>,
     /// How many elements it has.
     count: usize,
-    /// The cursor behind the first, where there are more.
+    /// The cursor behind those, where there are more.
     rest: Option<Scan<'a>>,
     pub(crate) usage: Option<Counts<'a>>,
 }
@@ -117,21 +121,26 @@ impl<'a> Body<'a> {
     /// Takes the value ahead, and, when it is an array, its elements.
     #[inline]
     fn content(&mut self, scan: &mut Scan<'a>) -> Read<()> {
-        (self.few, self.count, self.rest) = (None, 0, None);
+        (self.is_list, self.first, self.count, self.rest) = (false, None, 0, None);
+        self.few.clear();
         if scan.ahead() != b'[' {
             self.content = scan.field()?;
             return Ok(());
         }
-        let few = self.few.insert(Vec::new());
+        self.is_list = true;
         let raw = scan.array(&mut |scan| {
             self.count += 1;
-            if few.len() == FEW {
+            if self.count > FEW {
                 return scan.skip();
             }
             let mut part = Part::default();
-            part.fill(scan)?;
-            few.push(part);
-            self.rest = (few.len() == FEW).then_some(*scan);
+            if self.count == 1 {
+                self.first.insert(part).fill(scan)?;
+            } else {
+                part.fill(scan)?;
+                self.few.push(part);
+            }
+            self.rest = (self.count == FEW).then_some(*scan);
             Ok(())
         })?;
         self.content = Some(raw);
@@ -146,7 +155,8 @@ impl<'a> Body<'a> {
             let mut part = Part::default();
             (scan.goes_on() && part.fill(scan).is_ok()).then_some(part)
         });
-        Some(self.few.as_ref()?.iter().copied().chain(more))
+        let few = self.first.iter().chain(&self.few).copied();
+        self.is_list.then(|| few.chain(more))
     }
 
     /// Whether the content is one element.

@@ -80,12 +80,19 @@ struct Frame {
     tail: String,
     /// The inside of its uuid, which always differs.
     uuid: Range<usize>,
-    /// The values in it that may differ.
-    free: Vec<Range<usize>>,
-    /// For each byte of it 255, when it is inside a string that may differ, else 0.
-    inside: Vec<u8>,
     /// The lane the record belongs to.
     lane: usize,
+    /// What else of it may differ, from when that is asked for.
+    free: Option<Free>,
+}
+
+/// What may differ in a tail.
+#[derive(Debug)]
+struct Free {
+    /// The values.
+    values: Vec<Range<usize>>,
+    /// For each byte of the tail 255, when it is inside a string that may differ, else 0.
+    inside: Vec<u8>,
 }
 
 impl Frames {
@@ -102,31 +109,12 @@ impl Frames {
         }) else {
             return;
         };
+        let uuid = json::escaped(head.uuid).unwrap_or_default();
+        let from = (uuid.as_ptr() as usize).wrapping_sub(tail.as_ptr() as usize);
         let frame = &mut self.tails[kind(event)];
-        frame.tail.clear();
-        frame.free.clear();
-        (frame.lane, frame.uuid) = (lane, 0..0);
-        let mut scan = Scan::new(tail);
-        let read = scan.members(&mut |key, scan| {
-            scan.ahead();
-            let from = scan.at();
-            scan.skip()?;
-            if !READ.iter().any(|name| key == *name) {
-                frame.free.push(from..scan.at());
-            }
-            if key == "uuid" && tail[from..].starts_with('"') {
-                frame.uuid = from + 1..scan.at() - 1;
-            }
-            Ok(())
-        });
-        if read.is_ok() {
-            frame.tail.push_str(tail);
-            frame.inside.clear();
-            frame.inside.resize(tail.len(), 0);
-            for free in frame.free.iter().filter(|free| tail[(*free).clone()].starts_with('"')) {
-                frame.inside[free.start + 1..free.end - 1].fill(255);
-            }
-        }
+        tail.clone_into(&mut frame.tail);
+        frame.uuid = if from < tail.len() { from..from + uuid.len() } else { 0..0 };
+        (frame.lane, frame.free) = (lane, None);
     }
 
     /// Forgets what was learnt: another session has begun.
@@ -145,7 +133,8 @@ impl Frames {
             lead.learn(record)?;
         }
         let (from, index, adds) = (lead.text.len(), lead.index, lead.adds);
-        let piece = |text| (frame.lane, Piece { index, adds, text });
+        let lane = frame.lane;
+        let piece = |text| (lane, Piece { index, adds, text });
         let undone = frame.before(record).and_then(|to| json::undone(record, from..to, undone));
         if let Some(text) = undone {
             return Some(piece(Escaped { text, plain: true }));
@@ -157,8 +146,8 @@ impl Frames {
 
     /// The lane of a record that is framed like one before: the cursor is behind its event.
     #[inline]
-    pub(crate) fn lane(&self, event: &Api<'_>, scan: Scan<'_>) -> Option<usize> {
-        let frame = &self.tails[kind(event)];
+    pub(crate) fn lane(&mut self, event: &Api<'_>, scan: Scan<'_>) -> Option<usize> {
+        let frame = &mut self.tails[kind(event)];
         frame.fits(scan).then_some(frame.lane)
     }
 }
@@ -171,7 +160,7 @@ fn kind(event: &Api<'_>) -> usize {
 impl Frame {
     /// Where the piece of a delta ends, when the record ends like the tail, as long as it.
     #[inline]
-    fn before(&self, record: &str) -> Option<usize> {
+    fn before(&mut self, record: &str) -> Option<usize> {
         let record = record.as_bytes();
         let at = record.len().checked_sub(self.tail.len())?;
         let (event, rest) = record.split_at(at);
@@ -180,7 +169,7 @@ impl Frame {
 
     /// Whether a text of the length of the tail is like it.
     #[inline]
-    fn is_like(&self, text: &[u8]) -> bool {
+    fn is_like(&mut self, text: &[u8]) -> bool {
         let (tail, Range { start, end }) = (self.tail.as_bytes(), self.uuid.clone());
         if tail.is_empty() || tail.len() != text.len() {
             return false;
@@ -188,12 +177,15 @@ impl Frame {
         text[..start] == tail[..start]
             && text[end..] == tail[end..]
             && json::is_plain(text, start..end)
-            || json::is_like(text, tail, &self.inside)
+            || {
+                let free = self.free.get_or_insert_with(|| Free::of(&self.tail));
+                json::is_like(text, tail, &free.inside)
+            }
     }
 
     /// Whether what is ahead is the tail to the end.
     #[inline]
-    fn fits(&self, mut scan: Scan<'_>) -> bool {
+    fn fits(&mut self, mut scan: Scan<'_>) -> bool {
         if self.is_like(scan.rest()) {
             return true;
         }
@@ -201,13 +193,35 @@ impl Frame {
             return false;
         }
         let mut from = 0;
-        for free in &self.free {
-            if !scan.literal(&self.tail[from..free.start]) || scan.skip().is_err() {
+        let free = self.free.get_or_insert_with(|| Free::of(&self.tail));
+        for value in &free.values {
+            if !scan.literal(&self.tail[from..value.start]) || scan.skip().is_err() {
                 return false;
             }
-            from = free.end;
+            from = value.end;
         }
         scan.literal(&self.tail[from..]) && scan.is_over()
+    }
+}
+
+impl Free {
+    /// What may differ in a tail: all values but those that are read.
+    fn of(tail: &str) -> Self {
+        let (mut values, mut inside) = (Vec::new(), vec![0; tail.len()]);
+        // The tail is the end of a record that was read.
+        let _ = Scan::new(tail).members(&mut |key, scan| {
+            scan.ahead();
+            let from = scan.at();
+            scan.skip()?;
+            if !READ.iter().any(|name| key == *name) {
+                values.push(from..scan.at());
+            }
+            Ok(())
+        });
+        for value in values.iter().filter(|value| tail[(*value).clone()].starts_with('"')) {
+            inside[value.start + 1..value.end - 1].fill(255);
+        }
+        Self { values, inside }
     }
 }
 
@@ -247,7 +261,7 @@ mod tests {
     const RECORD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}},"uuid":"0-1","parent_tool_use_id":null,"session_id":"s","ms":0}"#;
 
     /// The lane that the frame gives to a record.
-    fn event(frames: &Frames, record: &str) -> Option<usize> {
+    fn event(frames: &mut Frames, record: &str) -> Option<usize> {
         let (mut head, mut scan) = (Head::default(), Scan::new(record));
         head.begin(&mut scan).ok()?;
         frames.lane(head.event.as_ref()?, scan)
@@ -262,7 +276,7 @@ mod tests {
             let Escaped { text, plain } = piece.text;
             if plain { text.to_owned() } else { json::unescape(text).into_owned() }
         });
-        let event = event(&frames, record).map(|lane| {
+        let event = event(&mut frames, record).map(|lane| {
             assert_eq!(lane, 3);
             "event".to_owned()
         });
@@ -333,6 +347,25 @@ mod tests {
     }
 
     #[test]
+    fn a_uuid_that_is_no_string_is_free_as_any_other_value() {
+        for (uuid, other, expect) in [
+            ("123", "456", Some(3)),
+            ("123", "\"x\"", Some(3)),
+            ("123", "1x3", None),
+            ("null", "nuLl", None),
+            (r#""a\n""#, r#""b\n""#, Some(3)),
+            (r#""a\n""#, r#""bcn""#, Some(3)),
+            (r#""a\n""#, r#""a"n""#, None),
+        ] {
+            let (record, other) =
+                (RECORD.replace("\"0-1\"", uuid), RECORD.replace("\"0-1\"", other));
+            let mut frames = Frames::default();
+            frames.learn(&record, &Head::read(&record).unwrap(), 3);
+            assert_eq!(event(&mut frames, &other), expect, "{other} after {record}");
+        }
+    }
+
+    #[test]
     fn what_can_not_be_compared_is_not_learnt() {
         for (from, to) in [
             ("{\"type\"", "{ \"type\""),
@@ -342,11 +375,11 @@ mod tests {
             let record = RECORD.replacen(from, to, 1);
             let mut frames = Frames::default();
             frames.learn(&record, &Head::read(&record).unwrap(), 0);
-            assert!(event(&frames, &record).is_none(), "{record}");
+            assert!(event(&mut frames, &record).is_none(), "{record}");
         }
         let mut frames = Frames::default();
         frames.learn(RECORD, &Head::read(RECORD).unwrap(), 0);
         frames.forget();
-        assert!(event(&frames, RECORD).is_none());
+        assert!(event(&mut frames, RECORD).is_none());
     }
 }

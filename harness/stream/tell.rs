@@ -1,5 +1,6 @@
 //! Where events leave the parser, and where everything that was read is counted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::event::{DiagnosticCode, Event};
@@ -28,7 +29,7 @@ pub struct Stats {
     pub replaced: u64,
     /// Records by kind: `type`, or `type/subtype`, or `stream_event/` and the event's type. A
     /// line that is an array counts once for each of its records.
-    pub by_kind: BTreeMap<String, u64>,
+    pub by_kind: BTreeMap<Cow<'static, str>, u64>,
     /// What was told as [`Event::Unknown`], by kind: `type`, or `type/subtype`.
     pub unknown_kinds: BTreeMap<String, u64>,
 }
@@ -47,7 +48,7 @@ enum Fate {
 pub(crate) struct Ledger {
     /// Without the kinds of records, which are in `kinds` until they are asked for.
     stats: Stats,
-    kinds: Vec<(String, u64)>,
+    kinds: Vec<(Cow<'static, str>, u64)>,
     /// Stream events, in the order of [`EVENTS`].
     events: [u64; EVENTS.len()],
 }
@@ -61,6 +62,9 @@ const EVENTS: [(&str, &str); 6] = [
     ("message_delta", "stream_event/message_delta"),
     ("message_stop", "stream_event/message_stop"),
 ];
+
+/// Kinds that every run has: their names need not be made.
+const OFTEN: [&str; 5] = ["assistant", "user", "system/init", "system/status", "result/success"];
 
 /// Whether this is the name of a kind, or of this part of it.
 fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
@@ -82,7 +86,7 @@ impl Ledger {
         let events = EVENTS.iter().zip(self.events).filter(|(_, count)| *count > 0);
         let mut kinds = self.kinds;
         kinds.reserve(EVENTS.len());
-        kinds.extend(events.map(|((_, name), count)| ((*name).to_owned(), count)));
+        kinds.extend(events.map(|((_, name), count)| (Cow::Borrowed(*name), count)));
         Stats { by_kind: kinds.into_iter().collect(), ..self.stats }
     }
 
@@ -110,7 +114,9 @@ impl Ledger {
         if let Some((_, count)) = self.kinds.iter_mut().find(|(n, _)| is_named(n, kind, part)) {
             *count += 1;
         } else {
-            self.kinds.push((name(kind, part), 1));
+            let often = OFTEN.iter().find(|name| is_named(name, kind, part));
+            let name = often.map_or_else(|| name(kind, part).into(), |name| Cow::Borrowed(*name));
+            self.kinds.push((name, 1));
         }
     }
 }
