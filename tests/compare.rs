@@ -105,7 +105,7 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let path = dir.path().to_str().unwrap();
     assert!(!page.contains(path) && !text.contains(path), "where the program lies is told");
     assert!(!page.contains("<script"), "there is a script");
-    let place = "three-tools 2.1.329 telegram-partial (text): entry ";
+    let place = "three-tools 2.1.329 telegram-partial (text): turn 1, +";
     assert!(text.contains(place) && text.contains("\n### Not covered\n\n- "), "{text}");
 }
 
@@ -120,7 +120,7 @@ fn what_only_one_side_says_is_of_class_contract() {
     check(
         &["this", &later, "plain-text/2.1.329"],
         3,
-        &["  timing bus: entry ", "1 differ: timing, 0 "],
+        &["  timing bus: turn 1, +", "1 differ: timing, 0 "],
     );
 }
 

@@ -86,10 +86,17 @@ impl<'a> Body<'a> {
             self.content(scan)?;
             return Ok(true);
         }
-        let named = scan.attempt(|scan| {
+        // The model stands last or first, as the API has it.
+        let first = |scan: &mut Scan<'a>| {
+            let model = scan.after(r#"{"model":"#)?;
+            let id = scan.after(r#","id":"#)?;
+            scan.literal(r#","type":"message","role":"assistant""#).then_some((id, model))
+        };
+        let last = |scan: &mut Scan<'a>| {
             let id = scan.after(r#"{"id":"#)?;
             Some((id, scan.after(r#","type":"message","role":"assistant","model":"#)?))
-        });
+        };
+        let named = scan.attempt(last).or_else(|| scan.attempt(first));
         let Some(named) = named else { return Ok(false) };
         (self.id, self.model) = named;
         if scan.literal(r#","content":"#) {

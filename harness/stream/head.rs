@@ -284,13 +284,14 @@ mod tests {
     use crate::json;
 
     /// Records that begin as most do, with all that may be taken as it stands.
-    const RECORDS: [&str; 9] = [
+    const RECORDS: [&str; 10] = [
         r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"more":{}},"a":1}},"session_id":"s","parent_tool_use_id":null,"uuid":"u","ttft_ms":0}"#,
         r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"Read","input":{}}},"session_id":"s","parent_tool_use_id":null,"uuid":"u"}"#,
         r#"{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":94}},"session_id":"s","parent_tool_use_id":null,"uuid":"u"}"#,
         r#"{"type":"stream_event","event":{"type":"content_block_stop","index":0},"session_id":"s"}"#,
         r#"{"type":"stream_event","event":null,"parent_tool_use_id":"p","uuid":"u"}"#,
         r#"{"type":"assistant","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"a\nb"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}},"parent_tool_use_id":null,"session_id":"s","uuid":"u","request_id":"r"}"#,
+        r#"{"type":"assistant","message":{"model":"x","id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"a"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}"#,
         r#"{"type":"assistant","message":{"id":"m","type":"message","role":"assistant","model":null,"content":[{"type":"tool_use","id":"t","name":"n","input":{"a":[1,"]"]},"caller":{}},7]},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}"#,
         r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t","type":"tool_result","content":"ok","is_error":false}]},"parent_tool_use_id":"p","session_id":"s","uuid":"u"}"#,
         r#"{"type":"user","message":{"role":"user","content":"hello"},"session_id":"s","uuid":"u"}"#,

@@ -20,7 +20,7 @@ fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
     let lane = |text: &str| LaneDiff {
         view: "bus".to_owned(),
         class: Class::Text,
-        first: format!("entry 1: {text}"),
+        first: format!("turn 1, +7 ms: {text}"),
         consequences: vec!["2 × assistant with another text".to_owned()],
         rows: vec![
             Row::Differ { class: Class::Text, a: Some(cell("A")), b: Some(cell(text)) },
@@ -71,7 +71,7 @@ fn every_text_says_what_differs_and_what_was_not_covered() {
         compared("two", "1.0", None),
     ];
     let shown = comparison(two, Vec::new());
-    let parts = ["2 of 3 cassettes differ", "entry 1: other", "All the rest.", "git:x"];
+    let parts = ["2 of 3 cassettes differ", "turn 1, +7 ms: other", "All the rest.", "git:x"];
     let [page, text, told] = check(&shown, &parts);
     assert!(page.contains("<ins>other</ins>") && page.contains("<del>A</del>"), "{page}");
     assert!(page.contains("It differs in the same way as 1.0."), "{page}");
