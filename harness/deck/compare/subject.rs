@@ -156,7 +156,7 @@ impl Subject {
     pub(super) fn trace(&self, ask: Ask<'_>, stop: &AtomicBool) -> Result<Trace, CallError> {
         let Ask { scenario, cassette, setup } = ask;
         let Some(program) = &self.program else {
-            let mut replay = paced(scenario, cassette, setup, &scenario.chat.faults);
+            let mut replay = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
             replay.add_session(cassette);
             return Ok(Trace { entries: replay.entries, lanes: LANES.into() });
         };

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use super::load::{Scenario, ScenarioError};
+use super::error::ScenarioError;
+use super::load::Scenario;
 
 /// The folder that holds `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! A key nobody knows is an error that points at its line: a misspelt key must not be a check that
 //! is never made.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
@@ -11,47 +10,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::channel::{Channel, Chat, Mode};
+use super::error::ScenarioError;
 use super::fault::{Fault, FaultKind};
 use super::run::Run;
 use super::signal::{Exits, SignalPlan};
 use super::step::Step;
 use super::variant::{self, Variant};
-
-/// Why a scenario can't be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// The file system said no.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// A file of the scenario can't be understood.
-    #[error("{path}:{line}: {what}")]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong there.
-        what: String,
-    },
-    /// A value makes no sense.
-    #[error("{path}: {what}")]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong and what to write instead.
-        what: String,
-    },
-    /// No such scenario.
-    #[error("there is no scenario `{name}` in {root}; {hint}")]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// Where it was looked for.
-        root: PathBuf,
-        /// What to do.
-        hint: String,
-    },
-}
 
 /// A scenario folder.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A scenario on disk: what to record and what must come out.
 
 mod channel;
+mod error;
 mod fault;
 mod house;
 mod load;
@@ -12,9 +13,10 @@ pub mod template;
 mod variant;
 
 pub use channel::{Channel, Chat, Mode, Profile};
+pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
 pub use house::House;
-pub use load::{ChatServer, Proof, Record, Scenario, ScenarioError, StdinLine, Sweep, read_toml};
+pub use load::{ChatServer, Proof, Record, Scenario, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
     Side, Spare, Spot, StepTurns, StopReason, ToolSide, Turn,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use fs_err as fs;
 
+use super::error::ScenarioError;
 use super::house::House;
-use super::load::ScenarioError;
 
 /// The files of a new scenario, by their place in its folder.
 const FILES: [(&str, &str); 7] = [

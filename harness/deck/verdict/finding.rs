@@ -1,4 +1,5 @@
-//! A finding: one named failure, with a sentence, the place, and the line that reproduces it.
+//! A finding: one named failure, with a sentence, the place, and the line that reproduces it; and what
+//! a check found.
 
 use std::fmt;
 
@@ -126,6 +127,17 @@ impl Finding {
             reproduce,
         }
     }
+}
+
+/// What a check found, and what it did.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// What is wrong; empty when all held.
+    pub findings: Vec<Finding>,
+    /// Goldens compared.
+    pub goldens: u64,
+    /// Plans replayed.
+    pub plans: u64,
 }
 
 #[cfg(test)]

@@ -9,14 +9,15 @@ use std::io;
 use super::change::change;
 use super::diff::align;
 use super::divergence::{Divergence, first_divergence};
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, Kind, Verdict};
 use super::golden::{Golden, View};
 use super::invariant::{self, Broken};
 use super::lanes::moments;
+use super::setup::{command, paced, paced_further, setup, setups};
 use super::sweep::{Sweep, misread};
 use super::variant;
-use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
-use crate::scenario::{Channel, Chat, Fault, House, Run, Scenario};
+use crate::replay::{Replay, Setup};
+use crate::scenario::{House, Scenario};
 use crate::tape::{Cassette, TapeError};
 
 /// One check of a scenario.
@@ -52,17 +53,6 @@ impl fmt::Display for Check {
             Self::Complete => f.write_str("complete"),
         }
     }
-}
-
-/// What a check found, and what it did.
-#[derive(Debug, Default)]
-pub struct Verdict {
-    /// What is wrong; empty when all held.
-    pub findings: Vec<Finding>,
-    /// Goldens compared.
-    pub goldens: u64,
-    /// Plans replayed.
-    pub plans: u64,
 }
 
 /// Folders of cassettes that belong to no scenario.
@@ -138,14 +128,15 @@ fn golden(
     update: bool,
 ) -> Result<Verdict, TapeError> {
     let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
-    let mut replay = paced(scenario, &cassette, setup(scenario, view), &scenario.chat.faults);
+    let mut replay =
+        paced(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
     let place = format!("{} {version} {view}", scenario.name);
     let command =
         format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
     let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
     verdict.findings.extend(broken(&replay, &place, &command));
     if !scenario.chat.faults.is_empty() {
-        let sound = paced(scenario, &cassette, replay.setup, &[]);
+        let sound = paced(scenario, &cassette.stdout, replay.setup, &[]);
         if let Some(sentence) = misread(&sound.entries, &replay.entries) {
             verdict.findings.push(Finding::new(Kind::Misread, &place, sentence, command.clone()));
         }
@@ -200,15 +191,11 @@ fn broken(replay: &Replay, place: &str, command: &str) -> Vec<Finding> {
 
 /// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
 fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding> {
-    let run = Run { resume: true, ..scenario.run };
-    let setup = Setup { run, channel: Some(scenario.first_chat()), acp: None };
+    let setup = Setup { run: scenario.run, channel: Some(scenario.first_chat()), acp: None };
     let mut findings = Vec::new();
     for (number, run) in (2..).zip(&cassette.further) {
-        let plan = Plan::paced(&run.stdout, scenario.run.pace_ms);
-        let file =
-            format!("cassettes/{}/{}/stdout.{number}.jsonl", scenario.name, cassette.version());
-        let (pace, run) = (scenario.run.pace_ms, replay(&run.stdout, &plan, setup));
-        let command = format!("clitape replay {file} --resume --pace {pace}");
+        let (run, command) = paced_further(scenario, cassette.version(), (number, run), setup);
+        let command = format!("{command} --pace {}", scenario.run.pace_ms);
         findings.extend(broken(&run, &format!("{place}, run {number}"), &command));
     }
     findings
@@ -218,7 +205,7 @@ fn plans(house: &House, scenario: &Scenario, version: &str) -> Result<Verdict, T
     let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
     let mut verdict = Verdict { plans: scenario.sweep.plans, ..Verdict::default() };
     for setup in setups(scenario) {
-        let base = paced(scenario, &cassette, setup, &[]);
+        let base = paced(scenario, &cassette.stdout, setup, &[]);
         let sweep = Sweep {
             stdout: &cassette.stdout,
             setup,
@@ -261,107 +248,4 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
         ));
     }
     Ok(verdict)
-}
-
-/// The replay that goldens are made of, with `faults` of the chat's server.
-pub(crate) fn paced(
-    scenario: &Scenario,
-    cassette: &Cassette,
-    setup: Setup,
-    faults: &[Fault],
-) -> Replay {
-    let plan = Plan::paced(&cassette.stdout, scenario.run.pace_ms);
-    replay(&cassette.stdout, &plan.with_faults(faults.iter().copied()), setup)
-}
-
-pub(super) fn setup(scenario: &Scenario, view: View) -> Setup {
-    let (channel, acp) = match view {
-        View::Telegram(chat) => (Some(chat), None),
-        View::Acp(client) => (None, Some(client)),
-        View::Lifecycle | View::Bus | View::Sse | View::Session => (None, None),
-    };
-    Setup { run: scenario.run, channel, acp }
-}
-
-/// As many setups as it takes until each channel was there. An ACP client hears what the bus says
-/// and nothing of a chat, so that both are replayed at once; the event stream is always there.
-pub(crate) fn setups(scenario: &Scenario) -> Vec<Setup> {
-    let (mut chats, mut clients) = (Vec::new(), Vec::new());
-    for channel in &scenario.channels {
-        match *channel {
-            Channel::Telegram(chat) => chats.push(chat),
-            Channel::Acp { terminal } => clients.push(AcpClient { terminal }),
-            Channel::Sse {} => {}
-        }
-    }
-    let run = scenario.run;
-    (0..chats.len().max(clients.len()).max(1))
-        .map(|at| Setup { run, channel: chats.get(at).copied(), acp: clients.get(at).copied() })
-        .collect()
-}
-
-/// The command that replays a cassette with a setup.
-pub(crate) fn command(scenario: &Scenario, version: &str, setup: Setup) -> String {
-    command_of(&format!("cassettes/{}/{version}", scenario.name), scenario, setup)
-}
-
-/// [`command`], of a file of the cassette.
-pub(crate) fn command_of(what: &str, scenario: &Scenario, setup: Setup) -> String {
-    let mode = setup.channel.map(Chat::flags).unwrap_or_default();
-    let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
-    let run = flags(setup.run);
-    let faults = setup.channel.map(|_| fault_flags(&scenario.chat.faults)).unwrap_or_default();
-    format!("clitape replay {what}{mode}{terminal}{run}{faults}")
-}
-
-/// What `clitape replay` needs for the same faults of the chat's server.
-fn fault_flags(faults: &[Fault]) -> String {
-    faults.iter().map(|fault| format!(" --fault {fault}")).collect()
-}
-
-/// What `clitape replay` needs to run it in the same way.
-fn flags(run: Run) -> String {
-    let usual = Run::default();
-    let mut flags = String::new();
-    if run.silent {
-        flags += " --silent";
-    }
-    if run.delivery != usual.delivery {
-        flags += &format!(" --delivery {}", run.delivery.as_str());
-    }
-    if run.limit_s != usual.limit_s {
-        flags += &format!(" --limit {}", run.limit_s);
-    }
-    if run.resume {
-        flags += " --resume";
-    }
-    if let Some(number) = run.stuck_callback {
-        flags += &format!(" --stuck-callback {number}");
-    }
-    flags
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::Delivery;
-
-    #[test]
-    fn a_replay_is_told_how_the_run_is_run() {
-        assert_eq!(flags(Run::default()), "");
-        let delivery = Delivery::MessageToolOnly;
-        let stuck_callback = Some(3);
-        let run = Run {
-            silent: true,
-            delivery,
-            limit_s: 60,
-            resume: true,
-            stuck_callback,
-            ..Run::default()
-        };
-        assert_eq!(
-            flags(run),
-            " --silent --delivery message_tool_only --limit 60 --resume --stuck-callback 3"
-        );
-    }
 }

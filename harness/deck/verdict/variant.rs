@@ -12,10 +12,10 @@ use similar::TextDiff;
 use super::change::change;
 use super::diff::align;
 use super::divergence::first_divergence;
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, Kind, Verdict};
 use super::golden::{Golden, View};
-use super::judge::{Verdict, command, paced, setup};
 use super::lanes::moments;
+use super::setup::{command, paced, setup};
 use super::sweep::{smallest, timeless};
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{House, Scenario, Variant};
@@ -135,7 +135,7 @@ impl<'a> Outcomes<'a> {
         let (scenario, view) = (self.scenario, self.view);
         let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
         let setup = setup(scenario, view);
-        let paced = paced(scenario, &cassette, setup, &scenario.chat.faults);
+        let paced = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
         // Where the paced replay is not what the golden says, the golden's own check tells it.
         let paced = timeless(&paced.entries, view.lane());
         let golden = readable(Golden::find(scenario, view, version))?;

@@ -1,10 +1,10 @@
 //! One run of the CLI, as a proof shows it: a scenario has one, or more that go on with its session.
 
-use crate::replay::{AcpClient, Entry, Lane, Plan, Replay, Setup, replay};
+use crate::replay::{AcpClient, Entry, Lane, Replay, Setup};
 use crate::report::{footer, write_entry};
-use crate::scenario::{Chat, Run, Scenario};
-use crate::tape::{Cassette, Counts, Exit, Resume, file_of_run};
-use crate::verdict::{command, command_of, paced};
+use crate::scenario::{Chat, Scenario};
+use crate::tape::{Cassette, Counts, Exit, Resume};
+use crate::verdict::{command, paced, paced_further};
 
 /// A run of the CLI, replayed as goldens are made: whole lines, one after another.
 #[derive(Debug, Clone)]
@@ -36,12 +36,12 @@ impl CaseRun {
     pub(super) fn all(scenario: &Scenario, cassette: &Cassette, chat: Chat) -> Vec<Self> {
         // As `clitape replay` runs it, which the text shows.
         let acp = Some(AcpClient { terminal: false });
-        let setup = |run: Run| Setup { run, channel: Some(chat), acp };
+        let setup = Setup { run: scenario.run, channel: Some(chat), acp };
         let version = cassette.version();
         let pace = scenario.run.pace_ms;
         let shown = |command: String| format!("{command} --pace {pace} --lane telegram");
 
-        let mut first = paced(scenario, cassette, setup(scenario.run), &scenario.chat.faults);
+        let mut first = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
         first.add_session(cassette);
         let session: Vec<Entry> =
             first.entries.iter().filter(|entry| entry.lane == Lane::Session).cloned().collect();
@@ -59,12 +59,7 @@ impl CaseRun {
             entries: entries(first, &session, 1),
         }];
         for (number, run) in (2..).zip(&cassette.further) {
-            let faults = scenario.chat.faults.iter().copied();
-            let plan = Plan::paced(&run.stdout, pace).with_faults(faults);
-            let resumed = Run { resume: true, ..scenario.run };
-            let replay = replay(&run.stdout, &plan, setup(resumed));
-            let file = file_of_run("stdout.jsonl", number);
-            let file = format!("cassettes/{}/{version}/{file}", scenario.name);
+            let (replay, command) = paced_further(scenario, version, (number, run), setup);
             runs.push(Self {
                 number,
                 resume: Some(run.facts.resume),
@@ -73,7 +68,7 @@ impl CaseRun {
                 counts: run.facts.counts,
                 stderr: String::from_utf8_lossy(&run.stderr).trim_end().to_owned(),
                 records: records(&run.stdout),
-                command: shown(command_of(&file, scenario, replay.setup)),
+                command: shown(command),
                 terminal: terminal(&replay),
                 entries: entries(replay, &session, number),
             });

@@ -1,0 +1,40 @@
+//! Why a scenario can't be used, each with the place and what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a scenario can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file system said no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A file of the scenario can't be understood.
+    #[error("{path}:{line}: {what}")]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        what: String,
+    },
+    /// A value makes no sense.
+    #[error("{path}: {what}")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what to write instead.
+        what: String,
+    },
+    /// No such scenario.
+    #[error("there is no scenario `{name}` in {root}; {hint}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        root: PathBuf,
+        /// What to do.
+        hint: String,
+    },
+}
