@@ -249,6 +249,9 @@ fn a_printed_plan_replays_what_its_seed_did() {
     let by_plan =
         check(&["replay", CASSETTE, "--plan", file.to_str().unwrap(), "--json"], 0, &[], &[]);
     assert_eq!(by_seed, by_plan);
+    let plan = fs::read_to_string(&file).unwrap();
+    assert_eq!(check(&["replay", CASSETTE, "--plan", &plan, "--json"], 0, &[], &[]), by_plan);
+    check(&["replay", CASSETTE, "--plan", "{}"], 2, &[], &["format"]);
     let other = ["replay", "cassettes/plain-text/2.1.329", "--plan", file.to_str().unwrap()];
     check(&other, 2, &[], &["it was made for another cassette"]);
 }

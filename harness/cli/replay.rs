@@ -25,9 +25,9 @@ pub(crate) struct Args {
     /// How to cut: line, byte, a number of bytes, random, or none (as it was read)
     #[arg(long, value_name = "HOW", conflicts_with_all = ["plan", "pace"])]
     cut: Option<Cut>,
-    /// Replay the plan in this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "pace"])]
-    plan: Option<PathBuf>,
+    /// Replay the plan in this file, or this very plan, as a finding prints it
+    #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["seed", "pace"])]
+    plan: Option<String>,
     /// Whole lines, so many ms apart, as goldens are made
     #[arg(long, value_name = "MS", conflicts_with = "seed")]
     pace: Option<u64>,
@@ -242,10 +242,15 @@ fn inside(dir: &Path) -> anyhow::Result<String> {
 }
 
 fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
-    if let Some(path) = &args.plan {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("can't read the plan {}", path.display()))?;
-        return Plan::parse(&text, stdout.len() as u64).with_context(|| path.display().to_string());
+    let total = stdout.len() as u64;
+    match &args.plan {
+        Some(plan) if plan.trim_start().starts_with('{') => return Ok(Plan::parse(plan, total)?),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("can't read the plan {path}"))?;
+            return Plan::parse(&text, total).with_context(|| path.clone());
+        }
+        None => {}
     }
     let faults = args.fault.iter().copied();
     if let Some(pace) = args.pace {

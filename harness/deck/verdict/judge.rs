@@ -13,7 +13,7 @@ use super::finding::{Finding, Kind, Verdict};
 use super::golden::{Golden, View};
 use super::invariant::{self, Broken};
 use super::lanes::moments;
-use super::setup::{command, paced, paced_further, setup, setups};
+use super::setup::{command, command_under, paced, paced_further, setup, setups};
 use super::sweep::{Sweep, misread};
 use super::variant;
 use crate::replay::{Replay, Setup};
@@ -214,7 +214,7 @@ fn plans(house: &House, scenario: &Scenario, version: &str) -> Result<Verdict, T
             drawn: &scenario.sweep.faults,
             base: &base,
             place: format!("{} {version} plans", scenario.name),
-            command: command(scenario, version, setup),
+            command: &|plan| command_under(plan, scenario, version, setup),
         };
         // What diverges before the channel would be told once a channel.
         if let Some(finding) = sweep.run() {

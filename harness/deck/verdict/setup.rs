@@ -57,13 +57,28 @@ pub(crate) fn command(scenario: &Scenario, version: &str, setup: Setup) -> Strin
     command_of(&format!("cassettes/{}/{version}", scenario.name), scenario, setup)
 }
 
+/// The command that replays a cassette with a setup under a plan, which has its faults in it.
+pub(super) fn command_under(
+    plan: &Plan,
+    scenario: &Scenario,
+    version: &str,
+    setup: Setup,
+) -> String {
+    let what = format!("cassettes/{}/{version}", scenario.name);
+    format!("{} --plan '{}'", sound(&what, setup), plan.to_line())
+}
+
 /// [`command`], of a file of the cassette.
 fn command_of(what: &str, scenario: &Scenario, setup: Setup) -> String {
+    let faults = setup.channel.map(|_| fault_flags(&scenario.chat.faults)).unwrap_or_default();
+    sound(what, setup) + &faults
+}
+
+/// The command that replays with a setup, without faults.
+fn sound(what: &str, setup: Setup) -> String {
     let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
-    let run = flags(setup.run);
-    let faults = setup.channel.map(|_| fault_flags(&scenario.chat.faults)).unwrap_or_default();
-    format!("clitape replay {what}{mode}{terminal}{run}{faults}")
+    format!("clitape replay {what}{mode}{terminal}{}", flags(setup.run))
 }
 
 /// What `clitape replay` needs for the same faults of the chat's server.

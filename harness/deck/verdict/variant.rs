@@ -15,7 +15,7 @@ use super::divergence::first_divergence;
 use super::finding::{Finding, Kind, Verdict};
 use super::golden::{Golden, View};
 use super::lanes::moments;
-use super::setup::{command, paced, setup};
+use super::setup::{command_under, paced, setup};
 use super::sweep::{smallest, timeless};
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{House, Scenario, Variant};
@@ -213,15 +213,13 @@ impl<'a> Outcomes<'a> {
         let found = first_divergence(expected, text, &entries);
         let sentence = format!(
             "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
-             outcomes without a name: {}, from {nameless} of {plans} plans; {todo}; the smallest \
-             plan that gives this one: {}",
+             outcomes without a name: {}, from {nameless} of {plans} plans; {todo}",
             found.as_ref().map_or("", |found| &found.sentence),
             self.unnamed.len(),
-            small.to_line()
         );
         let place = format!("{} {version} {view}", scenario.name);
-        let command = command(scenario, version, setup);
-        let reproduce = format!("{command} --seed {seed} --lane {}", view.lane());
+        let command = command_under(&small, scenario, version, setup);
+        let reproduce = format!("{command} --lane {}", view.lane());
         Ok(Finding {
             change: change(expected, text),
             moments: moments(&entries, view.lane(), found.and_then(|found| found.at)),
