@@ -275,7 +275,7 @@ fn reports() -> Result<(), Failed> {
 fn compares() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
     let out = dir.path().to_str().ok_or("a path that is no text")?.to_owned();
-    let versions = ["compare", "2.1.148", "2.1.329", "resume-good", "hostile-output"];
+    let versions = ["compare", "1.0.128", "2.1.329", "resume-good", "hostile-output"];
     let (code, told, err) = run(root(), &[&versions[..], &["--out", &out]].concat());
     expect(code == 3, &format!("{told}{err}"))?;
     for flags in [&["--window-size=1200,1500"][..], &["--window-size=500,1700"]] {

@@ -181,8 +181,8 @@ fn hostile_output_is_text_everywhere() {
 
 #[test]
 fn versions_are_compared_where_both_are_recorded() {
-    let told = ["resume-good 2.1.148 → 2.1.329\n", "A  2.1.148 (cassettes of claude 2.1.148, "];
-    check(&["2.1.148", "2.1.329", "resume-good", "three-tools"], 3, &told);
+    let told = ["resume-twice 2.1.148 → 2.1.329\n", "A  2.1.148 (cassettes of claude 2.1.148, "];
+    check(&["2.1.148", "2.1.329", "resume-twice", "three-tools"], 3, &told);
     let told = ["Scenarios without the recordings it takes: compaction.", "/2.1.329"];
     check(&["1.0.128", "2.1.148", "compaction", "three-tools"], 3, &told);
 }

@@ -184,7 +184,10 @@ fn hold(
         }
         compared.views += 1;
         let of = |trace: &'_ Trace| -> Vec<Entry> {
-            trace.entries.iter().filter(|entry| entry.lane == lane).cloned().collect()
+            let told = trace.entries.iter().filter(|entry| entry.lane == lane);
+            told.filter(|entry| !(compared.is_of_two_versions() && is_own(entry)))
+                .cloned()
+                .collect()
         };
         let [a, b] = traces.map(of);
         let commands = [0, 1].map(|side| {
@@ -199,6 +202,11 @@ fn hold(
             chats(compared, chat, &a, &b);
         }
     }
+}
+
+/// What a version of the CLI says of itself, which is never what another one says.
+fn is_own(entry: &Entry) -> bool {
+    entry.lane == Lane::Lifecycle && entry.kind == "session"
 }
 
 /// Adds what a person reads in the end, if that differs; once for chats in which it is the same.

@@ -52,6 +52,11 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// Whether the sides are two versions of the CLI.
+    pub(super) fn is_of_two_versions(&self) -> bool {
+        self.versions[0] != self.versions[1]
+    }
+
     /// The gravest class of its differences; `None` when it is equal.
     pub fn class(&self) -> Option<Class> {
         self.lanes.iter().map(|lane| lane.class).max()

@@ -19,6 +19,7 @@ pub(super) struct Run {
     faulty: Vec<String>,
     drawn: BTreeSet<String>,
     further: usize,
+    two_versions: bool,
     chats: Vec<(Mode, bool, Profile)>,
     terminals: bool,
 }
@@ -32,6 +33,7 @@ impl Run {
         self.paces.insert(scenario.run.pace_ms);
         self.plans += scenario.sweep.plans;
         self.further += usize::from(further > 0);
+        self.two_versions |= compared.is_of_two_versions();
         if !scenario.chat.faults.is_empty() && !self.faulty.contains(&scenario.name) {
             self.faulty.push(scenario.name.clone());
         }
@@ -105,6 +107,12 @@ pub(super) fn uncovered(
          and delays at random ({} seeded plans of `clitape test`); the lane read is left out.",
         run.plans
     ));
+    if run.two_versions {
+        told.push(
+            "What a version of the CLI says of itself when a session begins: its version, its model."
+                .to_owned(),
+        );
+    }
     if run.further > 0 {
         let session = sides.iter().all(|side| !side.unknown().contains(&Lane::Session));
         let but = if session { ", beyond what the lane session says of them" } else { "" };
