@@ -10,6 +10,7 @@ use clitape_deck::report::{compare_page, compare_summary, compare_text};
 use clitape_deck::scenario::House;
 
 use crate::exit::Exit;
+use crate::outputs::write_file;
 use crate::progress::Progress;
 use crate::record::{cache, stop_on_interrupt};
 
@@ -88,7 +89,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         [("index.html", compare_page(&comparison)), ("compare.md", compare_text(&comparison))]
     {
         let path = dir.join(file);
-        std::fs::write(&path, text).with_context(|| format!("can't write {}", path.display()))?;
+        write_file(&path, text)?;
         if !quiet {
             writeln!(out, "wrote {}", path.display())?;
         }

@@ -104,11 +104,15 @@ impl Open {
             let path = dir.join("index.html");
             let mut page = Vec::new();
             html(report, pages, &mut page)?;
-            std::fs::write(&path, page)
-                .with_context(|| format!("can't write {}", path.display()))?;
+            write_file(&path, page)?;
         }
         Ok(self.files.write(report)?)
     }
+}
+
+/// Writes a file, or says which one it can't.
+pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    std::fs::write(path, bytes).with_context(|| format!("can't write {}", path.display()))
 }
 
 /// Says on stderr why checks could not be run.

@@ -11,6 +11,7 @@ use clitape_deck::report::proof::{
 use clitape_deck::scenario::House;
 
 use crate::exit::Exit;
+use crate::outputs::write_file;
 use crate::progress::Progress;
 
 /// Writes a proof of what scenarios show, or says whether a proof is complete
@@ -80,7 +81,7 @@ fn write(
         ("preview.svg", picture(&cases)),
     ] {
         let path = dir.join(file);
-        std::fs::write(&path, text).with_context(|| format!("can't write {}", path.display()))?;
+        write_file(&path, text)?;
         writeln!(out, "wrote {}", path.display())?;
     }
     if with_png {
@@ -101,8 +102,7 @@ fn write_png(dir: &Path) -> anyhow::Result<String> {
     let path = dir.join("page.png");
     match take_photo(&dir.join("index.html")) {
         Ok(Photo { png, height, page_height }) => {
-            std::fs::write(&path, png)
-                .with_context(|| format!("can't write {}", path.display()))?;
+            write_file(&path, png)?;
             let part = match page_height {
                 all if all > height => format!(", the first {height} of {all} pixels"),
                 _ => String::new(),

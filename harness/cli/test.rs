@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use anyhow::Context as _;
 use clitape_deck::report::proof::Case;
 use clitape_deck::report::{
     CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
@@ -16,7 +15,7 @@ use clitape_deck::scenario::{House, Scenario};
 use clitape_deck::verdict::{Golden, checks, judge, orphaned_cassettes};
 
 use crate::exit::Exit;
-use crate::outputs::{self, Outputs};
+use crate::outputs::{self, Outputs, write_file};
 use crate::progress::Progress;
 
 /// Runs every scenario: goldens of every lane, and seeded plans
@@ -113,8 +112,7 @@ fn pages(
             let case = Case::gather(house, scenario, version)?;
             let file = format!("{}-{version}.html", scenario.name);
             let path = dir.join(&file);
-            std::fs::write(&path, page(&[case]))
-                .with_context(|| format!("can't write {}", path.display()))?;
+            write_file(&path, page(&[case]))?;
             pages.entry(scenario.name.clone()).or_default().push((version.to_owned(), file));
         }
     }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::escape::html as text;
 use super::page::{Frame, STYLE, badge, found};
-use super::terminal::count;
+use super::text::{count, ran, verdict};
 
 /// Findings told in full on one page; the JSON report has them all.
 const FINDINGS: usize = 200;
@@ -21,7 +21,11 @@ pub type Pages = BTreeMap<String, Vec<(String, String)>>;
 ///
 /// When `out` can't be written to.
 pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<()> {
-    let verdict = verdict(&report.totals);
+    let Tally { findings: wrong, errors, .. } = report.totals;
+    let verdict = match report.is_empty() {
+        true => "nothing ran".to_owned(),
+        false => verdict(wrong, errors),
+    };
     let holds = report.holds() && !report.is_empty();
     let body = format!(
         "<header><h1>Test run {}</h1>\n{}</header>\n<main>\n{}{}{}</main>\n",
@@ -36,33 +40,15 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
     out.write_all(frame.page().as_bytes())
 }
 
-fn verdict(totals: &Tally) -> String {
-    match *totals {
-        Tally { errors: errors @ 1.., findings, .. } => {
-            format!("{}, {}", count(findings, "finding"), count(errors, "error"))
-        }
-        Tally { findings: findings @ 1.., .. } => count(findings, "finding"),
-        Tally { cassettes: 0, .. } => "nothing ran".to_owned(),
-        _ => "all held".to_owned(),
-    }
-}
-
 fn totals(totals: &Tally) -> String {
-    let Tally { scenarios, cassettes, goldens, plans, pending, .. } = *totals;
-    let waiting = match pending {
+    let waiting = match totals.pending {
         0 => String::new(),
-        _ => format!(
+        pending => format!(
             " {} waiting: settle with <code>clitape review</code>.",
             count(pending, "pending golden")
         ),
     };
-    format!(
-        "<p>{}: {}, {}, {} replayed.{waiting}</p>\n",
-        count(scenarios, "scenario"),
-        count(cassettes, "cassette"),
-        count(goldens, "golden"),
-        count(plans, "seeded plan"),
-    )
+    format!("<p>{}.{waiting}</p>\n", ran(totals))
 }
 
 fn troubles(report: &Report) -> String {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally, Told};
-use super::text::{CAME, DIFF_LINES, Row, SEEN, change_text, clip, rows};
+use super::text::{CAME, DIFF_LINES, Row, SEEN, change_text, clip, count, ran, rows, verdict};
 use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
 use crate::verdict::{DiffLine, Moment, Side};
 
@@ -134,29 +134,14 @@ pub fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// When `out` can't be written to.
 pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let Tally { scenarios, cassettes, goldens, plans, findings, errors, pending, .. } =
-        report.totals;
+    let Tally { findings, errors, pending, .. } = report.totals;
     if pending > 0 {
         let files = count(pending, "pending golden");
         writeln!(out, "\n{ODD}{files}: settle with `clitape review`{ODD:#}")?;
     }
-    let (style, verdict) = match (errors, findings) {
-        (0, 0) => (GOOD, "all held".to_owned()),
-        (0, n) => (BAD, count(n, "finding")),
-        (e, n) => (BAD, format!("{}, {}", count(n, "finding"), count(e, "error"))),
-    };
-    writeln!(
-        out,
-        "\n{}: {}, {}, {} replayed; {style}{verdict}{style:#}",
-        count(scenarios, "scenario"),
-        count(cassettes, "cassette"),
-        count(goldens, "golden"),
-        count(plans, "seeded plan"),
-    )
-}
-
-pub(super) fn count(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+    let style = if report.holds() { GOOD } else { BAD };
+    let verdict = verdict(findings, errors);
+    writeln!(out, "\n{}; {style}{verdict}{style:#}", ran(&report.totals))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What several writers say of a finding in the same words: its class, what came in beside what was
-//! seen, and its diff as plain lines.
+//! What several writers say in the same words: what was run and what came of it; of a finding its
+//! class, what came in beside what was seen, and its diff as plain lines.
 
-use super::model::Told;
+use super::model::{Tally, Told};
 use crate::verdict::{DiffLine, Moment};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
@@ -10,6 +10,31 @@ pub(super) const DIFF_LINES: usize = 16;
 
 /// Consequences named one by one; further ones are counted.
 const CONSEQUENCES: usize = 4;
+
+/// `1 cassette`, `2 cassettes`.
+pub(super) fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// What was run.
+pub(super) fn ran(totals: &Tally) -> String {
+    format!(
+        "{}: {}, {}, {} replayed",
+        count(totals.scenarios, "scenario"),
+        count(totals.cassettes, "cassette"),
+        count(totals.goldens, "golden"),
+        count(totals.plans, "seeded plan"),
+    )
+}
+
+/// What came of it.
+pub(super) fn verdict(findings: u64, errors: u64) -> String {
+    match (errors, findings) {
+        (0, 0) => "all held".to_owned(),
+        (0, n) => count(n, "finding"),
+        (e, n) => format!("{}, {}", count(n, "finding"), count(e, "error")),
+    }
+}
 
 /// What a difference is about, and what follows from it.
 pub(super) fn change_text(told: &Told) -> Option<String> {

@@ -135,13 +135,14 @@ pub(crate) fn between(a: &Entry, b: &Entry) -> Option<(Class, Option<&'static st
     if a == b {
         return None;
     }
-    if entry_mark(a).is != entry_mark(b).is {
+    let (old, new) = (entry_mark(a), entry_mark(b));
+    if old.is != new.is {
         return Some((Class::Contract, None));
     }
     if a.data == b.data {
         return Some((Class::Timing, Some("at another time")));
     }
-    if entry_mark(a).says == entry_mark(b).says {
+    if old.says == new.says {
         return Some((Class::Contract, Some("with another number")));
     }
     let (a, b) = (Value::Object(a.data.clone()), Value::Object(b.data.clone()));

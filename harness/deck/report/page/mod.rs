@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::proof::{Case, CaseRun};
+use super::text::verdict;
 use crate::replay::Lane;
 use crate::scenario::Profile;
 use escape::json;
@@ -58,11 +59,7 @@ pub fn page(cases: &[Case]) -> String {
     let data = json(&Data { runs: runs.map(|(run, profile)| data(run, profile)).collect() });
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
-    let verdict = match findings {
-        0 => "all held".to_owned(),
-        1 => "1 finding".to_owned(),
-        n => format!("{n} findings"),
-    };
+    let verdict = verdict(findings as u64, 0);
     let mut place = 0;
     let mut sections = String::new();
     for case in cases {
