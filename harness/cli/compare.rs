@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 use clitape_deck::compare::{Around, CompareError, Side, Told, gather, resolve, select};
+use clitape_deck::names::CliVersion;
 use clitape_deck::report::{compare_page, compare_summary, compare_text};
 use clitape_deck::scenario::House;
 
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     scenario: Vec<String>,
     /// Only cassettes of this version of the CLI; may be given several times
     #[arg(long, value_name = "VERSION")]
-    version: Vec<String>,
+    version: Vec<CliVersion>,
     /// Folder for index.html and compare.md
     #[arg(long, value_name = "DIR")]
     out: PathBuf,

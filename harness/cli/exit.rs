@@ -61,12 +61,7 @@ pub(crate) const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold
 fn classify(error: &anyhow::Error) -> Exit {
     for cause in error.chain() {
         if let Some(tape) = cause.downcast_ref::<TapeError>() {
-            return match tape {
-                TapeError::Io(_) => Exit::Usage,
-                TapeError::Manifest { .. }
-                | TapeError::TooNew { .. }
-                | TapeError::Damaged { .. } => Exit::Damaged,
-            };
+            return if tape.is_damage() { Exit::Damaged } else { Exit::Usage };
         }
         if cause.is::<RecordError>()
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))

@@ -3,7 +3,9 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
+use clitape_deck::files;
+use clitape_deck::names::{CliVersion, ScenarioName};
 use clitape_deck::scenario::{House, template};
 use clitape_deck::tape::import;
 
@@ -17,24 +19,34 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The scenario it belongs to; a skeleton is written when there is none
     #[arg(long, value_name = "NAME")]
-    scenario: String,
+    scenario: ScenarioName,
     /// Version of the CLI, when the capture does not say (before 2.0.70)
     #[arg(long, value_name = "VERSION")]
-    cli_version: Option<String>,
+    cli_version: Option<CliVersion>,
+    /// Replace a cassette of this scenario and version that is there already
+    #[arg(long)]
+    force: bool,
 }
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let name = &args.scenario;
-    let stdout = std::fs::read(&args.file)
-        .with_context(|| format!("can't read the capture {}", args.file.display()))?;
-    let take = import(name, &stdout, args.cli_version.as_deref())
+    let stdout = files::read_named(&args.file).context("can't read the capture")?;
+    let take = import(name, &stdout, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
+    let there = house.cassette(name, &take.manifest.cli.version);
+    if files::is_there(&there) && !args.force {
+        bail!(
+            "{} is there already, and an import would replace it; import under another `--scenario \
+             NAME`, or add `--force`",
+            house.shown(&there)
+        );
+    }
     let mut out = anstream::stdout().lock();
-    if !house.scenario(name).exists() {
+    if !files::is_there(&house.scenario(name)) {
         let dir = template::skeleton(house, name, &take.manifest.cli.version)?;
         writeln!(out, "wrote {}: fill in title, about and tracks", house.shown(&dir))?;
     }
-    let dir = take.write(&house.cassettes())?;
+    let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     writeln!(
         out,

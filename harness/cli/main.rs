@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clitape_deck::files;
 use clitape_deck::scenario::House;
 
 /// Records real runs of the `claude` command, replays them in pieces at random through a parser
@@ -38,6 +39,9 @@ struct Args {
     /// Say only what does not hold
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// Bytes of the largest file that is read: of a workspace, a capture, a report
+    #[arg(long, global = true, value_name = "BYTES", default_value_t = files::LARGEST)]
+    max_file: u64,
     #[command(subcommand)]
     command: Command,
 }
@@ -75,6 +79,7 @@ fn main() -> ExitCode {
             Color::Never => anstream::ColorChoice::Never,
         }
         .write_global();
+        files::set_largest(args.max_file);
         match args.command {
             Command::Record(record) => record::run(&house(args.root)?, &record, args.quiet),
             Command::New(new) => new::run(&house_or_here(args.root)?, &new),

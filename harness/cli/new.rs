@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use clitape_deck::names::ScenarioName;
 use clitape_deck::scenario::{House, template};
 
 use crate::exit::Exit;
@@ -10,7 +11,7 @@ use crate::exit::Exit;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Name of the scenario: small letters, digits and hyphens
-    scenario: String,
+    scenario: ScenarioName,
 }
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clitape_deck::files;
 use clitape_deck::report::{Cause, Files, Format, Pages, Report, Tally, github, html, markdown};
 
 use crate::exit::{Exit, RED};
@@ -110,9 +111,9 @@ impl Open {
     }
 }
 
-/// Writes a file, or says which one it can't.
+/// Writes a file whole, or says which one it can't; what was there stays then.
 pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
-    std::fs::write(path, bytes).with_context(|| format!("can't write {}", path.display()))
+    files::replace(path, bytes).with_context(|| format!("can't write {}", path.display()))
 }
 
 /// Says on stderr why checks could not be run.

@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use clitape_deck::files;
+use clitape_deck::names::CliVersion;
 use clitape_deck::report::page;
 use clitape_deck::report::proof::{
     Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
@@ -55,11 +57,11 @@ fn write(
     let mut cases = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let (name, version) = match name.split_once('/') {
-            Some((name, version)) => (name, Some(version.to_owned())),
+            Some((name, version)) => (name, Some(version.parse::<CliVersion>()?)),
             None => (name.as_str(), None),
         };
         let scenario = house.load(name)?;
-        let recorded = house.recorded(name)?;
+        let recorded = house.recorded(&scenario.name)?;
         let version = version.or_else(|| scenario.record.versions.first().cloned());
         let Some(version) = version.filter(|version| recorded.contains(version)) else {
             bail!(
@@ -123,8 +125,7 @@ fn take_photo(page: &Path) -> Result<Photo, PhotoError> {
 }
 
 fn check_file(file: &Path) -> anyhow::Result<Exit> {
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("can't read the text {}", file.display()))?;
+    let text = files::read_named_text(file).context("can't read the text")?;
     let checked = check(&text);
     let mut out = anstream::stdout().lock();
     writeln!(out, "{checked}")?;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::Context as _;
+use clitape_deck::files;
 use clitape_deck::record::{Claude, ClaudeChoice, record, resolve};
 use clitape_deck::scenario::{House, Scenario};
 use clitape_deck::tape::{Cassette, FurtherRun, Take};
@@ -82,7 +83,7 @@ fn write(
     stop: &AtomicBool,
 ) -> anyhow::Result<(Exit, String)> {
     let take = take(scenario, claude, stop)?;
-    let dir = take.write(&house.cassettes())?;
+    let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
     let (shown, bytes) = (house.shown(&dir), take.stdout.len());
@@ -101,8 +102,8 @@ fn check(
     let again = runs(again.stdout, again.further);
     let dir = house.cassette(&scenario.name, &claude.version);
     let mut note = String::new();
-    let (before, against) = if dir.exists() {
-        let cassette = Cassette::load(&dir)?;
+    let (before, against) = if files::is_there(&dir) {
+        let cassette = Cassette::find(house, &scenario.name, &claude.version)?;
         note = other_program(&cassette, claude).unwrap_or_default();
         (runs(cassette.stdout, cassette.further), house.shown(&dir))
     } else {

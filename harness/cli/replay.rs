@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clitape_deck::files;
 use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
 use clitape_deck::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
@@ -211,16 +212,16 @@ fn load(house: &House, input: &Path) -> anyhow::Result<Input> {
     let named = house.cassettes().join(input);
     let path = if !input.exists() && named.exists() { &named } else { input };
     if path.is_dir() {
-        if !path.join("cassette.toml").exists() {
+        // Without its manifest, a folder that holds a recording is a damaged cassette.
+        if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
             bail!("{} has no cassette.toml; {}", path.display(), inside(path)?);
         }
         let cassette = Cassette::load(path)?;
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
         return Ok(Input { stdout, timeline, cassette: Some(cassette) });
     }
-    let stdout = std::fs::read(path).with_context(|| {
-        format!("{}: neither a cassette nor a file of stream-json lines", input.display())
-    })?;
+    let stdout = files::read_named(path)
+        .context("there is neither a cassette nor a file of stream-json lines of this name")?;
     let timeline = line_by_line(&stdout);
     Ok(Input { stdout, timeline, cassette: None })
 }
@@ -246,8 +247,7 @@ fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
     match &args.plan {
         Some(plan) if plan.trim_start().starts_with('{') => return Ok(Plan::parse(plan, total)?),
         Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("can't read the plan {path}"))?;
+            let text = files::read_named_text(Path::new(path)).context("can't read the plan")?;
             return Plan::parse(&text, total).with_context(|| path.clone());
         }
         None => {}

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use clitape_deck::files;
 use clitape_deck::report::{plain, write_diff};
 use clitape_deck::scenario::House;
 use clitape_deck::verdict::{Golden, align, body, first_divergence, never_seen};
@@ -166,15 +167,14 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
 fn items(house: &House) -> anyhow::Result<Vec<Item>> {
     let mut items = Vec::new();
     for name in house.names()? {
-        let scenario = house.load(&name)?;
+        let scenario = house.scenario_of(&name)?;
         for proposed in Golden::pending(&scenario)? {
             let golden = proposed.with_extension("");
-            let state = if golden.exists() { State::Changed } else { State::New };
+            let state = if files::is_there(&golden) { State::Changed } else { State::New };
             items.push(Item::new(&name, golden, state));
         }
         let recorded = house.recorded(&name)?;
-        let versions: Vec<&str> = recorded.iter().map(String::as_str).collect();
-        let orphans = Golden::orphans(&scenario, &versions)?;
+        let orphans = Golden::orphans(&scenario, &recorded)?;
         items.extend(orphans.into_iter().map(|path| Item::new(&name, path, State::Orphan)));
     }
     Ok(items)
@@ -184,7 +184,7 @@ fn items(house: &House) -> anyhow::Result<Vec<Item>> {
 fn variants(house: &House, listed: &[Item]) -> anyhow::Result<Vec<Item>> {
     let mut items = Vec::new();
     for name in house.names()? {
-        let scenario = house.load(&name)?;
+        let scenario = house.scenario_of(&name)?;
         let missing = Golden::unwritten(&scenario).into_iter().map(|path| (path, State::Missing));
         let unseen = never_seen(house, &scenario)?.into_iter().map(|path| (path, State::Unseen));
         let open = missing.chain(unseen);
@@ -228,8 +228,7 @@ fn show(out: &mut dyn Write, item: &Item) -> anyhow::Result<()> {
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
-    let file =
-        std::fs::read_to_string(path).with_context(|| format!("can't read {}", path.display()))?;
+    let file = files::read_text(path)?;
     Ok(body(&file).unwrap_or(&file).to_owned())
 }
 
@@ -269,9 +268,11 @@ fn settle(choice: Choice, item: &Item, reason: Option<&str>) -> io::Result<()> {
     match choice {
         Choice::Accept => {
             if let Some(reason) = reason {
-                let text = std::fs::read_to_string(&proposed)?;
-                std::fs::write(&proposed, explained(&text, reason))?;
+                let text = files::read_text(&proposed)?;
+                files::replace(&proposed, explained(&text, reason))?;
             }
+            // A link would become the golden itself, which nothing could read.
+            files::read_text(&proposed)?;
             std::fs::rename(proposed, &item.golden)
         }
         Choice::Reject => std::fs::remove_file(proposed),

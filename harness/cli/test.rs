@@ -12,7 +12,9 @@ use clitape_deck::report::{
     CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
 };
 use clitape_deck::scenario::{House, Scenario};
-use clitape_deck::verdict::{Golden, checks, judge, orphaned_cassettes};
+use clitape_deck::verdict::{
+    Finding, Golden, checks, judge, leftovers, orphaned_cassettes, strays, unusable,
+};
 
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs, write_file};
@@ -36,15 +38,23 @@ pub(crate) struct Args {
 pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
     let open = args.outputs.open(args.json.as_deref())?;
     let filter = args.filter.as_deref().unwrap_or_default();
-    let names: Vec<String> =
-        house.names()?.into_iter().filter(|name| name.contains(filter)).collect();
-    let mut scenarios = Vec::new();
+    let mut names = house.names()?;
+    names.retain(|name| name.contains(filter));
+    let (mut scenarios, mut runs) = (Vec::new(), Vec::new());
     for name in &names {
-        scenarios.push(house.load(name)?);
+        match house.scenario_of(name) {
+            Ok(scenario) => scenarios.push(scenario),
+            // The others can be judged all the same.
+            Err(error) => runs.push(ScenarioRun {
+                name: name.to_string(),
+                checks: vec![CheckRun::of("scenario", &[unusable(name, &error)])],
+                ..ScenarioRun::default()
+            }),
+        }
     }
     let mut out = anstream::stdout().lock();
     open.begin(&mut out)?;
-    if scenarios.is_empty() {
+    if names.is_empty() {
         let what = if filter.is_empty() {
             "there is no scenario; write one with `clitape new NAME`".to_owned()
         } else {
@@ -54,7 +64,9 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         writeln!(out, "nothing ran: {what}")?;
     }
 
-    let mut runs = Vec::new();
+    for run in &runs {
+        scenario_line(&mut out, run)?;
+    }
     let mut progress = Progress::new(quiet);
     judge_all(house, &scenarios, args.update, |told| {
         match told {
@@ -74,12 +86,20 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     })?;
     drop(progress);
     let mut of_house = Vec::new();
-    if filter.is_empty() && !scenarios.is_empty() {
+    if filter.is_empty() && !names.is_empty() {
         of_house.push(CheckRun::of("none_orphaned", &orphaned_cassettes(house)?));
+    }
+    for (check, found) in [("no_strays", strays(house)?), ("no_leftovers", leftovers(house)?)] {
+        let found: Vec<Finding> =
+            found.into_iter().filter(|found| found.place.contains(filter)).collect();
+        // A check that nothing is wrong with is told of the whole workspace alone.
+        if !found.is_empty() || filter.is_empty() && !names.is_empty() {
+            of_house.push(CheckRun::of(check, &found));
+        }
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), runs, of_house);
     findings(&report, &mut out)?;
-    if !scenarios.is_empty() && (!quiet || !report.holds()) {
+    if !names.is_empty() && (!quiet || !report.holds()) {
         summary(&report, &mut out)?;
     }
     let pages = match open.html() {
@@ -102,18 +122,24 @@ fn pages(
 ) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
     let mut progress = Progress::new(quiet);
-    for (scenario, run) in scenarios.iter().zip(&report.scenarios) {
+    for scenario in scenarios {
+        let Some(run) = report.scenarios.iter().find(|run| scenario.name == run.name.as_str())
+        else {
+            continue;
+        };
         let failed = run.checks.iter().filter(|check| !check.findings.is_empty());
         let versions: BTreeSet<&str> =
             failed.filter_map(|check| Some(check.name.split_once("::")?.0)).collect();
-        let recorded = house.recorded(&scenario.name)?;
-        for version in versions.into_iter().filter(|of| recorded.iter().any(|known| known == of)) {
+        for version in house.recorded(&scenario.name)? {
+            if !versions.contains(version.as_str()) {
+                continue;
+            }
             progress.now(&format!("the page of {} {version}", scenario.name));
-            let case = Case::gather(house, scenario, version)?;
+            let case = Case::gather(house, scenario, &version)?;
             let file = format!("{}-{version}.html", scenario.name);
             let path = dir.join(&file);
             write_file(&path, page(&[case]))?;
-            pages.entry(scenario.name.clone()).or_default().push((version.to_owned(), file));
+            pages.entry(run.name.clone()).or_default().push((version.to_string(), file));
         }
     }
     Ok(pages)
@@ -166,7 +192,7 @@ fn judge_all(
 }
 
 fn judge_one(house: &House, scenario: &Scenario, update: bool) -> anyhow::Result<ScenarioRun> {
-    let mut run = ScenarioRun { name: scenario.name.clone(), ..ScenarioRun::default() };
+    let mut run = ScenarioRun { name: scenario.name.to_string(), ..ScenarioRun::default() };
     for check in checks(house, scenario)? {
         run.checks.push(CheckRun::new(&check, judge(house, scenario, &check, update)));
     }

@@ -2,6 +2,8 @@
 //! report.
 
 pub mod compare;
+pub mod files;
+pub mod names;
 pub mod record;
 pub mod replay;
 pub mod report;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::names::NameError;
 use crate::scenario::ScenarioError;
 use crate::tape::TapeError;
 
@@ -30,6 +31,9 @@ pub enum CompareError {
         /// The version.
         version: String,
     },
+    /// What comes after a scenario's name is no version.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// Versions are named twice, as sides and as what to compare on.
     #[error("the sides say already which versions are compared; take `{0}` away")]
     Versions(String),

@@ -14,6 +14,7 @@ use super::rows::compare;
 use super::select::Selection;
 use super::subject::{Ask, Subject, Trace, line};
 use super::uncovered::{Run, uncovered};
+use crate::names::CliVersion;
 use crate::replay::{AcpClient, Entry, Lane, Setup};
 use crate::scenario::{Chat, House, Scenario};
 use crate::tape::Cassette;
@@ -31,7 +32,7 @@ pub fn gather(
     stop: &AtomicBool,
     mut tell: impl FnMut(usize),
 ) -> Result<Comparison, CompareError> {
-    let jobs: Vec<(&Scenario, &[String; 2])> = selection
+    let jobs: Vec<(&Scenario, &[CliVersion; 2])> = selection
         .scenarios
         .iter()
         .flat_map(|(scenario, versions)| versions.iter().map(move |pair| (scenario, pair)))
@@ -93,17 +94,17 @@ struct Replayed {
 fn one(
     house: &House,
     scenario: &Scenario,
-    versions: &[String; 2],
+    versions: &[CliVersion; 2],
     sides: &[Subject; 2],
     stop: &AtomicBool,
 ) -> Result<One, CompareError> {
-    let load = |version| Cassette::load(&house.cassette(&scenario.name, version));
+    let load = |version| Cassette::find(house, &scenario.name, version);
     let a = load(&versions[0])?;
     let other = if versions[0] == versions[1] { None } else { Some(load(&versions[1])?) };
     let cassettes = [&a, other.as_ref().unwrap_or(&a)];
     let mut one = One {
         compared: Compared {
-            scenario: scenario.name.clone(),
+            scenario: scenario.name.to_string(),
             title: scenario.title.clone(),
             versions: versions.clone(),
             views: 0,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::names::CliVersion;
 use crate::replay::{Entry, Lane};
 use crate::scenario::{Chat, Profile};
 use crate::verdict::Class;
@@ -42,7 +43,7 @@ pub struct Compared {
     /// One line for people.
     pub title: String,
     /// The versions of the CLI, A's and B's.
-    pub versions: [String; 2],
+    pub versions: [CliVersion; 2],
     /// How many views were compared.
     pub views: usize,
     /// The views that differ.
@@ -65,7 +66,7 @@ impl Compared {
     /// Its versions for people: `2.1.329`, or `2.1.148 → 2.1.329`.
     pub fn version(&self) -> String {
         match &self.versions {
-            [a, b] if a == b => a.clone(),
+            [a, b] if a == b => a.to_string(),
             [a, b] => format!("{a} → {b}"),
         }
     }

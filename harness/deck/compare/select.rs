@@ -2,19 +2,20 @@
 
 use super::error::CompareError;
 use super::side::Side;
+use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{House, Scenario};
 
 /// What is compared, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// The scenarios, each with the versions of its cassettes, A's and B's.
-    pub scenarios: Vec<(Scenario, Vec<[String; 2]>)>,
+    pub scenarios: Vec<(Scenario, Vec<[CliVersion; 2]>)>,
     /// Scenarios nobody asked for.
-    pub unasked: Vec<String>,
+    pub unasked: Vec<ScenarioName>,
     /// Cassettes of versions nobody asked for, as `scenario/version`.
     pub other_versions: Vec<String>,
     /// Scenarios without the cassettes it takes.
-    pub unrecorded: Vec<String>,
+    pub unrecorded: Vec<ScenarioName>,
 }
 
 impl Selection {
@@ -34,17 +35,17 @@ pub fn select(
     house: &House,
     sides: [&Side; 2],
     names: &[String],
-    versions: &[String],
+    versions: &[CliVersion],
 ) -> Result<Selection, CompareError> {
     let fixed = match sides {
         [Side::Version(a), Side::Version(b)] => Some([a.clone(), b.clone()]),
         _ => None,
     };
     let all = house.names()?;
-    let mut asked: Vec<(String, Vec<String>)> = Vec::new();
+    let mut asked: Vec<(String, Vec<CliVersion>)> = Vec::new();
     for name in names {
         let (name, version) = match name.trim_end_matches('/').split_once('/') {
-            Some((name, version)) => (name, Some(version.to_owned())),
+            Some((name, version)) => (name, Some(version.parse::<CliVersion>()?)),
             None => (name.trim_end_matches('/'), None),
         };
         if !asked.iter().any(|(known, _)| known == name) {
@@ -62,8 +63,9 @@ pub fn select(
             return Err(CompareError::Versions(format!("/{} after {name}", of.join(", /"))));
         }
     }
-    let unasked =
-        all.iter().filter(|name| !asked.is_empty() && !asked.iter().any(|(a, _)| a == *name));
+    let unasked = all
+        .iter()
+        .filter(|name| !asked.is_empty() && !asked.iter().any(|(a, _)| **name == a.as_str()));
     let mut selection = Selection {
         scenarios: Vec::new(),
         unasked: unasked.cloned().collect(),
@@ -71,19 +73,19 @@ pub fn select(
         unrecorded: Vec::new(),
     };
     if asked.is_empty() {
-        asked = all.into_iter().map(|name| (name, Vec::new())).collect();
+        asked = all.into_iter().map(|name| (name.into(), Vec::new())).collect();
     }
-    let mut known: Vec<String> = Vec::new();
-    let mut missing: Vec<String> = fixed.iter().flatten().chain(versions).cloned().collect();
+    let mut known: Vec<CliVersion> = Vec::new();
+    let mut missing: Vec<CliVersion> = fixed.iter().flatten().chain(versions).cloned().collect();
     for (name, of) in asked {
         let scenario = house.load(&name)?;
         let recorded = recorded(house, &scenario)?;
         missing.retain(|version| !recorded.contains(version));
         if let Some(version) = of.iter().find(|version| !recorded.contains(version)) {
             let recorded = format!("{} (of {name})", recorded.join(", "));
-            return Err(CompareError::NotRecorded { version: version.clone(), recorded });
+            return Err(CompareError::NotRecorded { version: version.to_string(), recorded });
         }
-        let wanted = |version: &String| match &fixed {
+        let wanted = |version: &CliVersion| match &fixed {
             Some(sides) => sides.contains(version),
             None => {
                 (versions.is_empty() || versions.contains(version))
@@ -95,26 +97,26 @@ pub fn select(
         known.extend(
             taken.iter().chain(&others).filter(|v| !known.contains(v)).cloned().collect::<Vec<_>>(),
         );
-        let pairs: Vec<[String; 2]> = match &fixed {
+        let pairs: Vec<[CliVersion; 2]> = match &fixed {
             Some(sides) if taken.len() == 2 => vec![sides.clone()],
             Some(_) => Vec::new(),
             None => taken.into_iter().map(|version| [version.clone(), version]).collect(),
         };
         match pairs.is_empty() {
-            true => selection.unrecorded.push(name),
+            true => selection.unrecorded.push(scenario.name),
             false => selection.scenarios.push((scenario, pairs)),
         }
     }
     if let Some(version) = missing.first() {
         known.sort();
         let recorded = known.join(", ");
-        return Err(CompareError::NotRecorded { version: version.clone(), recorded });
+        return Err(CompareError::NotRecorded { version: version.to_string(), recorded });
     }
     Ok(selection)
 }
 
 /// The recorded versions, in the order the scenario names them.
-fn recorded(house: &House, scenario: &Scenario) -> std::io::Result<Vec<String>> {
+fn recorded(house: &House, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
     let mut versions = house.recorded(&scenario.name)?;
     let order = &scenario.record.versions;
     versions.sort_by_key(|version| {

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::names::CliVersion;
+
 /// One of the two that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Side {
@@ -13,7 +15,7 @@ pub enum Side {
     /// A path with a `/` in it: a program that is called as `clitape replay` is.
     Program(PathBuf),
     /// `2.1.148`: this clitape, on the cassettes of that version of the CLI.
-    Version(String),
+    Version(CliVersion),
 }
 
 impl Side {
@@ -27,7 +29,6 @@ impl FromStr for Side {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
         if text == "this" {
             return Ok(Self::This);
         }
@@ -40,11 +41,8 @@ impl FromStr for Side {
         if text.contains('/') {
             return Ok(Self::Program(text.into()));
         }
-        if text.starts_with(|c: char| c.is_ascii_digit())
-            && text.contains('.')
-            && text.chars().all(plain)
-        {
-            return Ok(Self::Version(text.to_owned()));
+        if let Some(version) = text.parse().ok().filter(|_| text.contains('.')) {
+            return Ok(Self::Version(version));
         }
         Err(format!(
             "`{text}` is nothing that can be compared; write `this`, git:REV, a version of the CLI \
@@ -71,7 +69,7 @@ mod tests {
         check("git:v1/x", Ok(Side::Git("v1/x".into())));
         check("./gateway", Ok(Side::Program("./gateway".into())));
         check("/opt/2.1", Ok(Side::Program("/opt/2.1".into())));
-        check("2.1.148", Ok(Side::Version("2.1.148".into())));
+        check("2.1.148", Ok(Side::Version("2.1.148".parse().unwrap())));
         check("git:", Err("git:HEAD~1"));
         check("gateway", Err("such as ./gateway"));
         check("2", Err("nothing that can be compared"));

@@ -79,7 +79,7 @@ pub fn resolve(
     match (a, b) {
         (Side::Version(_), Side::Version(_)) => {}
         (Side::Version(version), _) | (_, Side::Version(version)) => {
-            return Err(CompareError::Mixed { version: version.clone() });
+            return Err(CompareError::Mixed { version: version.to_string() });
         }
         _ => {}
     }
@@ -234,6 +234,6 @@ fn name(side: &Side) -> String {
         Side::This => "this".to_owned(),
         Side::Git(revision) => format!("git:{revision}"),
         Side::Program(path) => file_name(path),
-        Side::Version(version) => version.clone(),
+        Side::Version(version) => version.to_string(),
     }
 }

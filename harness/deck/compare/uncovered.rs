@@ -34,8 +34,10 @@ impl Run {
         self.plans += scenario.sweep.plans;
         self.further += usize::from(further > 0);
         self.two_versions |= compared.is_of_two_versions();
-        if !scenario.chat.faults.is_empty() && !self.faulty.contains(&scenario.name) {
-            self.faulty.push(scenario.name.clone());
+        if !scenario.chat.faults.is_empty()
+            && !self.faulty.iter().any(|name| scenario.name == name.as_str())
+        {
+            self.faulty.push(scenario.name.to_string());
         }
         self.drawn.extend(scenario.sweep.faults.iter().map(|kind| kind.as_str().to_owned()));
         let first = scenario.first_chat();
@@ -83,12 +85,12 @@ pub(super) fn uncovered(
         ));
     }
     for (what, names) in [
-        ("Scenarios that were not asked for", &selection.unasked),
-        ("Scenarios without the recordings it takes", &selection.unrecorded),
-        ("Recordings of other versions of the CLI", &selection.other_versions),
+        ("Scenarios that were not asked for", texts(&selection.unasked)),
+        ("Scenarios without the recordings it takes", texts(&selection.unrecorded)),
+        ("Recordings of other versions of the CLI", texts(&selection.other_versions)),
     ] {
         if !names.is_empty() {
-            told.push(format!("{what}: {}.", list(names)));
+            told.push(format!("{what}: {}.", list(&names)));
         }
     }
     for side in sides {
@@ -154,6 +156,10 @@ pub(super) fn uncovered(
         "A live model and the network of a chat service: recordings were replayed.".to_owned(),
     );
     told
+}
+
+fn texts(names: &[impl ToString]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
 }
 
 /// Names, the first few of them.

@@ -12,6 +12,7 @@ use fs_err as fs;
 use super::RecordError;
 use super::child::{Notes, Script, drive};
 use super::error::Said;
+use crate::names::{CliVersion, NameError};
 use crate::tape::sha256_of_file;
 
 /// Which CLI to record, as `--claude` says it.
@@ -20,7 +21,7 @@ pub enum ClaudeChoice {
     /// A path: the program there.
     Path(PathBuf),
     /// `npm:VERSION`: this version, installed with npm into the cache.
-    Npm(String),
+    Npm(CliVersion),
     /// `path`: the `claude` on PATH.
     OnPath,
 }
@@ -29,16 +30,9 @@ impl FromStr for ClaudeChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
         match text.strip_prefix("npm:") {
-            Some(version)
-                if version.starts_with(|c: char| c.is_ascii_digit())
-                    && version.chars().all(plain) =>
-            {
-                Ok(Self::Npm(version.to_owned()))
-            }
             Some(version) => {
-                Err(format!("`{version}` is not a version; write one such as npm:2.1.329"))
+                version.parse().map(Self::Npm).map_err(|error: NameError| error.to_string())
             }
             None if text == "path" => Ok(Self::OnPath),
             None if text.is_empty() => Err("write a path, npm:VERSION or path".into()),
@@ -53,7 +47,7 @@ pub struct Claude {
     /// The program.
     pub program: PathBuf,
     /// Its version, as it prints it.
-    pub version: String,
+    pub version: CliVersion,
     /// SHA-256 of the file that is run in the end, every link followed. npm's `.bin/claude` leads to
     /// the native binary itself in later versions, the same one for all who install on that
     /// platform, and to `cli.js`, which node runs, in earlier ones. Of a script that starts a CLI
@@ -62,7 +56,7 @@ pub struct Claude {
 }
 
 impl Claude {
-    fn new(program: PathBuf, version: String) -> Result<Self, RecordError> {
+    fn new(program: PathBuf, version: CliVersion) -> Result<Self, RecordError> {
         let sha256 = sha256_of_file(&program)?;
         Ok(Self { program, version, sha256 })
     }
@@ -109,7 +103,7 @@ impl Npm {
         Self { program: on_path("npm") }
     }
 
-    fn install(&self, wanted: &str, to: &Path) -> Result<(), RecordError> {
+    fn install(&self, wanted: &CliVersion, to: &Path) -> Result<(), RecordError> {
         let package = format!("@anthropic-ai/claude-code@{wanted}");
         let Some(program) = &self.program else {
             return Err(no_claude(
@@ -136,12 +130,12 @@ impl Npm {
 }
 
 fn installed(
-    wanted: &str,
+    wanted: &CliVersion,
     cache: &Path,
     npm: &Npm,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
-    let folder = cache.join(wanted);
+    let folder = cache.join(wanted.as_str());
     if !folder.exists() {
         note(&format!("installing claude {wanted} with npm"));
         fs::create_dir_all(cache)?;
@@ -161,7 +155,7 @@ fn installed(
         folder.display()
     );
     let version = version(&program, &hint)?;
-    if version != wanted {
+    if version != *wanted {
         let why = format!("{} is version {version}, not {wanted}", program.display());
         return Err(no_claude(why, &hint));
     }
@@ -169,7 +163,7 @@ fn installed(
 }
 
 /// What `program --version` prints first, asked in a HOME of its own.
-fn version(program: &Path, hint: &str) -> Result<String, RecordError> {
+fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
     const LIMIT: Duration = Duration::from_secs(30);
     let home = tempfile::tempdir()?;
     let mut command = Command::new(program);
@@ -185,10 +179,9 @@ fn version(program: &Path, hint: &str) -> Result<String, RecordError> {
     let ended =
         run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
-    let first = text.split_whitespace().next();
-    match first.filter(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
-        Some(version) => Ok(version.to_owned()),
-        None => {
+    match text.split_whitespace().next().unwrap_or_default().parse() {
+        Ok(version) => Ok(version),
+        Err(_) => {
             let said = Said::new(&ended.stdout, &ended.stderr);
             let why = format!("{} --version prints no version{said}\n", program.display());
             Err(no_claude(why, hint))

@@ -12,6 +12,7 @@ use super::sandbox::{Folders, Sandbox};
 use super::script::Stage;
 use super::server::Server;
 use super::{cut, history, results};
+use crate::names::CliVersion;
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SignalPlan, StdinLine, Step};
 use crate::tape::{Exit, Resume, TickKind};
 
@@ -19,7 +20,7 @@ use crate::tape::{Exit, Resume, TickKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recording {
     /// The CLI's version.
-    pub(crate) version: String,
+    pub(crate) version: CliVersion,
     /// SHA-256 of the CLI's program.
     pub(crate) cli_sha256: String,
     /// Where the runs took place.

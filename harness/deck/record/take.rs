@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::run::{RawRun, Recording};
+use crate::names::{CassetteFile, Part};
 use crate::scenario::{Scenario, Step};
 use crate::tape::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
 use crate::tape::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
-use crate::tape::{TickKind, raw_of_run, sha256, today};
+use crate::tape::{TickKind, sha256, today};
 
 /// The canonical form of `recording`; a value that stands in several runs stays the same one.
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
@@ -30,7 +31,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         canonical: maker.counts,
         sha256: (1..)
             .zip(std::iter::once(&recording.first).chain(&recording.further))
-            .map(|(number, run)| (raw_of_run(number), sha256(&run.stdout)))
+            .map(|(number, run)| (CassetteFile::new(Part::RawStdout, number), sha256(&run.stdout)))
             .collect(),
         runs: Vec::new(),
     };
@@ -109,7 +110,7 @@ fn facts(recording: &Recording) -> Facts {
         host: nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
         user: user.ok().flatten().map(|user| user.name),
         address: Some(recording.address.clone()),
-        cli_version: Some(recording.version.clone()),
+        cli_version: Some(recording.version.to_string()),
     }
 }
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::run::{RawRun, run};
 use super::*;
-use crate::scenario::{ExitWord, Exits};
+use crate::scenario::{ExitWord, Exits, House};
 use crate::tape::{Cassette, Exit};
 
 const SCENARIO: &str = "
@@ -24,15 +24,16 @@ const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
 /// A scenario and a `claude` that is this shell script.
 fn house(script: &str) -> (TempDir, Scenario, Claude) {
     let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join("workspace")).unwrap();
-    fs::write(dir.path().join("workspace/a.txt"), "a").unwrap();
-    fs::write(dir.path().join("scenario.toml"), SCENARIO).unwrap();
-    fs::write(dir.path().join("model.toml"), MODEL).unwrap();
+    let folder = dir.path().join("scenario");
+    fs::create_dir_all(folder.join("workspace")).unwrap();
+    fs::write(folder.join("workspace/a.txt"), "a").unwrap();
+    fs::write(folder.join("scenario.toml"), SCENARIO).unwrap();
+    fs::write(folder.join("model.toml"), MODEL).unwrap();
     let program: PathBuf = dir.path().join("claude");
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let claude = Claude { program, version: "9.9.9".into(), sha256: "5a".into() };
-    let scenario = Scenario::load(dir.path()).unwrap();
+    let claude = Claude { program, version: "9.9.9".parse().unwrap(), sha256: "5a".into() };
+    let scenario = Scenario::load(&folder).unwrap();
     (dir, scenario, claude)
 }
 
@@ -142,12 +143,12 @@ fn an_exit_that_nobody_expects_is_told() {
         ),
         (
             "exit 3",
-            Exits::ByVersion([("9.9.8".into(), ExitWord::Code(3))].into()),
+            Exits::ByVersion([("9.9.8".parse().unwrap(), ExitWord::Code(3))].into()),
             "exited with code 3, the scenario expects that it exits with code 0",
         ),
         (
             "kill -9 $$",
-            Exits::ByVersion([("9.9.9".into(), ExitWord::Code(9))].into()),
+            Exits::ByVersion([("9.9.9".parse().unwrap(), ExitWord::Code(9))].into()),
             "was ended by signal 9, the scenario expects that it exits with code 9",
         ),
     ] {
@@ -162,7 +163,7 @@ fn an_exit_that_nobody_expects_is_told() {
 fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
     let (dir, scenario, claude) = house("exit 9");
     let model = format!("{MODEL}[[turn.failure]]\ndrop_after = {{ block = 1, deltas = 9 }}\n");
-    fs::write(dir.path().join("model.toml"), model).unwrap();
+    fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
     let error = run(&scenario, &claude, &AtomicBool::new(false)).unwrap_err().to_string();
     assert!(error.contains("model.toml: a failure in turn 1 of `main` comes after 9"), "{error}");
 }
@@ -189,7 +190,7 @@ fn a_request_nobody_scripted_ends_the_recording() {
         format!(
             "nobody scripted this request: GET /v1/models\n\
              add a [[turn]], [[spare]] or [[side]] to {}",
-            dir.path().join("model.toml").display()
+            dir.path().join("scenario/model.toml").display()
         )
     );
 }
@@ -242,7 +243,7 @@ fn a_session_goes_on_in_the_same_folders() {
     let step = "resume = 'id'\nprompt = 'Again.'";
     scenario.record.then = vec![toml::from_str(step).unwrap()];
     let model = format!("{MODEL}[[step]]\n[[step.turn]]\n[[step.turn.block]]\ntext = 'Yes.'\n");
-    fs::write(dir.path().join("model.toml"), model).unwrap();
+    fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
     let take = record(&scenario, &claude, &AtomicBool::new(false)).unwrap();
     let [second] = &take.further[..] else { panic!("{take:?}") };
     assert_eq!(second.facts.argv[6..9], ["--include-partial-messages", "--resume", "5-a"]);
@@ -255,10 +256,14 @@ fn a_session_goes_on_in_the_same_folders() {
     assert_eq!(text(&second.history), history);
 
     let root = tempfile::tempdir().unwrap();
-    let written = take.write(root.path()).unwrap();
+    let written = take.write(&House::at(root.path())).unwrap();
     let read = Cassette::load(&written).unwrap();
     assert_eq!((&read.stdout, &read.transcript), (&take.stdout, &take.transcript));
     assert_eq!(read.further[0].history, second.history);
     assert_eq!(read.further[0].facts.counts.lines, 2);
-    assert!(read.manifest.sha256.contains_key("raw-stdout.2"), "{:?}", read.manifest.sha256);
+    assert!(
+        read.manifest.sha256.contains_key(&"raw-stdout.2".parse().unwrap()),
+        "{:?}",
+        read.manifest.sha256
+    );
 }

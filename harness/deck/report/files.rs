@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::model::Report;
 use super::{json, junit, markdown, tap};
+use crate::files;
 
 /// What a report's file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Files {
             if open.iter().any(|(_, known, _)| *known == target) {
                 return Err(FileError::Twice(path.to_owned()));
             }
-            let file = beside(&target).map_err(refused)?;
+            let file = files::beside(&target).map_err(refused)?;
             open.push((format, target, file));
         }
         Ok(Self { open })
@@ -109,13 +110,4 @@ fn target(path: &Path) -> io::Result<PathBuf> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
     Ok(folder.join(path.file_name().unwrap_or_default()))
-}
-
-/// A new file in the folder of `path`, readable as files usually are.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let usual = std::fs::Permissions::from_mode(0o666);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    tempfile::Builder::new().prefix(".clitape-").permissions(usual).tempfile_in(folder)
 }

@@ -273,10 +273,8 @@ impl Told {
 impl From<&TapeError> for Trouble {
     fn from(error: &TapeError) -> Self {
         let cause = match error {
-            TapeError::Io(_) => Cause::Unreadable,
-            TapeError::Manifest { .. } | TapeError::TooNew { .. } | TapeError::Damaged { .. } => {
-                Cause::Damaged
-            }
+            damage if damage.is_damage() => Cause::Damaged,
+            _ => Cause::Unreadable,
         };
         Self { cause, sentence: plain(&error.to_string()) }
     }

@@ -3,12 +3,17 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::files::FileError;
+
 /// Why a scenario can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A file or folder of it is a link, no regular file, or too large.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file of the scenario can't be understood.
     #[error("{path}:{line}: {what}")]
     Parse {

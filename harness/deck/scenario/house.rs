@@ -2,16 +2,31 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use fs_err as fs;
 
 use super::error::ScenarioError;
 use super::load::Scenario;
+use crate::files::{self, FileError};
+use crate::names::{CliVersion, NameError, ScenarioName};
+
+const SCENARIOS: &str = "scenarios";
+const CASSETTES: &str = "cassettes";
 
 /// The folder that holds `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct House {
     root: PathBuf,
+}
+
+/// Something in `scenarios/` or `cassettes/` that can't be what stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stray {
+    /// Its place in the workspace: `scenarios/Late edit`.
+    pub path: PathBuf,
+    /// What is wrong with it and what to do, in a sentence.
+    pub why: String,
 }
 
 impl House {
@@ -22,7 +37,7 @@ impl House {
 
     /// The nearest house at or above `dir`: the first folder with a `scenarios/` in it.
     pub fn above(dir: &Path) -> Option<Self> {
-        dir.ancestors().find(|root| root.join("scenarios").is_dir()).map(Self::at)
+        dir.ancestors().find(|root| root.join(SCENARIOS).is_dir()).map(Self::at)
     }
 
     /// The folder itself.
@@ -31,18 +46,18 @@ impl House {
     }
 
     /// The folder of a scenario.
-    pub fn scenario(&self, name: &str) -> PathBuf {
-        self.root.join("scenarios").join(name)
+    pub fn scenario(&self, name: &ScenarioName) -> PathBuf {
+        self.root.join(SCENARIOS).join(name.as_str())
     }
 
     /// `cassettes/`.
     pub fn cassettes(&self) -> PathBuf {
-        self.root.join("cassettes")
+        self.root.join(CASSETTES)
     }
 
     /// The folder of a cassette.
-    pub fn cassette(&self, scenario: &str, version: &str) -> PathBuf {
-        self.cassettes().join(scenario).join(version)
+    pub fn cassette(&self, scenario: &ScenarioName, version: &CliVersion) -> PathBuf {
+        self.cassettes().join(scenario.as_str()).join(version.as_str())
     }
 
     /// Names of the scenarios, sorted.
@@ -50,8 +65,8 @@ impl House {
     /// # Errors
     ///
     /// When the folder can't be read.
-    pub fn names(&self) -> io::Result<Vec<String>> {
-        folders(&self.root.join("scenarios"))
+    pub fn names(&self) -> io::Result<Vec<ScenarioName>> {
+        Ok(self.folders(Path::new(SCENARIOS))?.0)
     }
 
     /// Names of the scenarios that have a folder of cassettes, sorted.
@@ -59,8 +74,8 @@ impl House {
     /// # Errors
     ///
     /// When the folder can't be read.
-    pub fn recorded_names(&self) -> io::Result<Vec<String>> {
-        folders(&self.cassettes())
+    pub fn recorded_names(&self) -> io::Result<Vec<ScenarioName>> {
+        Ok(self.folders(Path::new(CASSETTES))?.0)
     }
 
     /// CLI versions recorded for a scenario, sorted.
@@ -68,8 +83,25 @@ impl House {
     /// # Errors
     ///
     /// When the folder can't be read.
-    pub fn recorded(&self, scenario: &str) -> io::Result<Vec<String>> {
-        folders(&self.cassettes().join(scenario))
+    pub fn recorded(&self, scenario: &ScenarioName) -> io::Result<Vec<CliVersion>> {
+        Ok(self.folders(&Path::new(CASSETTES).join(scenario.as_str()))?.0)
+    }
+
+    /// What stands in `scenarios/` and `cassettes/` under a name that can't be one, or as a link.
+    ///
+    /// # Errors
+    ///
+    /// When a folder can't be read.
+    pub fn strays(&self) -> io::Result<Vec<Stray>> {
+        let (_, mut strays) = self.folders::<ScenarioName>(Path::new(SCENARIOS))?;
+        let (recorded, more) = self.folders::<ScenarioName>(Path::new(CASSETTES))?;
+        strays.extend(more);
+        for scenario in recorded {
+            let place = Path::new(CASSETTES).join(scenario.as_str());
+            let (_, more) = self.folders::<CliVersion>(&place)?;
+            strays.extend(more);
+        }
+        Ok(strays)
     }
 
     /// The scenario of this name; a path to its folder is taken too.
@@ -78,39 +110,115 @@ impl House {
     ///
     /// [`ScenarioError`] when there is none, or it can't be used.
     pub fn load(&self, name: &str) -> Result<Scenario, ScenarioError> {
-        let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
-        let dir = self.scenario(name);
-        if !name.is_empty() && dir.is_dir() {
-            return Scenario::load(&dir);
-        }
-        let known = self.names()?;
-        let hint = if known.is_empty() {
-            format!("write one with `clitape new {name}`")
-        } else {
-            format!("there are {}; write a new one with `clitape new {name}`", known.join(", "))
+        let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
+        let known = || self.names();
+        let parsed = match last.parse::<ScenarioName>() {
+            Ok(parsed) => parsed,
+            Err(error) => return Err(unknown(last, &self.root, &known()?, Some(error))),
         };
-        Err(ScenarioError::Unknown { name: name.to_owned(), root: self.root.clone(), hint })
+        if !files::is_there(&self.scenario(&parsed)) {
+            return Err(unknown(last, &self.root, &known()?, None));
+        }
+        self.scenario_of(&parsed)
+    }
+
+    /// The scenario of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is none, or it can't be used.
+    pub fn scenario_of(&self, name: &ScenarioName) -> Result<Scenario, ScenarioError> {
+        let place = Path::new(SCENARIOS).join(name.as_str());
+        files::check_folders(&self.root, &place)?;
+        Scenario::load(&self.root.join(place))
+    }
+
+    /// The folder of a scenario's cassettes, made where it is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// When it is a link, or can't be made.
+    pub(crate) fn make_cassettes(&self, scenario: &ScenarioName) -> io::Result<PathBuf> {
+        let place = Path::new(CASSETTES).join(scenario.as_str());
+        files::check_folders(&self.root, &place)?;
+        let dir = self.root.join(place);
+        fs::create_dir_all(&dir)?;
+        Ok(dir)
+    }
+
+    /// The folder of a new scenario, made.
+    ///
+    /// # Errors
+    ///
+    /// When `scenarios/` is a link, or something is there already, or the folder can't be made.
+    pub(crate) fn make_scenario(&self, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
+        files::check_folders(&self.root, Path::new(SCENARIOS))?;
+        let dir = self.scenario(name);
+        if files::is_there(&dir) {
+            let what = "it is there already; choose another name, or change that one".to_owned();
+            return Err(ScenarioError::Invalid { path: dir, what });
+        }
+        fs::create_dir_all(&dir)?;
+        Ok(dir)
     }
 
     /// A path as seen from the house.
     pub fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
+
+    /// The folders in `place`, sorted by their names, and what can't be one of them; none of either
+    /// where there is no such folder. Hidden entries and files are passed over.
+    fn folders<T>(&self, place: &Path) -> io::Result<(Vec<T>, Vec<Stray>)>
+    where
+        T: FromStr<Err = NameError> + Ord,
+    {
+        let (mut names, mut strays) = (Vec::new(), Vec::new());
+        files::check_folders(&self.root, place)?;
+        let dir = self.root.join(place);
+        if !dir.exists() {
+            return Ok((names, strays));
+        }
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let kind = entry.file_type()?;
+            if name.as_encoded_bytes().starts_with(b".") || !(kind.is_dir() || kind.is_symlink()) {
+                continue;
+            }
+            let path = place.join(&name);
+            let why = match name.to_string_lossy().parse::<T>() {
+                Ok(_) if kind.is_symlink() => FileError::Link(path.clone()).to_string(),
+                Ok(name) => {
+                    names.push(name);
+                    continue;
+                }
+                Err(error) => format!("{error}; rename the folder or remove it"),
+            };
+            strays.push(Stray { path, why });
+        }
+        names.sort();
+        strays.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok((names, strays))
+    }
 }
 
-/// Names of the folders in `dir`, hidden ones left out; none when there is no such folder.
-fn folders(dir: &Path) -> io::Result<Vec<String>> {
-    if !dir.exists() {
-        return Ok(Vec::new());
-    }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.file_type()?.is_dir() && !name.starts_with('.') {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+/// There is no scenario `name`, for it is not there or can't be one.
+fn unknown(
+    name: &str,
+    root: &Path,
+    known: &[ScenarioName],
+    error: Option<NameError>,
+) -> ScenarioError {
+    let new = match &error {
+        None => format!("`clitape new {name}`"),
+        Some(_) => "`clitape new NAME`".to_owned(),
+    };
+    let hint = if known.is_empty() {
+        format!("write one with {new}")
+    } else {
+        let known: Vec<&str> = known.iter().map(ScenarioName::as_str).collect();
+        format!("there are {}; write a new one with {new}", known.join(", "))
+    };
+    ScenarioError::Unknown { name: name.to_owned(), root: root.to_owned(), hint }
 }

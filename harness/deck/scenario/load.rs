@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_err as fs;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -16,12 +15,14 @@ use super::run::Run;
 use super::signal::{Exits, SignalPlan};
 use super::step::Step;
 use super::variant::{self, Variant};
+use crate::files;
+use crate::names::{CliVersion, NameError, ScenarioName};
 
 /// A scenario folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
     /// Its name, which is the folder's.
-    pub name: String,
+    pub name: ScenarioName,
     /// The folder.
     pub dir: PathBuf,
     /// One line for people.
@@ -90,7 +91,7 @@ pub struct Record {
     #[serde(default)]
     pub signal: Option<SignalPlan>,
     /// CLI versions to record with; the first is the one whose goldens the others are held to.
-    pub versions: Vec<String>,
+    pub versions: Vec<CliVersion>,
     /// Seconds after which a CLI that has not ended is stopped.
     #[serde(default = "Record::default_timeout")]
     pub timeout_s: u64,
@@ -165,8 +166,15 @@ impl Scenario {
     /// [`ScenarioError`] that points at the line of a key or value that can't be used.
     pub fn load(dir: &Path) -> Result<Self, ScenarioError> {
         let path = dir.join("scenario.toml");
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.parse().map_err(|error: NameError| ScenarioError::Invalid {
+            path: dir.to_owned(),
+            what: error.to_string(),
+        })?;
+        for part in ["golden", "workspace"] {
+            files::check_folders(dir, Path::new(part))?;
+        }
         let file: File = read_toml(&path)?;
-        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let scenario = Self {
             name,
             dir: dir.to_owned(),
@@ -236,7 +244,7 @@ impl Scenario {
 ///
 /// [`ScenarioError::Io`] or [`ScenarioError::Parse`].
 pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
-    let text = fs::read_to_string(path)?;
+    let text = files::read_text(path)?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {
         let offset = error.span().map_or(0, |span| span.start);
         ScenarioError::Parse {
@@ -249,15 +257,19 @@ pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
 
 #[cfg(test)]
 mod tests {
+    use fs_err as fs;
+
     use super::*;
 
     fn load(record: &str) -> Result<Scenario, ScenarioError> {
-        let dir = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("scenario");
+        fs::create_dir(&dir).unwrap();
         let text = format!(
             "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\nversions = ['1.0.0', '2.0.0']\n{record}"
         );
-        fs::write(dir.path().join("scenario.toml"), text).unwrap();
-        Scenario::load(dir.path())
+        fs::write(dir.join("scenario.toml"), text).unwrap();
+        Scenario::load(&dir)
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod variant;
 pub use channel::{Channel, Chat, Mode, Profile};
 pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
-pub use house::House;
+pub use house::{House, Stray};
 pub use load::{ChatServer, Proof, Record, Scenario, StdinLine, Sweep, read_toml};
 pub use model::{
     ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::names::CliVersion;
 use crate::tape::Exit;
 
 /// `[record.signal]`: what is sent, and when.
@@ -90,7 +91,7 @@ pub enum Exits {
     /// In the same way in every version.
     Same(ExitWord),
     /// In this way in this version, and with code 0 in all others.
-    ByVersion(BTreeMap<String, ExitWord>),
+    ByVersion(BTreeMap<CliVersion, ExitWord>),
 }
 
 impl Default for Exits {

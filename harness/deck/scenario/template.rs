@@ -6,6 +6,8 @@ use fs_err as fs;
 
 use super::error::ScenarioError;
 use super::house::House;
+use crate::files;
+use crate::names::{CliVersion, ScenarioName};
 
 /// The files of a new scenario, by their place in its folder.
 const FILES: [(&str, &str); 7] = [
@@ -30,16 +32,15 @@ const VERSION: &str = "{{version}}";
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] when the name can't be a folder on every system, when the scenario is there
-/// already, or when a file can't be written.
-pub fn write(house: &House, name: &str) -> Result<PathBuf, ScenarioError> {
-    let dir = claim(house, name)?;
+/// [`ScenarioError`] when the scenario is there already, or when a file can't be written.
+pub fn write(house: &House, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
+    let dir = house.make_scenario(name)?;
     for (place, text) in FILES {
         let path = dir.join(place);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, text.replace(NAME, name))?;
+        files::replace(&path, text.replace(NAME, name))?;
     }
     Ok(dir)
 }
@@ -49,28 +50,13 @@ pub fn write(house: &House, name: &str) -> Result<PathBuf, ScenarioError> {
 /// # Errors
 ///
 /// As [`write`].
-pub fn skeleton(house: &House, name: &str, version: &str) -> Result<PathBuf, ScenarioError> {
-    let dir = claim(house, name)?;
+pub fn skeleton(
+    house: &House,
+    name: &ScenarioName,
+    version: &CliVersion,
+) -> Result<PathBuf, ScenarioError> {
+    let dir = house.make_scenario(name)?;
     let text = SKELETON.replace(NAME, name).replace(VERSION, version);
-    fs::write(dir.join("scenario.toml"), text)?;
+    files::replace(&dir.join("scenario.toml"), text)?;
     Ok(dir)
-}
-
-/// Makes the folder of a new scenario.
-///
-/// # Errors
-///
-/// As [`write`].
-fn claim(house: &House, name: &str) -> Result<PathBuf, ScenarioError> {
-    let dir = house.scenario(name);
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let what = if name.is_empty() || !name.chars().all(plain) || name.starts_with('-') {
-        "a scenario's name is made of small letters, digits and hyphens, such as `late-edit`"
-    } else if dir.exists() {
-        "it is there already; choose another name, or change that one"
-    } else {
-        fs::create_dir_all(&dir)?;
-        return Ok(dir);
-    };
-    Err(ScenarioError::Invalid { path: dir, what: what.to_owned() })
 }

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::further::{FurtherRun, RunFacts};
+use crate::names::{CassetteFile, CliVersion, ScenarioName};
 
 /// The format this version writes; a cassette of a later one is refused.
 pub const FORMAT: u32 = 1;
@@ -21,7 +22,7 @@ pub struct Manifest {
     /// [`FORMAT`].
     pub format: u32,
     /// The scenario it was recorded for.
-    pub scenario: String,
+    pub scenario: ScenarioName,
     /// How the bytes came to be.
     pub origin: Origin,
     /// The CLI that printed them.
@@ -37,7 +38,7 @@ pub struct Manifest {
     /// SHA-256 of every file beside this one, and of each run's stdout before replacements
     /// (`raw-stdout`, `raw-stdout.2`).
     #[serde(default)]
-    pub sha256: BTreeMap<String, String>,
+    pub sha256: BTreeMap<CassetteFile, String>,
     /// `[[run]]`: the further runs, from the second.
     #[serde(default, rename = "run", skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunFacts>,
@@ -62,7 +63,7 @@ pub enum Origin {
 #[serde(deny_unknown_fields)]
 pub struct Cli {
     /// Its version, as it prints it.
-    pub version: String,
+    pub version: CliVersion,
     /// SHA-256 of the program that ran, links followed; absent when not known, as of a capture
     /// made elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,12 +148,33 @@ pub fn render_timeline(ticks: &[Tick]) -> String {
     text
 }
 
+/// Longest time between the start of a run and its last tick, in milliseconds: 30 days.
+const LONGEST_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+
 /// Reads what [`render_timeline`] wrote; on failure the number of the bad line and what is wrong.
+///
+/// The sizes and the intervals add up without overflow, so that whoever adds them need not check.
 pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
-    text.lines()
-        .enumerate()
-        .map(|(i, line)| parse_tick(line).map_err(|what| (i + 1, what)))
-        .collect()
+    let (mut bytes, mut ms) = (0_u64, 0_u64);
+    let mut ticks = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let tick = parse_tick(line).map_err(|what| (number, what))?;
+        let n = match tick.kind {
+            TickKind::Out(n) | TickKind::Err(n) => n,
+            TickKind::In(_) | TickKind::Marker(_) | TickKind::Exit(_) => 0,
+        };
+        bytes = bytes
+            .checked_add(n)
+            .ok_or_else(|| (number, "the sizes add up to more than 2^64 bytes".to_owned()))?;
+        ms = ms.checked_add(tick.after_ms).filter(|&ms| ms <= LONGEST_MS).ok_or_else(|| {
+            (
+                number,
+                format!("the intervals add up to more than {LONGEST_MS} ms, which are 30 days"),
+            )
+        })?;
+        ticks.push(tick);
+    }
+    Ok(ticks)
 }
 
 fn parse_tick(line: &str) -> Result<Tick, String> {
@@ -163,7 +185,12 @@ fn parse_tick(line: &str) -> Result<Tick, String> {
         "o" => TickKind::Out(number()?),
         "e" => TickKind::Err(number()?),
         "i" => TickKind::In(number()?),
-        "m" => TickKind::Marker(value.as_str().unwrap_or_default().to_owned()),
+        "m" => TickKind::Marker(
+            value
+                .as_str()
+                .ok_or_else(|| format!("`{value}` is not the name of a marker"))?
+                .to_owned(),
+        ),
         "x" => TickKind::Exit(parse_exit(&value)?),
         other => return Err(format!("`{other}` is not one of o, e, i, m, x")),
     };
@@ -224,7 +251,17 @@ mod tests {
 
     #[test]
     fn a_bad_timeline_names_its_line() {
-        let (line, what) = parse_timeline("[0,\"o\",1]\n[0,\"z\",1]\n").unwrap_err();
-        assert_eq!((line, what.as_str()), (2, "`z` is not one of o, e, i, m, x"));
+        let long = format!("[0,\"o\",1]\n[{LONGEST_MS},\"e\",1]\n[1,\"x\",0]\n");
+        for (text, at, part) in [
+            ("[0,\"o\",1]\n[0,\"z\",1]\n", 2, "`z` is not one of o, e, i, m, x"),
+            ("[0,\"m\",1]\n", 1, "`1` is not the name of a marker"),
+            // Finding 24 of issue 13: the sum wrapped, and the cassette counted as whole.
+            ("[0,\"o\",18446744073709551615]\n[0,\"o\",13]\n", 2, "more than 2^64 bytes"),
+            ("[18446744073709551615,\"o\",1]\n", 1, "which are 30 days"),
+            (&long, 3, "which are 30 days"),
+        ] {
+            let (line, what) = parse_timeline(text).unwrap_err();
+            assert!(line == at && what.contains(part), "{text:?}: line {line}: {what}");
+        }
     }
 }

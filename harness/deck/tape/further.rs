@@ -53,22 +53,3 @@ pub enum Resume {
     /// One that never was.
     UnknownId,
 }
-
-/// The name of a file of run `number`; the first run's files have none in it.
-pub(crate) fn file_of_run(name: &str, number: usize) -> String {
-    match name.split_once('.') {
-        Some((stem, extension)) if number > 1 => format!("{stem}.{number}.{extension}"),
-        _ => name.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_further_runs_have_its_number() {
-        assert_eq!(file_of_run("stdout.jsonl", 1), "stdout.jsonl");
-        assert_eq!(file_of_run("stdout.jsonl", 12), "stdout.12.jsonl");
-    }
-}

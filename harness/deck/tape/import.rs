@@ -6,7 +6,8 @@ use clitape_stream::{Event, Parser};
 
 use super::canon;
 use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, line_by_line, today};
-use super::store::{raw_of_run, sha256};
+use super::store::sha256;
+use crate::names::{CassetteFile, CliVersion, NameError, Part, ScenarioName};
 
 /// Why a capture can't be imported.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -19,6 +20,11 @@ pub enum ImportError {
     /// Nothing says which CLI printed it.
     #[error("the capture does not say which CLI printed it; add `--cli-version VERSION`")]
     NoVersion,
+    /// What the capture says is no version of a CLI.
+    #[error(
+        "the capture says which CLI printed it, but {0}; if you trust the capture, add `--cli-version VERSION`"
+    )]
+    BadVersion(#[source] NameError),
 }
 
 /// Makes a take for `scenario` from the bytes of a capture; canonical ids and the machine details
@@ -27,7 +33,11 @@ pub enum ImportError {
 /// # Errors
 ///
 /// [`ImportError`] when there is no record in it, or its CLI is not known.
-pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Take, ImportError> {
+pub fn import(
+    scenario: &ScenarioName,
+    stdout: &[u8],
+    version: Option<&CliVersion>,
+) -> Result<Take, ImportError> {
     let mut told = None;
     let mut parser = Parser::new();
     let mut sink = |event: Event<'_>| {
@@ -40,7 +50,11 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
     if stats.records == 0 {
         return Err(ImportError::NoRecord);
     }
-    let version = version.map(str::to_owned).or(told).ok_or(ImportError::NoVersion)?;
+    let version = match (version, told) {
+        (Some(version), _) => version.clone(),
+        (None, Some(told)) => told.parse().map_err(ImportError::BadVersion)?,
+        (None, None) => return Err(ImportError::NoVersion),
+    };
     let facts = canon::guess(stdout);
     let (canonical, _) = canon::canonical(stdout, &facts);
     let timeline = line_by_line(&canonical.bytes);
@@ -48,13 +62,13 @@ pub fn import(scenario: &str, stdout: &[u8], version: Option<&str>) -> Result<Ta
         Cli { version, sha256: None, argv: Vec::new(), platform: String::new(), date: today() };
     let manifest = Manifest {
         format: FORMAT,
-        scenario: scenario.to_owned(),
+        scenario: scenario.clone(),
         origin: Origin::Imported,
         cli,
         exit: None,
         counts: Counts::default(),
         canonical: canonical.counts.clone(),
-        sha256: BTreeMap::from([(raw_of_run(1), sha256(stdout))]),
+        sha256: BTreeMap::from([(CassetteFile::new(Part::RawStdout, 1), sha256(stdout))]),
         runs: Vec::new(),
     };
     Ok(Take {

@@ -1,6 +1,5 @@
-//! Reads and writes cassettes: whole or not at all, and never a damaged one in silence.
+//! Reads cassettes, and never a damaged one in silence.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -8,18 +7,13 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 use sha2::{Digest, Sha256};
 
-use super::format::{
-    Counts, FORMAT, Manifest, Take, Tick, TickKind, parse_timeline, render_timeline,
-};
-use super::further::{FurtherRun, RunFacts, file_of_run};
+use super::format::{Counts, FORMAT, Manifest, Tick, TickKind, parse_timeline};
+use super::further::FurtherRun;
+use crate::files::{self, FileError};
+use crate::names::{CassetteFile, CliVersion, MOST_RUNS, Part, ScenarioName};
+use crate::scenario::House;
 
-const STDOUT: &str = "stdout.jsonl";
-const MANIFEST: &str = "cassette.toml";
-const TIMELINE: &str = "timeline.jsonl";
-const STDERR: &str = "stderr.txt";
-const STDIN: &str = "stdin.jsonl";
-const TRANSCRIPT: &str = "transcript.jsonl";
-const HISTORY: &str = "history.jsonl";
+pub(super) const MANIFEST: &str = "cassette.toml";
 
 /// Why a cassette can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +21,12 @@ pub enum TapeError {
     /// The file system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A file of it is a link, no regular file, or too large.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Another process writes a cassette of the same scenario.
+    #[error("another process has been writing in {0} for 30 s; wait for it to end, then try again")]
+    Busy(PathBuf),
     /// `cassette.toml` can't be understood.
     #[error("{path}: {what}; record the scenario again or restore the file from version control")]
     Manifest {
@@ -55,6 +55,24 @@ pub enum TapeError {
     },
 }
 
+impl TapeError {
+    /// A file or folder at `path` is not what was recorded.
+    fn damaged(path: &Path, what: impl Into<String>) -> Self {
+        Self::Damaged { path: path.to_owned(), what: what.into() }
+    }
+
+    /// Whether the cassette itself is at fault, and not the file system or its user.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Manifest { .. } | Self::TooNew { .. } | Self::Damaged { .. } => true,
+            Self::File(error) => {
+                !matches!(error, FileError::Io { .. } | FileError::TooLarge { .. })
+            }
+            Self::Io(_) | Self::Busy(_) => false,
+        }
+    }
+}
+
 /// A cassette read from disk, its files checked against their hashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cassette {
@@ -77,126 +95,86 @@ impl Cassette {
     ///
     /// # Errors
     ///
-    /// [`TapeError`] when a file is missing, its hash differs, a file stands there that the
-    /// manifest does not name, or the timeline does not account for every byte.
+    /// [`TapeError`] when a file is missing or is a link, its hash differs, a file stands there that
+    /// the manifest does not name, the timeline does not account for every byte, or the folder has the
+    /// name of another CLI version.
     pub fn load(dir: &Path) -> Result<Self, TapeError> {
         let path = dir.join(MANIFEST);
-        let text = fs::read_to_string(&path)?;
+        let text = match files::read_text(&path) {
+            Err(error) if error.is_not_found() && dir.is_dir() => {
+                return Err(TapeError::damaged(dir, format!("it has no {MANIFEST}")));
+            }
+            text => text?,
+        };
         let manifest = parse_manifest(&path, &text)?;
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
+        if name.parse::<CliVersion>().is_ok_and(|version| version != manifest.cli.version) {
+            let what = format!("it holds a recording of CLI {}", manifest.cli.version);
+            return Err(TapeError::damaged(dir, what));
+        }
+        if manifest.runs.len() >= MOST_RUNS {
+            let what = format!("it names more than {MOST_RUNS} runs");
+            return Err(TapeError::damaged(&path, what));
+        }
         let mut files = BTreeMap::new();
-        for (name, hash) in manifest.sha256.iter().filter(|(name, _)| !name.starts_with(RAW)) {
-            files.insert(name.clone(), read_checked(&dir.join(name), hash)?);
+        for (file, hash) in &manifest.sha256 {
+            if let Some(path) = file.path(dir) {
+                files.insert(file.clone(), read_checked(&path, hash)?);
+            }
         }
         for entry in fs::read_dir(dir)? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
-            if name != MANIFEST && !files.contains_key(&*name) {
-                return Err(damaged(&dir.join(&*name), "cassette.toml does not name it"));
+            let is_named = || name.parse().is_ok_and(|file| files.contains_key(&file));
+            if name != MANIFEST && !is_named() {
+                return Err(TapeError::damaged(
+                    &dir.join(&*name),
+                    "cassette.toml does not name it",
+                ));
             }
         }
         let (stdout, timeline) = printed(dir, &mut files, 1, manifest.counts)?;
-        let transcript = files.remove(TRANSCRIPT).unwrap_or_default();
+        let mut take = |part, run| files.remove(&CassetteFile::new(part, run)).unwrap_or_default();
+        let transcript = take(Part::Transcript, 1);
         let mut further = Vec::new();
         for (number, facts) in (2..).zip(&manifest.runs) {
             let (stdout, timeline) = printed(dir, &mut files, number, facts.counts)?;
-            let mut take = |name| files.remove(&file_of_run(name, number)).unwrap_or_default();
-            let [stderr, transcript, history] = [STDERR, TRANSCRIPT, HISTORY].map(&mut take);
+            let mut take =
+                |part| files.remove(&CassetteFile::new(part, number)).unwrap_or_default();
+            let [stderr, transcript, history] =
+                [Part::Stderr, Part::Transcript, Part::History].map(&mut take);
             let facts = facts.clone();
             further.push(FurtherRun { facts, stdout, timeline, stderr, transcript, history });
         }
         Ok(Self { dir: dir.to_owned(), manifest, stdout, timeline, transcript, further })
     }
 
-    /// The CLI version, which is also the name of the cassette's folder.
-    pub fn version(&self) -> &str {
-        &self.manifest.cli.version
-    }
-}
-
-impl Take {
-    /// Writes the take as `<root>/<scenario>/<cli version>/`, in place of one that stands there.
-    ///
-    /// The files are written to a folder beside it, which then takes its name: a reader sees the
-    /// old cassette or the new one, never half of one.
+    /// Reads the cassette of a scenario and a CLI version.
     ///
     /// # Errors
     ///
-    /// [`TapeError`] when a file can't be written; what stood there stays.
-    pub fn write(&self, root: &Path) -> Result<PathBuf, TapeError> {
-        let parent = root.join(&self.manifest.scenario);
-        fs::create_dir_all(&parent)?;
-        let temporary = tempfile::Builder::new().prefix(".taking-").tempdir_in(&parent)?;
-        let mut manifest = self.manifest.clone();
-        manifest.counts = counts(&self.stdout, &self.timeline);
-        let mut files = vec![
-            (STDOUT.to_owned(), Cow::from(&self.stdout)),
-            (TIMELINE.to_owned(), render_timeline(&self.timeline).into_bytes().into()),
-            (STDERR.to_owned(), Cow::from(&self.stderr)),
-            (STDIN.to_owned(), Cow::from(&self.stdin)),
-            (TRANSCRIPT.to_owned(), Cow::from(&self.transcript)),
-        ];
-        manifest.runs.clear();
-        for (number, run) in (2..).zip(&self.further) {
-            let counts = counts(&run.stdout, &run.timeline);
-            manifest.runs.push(RunFacts { counts, ..run.facts.clone() });
-            let timeline = render_timeline(&run.timeline).into_bytes();
-            files.extend(
-                [
-                    (STDOUT, Cow::from(&run.stdout)),
-                    (TIMELINE, timeline.into()),
-                    (STDERR, Cow::from(&run.stderr)),
-                    (TRANSCRIPT, Cow::from(&run.transcript)),
-                    (HISTORY, Cow::from(&run.history)),
-                ]
-                .map(|(name, bytes)| (file_of_run(name, number), bytes)),
-            );
+    /// As [`Cassette::load`], and when a folder on the way is a link, or `cassette.toml` names another
+    /// scenario or version.
+    pub fn find(
+        house: &House,
+        scenario: &ScenarioName,
+        version: &CliVersion,
+    ) -> Result<Self, TapeError> {
+        let dir = house.cassette(scenario, version);
+        if let Ok(relative) = dir.strip_prefix(house.root()) {
+            files::check_folders(house.root(), relative)?;
         }
-        let always = |name: &str| name.starts_with("stdout.") || name.starts_with("timeline.");
-        for (name, bytes) in files {
-            if always(&name) || !bytes.is_empty() {
-                fs::write(temporary.path().join(&name), &bytes)?;
-                manifest.sha256.insert(name, sha256(&bytes));
-            }
+        let cassette = Self::load(&dir)?;
+        if cassette.manifest.scenario != *scenario {
+            let what = format!("it holds a recording of `{}`", cassette.manifest.scenario);
+            return Err(TapeError::damaged(&dir, what));
         }
-        let text = toml::to_string(&manifest).map_err(io::Error::other)?;
-        fs::write(temporary.path().join(MANIFEST), text)?;
-
-        let target = parent.join(&self.manifest.cli.version);
-        let old = tempfile::Builder::new().prefix(".replaced-").tempdir_in(&parent)?;
-        if target.exists() {
-            fs::rename(&target, old.path().join("old"))?;
-        }
-        set_readable(temporary.path())?;
-        if let Err(error) = fs::rename(temporary.path(), &target) {
-            if old.path().join("old").exists() {
-                fs::rename(old.path().join("old"), &target)?;
-            }
-            return Err(error.into());
-        }
-        let _gone = temporary.keep();
-        Ok(target)
+        Ok(cassette)
     }
-}
 
-/// Temporary folders are private to their owner; a cassette is not.
-#[cfg(unix)]
-fn set_readable(dir: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755))
-}
-
-#[cfg(not(unix))]
-fn set_readable(_dir: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-const RAW: &str = "raw-stdout";
-
-/// Key of the hash of run `number`'s stdout before replacements; there is no such file.
-pub(crate) fn raw_of_run(number: usize) -> String {
-    match number {
-        1 => RAW.to_owned(),
-        _ => format!("{RAW}.{number}"),
+    /// The CLI version, which is also the name of the cassette's folder.
+    pub fn version(&self) -> &CliVersion {
+        &self.manifest.cli.version
     }
 }
 
@@ -240,53 +218,51 @@ fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, TapeError> {
 }
 
 fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, TapeError> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(damaged(path, "cassette.toml names it, but it is not there"));
+    let bytes = match files::read(path) {
+        Err(error) if error.is_not_found() => {
+            return Err(TapeError::damaged(path, "cassette.toml names it, but it is not there"));
         }
-        Err(error) => return Err(error.into()),
+        bytes => bytes?,
     };
     let found = sha256(&bytes);
     if found == hash {
         Ok(bytes)
     } else {
-        Err(damaged(path, format!("its sha256 is {found}, cassette.toml says {hash}")))
+        Err(TapeError::damaged(path, format!("its sha256 is {found}, cassette.toml says {hash}")))
     }
 }
 
 /// The bytes that run `number` printed and when they came, out of the files of `dir`.
 fn printed(
     dir: &Path,
-    files: &mut BTreeMap<String, Vec<u8>>,
+    files: &mut BTreeMap<CassetteFile, Vec<u8>>,
     number: usize,
     expected: Counts,
 ) -> Result<(Vec<u8>, Vec<Tick>), TapeError> {
     let manifest = dir.join(MANIFEST);
-    let mut take = |name| {
-        let name = file_of_run(name, number);
-        let bytes = files.remove(&name);
-        bytes.ok_or_else(|| damaged(&manifest, format!("it gives no sha256 for {name}")))
+    let mut take = |part| {
+        let file = CassetteFile::new(part, number);
+        let bytes = files.remove(&file);
+        bytes.ok_or_else(|| TapeError::damaged(&manifest, format!("it gives no sha256 for {file}")))
     };
-    let (stdout, timeline) = (take(STDOUT)?, take(TIMELINE)?);
-    let path = dir.join(file_of_run(TIMELINE, number));
+    let (stdout, timeline) = (take(Part::Stdout)?, take(Part::Timeline)?);
+    let path = dir.join(CassetteFile::new(Part::Timeline, number).to_string());
     let timeline = String::from_utf8(timeline)
-        .map_err(|e| damaged(&path, e.to_string()))
+        .map_err(|e| TapeError::damaged(&path, e.to_string()))
         .and_then(|text| {
             parse_timeline(&text)
-                .map_err(|(line, what)| damaged(&path, format!("line {line}: {what}")))
+                .map_err(|(line, what)| TapeError::damaged(&path, format!("line {line}: {what}")))
         })?;
-    if counts(&stdout, &timeline) != expected || read_total(&timeline) != stdout.len() {
-        return Err(damaged(&manifest, "its counts are not those of the files beside it"));
+    if counts(&stdout, &timeline) != expected || read_total(&timeline) != stdout.len() as u64 {
+        return Err(TapeError::damaged(
+            &manifest,
+            "its counts are not those of the files beside it",
+        ));
     }
     Ok((stdout, timeline))
 }
 
-fn damaged(path: &Path, what: impl Into<String>) -> TapeError {
-    TapeError::Damaged { path: path.to_owned(), what: what.into() }
-}
-
-fn counts(stdout: &[u8], timeline: &[Tick]) -> Counts {
+pub(super) fn counts(stdout: &[u8], timeline: &[Tick]) -> Counts {
     let unterminated = stdout.last().is_some_and(|&byte| byte != b'\n');
     Counts {
         bytes: stdout.len() as u64,
@@ -295,7 +271,7 @@ fn counts(stdout: &[u8], timeline: &[Tick]) -> Counts {
     }
 }
 
-fn read_total(timeline: &[Tick]) -> usize {
-    let sizes = timeline.iter().map(|tick| if let TickKind::Out(n) = tick.kind { n } else { 0 });
-    usize::try_from(sizes.sum::<u64>()).unwrap_or(usize::MAX)
+/// Bytes of stdout that the timeline accounts for; [`parse_timeline`] saw to it that the sum is one.
+fn read_total(timeline: &[Tick]) -> u64 {
+    timeline.iter().map(|tick| if let TickKind::Out(n) = tick.kind { n } else { 0 }).sum()
 }

@@ -52,10 +52,16 @@ pub enum Kind {
     CallbackFailed,
     /// A call of the channel before the time that the chat's server asked to wait was over.
     CalledTooEarly,
+    /// A scenario that can't be loaded.
+    ScenarioUnusable,
+    /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.
+    Stray,
+    /// What a writer of a cassette left when it was ended.
+    Leftover,
 }
 
 /// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(Kind, &str, &str); 21] = [
+const NAMES: [(Kind, &str, &str); 24] = [
     (Kind::GoldenDiffers, "GD001", "golden-differs"),
     (Kind::GoldenMissing, "GD002", "golden-missing"),
     (Kind::GoldenOrphan, "GD003", "golden-orphan"),
@@ -77,6 +83,9 @@ const NAMES: [(Kind, &str, &str); 21] = [
     (Kind::SilentRunTold, "GW008", "silent-run-told"),
     (Kind::CallbackFailed, "GW009", "callback-failed"),
     (Kind::CalledTooEarly, "GW010", "called-too-early"),
+    (Kind::ScenarioUnusable, "WS001", "scenario-unusable"),
+    (Kind::Stray, "WS002", "stray"),
+    (Kind::Leftover, "WS003", "leftover"),
 ];
 
 impl Kind {
@@ -151,6 +160,6 @@ mod tests {
             assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
         }
         assert_eq!(Kind::EditAfterFinal.to_string(), "GW003 edit-after-final");
-        assert_eq!(NAMES.len(), Kind::CalledTooEarly as usize + 1, "a kind has no row");
+        assert_eq!(NAMES.len(), Kind::Leftover as usize + 1, "a kind has no row");
     }
 }

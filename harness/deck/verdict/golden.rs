@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
+use crate::files::{self, FileError};
+use crate::names::CliVersion;
 use crate::replay::{AcpClient, Entry, Lane};
 use crate::scenario::{Channel, Chat, Scenario, Variant};
 
@@ -88,9 +90,9 @@ impl Golden {
     /// # Errors
     ///
     /// When a golden is there but can't be read as UTF-8 text with a header.
-    pub fn find(scenario: &Scenario, view: View, version: &str) -> io::Result<Self> {
+    pub fn find(scenario: &Scenario, view: View, version: &CliVersion) -> io::Result<Self> {
         let own = own_path(scenario, view, version);
-        let path = if own.exists() { own } else { shared_path(scenario, view) };
+        let path = if files::is_there(&own) { own } else { shared_path(scenario, view) };
         let text = read(&path)?;
         Ok(Self { path, text })
     }
@@ -123,11 +125,16 @@ impl Golden {
     /// # Errors
     ///
     /// When a file can't be read or written.
-    pub fn propose(scenario: &Scenario, view: View, version: &str, text: &str) -> io::Result<()> {
+    pub fn propose(
+        scenario: &Scenario,
+        view: View,
+        version: &CliVersion,
+        text: &str,
+    ) -> io::Result<()> {
         let (own, shared) = (own_path(scenario, view, version), shared_path(scenario, view));
         let first = scenario.record.versions.first().is_some_and(|first| first == version);
-        let target = if own.exists() || !first { own } else { shared.clone() };
-        if !target.exists() && target != shared {
+        let target = if files::is_there(&own) || !first { own } else { shared.clone() };
+        if !files::is_there(&target) && target != shared {
             let served = read(&pending_path(&shared))?.or(read(&shared)?);
             if served.as_deref() == Some(text) {
                 return Ok(());
@@ -151,13 +158,13 @@ impl Golden {
     /// # Errors
     ///
     /// When the folder can't be read.
-    pub fn orphans(scenario: &Scenario, versions: &[&str]) -> io::Result<Vec<PathBuf>> {
+    pub fn orphans(scenario: &Scenario, versions: &[CliVersion]) -> io::Result<Vec<PathBuf>> {
         let mut used: Vec<PathBuf> =
             scenario.variants.iter().map(|variant| variant_path(scenario, variant)).collect();
         for view in View::of(scenario) {
             for version in versions {
                 let own = own_path(scenario, view, version);
-                used.push(if own.exists() { own } else { shared_path(scenario, view) });
+                used.push(if files::is_there(&own) { own } else { shared_path(scenario, view) });
             }
         }
         let mut orphans = files(&golden_dir(scenario), "snap")?;
@@ -183,17 +190,30 @@ pub fn body(file: &str) -> Option<&str> {
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
-    let file = match fs::read_to_string(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let file = match files::read_text(path) {
+        Err(error) if error.is_not_found() => return Ok(None),
+        file => file.map_err(|error| match error {
+            FileError::Io { .. } => error.into(),
+            // A link, a FIFO and the like: the golden can't be read, and that is a finding.
+            other => io::Error::new(io::ErrorKind::InvalidData, other),
+        })?,
     };
     match body(&file) {
         Some(text) => Ok(Some(text.to_owned())),
         None => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("{} has no header between two lines of `---`", path.display()),
+            format!("{} has {}", path.display(), complaint(&file)),
         )),
+    }
+}
+
+/// What is wrong with a golden's text that has no header.
+fn complaint(file: &str) -> &'static str {
+    if file.starts_with("---\r\n") {
+        "lines that end with CR and LF; check it out as it was committed: put `*.snap text eol=lf` into \
+         .gitattributes"
+    } else {
+        "no header between two lines of `---`"
     }
 }
 
@@ -226,12 +246,13 @@ fn variant_path(scenario: &Scenario, Variant { view, name, .. }: &Variant) -> Pa
 
 /// Writes a pending golden of a view, with its header.
 fn write_pending(scenario: &Scenario, golden: &Path, view: &str, text: &str) -> io::Result<()> {
+    files::check_folders(&scenario.dir, Path::new("golden"))?;
     fs::create_dir_all(golden_dir(scenario))?;
     let header = format!(
         "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
         scenario.name
     );
-    fs::write(pending_path(golden), header + text)
+    Ok(files::replace(&pending_path(golden), header + text)?)
 }
 
 /// Where a golden is proposed.
@@ -241,7 +262,7 @@ fn pending_path(golden: &Path) -> PathBuf {
     path.into()
 }
 
-fn own_path(scenario: &Scenario, view: View, version: &str) -> PathBuf {
+fn own_path(scenario: &Scenario, view: View, version: &CliVersion) -> PathBuf {
     golden_dir(scenario).join(format!("{view}.{version}.snap"))
 }
 

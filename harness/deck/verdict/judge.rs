@@ -16,6 +16,7 @@ use super::lanes::moments;
 use super::setup::{command, command_under, paced, paced_further, setup, setups};
 use super::sweep::{Sweep, misread};
 use super::variant;
+use crate::names::CliVersion;
 use crate::replay::{Replay, Setup};
 use crate::scenario::{House, Scenario};
 use crate::tape::{Cassette, TapeError};
@@ -26,14 +27,14 @@ pub enum Check {
     /// A view of a cassette is what its golden says.
     Golden {
         /// The cassette.
-        version: String,
+        version: CliVersion,
         /// The view.
         view: View,
     },
     /// The seeded plans of a cassette give the trace of the uncut replay.
     Plans {
         /// The cassette.
-        version: String,
+        version: CliVersion,
     },
     /// Every outcome of a chat with variants has a name, and every variant is an outcome.
     Variants {
@@ -53,26 +54,6 @@ impl fmt::Display for Check {
             Self::Complete => f.write_str("complete"),
         }
     }
-}
-
-/// Folders of cassettes that belong to no scenario.
-///
-/// # Errors
-///
-/// When a folder can't be read.
-pub fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
-    let names = house.names()?;
-    let mut orphans = house.recorded_names()?;
-    orphans.retain(|name| !names.contains(name));
-    let finding = |name: String| {
-        Finding::new(
-            Kind::CassetteOrphan,
-            &format!("cassettes/{name}"),
-            format!("there is no scenario `{name}`, so nothing holds these recordings"),
-            format!("clitape new {name} (or remove the folder)"),
-        )
-    };
-    Ok(orphans.into_iter().map(finding).collect())
 }
 
 /// The checks of a scenario, its first version before the others.
@@ -123,11 +104,11 @@ pub fn judge(
 fn golden(
     house: &House,
     scenario: &Scenario,
-    version: &str,
+    version: &CliVersion,
     view: View,
     update: bool,
 ) -> Result<Verdict, TapeError> {
-    let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+    let cassette = Cassette::find(house, &scenario.name, version)?;
     let mut replay =
         paced(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
     let place = format!("{} {version} {view}", scenario.name);
@@ -201,8 +182,8 @@ fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding
     findings
 }
 
-fn plans(house: &House, scenario: &Scenario, version: &str) -> Result<Verdict, TapeError> {
-    let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+fn plans(house: &House, scenario: &Scenario, version: &CliVersion) -> Result<Verdict, TapeError> {
+    let cassette = Cassette::find(house, &scenario.name, version)?;
     let mut verdict = Verdict { plans: scenario.sweep.plans, ..Verdict::default() };
     for setup in setups(scenario) {
         let base = paced(scenario, &cassette.stdout, setup, &[]);
@@ -237,8 +218,7 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
             format!("clitape record {name} --claude npm:{version}"),
         ));
     }
-    let versions: Vec<&str> = recorded.iter().map(String::as_str).collect();
-    for path in Golden::orphans(scenario, &versions)? {
+    for path in Golden::orphans(scenario, &recorded)? {
         let shown = house.shown(&path);
         verdict.findings.push(Finding::new(
             Kind::GoldenOrphan,

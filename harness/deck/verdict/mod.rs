@@ -14,6 +14,7 @@ mod pairs;
 mod setup;
 mod sweep;
 mod variant;
+mod workspace;
 
 pub use bytes::first_difference;
 pub use change::{Change, Class, change};
@@ -23,8 +24,9 @@ pub use divergence::{Divergence, first_divergence};
 pub use finding::{Finding, Kind, Verdict};
 pub use golden::{Golden, View, body};
 pub(crate) use invariant::invariants;
-pub use judge::{Check, checks, judge, orphaned_cassettes};
+pub use judge::{Check, checks, judge};
 pub use lanes::Moment;
 pub(crate) use pairs::{Pair, pairs};
 pub(crate) use setup::{command, paced, paced_further, setups};
 pub use variant::never_seen;
+pub use workspace::{leftovers, orphaned_cassettes, strays, unusable};

@@ -1,9 +1,10 @@
 //! How a scenario is replayed to be judged, and the command that does the same.
 
 use super::golden::View;
+use crate::names::{CassetteFile, Part};
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
 use crate::scenario::{Channel, Chat, Fault, Run, Scenario};
-use crate::tape::{FurtherRun, file_of_run};
+use crate::tape::FurtherRun;
 
 /// The replay that goldens are made of, with `faults` of the chat's server.
 pub(crate) fn paced(scenario: &Scenario, stdout: &[u8], setup: Setup, faults: &[Fault]) -> Replay {
@@ -19,7 +20,7 @@ pub(crate) fn paced_further(
     setup: Setup,
 ) -> (Replay, String) {
     let setup = Setup { run: Run { resume: true, ..setup.run }, ..setup };
-    let file = file_of_run("stdout.jsonl", number);
+    let file = CassetteFile::new(Part::Stdout, number);
     let file = format!("cassettes/{}/{version}/{file}", scenario.name);
     let command = command_of(&file, scenario, setup);
     (paced(scenario, &run.stdout, setup, &scenario.chat.faults), command)

@@ -17,6 +17,7 @@ use super::golden::{Golden, View};
 use super::lanes::moments;
 use super::setup::{command_under, paced, setup};
 use super::sweep::{smallest, timeless};
+use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{House, Scenario, Variant};
 use crate::tape::{Cassette, TapeError};
@@ -97,7 +98,7 @@ impl Named<'_> {
 /// An outcome without a name, and where it was seen first.
 struct Unnamed {
     text: String,
-    version: String,
+    version: CliVersion,
     seed: u64,
     /// What the version's golden says.
     usual: String,
@@ -131,9 +132,9 @@ impl<'a> Outcomes<'a> {
         Ok(outcomes)
     }
 
-    fn replay(&mut self, house: &House, version: &str) -> Result<(), TapeError> {
+    fn replay(&mut self, house: &House, version: &CliVersion) -> Result<(), TapeError> {
         let (scenario, view) = (self.scenario, self.view);
-        let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+        let cassette = Cassette::find(house, &scenario.name, version)?;
         let setup = setup(scenario, view);
         let paced = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
         // Where the paced replay is not what the golden says, the golden's own check tells it.
@@ -155,7 +156,7 @@ impl<'a> Outcomes<'a> {
             }
             self.nameless += 1;
             if !self.unnamed.iter().any(|known| known.text == text) {
-                let (version, usual) = (version.to_owned(), usual.clone());
+                let (version, usual) = (version.clone(), usual.clone());
                 self.unnamed.push(Unnamed { text, version, seed, usual });
             }
         }
@@ -183,7 +184,7 @@ impl<'a> Outcomes<'a> {
     ) -> Result<Finding, TapeError> {
         let Self { scenario, view, nameless, plans, .. } = self;
         let Unnamed { text, version, seed, usual } = unnamed;
-        let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+        let cassette = Cassette::find(house, &scenario.name, version)?;
         let setup = setup(scenario, *view);
         let small = smallest(plan(scenario, &cassette, *seed), |plan| {
             timeless(&replay(&cassette.stdout, plan, setup).entries, view.lane()) == *text

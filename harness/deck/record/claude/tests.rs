@@ -15,18 +15,24 @@ fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
+fn version_of(text: &str) -> CliVersion {
+    text.parse().unwrap()
+}
+
 #[test]
 fn choices_are_read() {
     for (text, expect) in [
-        ("npm:2.1.329", Ok(ClaudeChoice::Npm("2.1.329".into()))),
+        ("npm:2.1.329", Ok(ClaudeChoice::Npm(version_of("2.1.329")))),
         ("path", Ok(ClaudeChoice::OnPath)),
         ("./path", Ok(ClaudeChoice::Path("./path".into()))),
         ("", Err("write a path, npm:VERSION or path")),
-        ("npm:", Err("`` is not a version; write one such as npm:2.1.329")),
-        ("npm:../x", Err("`../x` is not a version; write one such as npm:2.1.329")),
-        ("npm:1/2", Err("`1/2` is not a version; write one such as npm:2.1.329")),
     ] {
         assert_eq!(text.parse(), expect.map_err(str::to_owned), "{text}");
+    }
+    // Finding 3 of issue 13: what npm takes as a package's place is no version.
+    for version in ["", "../x", "1/2", "/any/dir", "file:/x/evil.tgz", "npm:evil@1", "latest"] {
+        let error = format!("npm:{version}").parse::<ClaudeChoice>().unwrap_err();
+        assert!(error.contains("can't be the version of a CLI"), "{error}");
     }
 }
 
@@ -40,8 +46,11 @@ fn a_program_tells_its_version() {
     let link = dir.path().join("link");
     std::os::unix::fs::symlink(&good, &link).unwrap();
     for program in [good, link] {
-        let expect =
-            Claude { program: program.clone(), version: "2.1.329".into(), sha256: sha256.clone() };
+        let expect = Claude {
+            program: program.clone(),
+            version: version_of("2.1.329"),
+            sha256: sha256.clone(),
+        };
         assert_eq!(choose(&program).unwrap(), expect);
     }
     let bad = program(&dir, "bad", "echo no such option; echo oh >&2");
@@ -77,7 +86,9 @@ fn npm_installs_once() {
     let npm = npm(&dir, "2.1.329");
     let mut notes = Vec::new();
     for _ in 0..2 {
-        let claude = installed("2.1.329", &cache, &npm, &mut |s| notes.push(s.to_owned())).unwrap();
+        let claude =
+            installed(&version_of("2.1.329"), &cache, &npm, &mut |s| notes.push(s.to_owned()))
+                .unwrap();
         assert_eq!(claude.program, cache.join("2.1.329/node_modules/.bin/claude"));
     }
     assert_eq!(notes, ["installing claude 2.1.329 with npm"]);
@@ -94,7 +105,10 @@ fn two_who_install_at_once_do_not_break_each_other() {
     let cache = dir.path().join("claude");
     let npm = npm(&dir, "2.1.329");
     std::thread::scope(|scope| {
-        let one = || installed("2.1.329", &cache, &npm, &mut |_| {}).map(|claude| claude.version);
+        let one = || {
+            installed(&version_of("2.1.329"), &cache, &npm, &mut |_| {})
+                .map(|claude| claude.version)
+        };
         let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
         for version in all {
             assert_eq!(version.join().unwrap().unwrap(), "2.1.329");
@@ -119,7 +133,9 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
         (&silent, "can't run ", 1),
     ] {
         let cache = tempfile::tempdir_in(&dir).unwrap();
-        let error = installed("9.9.9", cache.path(), npm, &mut |_| {}).unwrap_err().to_string();
+        let error = installed(&version_of("9.9.9"), cache.path(), npm, &mut |_| {})
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(part), "{error}");
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), left, "{error}");
     }

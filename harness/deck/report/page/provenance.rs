@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::escape::html;
+use crate::names::{CassetteFile, Part};
 use crate::report::proof::{Case, CaseRun};
-use crate::tape::{Exit, Origin, file_of_run, raw_of_run};
+use crate::tape::{Exit, Origin};
 
 /// Draws it: of the case, then of each of its runs.
 pub(super) fn provenance(out: &mut String, case: &Case) {
@@ -44,8 +45,8 @@ fn of_case(case: &Case) -> Vec<(String, String)> {
 }
 
 fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
-    let hash = |name: &str| case.manifest.sha256.get(name).cloned().unwrap_or_default();
-    let kept = file_of_run("stdout.jsonl", run.number);
+    let hash = |file: &CassetteFile| case.manifest.sha256.get(file).cloned().unwrap_or_default();
+    let kept = CassetteFile::new(Part::Stdout, run.number);
     let counts = run.counts;
     let mut rows = vec![
         ("Command line".into(), run.argv.join(" ")),
@@ -61,7 +62,7 @@ fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
             "Size".into(),
             format!("{} bytes, {} lines, {} reads", counts.bytes, counts.lines, counts.reads),
         ),
-        ("SHA-256 of raw stdout".into(), hash(&raw_of_run(run.number))),
+        ("SHA-256 of raw stdout".into(), hash(&CassetteFile::new(Part::RawStdout, run.number))),
         (format!("SHA-256 of {kept}"), hash(&kept)),
         ("Shown here".into(), format!("whole lines, as goldens are made: {}", run.command)),
     ];

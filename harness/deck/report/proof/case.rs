@@ -1,6 +1,7 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
 use super::run::CaseRun;
+use crate::names::CliVersion;
 use crate::scenario::{Chat, House, Proof, Scenario};
 use crate::tape::{Cassette, Manifest, TapeError};
 use crate::verdict::{Check, Finding, Golden, Kind, View, checks, invariants, judge};
@@ -51,8 +52,12 @@ impl Case {
     /// # Errors
     ///
     /// [`TapeError`] when the cassette is not there or damaged, or a file can't be read.
-    pub fn gather(house: &House, scenario: &Scenario, version: &str) -> Result<Self, TapeError> {
-        let cassette = Cassette::load(&house.cassette(&scenario.name, version))?;
+    pub fn gather(
+        house: &House,
+        scenario: &Scenario,
+        version: &CliVersion,
+    ) -> Result<Self, TapeError> {
+        let cassette = Cassette::find(house, &scenario.name, version)?;
         let chat = scenario.first_chat();
         let runs = CaseRun::all(scenario, &cassette, chat);
         let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
@@ -77,7 +82,7 @@ impl Case {
             }
         }
         Ok(Self {
-            name: scenario.name.clone(),
+            name: scenario.name.to_string(),
             title: scenario.title.clone(),
             about: scenario.about.clone(),
             tracks: scenario.tracks.clone(),
@@ -152,7 +157,7 @@ fn named(
 fn compared(
     house: &House,
     scenario: &Scenario,
-    version: &str,
+    version: &CliVersion,
     view: View,
     found: &[Finding],
 ) -> Compared {

@@ -1,0 +1,310 @@
+//! Reads and writes files that others may have put there.
+//!
+//! A repository may bring a link, a FIFO or a device where a file is expected, or a file of any size.
+//! What is read from a workspace is therefore opened without following a link, has to be a regular
+//! file, and has a limit; what is written goes to a new file in the same folder, which then takes the
+//! place of the old one, so that a link there is replaced and never followed, and no reader or crash
+//! leaves half a file.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+
+/// Largest file that is read, in bytes, unless [`set_largest`] says otherwise: 256 MiB.
+pub const LARGEST: u64 = 256 << 20;
+
+static LARGEST_NOW: AtomicU64 = AtomicU64::new(LARGEST);
+
+/// Sets the size of the largest file that this process reads, in bytes.
+pub fn set_largest(bytes: u64) {
+    LARGEST_NOW.store(bytes, Ordering::Relaxed);
+}
+
+/// The size of the largest file that this process reads, in bytes.
+pub fn largest() -> u64 {
+    LARGEST_NOW.load(Ordering::Relaxed)
+}
+
+/// Why a file of a workspace is not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file system said no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the file system says.
+        source: io::Error,
+    },
+    /// It is a symbolic link.
+    #[error("{0} is a link, and links in a workspace are not followed; put the file itself there")]
+    Link(PathBuf),
+    /// It is a folder, a FIFO, a device or a socket.
+    #[error("{0} is no regular file; put one there, or remove it")]
+    NotRegular(PathBuf),
+    /// It is a link where a folder is expected, or another kind of file.
+    #[error("{0} is no folder of its own (a link is not followed); put a folder there")]
+    NotFolder(PathBuf),
+    /// It is larger than what is read.
+    #[error("{path} has more than {limit} bytes; raise the limit with `--max-file BYTES`")]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// It is no UTF-8 text.
+    #[error("{path} is no UTF-8 text: {source}")]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where it stops being text.
+        source: std::str::Utf8Error,
+    },
+}
+
+impl FileError {
+    /// Whether there is no such file.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl From<FileError> for io::Error {
+    fn from(error: FileError) -> Self {
+        let kind = match &error {
+            FileError::Io { source, .. } => source.kind(),
+            FileError::TooLarge { .. } => io::ErrorKind::FileTooLarge,
+            FileError::NotText { .. } => io::ErrorKind::InvalidData,
+            FileError::Link(_) | FileError::NotRegular(_) | FileError::NotFolder(_) => {
+                io::ErrorKind::InvalidInput
+            }
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// Reads a file of a workspace: a regular one of at most [`largest`] bytes, without following a link.
+///
+/// # Errors
+///
+/// [`FileError`], which names the file and what to do.
+pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    let refused = |source| FileError::Io { path: path.to_owned(), source };
+    // Without O_NONBLOCK, opening a FIFO waits for somebody who writes to it.
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
+    let file = file.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == Errno::ELOOP as i32 => FileError::Link(path.to_owned()),
+        _ => refused(error),
+    })?;
+    if !file.metadata().map_err(refused)?.is_file() {
+        return Err(FileError::NotRegular(path.to_owned()));
+    }
+    read_all(path, file)
+}
+
+/// [`read`] as text.
+///
+/// # Errors
+///
+/// As [`read`], and when it is no UTF-8.
+pub fn read_text(path: &Path) -> Result<String, FileError> {
+    text(path, read(path)?)
+}
+
+/// Reads what the user names: a link is followed, and a pipe is read to its end; the limit is the same.
+///
+/// # Errors
+///
+/// [`FileError`], which names the file and what to do.
+pub fn read_named(path: &Path) -> Result<Vec<u8>, FileError> {
+    let refused = |source| FileError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(refused)?;
+    if file.metadata().map_err(refused)?.is_dir() {
+        return Err(FileError::NotRegular(path.to_owned()));
+    }
+    read_all(path, file)
+}
+
+/// [`read_named`] as text.
+///
+/// # Errors
+///
+/// As [`read_named`], and when it is no UTF-8.
+pub fn read_named_text(path: &Path) -> Result<String, FileError> {
+    text(path, read_named(path)?)
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
+    String::from_utf8(bytes)
+        .map_err(|error| FileError::NotText { path: path.to_owned(), source: error.utf8_error() })
+}
+
+fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
+    let limit = largest();
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    if bytes.len() as u64 > limit {
+        return Err(FileError::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok(bytes)
+}
+
+/// Whether something stands at `path`, be it a link that leads nowhere.
+pub fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Checks that no folder from `root`, which is the user's choice, down to `root/relative` is a link; what
+/// is not there yet is none.
+///
+/// # Errors
+///
+/// [`FileError::NotFolder`] names the first one that is something else than a folder.
+pub fn check_folders(root: &Path, relative: &Path) -> Result<(), FileError> {
+    let mut path = root.to_owned();
+    for part in relative.components() {
+        path.push(part);
+        match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Ok(_) => return Err(FileError::NotFolder(path)),
+            Err(source) => return Err(FileError::Io { path, source }),
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file whole: a new one in the same folder, which then takes the place of what is at `path`.
+///
+/// # Errors
+///
+/// [`FileError`] when it can't be written; what was at `path` stays.
+pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
+    let refused = |source| FileError::Io { path: path.to_owned(), source };
+    let before = path.symlink_metadata().ok().filter(Metadata::is_file);
+    if before.is_none() && path.is_dir() {
+        return Err(FileError::NotRegular(path.to_owned()));
+    }
+    let mut file = beside(path).map_err(refused)?;
+    file.write_all(bytes.as_ref()).and_then(|()| file.flush()).map_err(refused)?;
+    if let Some(before) = before {
+        // A file keeps its mode, such as that of a script.
+        file.as_file().set_permissions(before.permissions()).map_err(refused)?;
+    }
+    file.persist(path).map_err(|error| refused(error.error))?;
+    Ok(())
+}
+
+/// How the name of a file begins that is not yet in its place.
+const UNFINISHED: &str = ".clitape-";
+
+/// Files in `dir` that a writer left when it was ended; none where there is no such folder.
+///
+/// # Errors
+///
+/// When the folder can't be read.
+pub(crate) fn leftovers(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs_err::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut left = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            left.push(entry.path());
+        }
+    }
+    left.sort();
+    Ok(left)
+}
+
+/// A new file in the folder of `path`, readable as files usually are.
+pub(crate) fn beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let usual = std::fs::Permissions::from_mode(0o666);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .permissions(usual)
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn issue_13_finding_4_only_regular_files_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), "text").unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("/dev/zero", at("zero")).unwrap();
+        nix::unistd::mkfifo(&at("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let _socket = UnixListener::bind(at("socket")).unwrap();
+        assert_eq!(read_text(&at("file")).unwrap(), "text");
+        for (name, part) in [
+            ("link", "is a link"),
+            ("zero", "is a link"),
+            ("fifo", "is no regular file"),
+            ("socket", "No such device or address"),
+            ("", "is no regular file"),
+            ("none", "No such file"),
+        ] {
+            let error = read(&at(name)).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains(name), "{name}: {error}");
+        }
+        assert_eq!(read_named_text(&at("link")).unwrap(), "text", "the user's own choice");
+    }
+
+    #[test]
+    fn issue_13_finding_4_a_file_over_the_limit_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sparse");
+        File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        for error in [read(&path).unwrap_err(), read_named(&path).unwrap_err()] {
+            assert!(matches!(error, FileError::TooLarge { limit: LARGEST, .. }), "{error}");
+        }
+        assert!(matches!(read_named(Path::new("/dev/zero")), Err(FileError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn issue_13_finding_5_a_link_is_replaced_and_never_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let [precious, link] = ["precious", "link"].map(|name| dir.path().join(name));
+        std::fs::write(&precious, "mine").unwrap();
+        symlink(&precious, &link).unwrap();
+        replace(&link, "new").unwrap();
+        assert_eq!(read_text(&link).unwrap(), "new");
+        assert_eq!(read_text(&precious).unwrap(), "mine");
+        assert!(replace(dir.path(), "x").is_err(), "a folder is not replaced");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left over");
+    }
+
+    #[test]
+    fn issue_13_finding_5_a_link_is_no_folder_of_a_workspace() {
+        let dir = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("real")).unwrap();
+        symlink(outside.path(), dir.path().join("real/golden")).unwrap();
+        for (relative, expect) in
+            [("", true), ("real", true), ("real/none/x", true), ("real/golden", false)]
+        {
+            let found = check_folders(dir.path(), Path::new(relative));
+            assert_eq!(found.is_ok(), expect, "{relative}: {found:?}");
+        }
+        assert!(check_folders(outside.path(), Path::new("")).is_ok(), "the root is not looked at");
+    }
+}

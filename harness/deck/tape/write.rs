@@ -1,0 +1,170 @@
+//! Writes cassettes: whole or not at all, one writer at a time.
+//!
+//! The files go to a folder beside the cassette, which then takes its place in one step, so that a
+//! reader sees the old cassette or the new one, and so does whoever looks after a crash. A crash may
+//! leave the folder beside it; [`leftovers`] finds those.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fs_err as fs;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::format::{Take, render_timeline};
+use super::further::RunFacts;
+use super::store::{MANIFEST, TapeError, counts, sha256};
+use crate::files;
+use crate::names::{CassetteFile, Part};
+use crate::scenario::House;
+
+/// How folders begin in which a cassette is written, in this version and before.
+const UNFINISHED: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
+
+/// How long a writer waits for another one of the same scenario.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Take {
+    /// Writes the take as the cassette of its scenario and CLI version, in place of one that stands
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// [`TapeError`] when a folder on the way is a link, a file can't be written, or another writer
+    /// of the scenario does not end; what stood there stays.
+    pub fn write(&self, house: &House) -> Result<PathBuf, TapeError> {
+        let parent = house.make_cassettes(&self.manifest.scenario)?;
+        let _lock = lock(&parent)?;
+        let fresh = tempfile::Builder::new().prefix(UNFINISHED[0]).tempdir_in(&parent)?;
+        self.write_files(fresh.path())?;
+        set_readable(fresh.path())?;
+
+        let target = house.cassette(&self.manifest.scenario, &self.manifest.cli.version);
+        match target.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::rename(fresh.path(), &target)?;
+                let _moved = fresh.keep();
+            }
+            Err(error) => return Err(error.into()),
+            Ok(metadata) if !metadata.is_dir() => {
+                return Err(TapeError::File(files::FileError::NotFolder(target)));
+            }
+            // What stood there is in the fresh folder then, and is removed with it.
+            Ok(_) => exchange(fresh.path(), &target)?,
+        }
+        Ok(target)
+    }
+
+    /// Writes all files of the cassette into `dir`.
+    fn write_files(&self, dir: &Path) -> Result<(), TapeError> {
+        let mut manifest = self.manifest.clone();
+        manifest.counts = counts(&self.stdout, &self.timeline);
+        let timeline = |ticks| Cow::from(render_timeline(ticks).into_bytes());
+        let mut files = vec![
+            (Part::Stdout, 1, Cow::from(&self.stdout)),
+            (Part::Timeline, 1, timeline(&self.timeline)),
+            (Part::Stderr, 1, Cow::from(&self.stderr)),
+            (Part::Stdin, 1, Cow::from(&self.stdin)),
+            (Part::Transcript, 1, Cow::from(&self.transcript)),
+        ];
+        manifest.runs.clear();
+        for (number, run) in (2..).zip(&self.further) {
+            let counts = counts(&run.stdout, &run.timeline);
+            manifest.runs.push(RunFacts { counts, ..run.facts.clone() });
+            files.extend([
+                (Part::Stdout, number, Cow::from(&run.stdout)),
+                (Part::Timeline, number, timeline(&run.timeline)),
+                (Part::Stderr, number, Cow::from(&run.stderr)),
+                (Part::Transcript, number, Cow::from(&run.transcript)),
+                (Part::History, number, Cow::from(&run.history)),
+            ]);
+        }
+        for (part, number, bytes) in files {
+            let is_always_there = matches!(part, Part::Stdout | Part::Timeline);
+            let file = CassetteFile::new(part, number);
+            if let Some(path) = file.path(dir)
+                && (is_always_there || !bytes.is_empty())
+            {
+                fs::write(path, &bytes)?;
+                manifest.sha256.insert(file, sha256(&bytes));
+            }
+        }
+        let text = toml::to_string(&manifest).map_err(io::Error::other)?;
+        Ok(fs::write(dir.join(MANIFEST), text)?)
+    }
+}
+
+/// Puts `fresh` in the place of `target` and the other way round, in one step where the system can.
+fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+        match renameat2(AT_FDCWD, fresh, AT_FDCWD, target, RenameFlags::RENAME_EXCHANGE) {
+            // A kernel or a file system that can't.
+            Err(Errno::EINVAL | Errno::ENOSYS) => {}
+            done => return done.map_err(io::Error::from),
+        }
+    }
+    let old = fresh.with_extension("old");
+    fs::rename(target, &old)?;
+    if let Err(error) = fs::rename(fresh, target) {
+        fs::rename(&old, target)?;
+        return Err(error);
+    }
+    fs::rename(&old, fresh)
+}
+
+/// Waits until no one else writes to `dir`; the lock ends when it is dropped or its process ends.
+fn lock(dir: &Path) -> Result<Flock<File>, TapeError> {
+    let begin = Instant::now();
+    let mut file = File::open(dir)?;
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((again, Errno::EWOULDBLOCK)) if begin.elapsed() < PATIENCE => {
+                file = again;
+                thread::sleep(Duration::from_millis(20));
+            }
+            Err((_, Errno::EWOULDBLOCK)) => return Err(TapeError::Busy(dir.to_owned())),
+            Err((_, error)) => return Err(io::Error::from(error).into()),
+        }
+    }
+}
+
+/// Folders in `dir`, that of a scenario's cassettes, which a writer left when it was ended; none while
+/// somebody writes there.
+///
+/// # Errors
+///
+/// When the folder can't be read.
+pub(crate) fn leftovers(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_written = || {
+        Flock::lock(File::open(dir)?, FlockArg::LockSharedNonblock)
+            .map_or(Ok(true), |_| io::Result::Ok(false))
+    };
+    if !dir.is_dir() || is_written()? {
+        return Ok(Vec::new());
+    }
+    let mut left = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if UNFINISHED.iter().any(|prefix| name.starts_with(prefix)) {
+            left.push(entry.path());
+        }
+    }
+    left.sort();
+    Ok(left)
+}
+
+/// Temporary folders are private to their owner; a cassette is not.
+fn set_readable(dir: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755))
+}
