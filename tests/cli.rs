@@ -93,7 +93,7 @@ fn a_damaged_cassette_is_5() {
 #[test]
 fn one_changed_character_in_any_golden_is_caught_and_explained() {
     let names = House::at(root()).names().unwrap();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     let temporary = house(&names);
     let house = House::at(temporary.path());
     let mut broken = 0;
@@ -325,7 +325,11 @@ fn a_scenario_s_mistake_is_told_with_its_line() {
     let text = fs::read_to_string(&path).unwrap();
     let line = text.lines().position(|line| line.starts_with("about")).unwrap() + 1;
     fs::write(&path, text.replacen("about", "abuot", 1)).unwrap();
-    let (code, _, err) = run(house.path(), &["test"]);
+    let (code, out, _) = run(house.path(), &["test"]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.contains("WS001 scenario-unusable"), "{out}");
+    assert!(out.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{out}");
+    let (code, _, err) = run(house.path(), &["record", "plain-text"]);
     assert_eq!(code, 2, "{err}");
     assert!(err.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{err}");
 }

@@ -258,7 +258,7 @@ fn what_can_t_be_proved_is_told() {
     let file = file.to_str().unwrap();
     for (args, expect, told) in [
         (&["proof", "--check", file][..], 3, "  Evidence after fix"),
-        (&["proof", "--check", "none.md"], 2, "can't read the text none.md"),
+        (&["proof", "--check", "none.md"], 2, "can't read none.md"),
         (
             &["proof", "three-tools/9.9.9", "--out", "x"],
             2,

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clitape_deck::report::{Told, write_finding};
 use clitape_deck::scenario::House;
-use clitape_deck::verdict::{Finding, checks, judge, orphaned_cassettes};
+use clitape_deck::verdict::{Finding, checks, judge, workspace};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -28,9 +28,9 @@ fn trials(house: &House) -> Result<Vec<Trial>, Box<dyn Error>> {
             }));
         }
     }
-    let house = house.clone();
-    trials
-        .push(Trial::test("cassettes::none_orphaned", move || told(&orphaned_cassettes(&house)?)));
+    for (check, findings) in workspace(house)? {
+        trials.push(Trial::test(format!("cassettes::{check}"), move || told(&findings)));
+    }
     Ok(trials)
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let name = &args.scenario;
-    let stdout = files::read_named(&args.file).context("can't read the capture")?;
+    let stdout = files::read_named(&args.file)?;
     let take = import(name, &stdout, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
     let there = house.cassette(name, &take.manifest.cli.version);

@@ -113,7 +113,7 @@ impl Open {
 
 /// Writes a file whole, or says which one it can't; what was there stays then.
 pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
-    files::replace(path, bytes).with_context(|| format!("can't write {}", path.display()))
+    Ok(files::replace(path, bytes)?)
 }
 
 /// Says on stderr why checks could not be run.

@@ -125,7 +125,7 @@ fn take_photo(page: &Path) -> Result<Photo, PhotoError> {
 }
 
 fn check_file(file: &Path) -> anyhow::Result<Exit> {
-    let text = files::read_named_text(file).context("can't read the text")?;
+    let text = files::read_named_text(file)?;
     let checked = check(&text);
     let mut out = anstream::stdout().lock();
     writeln!(out, "{checked}")?;

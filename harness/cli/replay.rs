@@ -220,8 +220,9 @@ fn load(house: &House, input: &Path) -> anyhow::Result<Input> {
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
         return Ok(Input { stdout, timeline, cassette: Some(cassette) });
     }
-    let stdout = files::read_named(path)
-        .context("there is neither a cassette nor a file of stream-json lines of this name")?;
+    let stdout = files::read_named(path).with_context(|| {
+        format!("{}: neither a cassette nor a file of stream-json lines", input.display())
+    })?;
     let timeline = line_by_line(&stdout);
     Ok(Input { stdout, timeline, cassette: None })
 }
@@ -247,7 +248,7 @@ fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
     match &args.plan {
         Some(plan) if plan.trim_start().starts_with('{') => return Ok(Plan::parse(plan, total)?),
         Some(path) => {
-            let text = files::read_named_text(Path::new(path)).context("can't read the plan")?;
+            let text = files::read_named_text(Path::new(path))?;
             return Plan::parse(&text, total).with_context(|| path.clone());
         }
         None => {}

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Subcommand;
 use clitape_deck::files;
 use clitape_deck::report::{Pages, findings, merge, read, summary, terminal};
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
     let mut parts = Vec::new();
     for path in &args.reports {
         let name = path.display().to_string();
-        let text = files::read_named(path).context("can't read a report")?;
+        let text = files::read_named(path)?;
         parts.push((name.clone(), read(&name, &text)?));
     }
     let report = merge(parts)?;

@@ -12,9 +12,7 @@ use clitape_deck::report::{
     CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
 };
 use clitape_deck::scenario::{House, Scenario};
-use clitape_deck::verdict::{
-    Finding, Golden, checks, judge, leftovers, orphaned_cassettes, strays, unusable,
-};
+use clitape_deck::verdict::{Golden, checks, judge, unusable, workspace};
 
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs, write_file};
@@ -86,13 +84,9 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     })?;
     drop(progress);
     let mut of_house = Vec::new();
-    if filter.is_empty() && !names.is_empty() {
-        of_house.push(CheckRun::of("none_orphaned", &orphaned_cassettes(house)?));
-    }
-    for (check, found) in [("no_strays", strays(house)?), ("no_leftovers", leftovers(house)?)] {
-        let found: Vec<Finding> =
-            found.into_iter().filter(|found| found.place.contains(filter)).collect();
-        // A check that nothing is wrong with is told of the whole workspace alone.
+    for (check, mut found) in workspace(house)? {
+        found.retain(|found| found.place.contains(filter));
+        // A check that finds nothing counts only where the whole workspace was looked at.
         if !found.is_empty() || filter.is_empty() && !names.is_empty() {
             of_house.push(CheckRun::of(check, &found));
         }

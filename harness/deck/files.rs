@@ -33,13 +33,21 @@ pub fn largest() -> u64 {
 /// Why a file of a workspace is not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file system said no.
-    #[error("{path}: {source}")]
-    Io {
+    /// The file system does not let it be read.
+    #[error("can't read {path}: {error}")]
+    Read {
         /// The file.
         path: PathBuf,
         /// What the file system says.
-        source: io::Error,
+        error: io::Error,
+    },
+    /// The file system does not let it be written.
+    #[error("can't write {path}: {error}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the file system says.
+        error: io::Error,
     },
     /// It is a symbolic link.
     #[error("{0} is a link, and links in a workspace are not followed; put the file itself there")]
@@ -59,26 +67,26 @@ pub enum FileError {
         limit: u64,
     },
     /// It is no UTF-8 text.
-    #[error("{path} is no UTF-8 text: {source}")]
+    #[error("{path} is no UTF-8 text: {error}")]
     NotText {
         /// The file.
         path: PathBuf,
         /// Where it stops being text.
-        source: std::str::Utf8Error,
+        error: std::str::Utf8Error,
     },
 }
 
 impl FileError {
     /// Whether there is no such file.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+        matches!(self, Self::Read { error, .. } if error.kind() == io::ErrorKind::NotFound)
     }
 }
 
 impl From<FileError> for io::Error {
     fn from(error: FileError) -> Self {
         let kind = match &error {
-            FileError::Io { source, .. } => source.kind(),
+            FileError::Read { error, .. } | FileError::Write { error, .. } => error.kind(),
             FileError::TooLarge { .. } => io::ErrorKind::FileTooLarge,
             FileError::NotText { .. } => io::ErrorKind::InvalidData,
             FileError::Link(_) | FileError::NotRegular(_) | FileError::NotFolder(_) => {
@@ -95,7 +103,7 @@ impl From<FileError> for io::Error {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    let refused = |source| FileError::Io { path: path.to_owned(), source };
+    let refused = |error| FileError::Read { path: path.to_owned(), error };
     // Without O_NONBLOCK, opening a FIFO waits for somebody who writes to it.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
@@ -124,7 +132,7 @@ pub fn read_text(path: &Path) -> Result<String, FileError> {
 ///
 /// [`FileError`], which names the file and what to do.
 pub fn read_named(path: &Path) -> Result<Vec<u8>, FileError> {
-    let refused = |source| FileError::Io { path: path.to_owned(), source };
+    let refused = |error| FileError::Read { path: path.to_owned(), error };
     let file = File::open(path).map_err(refused)?;
     if file.metadata().map_err(refused)?.is_dir() {
         return Err(FileError::NotRegular(path.to_owned()));
@@ -143,7 +151,7 @@ pub fn read_named_text(path: &Path) -> Result<String, FileError> {
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
     String::from_utf8(bytes)
-        .map_err(|error| FileError::NotText { path: path.to_owned(), source: error.utf8_error() })
+        .map_err(|error| FileError::NotText { path: path.to_owned(), error: error.utf8_error() })
 }
 
 fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
@@ -151,7 +159,7 @@ fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+        .map_err(|error| FileError::Read { path: path.to_owned(), error })?;
     if bytes.len() as u64 > limit {
         return Err(FileError::TooLarge { path: path.to_owned(), limit });
     }
@@ -177,7 +185,7 @@ pub fn check_folders(root: &Path, relative: &Path) -> Result<(), FileError> {
             Ok(metadata) if metadata.is_dir() => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Ok(_) => return Err(FileError::NotFolder(path)),
-            Err(source) => return Err(FileError::Io { path, source }),
+            Err(error) => return Err(FileError::Read { path, error }),
         }
     }
     Ok(())
@@ -189,7 +197,7 @@ pub fn check_folders(root: &Path, relative: &Path) -> Result<(), FileError> {
 ///
 /// [`FileError`] when it can't be written; what was at `path` stays.
 pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
-    let refused = |source| FileError::Io { path: path.to_owned(), source };
+    let refused = |error| FileError::Write { path: path.to_owned(), error };
     let before = path.symlink_metadata().ok().filter(Metadata::is_file);
     if before.is_none() && path.is_dir() {
         return Err(FileError::NotRegular(path.to_owned()));

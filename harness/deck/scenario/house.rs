@@ -111,13 +111,13 @@ impl House {
     /// [`ScenarioError`] when there is none, or it can't be used.
     pub fn load(&self, name: &str) -> Result<Scenario, ScenarioError> {
         let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
-        let known = || self.names();
-        let parsed = match last.parse::<ScenarioName>() {
-            Ok(parsed) => parsed,
-            Err(error) => return Err(unknown(last, &self.root, &known()?, Some(error))),
+        let unknown = |new: &str| match self.names() {
+            Ok(known) => unknown(last, new, &self.root, &known),
+            Err(error) => error.into(),
         };
+        let parsed = last.parse::<ScenarioName>().map_err(|_| unknown("NAME"))?;
         if !files::is_there(&self.scenario(&parsed)) {
-            return Err(unknown(last, &self.root, &known()?, None));
+            return Err(unknown(last));
         }
         self.scenario_of(&parsed)
     }
@@ -203,22 +203,13 @@ impl House {
     }
 }
 
-/// There is no scenario `name`, for it is not there or can't be one.
-fn unknown(
-    name: &str,
-    root: &Path,
-    known: &[ScenarioName],
-    error: Option<NameError>,
-) -> ScenarioError {
-    let new = match &error {
-        None => format!("`clitape new {name}`"),
-        Some(_) => "`clitape new NAME`".to_owned(),
-    };
-    let hint = if known.is_empty() {
-        format!("write one with {new}")
-    } else {
-        let known: Vec<&str> = known.iter().map(ScenarioName::as_str).collect();
-        format!("there are {}; write a new one with {new}", known.join(", "))
+/// There is no scenario `name`; `new` is one that can be written.
+fn unknown(name: &str, new: &str, root: &Path, known: &[ScenarioName]) -> ScenarioError {
+    let hint = match known {
+        [] => format!("write one with `clitape new {new}`"),
+        known => {
+            format!("there are {}; write a new one with `clitape new {new}`", known.join(", "))
+        }
     };
     ScenarioError::Unknown { name: name.to_owned(), root: root.to_owned(), hint }
 }

@@ -65,9 +65,10 @@ impl TapeError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Manifest { .. } | Self::TooNew { .. } | Self::Damaged { .. } => true,
-            Self::File(error) => {
-                !matches!(error, FileError::Io { .. } | FileError::TooLarge { .. })
-            }
+            Self::File(error) => !matches!(
+                error,
+                FileError::Read { .. } | FileError::Write { .. } | FileError::TooLarge { .. }
+            ),
             Self::Io(_) | Self::Busy(_) => false,
         }
     }

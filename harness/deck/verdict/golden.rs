@@ -193,7 +193,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match files::read_text(path) {
         Err(error) if error.is_not_found() => return Ok(None),
         file => file.map_err(|error| match error {
-            FileError::Io { .. } => error.into(),
+            FileError::Read { .. } => error.into(),
             // A link, a FIFO and the like: the golden can't be read, and that is a finding.
             other => io::Error::new(io::ErrorKind::InvalidData, other),
         })?,

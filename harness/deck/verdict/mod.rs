@@ -29,4 +29,4 @@ pub use lanes::Moment;
 pub(crate) use pairs::{Pair, pairs};
 pub(crate) use setup::{command, paced, paced_further, setups};
 pub use variant::never_seen;
-pub use workspace::{leftovers, orphaned_cassettes, strays, unusable};
+pub use workspace::{unusable, workspace};

@@ -16,12 +16,21 @@ pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
     Finding::new(Kind::ScenarioUnusable, name, error.to_string(), reproduce)
 }
 
-/// Folders and links in `scenarios/` and `cassettes/` that can't be what stands there.
+/// The checks of a workspace as a whole, by name, and what each finds.
 ///
 /// # Errors
 ///
 /// When a folder can't be read.
-pub fn strays(house: &House) -> io::Result<Vec<Finding>> {
+pub fn workspace(house: &House) -> io::Result<[(&'static str, Vec<Finding>); 3]> {
+    Ok([
+        ("none_orphaned", orphaned_cassettes(house)?),
+        ("no_strays", strays(house)?),
+        ("no_leftovers", leftovers(house)?),
+    ])
+}
+
+/// Folders and links in `scenarios/` and `cassettes/` that can't be what stands there.
+fn strays(house: &House) -> io::Result<Vec<Finding>> {
     let finding = |Stray { path, why }: Stray| {
         let parent = path.parent().map(|parent| parent.display().to_string()).unwrap_or_default();
         let place = path.display().to_string();
@@ -31,11 +40,7 @@ pub fn strays(house: &House) -> io::Result<Vec<Finding>> {
 }
 
 /// Folders of cassettes that belong to no scenario.
-///
-/// # Errors
-///
-/// When a folder can't be read.
-pub fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
+fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
     let names = house.names()?;
     let mut orphans = house.recorded_names()?;
     orphans.retain(|name| !names.contains(name));
@@ -51,11 +56,7 @@ pub fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
 }
 
 /// What a writer of cassettes or goldens left when it was ended.
-///
-/// # Errors
-///
-/// When a folder can't be read.
-pub fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
+fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
     let mut found = Vec::new();
     for name in house.recorded_names()? {
         let sentence = "a clitape that was ended while it wrote a cassette left this folder; the cassette \
