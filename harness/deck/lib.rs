@@ -9,4 +9,5 @@ pub mod replay;
 pub mod report;
 pub mod scenario;
 pub mod tape;
+pub mod text;
 pub mod verdict;

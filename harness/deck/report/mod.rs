@@ -14,7 +14,6 @@ mod junit;
 mod markdown;
 mod model;
 mod page;
-mod plain;
 pub mod proof;
 mod screen;
 mod tap;
@@ -33,11 +32,12 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Told, Trouble};
 pub use page::page;
-pub use plain::plain;
 pub use screen::Screen;
 pub use tap::tap;
 pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write_finding};
 pub use timeline::{footer, write_entry};
+
+pub use crate::text::plain;
 
 use anstyle::{AnsiColor, Style};
 

@@ -7,43 +7,40 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// Adds a character as people can see it: control characters as signs, and those that change the
-/// direction of text, or are nowhere seen, by their number.
-pub(crate) fn shown(c: char, into: &mut String) {
+use crate::text::marked;
+
+/// Adds a character as people can see it: control characters as signs, and others that `hides` by
+/// their number. Line breaks and tabs stay.
+fn shown((c, hides): (char, bool), into: &mut String) {
     match c {
         '\n' | '\t' => into.push(c),
         '\0'..='\u{1f}' => into.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or(c)),
         '\u{7f}' => into.push('␡'),
-        '\u{80}'..='\u{9f}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{feff}' => {
+        c if hides => {
             let _ = write!(into, "⟨U+{:04X}⟩", u32::from(c));
         }
-        _ => into.push(c),
+        c => into.push(c),
     }
 }
 
-/// A text with [`shown`] characters.
+/// A text in which control characters, direction marks and what else no reader sees are shown as signs.
 pub(crate) fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
-    text.chars().for_each(|c| shown(c, &mut visible));
+    marked(text).for_each(|c| shown(c, &mut visible));
     visible
 }
 
 /// A text for HTML and SVG, between tags or in a quoted attribute.
 pub(crate) fn html(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
+    for (c, hides) in marked(text) {
         match c {
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
             '&' => html.push_str("&amp;"),
             '"' => html.push_str("&quot;"),
             '\'' => html.push_str("&#39;"),
-            c => shown(c, &mut html),
+            c => shown((c, hides), &mut html),
         }
     }
     html
@@ -84,8 +81,8 @@ mod tests {
     #[test]
     fn html_has_no_markup_of_a_text() {
         assert_eq!(
-            html("<b a=\"'\">&\u{1b}[2J\u{9b}"),
-            "&lt;b a=&quot;&#39;&quot;&gt;&amp;␛[2J⟨U+009B⟩"
+            html("<b a=\"'\">&\u{1b}[2J\u{9b}\u{200b}👩‍👩‍👧"),
+            "&lt;b a=&quot;&#39;&quot;&gt;&amp;␛[2J⟨U+009B⟩⟨U+200B⟩👩‍👩‍👧"
         );
     }
 

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::escape::shown;
+use super::escape::visible;
 
 /// A run of text and the marks on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ struct Open<'h> {
 /// The runs of a message.
 pub(crate) fn spans(html: &str) -> Vec<Span> {
     let mut open: Vec<Open<'_>> = Vec::new();
-    let mut spans = Vec::new();
+    let mut spans: Vec<Span> = Vec::new();
     let mut rest = html;
     while let Some(c) = rest.chars().next() {
         if c == '<'
@@ -69,6 +69,9 @@ pub(crate) fn spans(html: &str) -> Vec<Span> {
         let (c, length) = entity(rest).unwrap_or((c, c.len_utf8()));
         push(&mut spans, &open, c);
         rest = &rest[length..];
+    }
+    for span in &mut spans {
+        span.text = visible(&span.text);
     }
     spans
 }
@@ -117,12 +120,8 @@ fn push(spans: &mut Vec<Span>, open: &[Open<'_>], c: char) {
     let marks = marks.join(" ");
     let link = open.iter().find_map(|open| open.link.clone());
     match spans.last_mut() {
-        Some(last) if last.marks == marks && last.link == link => shown(c, &mut last.text),
-        _ => {
-            let mut text = String::new();
-            shown(c, &mut text);
-            spans.push(Span { text, marks, link });
-        }
+        Some(last) if last.marks == marks && last.link == link => last.text.push(c),
+        _ => spans.push(Span { text: c.to_string(), marks, link }),
     }
 }
 
