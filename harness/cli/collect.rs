@@ -1,12 +1,13 @@
 //! `clitape collect`: what a gateway's event stream says of a turn, as one answer.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_gateway::sse::{Collected, Reach, Target, ToolCall, converse, listen};
 
 use crate::exit::Exit;
+use crate::terminal::{self, Terminal};
 
 /// Collects the answer, the tool calls and the retrieved context from an event stream
 #[derive(clap::Args)]
@@ -54,14 +55,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             converse(&target, args.agent.as_deref(), &args.send, limit).await
         }
     })?;
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&collected)?)?;
+        out.json(&serde_json::to_string(&collected)?)?;
     } else {
         print(&mut out, &collected)?;
     }
     let Some(error) = &collected.error else { return Ok(Exit::Ok) };
-    anstream::eprintln!("the turn failed: {}", plain(error));
+    terminal::note(format_args!("the turn failed: {error}"));
     Ok(Exit::Findings)
 }
 
@@ -75,11 +76,11 @@ fn token(name: &str) -> anyhow::Result<String> {
 }
 
 /// The answer, and below it a line for each call.
-fn print(out: &mut dyn io::Write, collected: &Collected) -> io::Result<()> {
-    writeln!(out, "{}", plain(&collected.output))?;
+fn print(out: &mut Terminal, collected: &Collected) -> io::Result<()> {
+    out.lines(&collected.output)?;
     let calls = &collected.metadata.tool_calls;
     if !calls.is_empty() {
-        writeln!(out)?;
+        out.line("")?;
     }
     for ToolCall { name, input, is_error, summary, .. } in calls {
         let failed = if *is_error { ", failed" } else { "" };
@@ -88,12 +89,7 @@ fn print(out: &mut dyn io::Write, collected: &Collected) -> io::Result<()> {
         let found = if found > 0 { format!(", {found} found") } else { String::new() };
         let words = summary.and_then(|summary| summary.error.as_deref());
         let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-        writeln!(out, "{}", plain(&format!("{name} {input}{found}{failed}{words}")))?;
+        out.line(format_args!("{name} {input}{found}{failed}{words}"))?;
     }
     Ok(())
-}
-
-/// The text without what steers a terminal: it comes from somebody else.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

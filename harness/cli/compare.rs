@@ -1,6 +1,5 @@
 //! `clitape compare`: two subjects, two versions or two builds on the same cassettes.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -14,6 +13,7 @@ use crate::exit::Exit;
 use crate::outputs::write_file;
 use crate::progress::Progress;
 use crate::record::{cache, stop_on_interrupt};
+use crate::terminal;
 
 /// What a side may be, and how a program is called.
 const HELP: &str = "\
@@ -54,10 +54,10 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     let total = selection.cassettes();
     if total == 0 {
         let names = selection.unrecorded.join(", ");
-        anstream::eprintln!(
+        terminal::note(format_args!(
             "nothing to compare: there is no recording that both sides take of {names}; add one \
              with `clitape record SCENARIO`"
-        );
+        ));
         return Ok(Exit::Nothing);
     }
     let dir = &args.out;
@@ -81,10 +81,10 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         progress.now(&format!("compared {done} of {total} cassettes"));
     })?;
     drop(progress);
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     let holds = comparison.holds();
     if !quiet || !holds {
-        compare_summary(&comparison, &mut out)?;
+        compare_summary(&comparison, out.styled())?;
     }
     for (file, text) in
         [("index.html", compare_page(&comparison)), ("compare.md", compare_text(&comparison))]
@@ -92,7 +92,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         let path = dir.join(file);
         write_file(&path, text)?;
         if !quiet {
-            writeln!(out, "wrote {}", path.display())?;
+            out.line(format_args!("wrote {}", path.display()))?;
         }
     }
     Ok(if holds { Exit::Ok } else { Exit::Findings })

@@ -1,6 +1,5 @@
 //! `clitape completions` and `clitape man`: what shells and `man` want to know of the command.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -8,6 +7,7 @@ use clap::Command;
 use clap_complete::Shell;
 
 use crate::exit::Exit;
+use crate::terminal::verbatim;
 
 /// Prints the completions of a shell
 #[derive(clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Man {
 pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut command, "clitape", &mut text);
-    std::io::stdout().write_all(&text)?;
+    verbatim(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<Exit> {
     let Some(dir) = &args.out else {
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text)?;
-        std::io::stdout().write_all(&text)?;
+        verbatim(&text)?;
         return Ok(Exit::Ok);
     };
     clap_mangen::generate_to(command, dir)

@@ -9,6 +9,8 @@ use clitape_deck::record::RecordError;
 use clitape_deck::tape::TapeError;
 use clitape_gateway::sse::CollectError;
 
+use crate::terminal;
+
 /// How the command ends; the numbers are documented and stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -39,23 +41,21 @@ Exit codes:
 
 /// Runs the command; errors are printed as one sentence, a panic is owned as a bug.
 pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<Exit>) -> ExitCode {
+    terminal::catch_panics();
     let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit,
         Ok(Err(error)) if is_broken_pipe(&error) => Exit::Ok,
         Ok(Err(error)) => {
-            anstream::eprintln!("{RED}error:{RED:#} {error:#}");
+            terminal::error(format_args!("{error:#}"));
             classify(&error)
         }
         Err(_) => {
-            anstream::eprintln!("this is a bug of clitape: please report it with the lines above");
+            terminal::note("this is a bug of clitape: please report it with the lines above");
             Exit::Bug
         }
     };
     ExitCode::from(exit as u8)
 }
-
-/// How errors are marked.
-pub(crate) const RED: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 
 /// What an error means for the caller: the first cause that says so decides.
 fn classify(error: &anyhow::Error) -> Exit {

@@ -1,6 +1,5 @@
 //! `clitape import`: makes a cassette, and a scenario to hold it, from a plain capture.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -8,8 +7,10 @@ use clitape_deck::files;
 use clitape_deck::names::{CliVersion, ScenarioName};
 use clitape_deck::scenario::{House, template};
 use clitape_deck::tape::import;
+use clitape_deck::text::shell_quote;
 
 use crate::exit::Exit;
+use crate::terminal;
 
 /// Makes a cassette from a capture: `claude … --output-format stream-json > FILE.jsonl`
 #[derive(clap::Args)]
@@ -41,23 +42,22 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
             house.shown(&there)
         );
     }
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if !files::is_there(&house.scenario(name)) {
         let dir = template::skeleton(house, name, &take.manifest.cli.version)?;
-        writeln!(out, "wrote {}: fill in title, about and tracks", house.shown(&dir))?;
+        out.line(format_args!("wrote {}: fill in title, about and tracks", house.shown(&dir)))?;
     }
     let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
-    writeln!(
-        out,
+    out.line(format_args!(
         "wrote {}: {} bytes, {replaced} replacements",
         house.shown(&dir),
         take.stdout.len()
-    )?;
-    writeln!(
-        out,
-        "then:\n  clitape replay {}\n  clitape test {name} --update\n  clitape review",
-        house.shown(&dir)
-    )?;
+    ))?;
+    out.lines(format_args!(
+        "then:\n  clitape replay {}\n  clitape test {} --update\n  clitape review",
+        shell_quote(&house.shown(&dir)),
+        shell_quote(name)
+    ))?;
     Ok(Exit::Ok)
 }

@@ -1,6 +1,5 @@
 //! `clitape replay --telegram-api`: the chat's calls go to a Bot API server, in real time.
 
-use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,7 @@ use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Sig
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
+use crate::terminal;
 
 /// Longest time one call may take.
 const CALL_LIMIT: Duration = Duration::from_secs(15);
@@ -65,10 +65,10 @@ pub(crate) fn run(
     for channel in &report.channels {
         match &channel.final_delivered {
             Delivery::Failed { reason } => {
-                anstream::eprintln!("the last word did not arrive: {reason}");
+                terminal::note(format_args!("the last word did not arrive: {reason}"));
                 return Ok(Exit::Findings);
             }
-            Delivery::ByTool => anstream::eprintln!("the agent's own tool sent the message"),
+            Delivery::ByTool => terminal::note("the agent's own tool sent the message"),
             _ => {}
         }
     }
@@ -91,7 +91,7 @@ impl BotApi for Shown {
         Box::pin(async move {
             let (kind, text) = (call.method.as_str(), call.text.clone());
             let sent = self.api.call(call).await.inspect_err(|error| {
-                anstream::eprintln!("{kind}: {error}");
+                terminal::note(format_args!("{kind}: {error}"));
             })?;
             let mut data = Map::new();
             data.insert("message_id".to_owned(), sent.message_id.into());
@@ -100,9 +100,9 @@ impl BotApi for Shown {
             let entry = Entry { at, lane: Lane::Telegram, kind: kind.into(), data };
             let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
             if screen.apply(&entry) {
-                let mut out = anstream::stdout().lock();
+                let mut out = terminal::stdout();
                 // Nobody watches: the chat itself still gets its calls.
-                let _ = screen.draw(&mut out, at).and_then(|()| out.flush());
+                let _ = screen.draw(out.styled(), at);
             }
             Ok(sent)
         })

@@ -15,6 +15,7 @@ mod replay;
 mod report;
 mod review;
 mod session;
+mod terminal;
 mod test;
 
 use std::path::PathBuf;
@@ -72,13 +73,16 @@ enum Command {
 
 fn main() -> ExitCode {
     exit::as_documented(|| {
-        let args = Args::parse();
-        match args.color {
-            Color::Auto => anstream::ColorChoice::Auto,
-            Color::Always => anstream::ColorChoice::Always,
-            Color::Never => anstream::ColorChoice::Never,
-        }
-        .write_global();
+        let args = match Args::try_parse() {
+            Ok(args) => args,
+            Err(said) if terminal::usage(&said) => return Ok(exit::Exit::Usage),
+            Err(_) => return Ok(exit::Exit::Ok),
+        };
+        terminal::set_colors(match args.color {
+            Color::Auto => None,
+            Color::Always => Some(true),
+            Color::Never => Some(false),
+        });
         files::set_largest(args.max_file);
         match args.command {
             Command::Record(record) => record::run(&house(args.root)?, &record, args.quiet),

@@ -1,11 +1,11 @@
 //! `clitape new`: writes a scenario that records and passes as it stands.
 
-use std::io::Write as _;
-
 use clitape_deck::names::ScenarioName;
 use clitape_deck::scenario::{House, template};
+use clitape_deck::text::shell_quote;
 
 use crate::exit::Exit;
+use crate::terminal;
 
 /// Writes a scenario that records and passes as it stands, with comments that say what to change
 #[derive(clap::Args)]
@@ -17,12 +17,12 @@ pub(crate) struct Args {
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let name = &args.scenario;
     let dir = template::write(house, name)?;
-    let mut out = anstream::stdout().lock();
-    writeln!(
-        out,
+    let mut out = terminal::stdout();
+    out.line(format_args!(
         "wrote {}: read scenario.toml and model.toml, they say what to change",
         house.shown(&dir)
-    )?;
-    writeln!(out, "then:\n  clitape record {name}\n  clitape test {name}")?;
+    ))?;
+    let name = shell_quote(name);
+    out.lines(format_args!("then:\n  clitape record {name}\n  clitape test {name}"))?;
     Ok(Exit::Ok)
 }

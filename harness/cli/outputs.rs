@@ -2,14 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clitape_deck::files;
 use clitape_deck::report::{Cause, Files, Format, Pages, Report, Tally, github, html, markdown};
 
-use crate::exit::{Exit, RED};
+use crate::exit::Exit;
+use crate::terminal::{self, Terminal};
 
 /// The variable by which GitHub Actions names the file of the job summary.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -75,8 +76,8 @@ impl Outputs {
 
 impl Open {
     /// Begins what is printed for people: GitHub Actions obeys none of it.
-    pub(crate) fn begin(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        self.token.iter().try_for_each(|token| writeln!(out, "::stop-commands::{token}"))
+    pub(crate) fn begin(&self, out: &mut Terminal) -> std::io::Result<()> {
+        self.token.iter().try_for_each(|token| out.workflow(&format!("::stop-commands::{token}")))
     }
 
     /// Where the page goes, if one is wanted.
@@ -90,11 +91,12 @@ impl Open {
         self,
         report: &Report,
         pages: &Pages,
-        out: &mut dyn Write,
+        out: &mut Terminal,
     ) -> anyhow::Result<()> {
         if let Some(token) = self.token {
-            writeln!(out, "::{token}::")?;
-            github(report, out)?;
+            let mut commands = Vec::new();
+            github(report, &mut commands)?;
+            out.workflow(&format!("::{token}::\n{}", String::from_utf8_lossy(&commands)))?;
         }
         if let Some((path, mut file)) = self.summary {
             let mut text = Vec::new();
@@ -119,7 +121,7 @@ pub(crate) fn write_file(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result
 /// Says on stderr why checks could not be run.
 pub(crate) fn complain(report: &Report) {
     for trouble in report.troubles() {
-        anstream::eprintln!("{RED}error:{RED:#} {}", trouble.sentence);
+        terminal::error(&trouble.sentence);
     }
 }
 

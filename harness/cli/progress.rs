@@ -1,6 +1,10 @@
 //! What is going on, while it goes on: one line that is rewritten on a terminal, plain lines elsewhere.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::Write;
+
+use clitape_deck::text::plain;
+
+use crate::terminal::{self, Filtered};
 
 /// Columns at most, so that the line never wraps.
 const WIDTH: usize = 70;
@@ -13,7 +17,7 @@ enum How {
 }
 
 /// Progress on stderr; the line goes when this is dropped.
-pub(crate) struct Progress<W: Write = io::Stderr> {
+pub(crate) struct Progress<W: Write = Filtered<Box<dyn Write>>> {
     how: How,
     shown: bool,
     out: W,
@@ -22,13 +26,12 @@ pub(crate) struct Progress<W: Write = io::Stderr> {
 impl Progress {
     /// Progress as it befits where stderr goes.
     pub(crate) fn new(quiet: bool) -> Self {
-        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let how = match io::stderr().is_terminal() {
+        let how = match terminal::can_rewrite() {
             _ if quiet => How::Quiet,
-            true if !dumb => How::Rewritten,
-            _ => How::Lines,
+            true => How::Rewritten,
+            false => How::Lines,
         };
-        Self { how, shown: false, out: io::stderr() }
+        Self { how, shown: false, out: terminal::rewritable() }
     }
 }
 
@@ -36,7 +39,7 @@ impl<W: Write> Progress<W> {
     /// Says what goes on where a line can be rewritten, and nothing elsewhere.
     pub(crate) fn now(&mut self, text: &str) {
         if self.how == How::Rewritten {
-            let text: String = text.chars().filter(|c| !c.is_control()).take(WIDTH).collect();
+            let text: String = plain(text).chars().take(WIDTH).collect();
             // What can't be shown is no reason to stop.
             let _ = write!(self.out, "\r\u{1b}[2K{text}").and_then(|()| self.out.flush());
             self.shown = true;
@@ -47,7 +50,7 @@ impl<W: Write> Progress<W> {
     pub(crate) fn step(&mut self, text: &str) {
         self.now(text);
         if self.how == How::Lines {
-            let _ = writeln!(self.out, "{text}");
+            let _ = writeln!(self.out, "{}", plain(text));
         }
     }
 

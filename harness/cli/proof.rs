@@ -1,6 +1,5 @@
 //! `clitape proof`: the page a reviewer reads, and the texts and pictures beside it.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -15,6 +14,7 @@ use clitape_deck::scenario::House;
 use crate::exit::Exit;
 use crate::outputs::write_file;
 use crate::progress::Progress;
+use crate::terminal;
 
 /// Writes a proof of what scenarios show, or says whether a proof is complete
 #[derive(clap::Args)]
@@ -75,7 +75,7 @@ fn write(
     }
     progress.clear();
     std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     for (file, text) in [
         ("index.html", page(&cases)),
         ("proof.md", text(&cases)),
@@ -84,17 +84,17 @@ fn write(
     ] {
         let path = dir.join(file);
         write_file(&path, text)?;
-        writeln!(out, "wrote {}", path.display())?;
+        out.line(format_args!("wrote {}", path.display()))?;
     }
     if with_png {
         progress.step("taking a picture of the page with Chromium");
         let taken = write_png(dir)?;
         progress.clear();
-        writeln!(out, "{taken}")?;
+        out.line(taken)?;
     }
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     for finding in cases.iter().flat_map(|case| &case.findings) {
-        clitape_deck::report::write_finding(&mut out, &finding.into())?;
+        clitape_deck::report::write_finding(out.styled(), &finding.into())?;
     }
     Ok(if findings == 0 { Exit::Ok } else { Exit::Findings })
 }
@@ -127,7 +127,6 @@ fn take_photo(page: &Path) -> Result<Photo, PhotoError> {
 fn check_file(file: &Path) -> anyhow::Result<Exit> {
     let text = files::read_named_text(file)?;
     let checked = check(&text);
-    let mut out = anstream::stdout().lock();
-    writeln!(out, "{checked}")?;
+    terminal::stdout().lines(&checked)?;
     Ok(if checked.passed() { Exit::Ok } else { Exit::Findings })
 }

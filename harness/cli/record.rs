@@ -1,6 +1,5 @@
 //! `clitape record`: runs the real CLI and writes cassettes.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +14,7 @@ use clitape_deck::verdict::first_difference;
 
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::terminal;
 
 /// Runs the real CLI against the scenario's model and writes a cassette
 #[derive(clap::Args)]
@@ -67,7 +67,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         };
         progress.clear();
         if !quiet || recorded != Exit::Ok {
-            writeln!(anstream::stdout(), "{said}")?;
+            terminal::stdout().lines(said)?;
         }
         if recorded != Exit::Ok {
             exit = recorded;

@@ -1,6 +1,6 @@
 //! `clitape replay`: prints what happens when a cassette is replayed.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use clitape_deck::tape::{Cassette, Tick, line_by_line};
 
 use crate::exit::Exit;
 use crate::live;
+use crate::terminal::{self, Terminal};
 
 /// Replays a cassette or a capture, and prints what happens
 #[derive(clap::Args)]
@@ -120,9 +121,9 @@ impl Channel {
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let Input { stdout, timeline, cassette } = load(house, &args.input)?;
     let plan = plan(args, &stdout, &timeline)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if args.print_plan {
-        writeln!(out, "{}", plan.to_line())?;
+        out.json(&plan.to_line())?;
         return Ok(Exit::Ok);
     }
     let run = Run {
@@ -148,28 +149,28 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let Some(speed) = speed else {
         for entry in entries {
             if args.json {
-                writeln!(out, "{}", entry.to_line())?;
+                out.json(&entry.to_line())?;
             } else {
-                write_entry(&mut out, entry)?;
+                write_entry(out.styled(), entry)?;
             }
         }
         if !args.json {
-            footer(&mut out, &replay)?;
+            footer(out.styled(), &replay)?;
         }
         return Ok(Exit::Ok);
     };
     let channel = args.channel.lane();
     if args.json {
-        play(&mut out, entries, speed, |out, entry| writeln!(out, "{}", entry.to_line()))?;
+        play(&mut out, entries, speed, |out, entry| out.json(&entry.to_line()))?;
     } else if channel == Lane::Telegram {
         let mut screen = Screen::default();
         play(&mut out, entries, speed, |out, entry| match screen.apply(entry) {
-            true => screen.draw(out, entry.at),
+            true => screen.draw(out.styled(), entry.at),
             false => Ok(()),
         })?;
     } else {
         let entries = replay.entries.iter().filter(|entry| entry.lane == channel);
-        play(&mut out, entries, speed, |out, entry| write_entry(out, entry))?;
+        play(&mut out, entries, speed, |out, entry| write_entry(out.styled(), entry))?;
     }
     Ok(Exit::Ok)
 }
@@ -184,10 +185,10 @@ fn speed(speed: f64) -> anyhow::Result<f64> {
 
 /// Shows entries in real time.
 fn play<'a>(
-    out: &mut dyn io::Write,
+    out: &mut Terminal,
     entries: impl Iterator<Item = &'a Entry>,
     speed: f64,
-    mut show: impl FnMut(&mut dyn io::Write, &Entry) -> io::Result<()>,
+    mut show: impl FnMut(&mut Terminal, &Entry) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut now = 0;
     for entry in entries {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clitape_deck::files;
-use clitape_deck::report::{Pages, findings, merge, read, summary, terminal};
+use clitape_deck::report::{self, Pages, findings, merge, read, summary};
 
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs};
+use crate::terminal;
 
 /// Joins the reports of shards
 #[derive(clap::Args)]
@@ -44,13 +45,13 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
         parts.push((name.clone(), read(&name, &text)?));
     }
     let report = merge(parts)?;
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     open.begin(&mut out)?;
     if !quiet {
-        terminal(&report, &mut out)?;
+        report::terminal(&report, out.styled())?;
     } else if !report.holds() {
-        findings(&report, &mut out)?;
-        summary(&report, &mut out)?;
+        findings(&report, out.styled())?;
+        summary(&report, out.styled())?;
     }
     open.finish(&report, &Pages::new(), &mut out)?;
     outputs::complain(&report);

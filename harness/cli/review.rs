@@ -1,7 +1,7 @@
 //! `clitape review`: lists what waits for a review, and settles it one by one or all at once.
 
 use std::fmt;
-use std::io::{self, BufRead as _, Write};
+use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -12,6 +12,7 @@ use clitape_deck::verdict::{Golden, align, body, first_divergence, never_seen};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::terminal::{self, Terminal};
 
 /// Settles the goldens that `clitape test --update` proposed
 #[derive(clap::Args)]
@@ -119,7 +120,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     items.retain(|item| {
         args.filter.as_ref().is_none_or(|filter| house.shown(&item.golden).contains(filter))
     });
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if args.list {
         return list(house, &items, args.json, &mut out);
     }
@@ -131,7 +132,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         }
     }
     if items.is_empty() {
-        writeln!(out, "no golden waits for a review")?;
+        out.line("no golden waits for a review")?;
         return Ok(Exit::Ok);
     }
     let always = match (&args.accept, args.reject) {
@@ -145,7 +146,8 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         let choice = match always {
             Some(choice) => choice,
             None => {
-                writeln!(out, "\n{} of {}: {shown}", i + 1, items.len())?;
+                out.line("")?;
+                out.line(format_args!("{} of {}: {shown}", i + 1, items.len()))?;
                 show(&mut out, item)?;
                 ask(&mut out, item)?
             }
@@ -155,11 +157,11 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         settled[choice as usize] += 1;
         if choice != Choice::Skip {
             let word = if choice == Choice::Accept { "accepted" } else { "rejected" };
-            writeln!(out, "{word} {shown}")?;
+            out.line(format_args!("{word} {shown}"))?;
         }
     }
     let [accepted, rejected, skipped] = settled;
-    writeln!(out, "{accepted} accepted, {rejected} rejected, {skipped} skipped")?;
+    out.line(format_args!("{accepted} accepted, {rejected} rejected, {skipped} skipped"))?;
     Ok(Exit::Ok)
 }
 
@@ -194,15 +196,15 @@ fn variants(house: &House, listed: &[Item]) -> anyhow::Result<Vec<Item>> {
     Ok(items)
 }
 
-fn list(house: &House, items: &[Item], json: bool, out: &mut dyn Write) -> anyhow::Result<Exit> {
+fn list(house: &House, items: &[Item], json: bool, out: &mut Terminal) -> anyhow::Result<Exit> {
     for item in items {
         let (id, path, sentence) = (&item.id, house.shown(&item.golden), item.sentence()?);
         if json {
             let state = item.state.to_string();
             let line = json!({ "id": id, "state": state, "path": path, "sentence": sentence });
-            writeln!(out, "{line}")?;
+            out.json(&line.to_string())?;
         } else {
-            writeln!(out, "{:>8} {id}: {}", item.state, plain(&sentence))?;
+            out.line(format_args!("{:>8} {id}: {sentence}", item.state))?;
         }
     }
     Ok(if items.is_empty() { Exit::Ok } else { Exit::Findings })
@@ -221,10 +223,10 @@ fn one(items: &mut Vec<Item>, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(out: &mut dyn Write, item: &Item) -> anyhow::Result<()> {
-    writeln!(out, "  {}", plain(&item.sentence()?))?;
+fn show(out: &mut Terminal, item: &Item) -> anyhow::Result<()> {
+    out.line(format_args!("  {}", item.sentence()?))?;
     let old = if item.state == State::New { String::new() } else { text(&item.golden)? };
-    Ok(write_diff(out, &align(&old, &text(&item.proposed())?))?)
+    Ok(write_diff(out.styled(), &align(&old, &text(&item.proposed())?))?)
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {
@@ -233,20 +235,19 @@ fn text(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Asks until the answer settles it, and shows what is asked for; the end of the input skips.
-fn ask(out: &mut dyn Write, item: &Item) -> anyhow::Result<Choice> {
+fn ask(out: &mut Terminal, item: &Item) -> anyhow::Result<Choice> {
     loop {
-        write!(out, "  [a]ccept, [r]eject, [s]kip, or show [o]ld, [n]ew, [d]iff? ")?;
-        out.flush()?;
+        out.ask("  [a]ccept, [r]eject, [s]kip, or show [o]ld, [n]ew, [d]iff? ")?;
         let mut answer = String::new();
         if io::stdin().lock().read_line(&mut answer)? == 0 {
-            writeln!(out)?;
+            out.line("")?;
             return Ok(Choice::Skip);
         }
         match answer.trim() {
             "a" | "accept" => return Ok(Choice::Accept),
             "r" | "reject" => return Ok(Choice::Reject),
             "s" | "skip" | "" => return Ok(Choice::Skip),
-            "o" | "old" if item.state == State::New => writeln!(out, "  there is no old one")?,
+            "o" | "old" if item.state == State::New => out.line("  there is no old one")?,
             "o" | "old" => whole(out, &item.golden)?,
             "n" | "new" => whole(out, &item.proposed())?,
             "d" | "diff" => show(out, item)?,
@@ -256,9 +257,9 @@ fn ask(out: &mut dyn Write, item: &Item) -> anyhow::Result<Choice> {
 }
 
 /// Writes a whole golden, its entries as they are.
-fn whole(out: &mut dyn Write, path: &Path) -> anyhow::Result<()> {
+fn whole(out: &mut Terminal, path: &Path) -> anyhow::Result<()> {
     for line in text(path)?.lines() {
-        writeln!(out, "  {}", plain(line))?;
+        out.line(format_args!("  {line}"))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `clitape session`: whether a session on disk may be resumed, and why (X8).
 
 use std::fs::File;
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -10,6 +10,7 @@ use clitape_gateway::session::{
 };
 
 use crate::exit::Exit;
+use crate::terminal::{self, Terminal};
 
 /// Says whether a session on disk may be resumed, and why
 #[derive(clap::Args)]
@@ -40,9 +41,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
         Err(missing) => (missing, Verdict::not_found()),
     };
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
+        out.json(&serde_json::to_string(&verdict)?)?;
     } else {
         print(&mut out, &path, &verdict)?;
     }
@@ -81,21 +82,18 @@ fn judge(path: &Path) -> anyhow::Result<Verdict> {
     Ok(session::verdict(&transcript))
 }
 
-fn print(out: &mut dyn io::Write, path: &Path, verdict: &Verdict) -> io::Result<()> {
+fn print(out: &mut Terminal, path: &Path, verdict: &Verdict) -> io::Result<()> {
     let Verdict { resumable, reason, orphans, lines, advice, .. } = verdict;
     let word = if *resumable { "resumable" } else { "not resumable" };
-    writeln!(out, "{word}: {}", reason.as_str())?;
-    writeln!(out, "{}", plain(&path.display().to_string()))?;
-    writeln!(out, "{}", reason.sentence())?;
+    out.line(format_args!("{word}: {}", reason.as_str()))?;
+    out.line(path.display())?;
+    out.line(reason.sentence())?;
     for Orphan { id, name, line, kind } in orphans {
         let kind = kind.as_str();
-        writeln!(out, "  line {line}: {} {} ({kind})", plain(name), plain(id))?;
+        out.line(format_args!("  line {line}: {name} {id} ({kind})"))?;
     }
-    writeln!(out, "{advice}")?;
-    for sentence in odd(lines) {
-        writeln!(out, "{}", plain(&sentence))?;
-    }
-    Ok(())
+    out.line(advice)?;
+    odd(lines).iter().try_for_each(|sentence| out.line(sentence))
 }
 
 /// What else is worth knowing of a transcript.
@@ -117,9 +115,4 @@ fn odd(lines: &Lines) -> Vec<String> {
         ));
     }
     odd
-}
-
-/// The text without what steers a terminal: a transcript holds what the model and its tools said.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
 }

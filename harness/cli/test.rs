@@ -1,7 +1,6 @@
 //! `clitape test`: runs every scenario and says what does not hold.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -17,6 +16,7 @@ use clitape_deck::verdict::{Golden, checks, judge, unusable, workspace};
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs, write_file};
 use crate::progress::Progress;
+use crate::terminal;
 
 /// Runs every scenario: goldens of every lane, and seeded plans
 #[derive(clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
             }),
         }
     }
-    let mut out = anstream::stdout().lock();
+    let mut out = terminal::stdout();
     open.begin(&mut out)?;
     if names.is_empty() {
         let what = if filter.is_empty() {
@@ -59,11 +59,11 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
             let all = house.names()?.join(", ");
             format!("no scenario's name contains `{filter}`; there are {all}")
         };
-        writeln!(out, "nothing ran: {what}")?;
+        out.line(format_args!("nothing ran: {what}"))?;
     }
 
     for run in &runs {
-        scenario_line(&mut out, run)?;
+        scenario_line(out.styled(), run)?;
     }
     let mut progress = Progress::new(quiet);
     judge_all(house, &scenarios, args.update, |told| {
@@ -75,7 +75,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
                 let run = run?;
                 if !quiet || !run.holds() {
                     progress.clear();
-                    scenario_line(&mut out, &run)?;
+                    scenario_line(out.styled(), &run)?;
                 }
                 runs.push(run);
             }
@@ -92,9 +92,9 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         }
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), runs, of_house);
-    findings(&report, &mut out)?;
+    findings(&report, out.styled())?;
     if !names.is_empty() && (!quiet || !report.holds()) {
-        summary(&report, &mut out)?;
+        summary(&report, out.styled())?;
     }
     let pages = match open.html() {
         Some(dir) => pages(house, &scenarios, &report, dir, quiet)?,

@@ -1,0 +1,322 @@
+//! The only place that writes to stdout and stderr.
+//!
+//! What is printed for people is made safe here ([`TerminalSafe`]); only the writers of reports, which
+//! make recorded text safe themselves, may put styles around it. Below them all a filter passes
+//! printable text, line breaks and the few escape sequences that clitape writes, and no line that
+//! GitHub Actions would obey: such a command is printed with [`Terminal::workflow`] alone.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal as _, Write};
+use std::panic::{self, PanicHookInfo};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use clitape_deck::text::{TerminalSafe, is_hidden, json, plain};
+
+/// How errors are marked.
+const RED: Style = AnsiColor::Red.on_default().bold();
+
+/// Bytes of the longest escape sequence that may pass.
+const SEQUENCE: usize = 32;
+
+/// Where a command prints for people.
+pub(crate) struct Terminal<W: Write = Box<dyn Write>> {
+    out: Filtered<W>,
+}
+
+/// Standard output, locked.
+pub(crate) fn stdout() -> Terminal {
+    Terminal::over(Box::new(anstream::stdout().lock()))
+}
+
+/// Standard error, locked.
+pub(crate) fn stderr() -> Terminal {
+    Terminal::over(Box::new(anstream::stderr().lock()))
+}
+
+/// Standard error for a line that is rewritten, whatever colours are wanted; not locked.
+pub(crate) fn rewritable() -> Filtered<Box<dyn Write>> {
+    Filtered::over(Box::new(AutoStream::always_ansi(io::stderr())))
+}
+
+/// Whether standard error is a terminal on which a line can be rewritten.
+pub(crate) fn can_rewrite() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Sets when colours are printed: always, never, or (without a word) on a terminal.
+pub(crate) fn set_colors(always: Option<bool>) {
+    match always {
+        None => ColorChoice::Auto,
+        Some(true) => ColorChoice::Always,
+        Some(false) => ColorChoice::Never,
+    }
+    .write_global();
+}
+
+/// Prints an error on stderr; its line breaks stay.
+pub(crate) fn error(text: impl Display) {
+    // There is nowhere else to say that stderr can't be written to.
+    let _ = stderr().marked("error:", &text);
+}
+
+/// Prints a line on stderr.
+pub(crate) fn note(text: impl Display) {
+    let _ = stderr().line(text);
+}
+
+/// Writes bytes of clitape's own, such as shell completions, to stdout as they are.
+pub(crate) fn verbatim(bytes: &[u8]) -> io::Result<()> {
+    io::stdout().write_all(bytes)
+}
+
+/// Prints what clap says of a command line, and whether that is an error.
+///
+/// clap repeats the arguments as they are; it keeps its colours only where they are plain text.
+pub(crate) fn usage(said: &clap::Error) -> bool {
+    let is_plain = |arg: std::ffi::OsString| arg.to_str().is_some_and(|arg| plain(arg) == arg);
+    let text = said.render();
+    let mut out = if said.use_stderr() { stderr() } else { stdout() };
+    // A reader that went away wants no help.
+    let _ = match std::env::args_os().all(is_plain) {
+        true => write!(out.styled(), "{}", text.ansi()).and_then(|()| out.flush()),
+        false => out.lines(text.to_string().trim_end()),
+    };
+    said.use_stderr()
+}
+
+/// Prints panics like everything else: their messages may hold recorded text.
+pub(crate) fn catch_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("of no name");
+        let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
+        let mut out = stderr();
+        // As above: there is nowhere else to say it.
+        let _ = out.line(format_args!("thread '{name}' panicked{place}:"));
+        let _ = out.lines(words(panic));
+        let trace = std::backtrace::Backtrace::capture();
+        if trace.status() == std::backtrace::BacktraceStatus::Captured {
+            let _ = out.lines(trace);
+        }
+    }));
+}
+
+fn words<'a>(panic: &'a PanicHookInfo<'_>) -> &'a str {
+    let payload = panic.payload();
+    let owned = payload.downcast_ref::<String>().map(String::as_str);
+    owned.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+impl<W: Write> Terminal<W> {
+    fn over(out: W) -> Self {
+        Self { out: Filtered::over(out) }
+    }
+
+    /// Prints a text on one line.
+    pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
+        writeln!(self.out, "{}", TerminalSafe::line(&text.to_string()))?;
+        self.flush()
+    }
+
+    /// Prints a text with its line breaks.
+    pub(crate) fn lines(&mut self, text: impl Display) -> io::Result<()> {
+        writeln!(self.out, "{}", TerminalSafe::lines(&text.to_string()))?;
+        self.flush()
+    }
+
+    /// Prints a text with its line breaks behind a red word.
+    fn marked(&mut self, word: &str, text: &impl Display) -> io::Result<()> {
+        let text = text.to_string();
+        writeln!(self.out, "{RED}{word}{RED:#} {}", TerminalSafe::lines(&text))?;
+        self.flush()
+    }
+
+    /// Prints a question, whose answer is typed on the same line.
+    pub(crate) fn ask(&mut self, text: &str) -> io::Result<()> {
+        write!(self.out, "{}", TerminalSafe::line(text))?;
+        self.flush()
+    }
+
+    /// Prints a line of JSON.
+    pub(crate) fn json(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", json(text))?;
+        self.flush()
+    }
+
+    /// Prints commands for GitHub Actions, which obeys them.
+    pub(crate) fn workflow(&mut self, commands: &str) -> io::Result<()> {
+        self.flush()?;
+        writeln!(self.out.out, "{}", TerminalSafe::lines(commands.trim_end()))?;
+        self.out.out.flush()
+    }
+
+    /// What a writer of reports gets: it makes recorded text safe itself.
+    pub(crate) fn styled(&mut self) -> &mut Filtered<W> {
+        &mut self.out
+    }
+
+    /// Passes on what was printed.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A writer that escapes what nothing of clitape prints, and every command of a log's reader.
+pub(crate) struct Filtered<W: Write> {
+    out: W,
+    /// The beginning of a character or of an escape sequence, whose end has not come.
+    held: Vec<u8>,
+    line: Line,
+}
+
+/// How far a line may have become a command: `::…` at its start, or `##[…` or `##word[…` anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Only blanks so far.
+    Start,
+    /// Blanks and one colon.
+    Colon,
+    /// One `#`.
+    Hash,
+    /// `##`, and small letters maybe.
+    Hashes,
+    /// None of these.
+    Inside,
+}
+
+impl Line {
+    /// What the line is after `c`; nothing where `c` makes it a command.
+    fn after(self, c: char) -> Option<Self> {
+        Some(match (self, c) {
+            (Self::Colon, ':') | (Self::Hashes, '[') => return None,
+            (_, '\n') => Self::Start,
+            (Self::Start, ':') => Self::Colon,
+            (Self::Hash | Self::Hashes, '#') => Self::Hashes,
+            (_, '#') => Self::Hash,
+            (Self::Hashes, 'a'..='z') => Self::Hashes,
+            (Self::Start, c) if c.is_whitespace() => Self::Start,
+            // What is not seen does not part the characters of a command for every reader.
+            (same, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}') => same,
+            _ => Self::Inside,
+        })
+    }
+}
+
+impl<W: Write> Filtered<W> {
+    fn over(out: W) -> Self {
+        Self { out, held: Vec::new(), line: Line::Start }
+    }
+
+    /// Writes what is held; `all` takes what has begun as whatever it is.
+    fn pass(&mut self, all: bool) -> io::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        let mut safe = String::with_capacity(held.len());
+        let mut rest = &held[..];
+        while !rest.is_empty() {
+            let length = match sequence(rest) {
+                Sequence::Whole { length, starts_line } => {
+                    safe.push_str(&String::from_utf8_lossy(&rest[..length]));
+                    if starts_line {
+                        self.line = Line::Start;
+                    }
+                    length
+                }
+                Sequence::Begun if !all => break,
+                Sequence::Begun | Sequence::None => match character(rest) {
+                    None if !all => break,
+                    found => {
+                        let (c, length) = found.unwrap_or((char::REPLACEMENT_CHARACTER, 1));
+                        self.push(&mut safe, c);
+                        length
+                    }
+                },
+            };
+            rest = &rest[length..];
+        }
+        self.held = rest.to_vec();
+        self.out.write_all(safe.as_bytes())
+    }
+
+    fn push(&mut self, safe: &mut String, c: char) {
+        match self.line.after(c) {
+            Some(line) if c == '\n' || !is_hidden(c) => {
+                self.line = line;
+                safe.push(c);
+            }
+            Some(_) => {
+                self.line = Line::Inside;
+                safe.extend(c.escape_default());
+            }
+            None => {
+                self.line = Line::Inside;
+                safe.extend(c.escape_unicode());
+            }
+        }
+    }
+}
+
+impl<W: Write> Write for Filtered<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        self.pass(false)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pass(true)?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Drop for Filtered<W> {
+    fn drop(&mut self) {
+        // Whoever wants to know flushes.
+        let _ = self.flush();
+    }
+}
+
+/// What bytes begin with.
+enum Sequence {
+    /// An escape sequence that clitape writes, and whether a line starts after it.
+    Whole { length: usize, starts_line: bool },
+    /// The beginning of one.
+    Begun,
+    /// No such sequence.
+    None,
+}
+
+/// Colours (`ESC [ … m`), and what [`Screen`](clitape_deck::report::Screen) and `progress.rs` write:
+/// `ESC [ n A`, `ESC [ J`, and CR with `ESC [ 2 K`.
+fn sequence(bytes: &[u8]) -> Sequence {
+    let lead = usize::from(bytes[0] == b'\r');
+    let (body, begin) = (&bytes[lead..], b"\x1b[");
+    if !body.starts_with(begin) {
+        let begun = begin.starts_with(body) && (lead == 1 || !body.is_empty());
+        return if begun { Sequence::Begun } else { Sequence::None };
+    }
+    let parameters = body[2..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';')).count();
+    let length = lead + 2 + parameters + 1;
+    match (bytes.get(length - 1), lead, &body[2..2 + parameters]) {
+        (Some(b'm'), 0, _) => Sequence::Whole { length, starts_line: false },
+        (Some(b'A'), 0, _) | (Some(b'J'), 0, []) => Sequence::Whole { length, starts_line: true },
+        (Some(b'K'), 1, b"2") => Sequence::Whole { length, starts_line: true },
+        (None, ..) if length < SEQUENCE => Sequence::Begun,
+        _ => Sequence::None,
+    }
+}
+
+/// The first character, and its length in bytes; nothing where its end has not come.
+fn character(bytes: &[u8]) -> Option<(char, usize)> {
+    let bytes = &bytes[..bytes.len().min(4)];
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.valid_up_to() > 0 => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(error) => {
+            return error.error_len().map(|length| (char::REPLACEMENT_CHARACTER, length));
+        }
+    };
+    valid.chars().next().map(|c| (c, c.len_utf8()))
+}
