@@ -3,10 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clitape_gateway::sse::{Collected, Reach, Target, ToolCall, converse, listen};
 
 use crate::exit::Exit;
+use crate::secret::secret;
 use crate::terminal::{self, Terminal};
 
 /// Collects the answer, the tool calls and the retrieved context from an event stream
@@ -67,8 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn token(name: &str) -> anyhow::Result<String> {
-    let token = std::env::var(name)
-        .with_context(|| format!("can't read the token; set {name} in the environment"))?;
+    let token = secret(name, "the token")?;
     if token.is_empty() {
         bail!("{name} is empty; set it to the token, or leave `--token-env` out");
     }

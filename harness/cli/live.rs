@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clitape_deck::replay::{Entry, Lane, Plan, Setup, live};
 use clitape_deck::report::Screen;
 use clitape_gateway::Delivery;
@@ -11,6 +11,7 @@ use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Sig
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
+use crate::secret::secret;
 use crate::terminal;
 
 /// Longest time one call may take.
@@ -42,9 +43,7 @@ impl Chat {
             bail!("no chat was named; write `--telegram-api URL --chat ID`");
         };
         let name = &self.bot_token_env;
-        let token = std::env::var(name).with_context(|| {
-            format!("can't read the bot's token; set {name} in the environment")
-        })?;
+        let token = secret(name, "the bot's token")?;
         let (server, chat) = (server.clone(), chat.clone());
         let token = Token::new(token);
         Ok(HttpApi::new(HttpSettings { server, token, chat, timeout: CALL_LIMIT })?)

@@ -14,6 +14,7 @@ mod record;
 mod replay;
 mod report;
 mod review;
+mod secret;
 mod session;
 mod terminal;
 mod test;

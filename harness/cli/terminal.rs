@@ -320,3 +320,65 @@ fn character(bytes: &[u8]) -> Option<(char, usize)> {
     };
     valid.chars().next().map(|c| (c, c.len_utf8()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What passes, written whole and byte by byte.
+    fn check(text: &[u8], expect: &str) {
+        for size in [text.len().max(1), 1] {
+            let mut out = Vec::new();
+            let mut filtered = Filtered::over(&mut out);
+            text.chunks(size).for_each(|part| filtered.write_all(part).unwrap());
+            drop(filtered);
+            assert_eq!(String::from_utf8(out).unwrap(), expect, "{size} at a time");
+        }
+    }
+
+    #[test]
+    fn issue_13_finding_6_only_own_sequences_pass() {
+        for own in ["\x1b[31m\x1b[1;4mx\x1b[0m", "\x1b[12A\x1b[J", "\r\x1b[2Ka", "👩‍👩‍👧 🛠️ ü\n"]
+        {
+            check(own.as_bytes(), own);
+        }
+        for (text, expect) in [
+            ("\x1b[2J\x1b[H", r"\u{1b}[2J\u{1b}[H"),
+            ("\x1b]52;c;QQ==\x07", r"\u{1b}]52;c;QQ==\u{7}"),
+            ("a\rb\tc\u{9b}31m", r"a\rb\tc\u{9b}31m"),
+            ("\u{202e}\u{200b}", r"\u{202e}\u{200b}"),
+            ("\x1b[\r\x1b", r"\u{1b}[\r\u{1b}"),
+        ] {
+            check(text.as_bytes(), expect);
+        }
+        check(b"a\xffb\xe2\x80", "a\u{fffd}b\u{fffd}");
+        let endless = format!("\x1b[{}", "1".repeat(99));
+        check(endless.as_bytes(), &endless.replace('\x1b', r"\u{1b}"));
+    }
+
+    #[test]
+    fn issue_13_finding_6_no_line_is_a_command_of_github() {
+        for (text, expect) in [
+            ("::error::x\n a::b\n", ":\\u{3a}error::x\n a::b\n"),
+            (" \u{3000}::add-mask::x", " \u{3000}:\\u{3a}add-mask::x"),
+            ("\x1b[31m::error::x", "\x1b[31m:\\u{3a}error::x"),
+            ("\x1b[1A\x1b[J::error::x", "\x1b[1A\x1b[J:\\u{3a}error::x"),
+            ("a ##[error]x ###[y ##vso[z]", "a ##\\u{5b}error]x ###\\u{5b}y ##vso\\u{5b}z]"),
+            ("a::b #[derive] ## [x]", "a::b #[derive] ## [x]"),
+        ] {
+            check(text.as_bytes(), expect);
+        }
+    }
+
+    #[test]
+    fn commands_of_reports_are_commands() {
+        let mut out = Vec::new();
+        let mut terminal = Terminal::over(&mut out);
+        terminal.line("::error::no\n::").unwrap();
+        terminal.workflow("::error title=x::##[y\n::t::\n").unwrap();
+        terminal.lines("::error::no").unwrap();
+        drop(terminal);
+        let expect = ":\\u{3a}error::no\\n::\n::error title=x::##[y\n::t::\n:\\u{3a}error::no\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expect);
+    }
+}

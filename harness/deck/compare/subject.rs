@@ -15,6 +15,7 @@ use super::side::Side;
 use crate::replay::{Entry, Lane, Setup};
 use crate::scenario::{House, Scenario};
 use crate::tape::{Cassette, sha256};
+use crate::text::shell_quote;
 use crate::verdict::{command, paced};
 
 /// The lanes that are compared: how bytes arrive is the plan's, not the subject's.
@@ -124,7 +125,7 @@ pub fn resolve(
         let hashed = fs::read(program.as_deref().unwrap_or(around.this))?;
         facts.push(("program's sha256", sha256(&hashed)));
         let command = match side {
-            Side::Program(path) => file_name(path),
+            Side::Program(path) => shell_quote(&file_name(path)),
             Side::This | Side::Git(_) | Side::Version(_) => "clitape".to_owned(),
         };
         let about = About { name: name(side), facts, command, note };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::request::clip;
 use crate::scenario::ScenarioError;
 use crate::tape::Exit;
+use crate::text::TerminalSafe;
 
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]
@@ -112,7 +113,7 @@ impl std::fmt::Display for Said {
             [("stderr", &self.stderr, 2000), ("last line", &self.last_line, 200)]
         {
             let text = clip(text, longest);
-            let text = if text.is_empty() { "nothing" } else { &text };
+            let text = TerminalSafe::line(if text.is_empty() { "nothing" } else { &text });
             write!(f, "\n  {name}: {text}")?;
         }
         Ok(())

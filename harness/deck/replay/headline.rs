@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::trace::{Entry, Lane};
+use crate::text::plain;
 
 /// Longest text quoted in a headline, in characters.
 const QUOTED: usize = 72;
@@ -49,11 +50,11 @@ const FIELDS: [(&str, &[&str]); 36] = [
 ];
 
 impl Entry {
-    /// The entry in a few words, on one line.
+    /// The entry in a few words, on one line, safe to be printed.
     pub fn headline(&self) -> String {
         let kind = self.kind.as_ref();
         let fields = FIELDS.iter().find(|(name, _)| *name == kind).map(|(_, fields)| *fields);
-        let mut words = vec![kind.to_owned()];
+        let mut words = vec![plain(kind)];
         match fields {
             Some(fields) => words.extend(fields.iter().filter_map(|field| self.word(field))),
             None => words.push(quote(&Value::Object(self.data.clone()).to_string(), false)),
@@ -62,10 +63,10 @@ impl Entry {
         if kind == "notice" {
             let rest =
                 self.data.iter().filter(|(key, _)| !matches!(key.as_str(), "type" | "subtype"));
-            words.extend(rest.map(|(key, value)| format!("{key}={}", plain(value))));
+            words.extend(rest.map(|(key, value)| format!("{}={}", plain(key), short(value))));
         }
         if let Some(parent) = self.data.get("parent").and_then(Value::as_str) {
-            words.push(format!("(under {parent})"));
+            words.push(format!("(under {})", plain(parent)));
         }
         words.join(" ")
     }
@@ -82,11 +83,11 @@ impl Entry {
         if self.lane == Lane::Telegram && name == "message_id" {
             return Some(format!("#{value}"));
         }
-        Some(plain(value))
+        Some(short(value))
     }
 }
 
-fn plain(value: &Value) -> String {
+fn short(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text, false),
         other => quote(&other.to_string(), false),
@@ -103,13 +104,13 @@ pub(crate) fn shortened(text: &str) -> String {
     text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
 }
 
-/// The text on one line, cut in the middle; in quotes, or as it is.
+/// The text on one line, cut in the middle; in quotes, or with blanks for its line breaks.
 fn quote(text: &str, quoted: bool) -> String {
     let cut = shortened(text);
     if quoted {
-        return format!("{cut:?}");
+        return format!("\"{}\"", plain(&cut.replace('\\', r"\\").replace('"', "\\\"")));
     }
-    cut.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    plain(&cut.replace(['\n', '\r', '\t'], " "))
 }
 
 #[cfg(test)]
@@ -136,6 +137,14 @@ mod tests {
             "notice system api_retry attempt=1",
         );
         check(r#"{"at":0,"lane":"bus","kind":"new","data":{"a":1}}"#, r#"new {"a":1}"#);
+        check(
+            r#"{"at":0,"lane":"lifecycle","kind":"k\u001b","data":{"a":"\u202e\u200b","parent":"p\n::x"}}"#,
+            r#"k\u{1b} {"a":"\u{202e}\u{200b}","parent":"p\n::x"} (under p\n::x)"#,
+        );
+        check(
+            r#"{"at":0,"lane":"lifecycle","kind":"text","data":{"delta":"\\\"\u009b👩‍👩‍👧"}}"#,
+            r#"text "\\\"\u{9b}👩‍👩‍👧""#,
+        );
         let long = "é".repeat(200);
         let line =
             format!(r#"{{"at":0,"lane":"lifecycle","kind":"text","data":{{"delta":"{long}"}}}}"#);

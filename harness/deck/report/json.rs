@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::model::{CheckRun, FORMAT, Report, ScenarioRun, Told};
 use super::plain;
+use crate::text;
 
 /// Why a report can't be used.
 #[derive(Debug, Error)]
@@ -63,14 +64,13 @@ pub enum ReportError {
     },
 }
 
-/// Writes the report as JSON, indented.
+/// Writes the report as JSON, indented, with escapes for what a terminal would obey.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
 pub fn json(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
-    writeln!(out)
+    writeln!(out, "{}", text::json(&serde_json::to_string_pretty(report)?))
 }
 
 /// Reads a report that [`json`] wrote to the file `name`.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::model::{Report, Tally, Told};
 use super::text::{change_text, diff_text, lanes_text};
+use crate::text::markdown::{block, inline};
 
 /// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
 const LIMIT: usize = 900_000;
@@ -48,7 +49,7 @@ fn verdict(totals: &Tally) -> String {
 }
 
 fn finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
-    writeln!(out, "\n### {}\n", told.id)?;
+    writeln!(out, "\n### {}\n", inline(&told.id))?;
     let change = change_text(told).map(|change| format!("\n{change}")).unwrap_or_default();
     fenced(out, "text", &format!("{}\n{}{change}", told.place, told.sentence))?;
     let lanes = lanes_text(told);
@@ -62,9 +63,6 @@ fn finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
     fenced(out, "sh", &told.reproduce)
 }
 
-/// A code block whose fence is longer than any inside.
-pub(super) fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {
-    let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(3.max(ticks + 1));
-    writeln!(out, "{fence}{language}\n{text}\n{fence}")
+fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {
+    out.write_all(block(language, text).as_bytes())
 }

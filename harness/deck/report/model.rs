@@ -136,6 +136,8 @@ impl Report {
     /// The report of a run, its totals added up.
     pub fn new(clitape: &str, scenarios: Vec<ScenarioRun>, house: Vec<CheckRun>) -> Self {
         let mut totals = Tally::default();
+        let named = |run: ScenarioRun| ScenarioRun { name: plain(&run.name), ..run };
+        let scenarios: Vec<ScenarioRun> = scenarios.into_iter().map(named).collect();
         for scenario in &scenarios {
             totals.add(scenario.tally());
         }

@@ -9,6 +9,8 @@ use super::page::markup::{Span, spans};
 use super::{BOLD, DIM};
 use crate::replay::{Entry, Lane};
 
+/// What a tab is in a terminal.
+const TAB: &str = "    ";
 /// Width of a message in columns.
 const WIDTH: usize = 64;
 
@@ -70,7 +72,7 @@ fn visible(html: &str) -> String {
             (false, false) => span.text,
         }
     };
-    spans(html).into_iter().map(mark).collect()
+    spans(html).into_iter().map(mark).collect::<String>().replace('\t', TAB)
 }
 
 /// Breaks lines at words so that none is wider than a message; escape sequences take no room.

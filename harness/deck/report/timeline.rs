@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM};
+use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM, plain};
 use crate::replay::{Entry, Lane, Replay};
 
 /// Writes one entry.
@@ -53,7 +53,7 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
         replay.entries.len(),
     )?;
     for (kind, count) in &stats.unknown_kinds {
-        writeln!(out, "{ODD}unknown: {kind} ×{count}{ODD:#}")?;
+        writeln!(out, "{ODD}unknown: {} ×{count}{ODD:#}", plain(kind))?;
     }
     for (what, count) in [("bytes not read", stats.unread), ("bad UTF-8", stats.replaced)] {
         if count > 0 {

@@ -26,8 +26,8 @@ pub fn code(text: &str) -> String {
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
-/// `text` on one line within a paragraph: as it is where nothing in it means anything to Markdown or to
-/// GitHub, else as a span of code.
+/// `text` on one line within a paragraph: as it is where nothing in it but its own spans of code means
+/// anything to Markdown or to GitHub, else as one span of code.
 pub fn inline(text: &str) -> String {
     let text = one_line(text);
     if is_prose(&text) { text } else { code(&text) }
@@ -41,7 +41,10 @@ fn one_line(text: &str) -> String {
 fn is_prose(text: &str) -> bool {
     let is_known = |c: char| !c.is_ascii_punctuation() || "_-.,;:!?()'\"/+=%".contains(c);
     let shortcode = |word: &str| word.matches(':').count() > 1;
-    text.chars().all(is_known) && !text.split(' ').any(|word| is_link(word) || shortcode(word))
+    let spans = !text.contains("``") && text.matches('`').count() % 2 == 0;
+    let text = text.replace('`', "");
+    let is_odd = |word: &str| is_link(word) || shortcode(word);
+    spans && text.chars().all(is_known) && !text.split(' ').any(is_odd)
 }
 
 /// Whether GitHub makes a link of a word: an address, a commit, or an issue (`GH-1`).
@@ -94,6 +97,7 @@ mod tests {
         for text in [
             "Two equal calls in a row are two calls (shown as one line, times two), 0.7 s.",
             "--continue takes the session; NO_REPLY, 20,000 characters: Grüße 🛠️",
+            "held by `clitape test`",
         ] {
             assert_eq!(inline(text), text);
         }
@@ -116,6 +120,8 @@ mod tests {
             "$x$",
             "\\",
             "``x`",
+            "a ` b",
+            "`<b>`c",
         ] {
             let made = inline(text);
             let events: Vec<Event<'_>> = Parser::new_ext(&made, Options::all()).collect();

@@ -20,6 +20,7 @@ use crate::names::CliVersion;
 use crate::replay::{Replay, Setup};
 use crate::scenario::{House, Scenario};
 use crate::tape::{Cassette, TapeError};
+use crate::text::shell_quote;
 
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,11 +146,11 @@ fn golden(
         }
         Ok(Golden { path, text: None }) => {
             let sentence = format!("there is no {} yet", house.shown(&path));
-            let reproduce = format!("clitape test {} --update && clitape review", scenario.name);
+            let reproduce = proposal(scenario);
             Finding::new(Kind::GoldenMissing, &place, sentence, reproduce)
         }
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            let reproduce = format!("clitape test {} --update && clitape review", scenario.name);
+            let reproduce = proposal(scenario);
             Finding::new(Kind::GoldenUnreadable, &place, error.to_string(), reproduce)
         }
         Err(error) => return Err(error.into()),
@@ -159,6 +160,11 @@ fn golden(
         Golden::propose(scenario, view, version, &got)?;
     }
     Ok(verdict)
+}
+
+/// The line that proposes and settles goldens of a scenario.
+fn proposal(scenario: &Scenario) -> String {
+    format!("clitape test {} --update && clitape review", shell_quote(&scenario.name))
 }
 
 /// The rules that a replay breaks, as findings.
@@ -215,7 +221,11 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
             Kind::NotRecorded,
             &format!("{name} {version}"),
             format!("the scenario names CLI {version}, but there is no cassette of it"),
-            format!("clitape record {name} --claude npm:{version}"),
+            format!(
+                "clitape record {} --claude {}",
+                shell_quote(name),
+                shell_quote(&format!("npm:{version}"))
+            ),
         ));
     }
     for path in Golden::orphans(scenario, &recorded)? {
@@ -224,7 +234,7 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
             Kind::GoldenOrphan,
             name,
             format!("{shown} was compared with nothing"),
-            format!("rm {shown}"),
+            format!("rm {}", shell_quote(&shown)),
         ));
     }
     Ok(verdict)

@@ -5,6 +5,7 @@ use crate::names::{CassetteFile, Part};
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
 use crate::scenario::{Channel, Chat, Fault, Run, Scenario};
 use crate::tape::FurtherRun;
+use crate::text::shell_quote;
 
 /// The replay that goldens are made of, with `faults` of the chat's server.
 pub(crate) fn paced(scenario: &Scenario, stdout: &[u8], setup: Setup, faults: &[Fault]) -> Replay {
@@ -66,7 +67,7 @@ pub(super) fn command_under(
     setup: Setup,
 ) -> String {
     let what = format!("cassettes/{}/{version}", scenario.name);
-    format!("{} --plan '{}'", sound(&what, setup), plan.to_line())
+    format!("{} --plan {}", sound(&what, setup), shell_quote(&plan.to_line()))
 }
 
 /// [`command`], of a file of the cassette.
@@ -79,7 +80,7 @@ fn command_of(what: &str, scenario: &Scenario, setup: Setup) -> String {
 fn sound(what: &str, setup: Setup) -> String {
     let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
-    format!("clitape replay {what}{mode}{terminal}{}", flags(setup.run))
+    format!("clitape replay {}{mode}{terminal}{}", shell_quote(what), flags(setup.run))
 }
 
 /// What `clitape replay` needs for the same faults of the chat's server.

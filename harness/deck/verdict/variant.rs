@@ -21,6 +21,7 @@ use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{House, Scenario, Variant};
 use crate::tape::{Cassette, TapeError};
+use crate::text::shell_quote;
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {
@@ -203,7 +204,7 @@ impl<'a> Outcomes<'a> {
             Some(Variant { name, .. }) => {
                 format!(
                     "`clitape test {} --update` proposes it for variant `{name}`",
-                    scenario.name
+                    shell_quote(&scenario.name)
                 )
             }
             None => format!(
@@ -232,7 +233,8 @@ impl<'a> Outcomes<'a> {
     /// What is wrong with a variant by itself.
     fn unseen(&self, house: &House, named: &Named<'_>) -> Option<Finding> {
         let (scenario, name) = (&self.scenario.name, &named.variant.name);
-        let update = format!("clitape test {scenario} --update && clitape review");
+        let test = format!("clitape test {}", shell_quote(scenario));
+        let update = format!("{test} --update && clitape review");
         let (kind, sentence, reproduce) = match &named.golden {
             Err(what) => (Kind::GoldenUnreadable, what.clone(), update),
             Ok(Golden { path, text: None }) => {
@@ -246,7 +248,7 @@ impl<'a> Outcomes<'a> {
                      `plans` under [sweep]",
                     self.plans
                 );
-                (Kind::VariantNeverSeen, sentence, format!("clitape test {scenario}"))
+                (Kind::VariantNeverSeen, sentence, test)
             }
         };
         let place = format!("{scenario} {}.{name}", self.view);

@@ -1,11 +1,12 @@
 //! `compare.md`: what a comparison told, short, to paste into a pull request. What was recorded stands
-//! in code blocks only.
+//! in code only.
 
 use std::fmt::Write as _;
 
 use super::{counted, failures, side};
 use crate::compare::Comparison;
-use crate::report::{markdown::fenced, plain};
+use crate::report::plain;
+use crate::text::markdown::{self, inline};
 
 /// Lanes told; the page has them all.
 const LANES: usize = 40;
@@ -45,14 +46,11 @@ pub fn compare_text(comparison: &Comparison) -> String {
     }
     out.push_str("\n### Not covered\n\n");
     for sentence in &comparison.uncovered {
-        let _ = writeln!(out, "- {}", plain(sentence));
+        let _ = writeln!(out, "- {}", inline(sentence));
     }
     out
 }
 
 fn block(out: &mut String, lines: &[String]) {
-    let mut text = Vec::new();
-    // Memory takes every write.
-    let _ = fenced(&mut text, "text", &lines.join("\n"));
-    out.push_str(&String::from_utf8_lossy(&text));
+    out.push_str(&markdown::block("text", &lines.join("\n")));
 }

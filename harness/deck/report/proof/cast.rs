@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Case;
 use super::screen::{Run, moments};
+use crate::text::{self, plain};
 
 /// Columns and rows of the terminal.
 const COLUMNS: usize = 72;
@@ -18,11 +19,11 @@ const SGR: [(&str, u8); 6] = [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9
 
 /// Writes it. The text has no control characters but its own.
 pub fn cast(cases: &[Case]) -> String {
-    let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
+    let names: Vec<String> = cases.iter().map(|case| plain(&case.title)).collect();
     let header = json!({
         "version": 3, "term": { "cols": COLUMNS, "rows": ROWS }, "title": names.join(", "),
     });
-    let mut out = format!("{header}\n");
+    let mut out = format!("{}\n", text::json(&header.to_string()));
     let (moments, end) = moments(cases, WIDTH);
     let mut before = 0;
     for moment in moments {
@@ -47,7 +48,7 @@ pub fn cast(cases: &[Case]) -> String {
 
 fn event(out: &mut String, after_ms: u64, code: &str, data: &str) {
     let seconds = after_ms as f64 / 1000.0;
-    let _ = writeln!(out, "{}", json!([seconds, code, data]));
+    let _ = writeln!(out, "{}", text::json(&json!([seconds, code, data]).to_string()));
 }
 
 fn run((marks, text): &Run) -> String {

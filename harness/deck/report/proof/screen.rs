@@ -17,6 +17,8 @@ pub(super) struct Moment {
     pub(super) messages: Vec<Vec<Vec<Run>>>,
 }
 
+/// What a tab is in a picture.
+const TAB: &str = "    ";
 /// Time between two runs of a picture, in ms.
 const PAUSE: u64 = 2_000;
 
@@ -48,7 +50,7 @@ fn lines(message: &Message, width: usize) -> Vec<Vec<Run>> {
     let mut lines: Vec<Vec<Run>> = vec![Vec::new()];
     let mut used = 0;
     for Span { text, marks, .. } in &message.spans {
-        for (i, part) in text.split('\n').enumerate() {
+        for (i, part) in text.replace('\t', TAB).split('\n').enumerate() {
             if i > 0 {
                 lines.push(Vec::new());
                 used = 0;

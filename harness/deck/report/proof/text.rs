@@ -11,6 +11,8 @@ use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
 use crate::report::page::origin;
 use crate::tape::Origin;
+use crate::text::markdown::{block, code, inline};
+use crate::text::shell_quote;
 
 /// What no replay can test.
 const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
@@ -35,17 +37,17 @@ pub fn text(cases: &[Case]) -> String {
     for case in cases {
         if case.manifest.origin != Origin::Recorded {
             let origin = origin(case.manifest.origin);
-            let _ = writeln!(out, "\n{NOT_REAL} the cassette of {} was {origin}.", case.name);
+            let _ =
+                writeln!(out, "\n{NOT_REAL} the cassette of {} was {origin}.", inline(&case.name));
         }
         for run in &case.runs {
             if let Some(how) = run.resumed() {
-                let asked = run.prompt().map(|prompt| format!(": {}", code(&one_line(prompt))));
-                let asked = visible(&asked.unwrap_or_default());
+                let asked = run.prompt().map(|prompt| format!(": {}", code(prompt)));
+                let asked = asked.unwrap_or_default();
                 let _ = writeln!(out, "\nRun {} {how}{asked}", run.number);
             }
             let shown = visible(&format!("$ {}\n{}", run.command, run.terminal));
-            let fence = fence(&shown);
-            let _ = writeln!(out, "\n{fence}text\n{}\n{fence}", shown.trim_end());
+            let _ = write!(out, "\n{}", block("text", shown.trim_end()));
         }
     }
     out.push('\n');
@@ -61,9 +63,10 @@ fn behaviour(case: &Case) -> String {
     let tracks = if case.tracks.is_empty() {
         String::new()
     } else {
-        format!(" ({})", case.tracks.join(", "))
+        let tracks: Vec<String> = case.tracks.iter().map(|issue| inline(issue)).collect();
+        format!(" ({})", tracks.join(", "))
     };
-    format!("{}{tracks}", what.trim_end_matches('.'))
+    format!("{}{tracks}", inline(what.trim_end_matches('.')))
 }
 
 fn environment(case: &Case) -> String {
@@ -72,22 +75,25 @@ fn environment(case: &Case) -> String {
     let origin = origin(case.manifest.origin);
     let sha256 = cli.sha256.as_deref().map_or("not known".to_owned(), code);
     format!(
-        "the `claude` command {} (sha256 {sha256}) on {platform}, {origin} on {}, replayed by clitape {}",
-        cli.version,
-        cli.date,
+        "the `claude` command {} (sha256 {sha256}) on {}, {origin} on {}, replayed by clitape {}",
+        inline(&cli.version),
+        inline(platform),
+        inline(&cli.date),
         env!("CARGO_PKG_VERSION")
     )
 }
 
 fn steps(case: &Case) -> String {
+    let name = shell_quote(&case.name);
     let record = match case.manifest.origin {
         Origin::Recorded => {
-            format!("`clitape record {} --claude npm:{}`, ", case.name, case.version())
+            let version = shell_quote(&format!("npm:{}", case.version()));
+            code(&format!("clitape record {name} --claude {version}")) + ", "
         }
         Origin::Imported | Origin::Composed | Origin::Edited => String::new(),
     };
     let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command)).collect();
-    format!("{record}`clitape test {}`, {}", case.name, replays.join(", "))
+    format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
 }
 
 fn observed(case: &Case) -> String {
@@ -105,7 +111,7 @@ fn observed(case: &Case) -> String {
     });
     format!(
         "{}: {}; {}; {}; {} invariants, {held} held",
-        case.name,
+        inline(&case.name),
         seen.collect::<Vec<_>>().join(", "),
         case.goldens_word(),
         case.sweep_word(),
@@ -114,7 +120,7 @@ fn observed(case: &Case) -> String {
 }
 
 fn not_tested(case: &Case) -> String {
-    let own = case.proof.not_tested.clone();
+    let own = case.proof.not_tested.as_deref().map(inline);
     let further = (case.runs.len() > 1).then(|| {
         "cuts and delays of the further runs of a session (they were replayed line by line)"
             .to_owned()
@@ -138,33 +144,4 @@ fn last_seen(run: &CaseRun) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Text as inline code, whatever backquotes it has.
-fn code(text: &str) -> String {
-    let ticks = "`".repeat(longest_run(text) + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{ticks}{pad}{text}{pad}{ticks}")
-}
-
-/// A fence that is longer than any inside.
-fn fence(text: &str) -> String {
-    "`".repeat((longest_run(text) + 1).max(3))
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fence_is_longer_than_any_inside() {
-        assert_eq!(fence("a"), "```");
-        assert_eq!(fence("a ```` b ``"), "`````");
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("`a``"), "``` `a`` ```");
-    }
 }

@@ -1,0 +1,14 @@
+//! Secrets of the environment, which no error repeats.
+
+use std::env::{self, VarError};
+
+use anyhow::bail;
+
+/// The value of the variable `name`, which holds `what`; an error names the variable only.
+pub(crate) fn secret(name: &str, what: &str) -> anyhow::Result<String> {
+    match env::var(name) {
+        Ok(value) => Ok(value),
+        Err(VarError::NotPresent) => bail!("can't read {what}; set {name} in the environment"),
+        Err(VarError::NotUnicode(_)) => bail!("{what} in {name} is not UTF-8; set it again"),
+    }
+}
