@@ -134,3 +134,29 @@ fn every_fact_and_rule_names_what_holds_it() {
         assert!(rules.contains(&row), "docs/rules.md names no test of {rule}");
     }
 }
+
+/// What prints beside `harness/cli/terminal.rs`, which makes safe what it prints.
+const PRINTS: [&str; 7] =
+    ["print!(", "println!(", "io::stdout", "io::stderr", "anstream::std", "dbg!(", "Args::parse()"];
+
+#[test]
+fn issue_13_finding_6_one_file_prints() {
+    let prints = |line: &&str| !line.trim_start().starts_with("//");
+    for path in sources() {
+        let place = path.strip_prefix(root()).unwrap();
+        if !place.starts_with("harness")
+            || place.components().any(|part| part.as_os_str() == "examples")
+            || place.ends_with("harness/cli/terminal.rs")
+        {
+            continue;
+        }
+        let text = read(&path);
+        // Tests are the last of a file, and may hold the text of a program that prints.
+        let own = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_tests = place.to_string_lossy().contains("tests");
+        for line in own.lines().filter(prints).filter(|_| !is_tests) {
+            let found = PRINTS.iter().find(|word| line.contains(*word));
+            assert_eq!(found, None, "{}: {line}", path.display());
+        }
+    }
+}

@@ -41,7 +41,7 @@ fn one_line(text: &str) -> String {
 fn is_prose(text: &str) -> bool {
     let is_known = |c: char| !c.is_ascii_punctuation() || "_-.,;:!?()'\"/+=%".contains(c);
     let shortcode = |word: &str| word.matches(':').count() > 1;
-    let spans = !text.contains("``") && text.matches('`').count() % 2 == 0;
+    let spans = !text.contains("``") && text.matches('`').count().is_multiple_of(2);
     let text = text.replace('`', "");
     let is_odd = |word: &str| is_link(word) || shortcode(word);
     spans && text.chars().all(is_known) && !text.split(' ').any(is_odd)

@@ -9,6 +9,7 @@ use crate::files;
 use crate::names::ScenarioName;
 use crate::scenario::{House, ScenarioError, Stray};
 use crate::tape;
+use crate::text::shell_quote;
 
 /// The finding of a scenario that can't be loaded.
 pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
@@ -34,7 +35,7 @@ fn strays(house: &House) -> io::Result<Vec<Finding>> {
     let finding = |Stray { path, why }: Stray| {
         let parent = path.parent().map(|parent| parent.display().to_string()).unwrap_or_default();
         let place = path.display().to_string();
-        Finding::new(Kind::Stray, &place, why, format!("ls -l {parent}"))
+        Finding::new(Kind::Stray, &place, why, format!("ls -l {}", shell_quote(&parent)))
     };
     Ok(house.strays()?.into_iter().map(finding).collect())
 }
@@ -49,7 +50,7 @@ fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
             Kind::CassetteOrphan,
             &format!("cassettes/{name}"),
             format!("there is no scenario `{name}`, so nothing holds these recordings"),
-            format!("clitape new {name} (or remove the folder)"),
+            format!("clitape new {name} # or remove the folder"),
         )
     };
     Ok(orphans.into_iter().map(finding).collect())
@@ -73,7 +74,12 @@ fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
     }
     let finding = |(path, sentence): (PathBuf, &str)| {
         let shown = house.shown(&path);
-        Finding::new(Kind::Leftover, &shown, sentence.to_owned(), format!("ls -la {shown}"))
+        Finding::new(
+            Kind::Leftover,
+            &shown,
+            sentence.to_owned(),
+            format!("ls -la {}", shell_quote(&shown)),
+        )
     };
     Ok(found.into_iter().map(finding).collect())
 }

@@ -31,23 +31,23 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the script draws.
 #[derive(Serialize)]
-struct Data<'a> {
+struct Data {
     /// Of all cases, one after another.
-    runs: Vec<RunData<'a>>,
+    runs: Vec<RunData>,
 }
 
 #[derive(Serialize)]
-struct RunData<'a> {
-    entries: Vec<EntryData<'a>>,
+struct RunData {
+    entries: Vec<EntryData>,
     frames: Vec<chat::Frame>,
     records: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct EntryData<'a> {
+struct EntryData {
     at: u64,
     lane: Lane,
-    kind: &'a str,
+    kind: String,
     data: Value,
     /// The line of stdout that came last, from 1; 0 before the first.
     line: usize,
@@ -77,12 +77,12 @@ pub fn page(cases: &[Case]) -> String {
     Frame { title: &title, style: STYLE, body: &body, script: Some((&data, SCRIPT)) }.page()
 }
 
-fn data(run: &CaseRun, profile: Profile) -> RunData<'_> {
+fn data(run: &CaseRun, profile: Profile) -> RunData {
     let mut line = 0;
     let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read);
         let data = visible(Value::Object(entry.data.clone()));
-        EntryData { at: entry.at, lane: entry.lane, kind: &entry.kind, data, line }
+        EntryData { at: entry.at, lane: entry.lane, kind: escape::visible(&entry.kind), data, line }
     });
     RunData {
         entries: entries.collect(),

@@ -206,7 +206,12 @@ fn value(fields: &[(Field, String)], field: Field) -> &str {
 
 /// Whether a value says nothing; "none" says nothing only where evidence is asked for.
 fn is_empty(field: Field, value: &str) -> bool {
-    let words = value.lines().filter(|line| !line.trim_start().starts_with("```"));
+    // A fence has no backquotes behind it; a span of code with as many has.
+    let is_fence = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("```") && !line.trim_start_matches('`').contains('`')
+    };
+    let words = value.lines().filter(|line| !is_fence(line));
     let words = words.collect::<Vec<_>>().join("\n").trim().to_lowercase();
     let words = words.trim_start_matches("```").trim_start_matches(['-', '*']).trim();
     let words = words.trim_end_matches('.');
