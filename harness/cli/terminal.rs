@@ -226,7 +226,8 @@ impl<W: Write> Filtered<W> {
                 Sequence::Begun | Sequence::None => match character(rest) {
                     None if !all => break,
                     found => {
-                        let (c, length) = found.unwrap_or((char::REPLACEMENT_CHARACTER, 1));
+                        let cut = (char::REPLACEMENT_CHARACTER, rest.len());
+                        let (c, length) = found.unwrap_or(cut);
                         self.push(&mut safe, c);
                         length
                     }

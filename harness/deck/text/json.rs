@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::safe::marked;
+use super::safe::{commands, marked};
 
 /// JSON that says the same with every character escaped that steers or hides, and with nothing in it
 /// that GitHub Actions takes for a command (`##[`). Such characters are in strings only, so that what
@@ -10,7 +10,7 @@ use super::safe::marked;
 pub fn json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for (c, hides) in marked(json) {
-        if c == '[' && is_command(&safe) || hides && c != '\n' {
+        if commands(&safe, c) || hides && c != '\n' {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 let _ = write!(safe, "\\u{unit:04x}");
             }
@@ -19,11 +19,6 @@ pub fn json(json: &str) -> String {
         }
     }
     safe
-}
-
-/// Whether a `[` after this text makes a command of `##[…]` or `##word[…]`.
-fn is_command(before: &str) -> bool {
-    before.trim_end_matches(|c: char| c.is_ascii_lowercase()).ends_with("##")
 }
 
 #[cfg(test)]

@@ -151,6 +151,12 @@ impl Iterator for Marked<'_> {
     }
 }
 
+/// Whether `c` makes what is before it a command that GitHub Actions (`##[…]`) or another reader of logs
+/// (`##word[…]`) obeys anywhere in a line.
+pub(super) fn commands(before: &str, c: char) -> bool {
+    c == '[' && before.trim_end_matches(|c: char| c.is_ascii_lowercase()).ends_with("##")
+}
+
 /// Text with nothing in it that a terminal, an editor, a log or a parser of reports could obey.
 ///
 /// A text that is safe stays as it is, so that making it safe again changes nothing.

@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::safe::marked;
+use super::safe::{commands, marked};
 
-/// `word` as one word of a POSIX shell; a plain one stays as it is. A word with characters that must not
-/// be printed becomes `$'…'`, as bash, zsh and ksh read it.
+/// `word` as one word of a POSIX shell; a plain one stays as it is. A word with what must not be printed
+/// becomes `$'…'`, as bash, zsh and ksh read it.
 pub fn shell_quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@+,=".contains(c);
     if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    if marked(word).all(|(_, hides)| !hides) {
+    let speaks = |(at, c): (usize, char)| commands(&word[..at], c);
+    if marked(word).all(|(_, hides)| !hides) && !word.char_indices().any(speaks) {
         return format!("'{}'", word.replace('\'', r"'\''"));
     }
     let mut quoted = String::from("$'");
@@ -20,7 +21,7 @@ pub fn shell_quote(word: &str) -> String {
             '\'' | '\\' => quoted.extend(['\\', c]),
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
-            c if hides => {
+            c if hides || commands(&quoted, c) => {
                 for byte in c.encode_utf8(&mut [0; 4]).bytes() {
                     let _ = write!(quoted, "\\x{byte:02x}");
                 }
@@ -49,6 +50,7 @@ mod tests {
             ("a b;touch pwned;$(id).snap", "'a b;touch pwned;$(id).snap'"),
             ("it's `x`", r"'it'\''s `x`'"),
             ("Grüße 🛠️", "'Grüße 🛠️'"),
+            ("a ##[x", r"$'a ##\x5bx'"),
             ("\u{1b}]52;c\u{7}\n'\\\u{202e}", r"$'\x1b]52;c\x07\n\'\\\xe2\x80\xae'"),
         ] {
             let quoted = shell_quote(word);
