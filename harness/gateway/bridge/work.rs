@@ -1,19 +1,14 @@
 //! The worker of a bridge: one callback at a time, and then the channel's last word.
 
-use std::time::Duration;
-
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep_until, timeout};
 
 use super::{Callback, Channel, ChannelReport, Close, DRAIN_LIMIT, Delivery, Path, guarded};
 use crate::bus::{Data, Tool};
 use crate::ending::{Ending, LastWord};
+use crate::limits::LAST_WORD;
 use crate::messaging::Gate;
 use crate::typing::Seat;
-
-/// How long a channel may take for the last word: long enough for a few waits that a chat server
-/// asks for.
-const FINISH_LIMIT: Duration = Duration::from_secs(300);
 
 /// What the worker has on its desk.
 struct Desk {
@@ -167,7 +162,7 @@ impl Desk {
         let channel = &mut self.seat.channel;
         // Within a future of its own, so that a panic before the first await is caught as well.
         let finish = Box::pin(async move { channel.finish(ending).await });
-        let finished = timeout(FINISH_LIMIT, guarded(finish)).await;
+        let finished = timeout(LAST_WORD, guarded(finish)).await;
         let failed = |reason: String| Delivery::Failed { reason };
         match finished {
             Ok(Ok(delivery)) => delivery,
@@ -176,7 +171,7 @@ impl Desk {
                 self.report.gave_up = true;
                 failed(format!(
                     "the channel took more than {} s; see whether the chat's server answers",
-                    FINISH_LIMIT.as_secs()
+                    LAST_WORD.as_secs()
                 ))
             }
         }
@@ -185,7 +180,7 @@ impl Desk {
     async fn leave(&mut self) -> Delivery {
         let channel = &mut self.seat.channel;
         let leave = Box::pin(async move { channel.leave().await });
-        match timeout(FINISH_LIMIT, guarded(leave)).await {
+        match timeout(LAST_WORD, guarded(leave)).await {
             Ok(Ok(Ok(()))) => {}
             Ok(Ok(Err(error))) => self.report.failed(error.to_string()),
             Ok(Err(words)) => self.report.failed(panicked(&words)),

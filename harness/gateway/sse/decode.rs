@@ -3,8 +3,7 @@
 //! It takes what the standard allows (LF, CR or CRLF, a BOM, fields without the space, data on
 //! several lines, comments) and bytes that are no UTF-8, which become U+FFFD.
 
-/// Bytes that one frame may have: more than any event of a run, and little enough to hold.
-const LIMIT: usize = 16 << 20;
+use crate::limits::STREAM_EVENT;
 
 /// One event as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -17,9 +16,11 @@ pub struct Frame {
     pub data: String,
 }
 
-/// A frame is longer than 16 MiB.
+/// A frame is longer than [`STREAM_EVENT`]: than any event of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event of the stream is longer than 16 MiB; see whether the URL is an event stream")]
+#[error(
+    "an event of the stream is longer than {STREAM_EVENT}; see whether the URL is an event stream"
+)]
 pub struct TooLong;
 
 /// The decoder of one connection.
@@ -68,7 +69,7 @@ impl Decoder {
         self.after_cr &= rest.is_empty();
         self.line.extend_from_slice(rest);
         let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
-        if held > LIMIT { Err(TooLong) } else { Ok(frames) }
+        if STREAM_EVENT.is_below(held) { Err(TooLong) } else { Ok(frames) }
     }
 
     fn end_line(&mut self) -> Option<Frame> {

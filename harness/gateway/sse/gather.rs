@@ -8,6 +8,8 @@ use serde_json::{Map, Number, Value};
 
 use super::decode::Frame;
 use super::summary::is_retrieval;
+use crate::limits::{COLLECTED_BYTES, COLLECTED_CALLS};
+use crate::size::ByteSize;
 
 /// What was collected; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -96,12 +98,38 @@ pub struct Gather {
     /// Calls of the turns before this one.
     settled: usize,
     found: HashSet<Number>,
+    /// Bytes of the events of the calls that are kept.
+    kept: u64,
+    /// How much is kept; without it, all.
+    limits: Option<Kept>,
+}
+
+/// How much a collector keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Bytes of the answer and of the events of calls.
+    pub bytes: ByteSize,
+    /// Calls.
+    pub calls: usize,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { bytes: COLLECTED_BYTES, calls: COLLECTED_CALLS }
+    }
 }
 
 impl Gather {
-    /// Makes a collector that is ready for the first turn.
+    /// Makes a collector that is ready for the first turn, for a stream that can be trusted: it keeps
+    /// all of it.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes a collector that is ready for the first turn, for a stream of somebody else. A turn that
+    /// would go past `limits` fails.
+    pub fn within(limits: Kept) -> Self {
+        Self { limits: Some(limits), ..Self::default() }
     }
 
     /// Begins the next turn. With a `message_id` only the events count that bear it.
@@ -132,9 +160,13 @@ impl Gather {
         if self.message_id.is_some() && self.message_id.as_deref() != message_id {
             return Progress::Open;
         }
+        if let Some(over) = self.over(&frame.name, &data, frame.data.len()) {
+            self.fail(over);
+            return Progress::Failed;
+        }
         match frame.name.as_str() {
             "output" => self.output(&data),
-            "tool_use" => self.tool_use(&data),
+            "tool_use" => self.tool_use(&data, frame.data.len()),
             "error" => {
                 self.fail(words(data.get("error")));
                 return Progress::Failed;
@@ -161,6 +193,28 @@ impl Gather {
         self.collected
     }
 
+    /// Which limit an event would go past.
+    fn over(&self, name: &str, data: &Map<String, Value>, size: usize) -> Option<String> {
+        let Kept { bytes, calls } = self.limits?;
+        let text = |key: &str| data.get(key).and_then(Value::as_str).map_or(0, str::len);
+        let (before, more) = match name {
+            "output" if data.get("type").is_some_and(|kind| kind == "replace") => {
+                (0, text("content"))
+            }
+            "output" => (self.collected.output.len(), text("content")),
+            "complete" if data.contains_key("text") => (0, text("text")),
+            "tool_use" if self.collected.metadata.tool_calls.len() >= calls => {
+                return Some(format!("the stream has more than {calls} calls; {}", raise("calls")));
+            }
+            "tool_use" => (self.collected.output.len(), size),
+            _ => return None,
+        };
+        let kept = usize::try_from(self.kept).unwrap_or(usize::MAX);
+        bytes
+            .is_below(kept.saturating_add(before).saturating_add(more))
+            .then(|| format!("the answer and the calls are more than {bytes}; {}", raise("output")))
+    }
+
     fn output(&mut self, data: &Map<String, Value>) {
         let content = data.get("content").and_then(Value::as_str).unwrap_or_default();
         match data.get("type").and_then(Value::as_str) {
@@ -170,7 +224,7 @@ impl Gather {
         }
     }
 
-    fn tool_use(&mut self, data: &Map<String, Value>) {
+    fn tool_use(&mut self, data: &Map<String, Value>, size: usize) {
         let Some(call) = tool_call(data) else { return };
         let Metadata { tool_calls, retrieved_context } = &mut self.collected.metadata;
         // A backlog may tell a call again; an id that another call bears too is no reason.
@@ -189,7 +243,13 @@ impl Gather {
             }
         }
         tool_calls.push(call);
+        self.kept += size as u64;
     }
+}
+
+/// What to do about a limit.
+fn raise(limit: &str) -> String {
+    format!("raise the limit with `--max-{limit}` if it is to be collected")
 }
 
 /// An error as a sentence, whatever it is.

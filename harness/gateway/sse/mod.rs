@@ -63,11 +63,11 @@ mod server;
 mod summary;
 
 #[cfg(feature = "sse-http")]
-pub use collect::{CollectError, Target, converse, listen};
+pub use collect::{CollectError, CollectLimits, Target, converse, listen};
 pub use converter::Converter;
 pub use decode::{Decoder, Frame, TooLong};
 pub use event::SseEvent;
-pub use gather::{Collected, Gather, Metadata, Progress, Snippet, Summary, ToolCall};
+pub use gather::{Collected, Gather, Kept, Metadata, Progress, Snippet, Summary, ToolCall};
 #[cfg(feature = "sse-http")]
 pub use hub::{Feed, Hub, HubError, Life, Limits};
 #[cfg(feature = "sse-http")]

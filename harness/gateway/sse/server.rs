@@ -1,8 +1,10 @@
 //! The endpoint: `GET /runs/{id}/events`, for readers on this machine that know the token.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -14,25 +16,28 @@ use axum::routing::get;
 use futures_util::stream::unfold;
 use hyper::body::Bytes;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::Reach;
 use super::event::SseEvent;
 use super::hub::{Hub, Reader, Refusal};
+use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
 
 /// How long readers may take, at a shutdown, to be told.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a request may take to come.
-const REQUEST_LIMIT: Duration = Duration::from_secs(10);
-/// Connections at a time.
-const CONNECTIONS: usize = 1_024;
+/// How long a connection that is turned away may take to hear it.
+const FAREWELL: Duration = Duration::from_millis(200);
+/// Connections that hear it at a time; more than these are closed without a word.
+const FAREWELLS: usize = 64;
 /// How long a reader should wait before it connects again, in ms.
 const RETRY_MS: u64 = 1_000;
 
@@ -47,16 +52,28 @@ pub struct ServerSettings {
     pub token: String,
     /// The longest silence: then a comment is sent, so that nobody in between hangs up.
     pub heartbeat: Duration,
+    /// Connections at a time; one more is answered 503 with `Retry-After: 1`.
+    pub connections: usize,
+    /// Connections at a time whose request has not come yet. One more takes the place of the oldest,
+    /// which is answered 503 with `Retry-After: 1`: who says nothing locks no reader out.
+    pub waiting: usize,
+    /// How long the head of a request may take to come.
+    pub head_time: Duration,
 }
 
 impl ServerSettings {
-    /// Listens on a free port of 127.0.0.1, and is never silent for more than 15 s.
+    /// Listens on a free port of 127.0.0.1, and is never silent for more than 15 s. Has 1,024
+    /// connections at a time, 128 of them waiting for their request, for 3 s at most
+    /// ([`crate::limits`]).
     pub fn new(token: impl Into<String>) -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             reach: Reach::Loopback,
             token: token.into(),
             heartbeat: Duration::from_secs(15),
+            connections: CONNECTIONS,
+            waiting: CONNECTIONS_WAITING,
+            head_time: REQUEST_HEAD,
         }
     }
 }
@@ -100,7 +117,7 @@ impl Server {
     ///
     /// [`ServeError`] when the settings or the system do not allow it.
     pub async fn start(settings: ServerSettings, hub: Hub) -> Result<Self, ServeError> {
-        let ServerSettings { address, reach, token, heartbeat } = settings;
+        let ServerSettings { address, reach, token, heartbeat, .. } = settings.clone();
         if reach == Reach::Loopback && !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
         }
@@ -116,7 +133,7 @@ impl Server {
             .route("/runs/{id}/events", get(events))
             .fallback(nothing_here)
             .with_state(shared);
-        let accepting = tokio::spawn(accept(listener, router, closed));
+        let accepting = tokio::spawn(accept(listener, router, settings, closed));
         Ok(Self { address, closing, accepting })
     }
 
@@ -152,17 +169,42 @@ struct Shared {
     closed: watch::Receiver<bool>,
 }
 
-async fn accept(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
-    let mut connections = JoinSet::new();
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    settings: ServerSettings,
+    mut closed: watch::Receiver<bool>,
+) {
+    let (mut connections, mut turned_away) = (JoinSet::new(), JoinSet::new());
+    let farewells = Arc::new(Semaphore::new(FAREWELLS));
+    // Those whose request has not come, the oldest first.
+    let mut waiting: VecDeque<Arc<Waiting>> = VecDeque::new();
     loop {
         tokio::select! {
             () = told(&mut closed) => break,
             Some(_) = connections.join_next() => {}
+            Some(_) = turned_away.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((socket, _)) if connections.len() < CONNECTIONS => {
-                    connections.spawn(serve(socket, router.clone()));
+                Ok((socket, _)) if connections.len() < settings.connections => {
+                    waiting.retain(|one| Arc::strong_count(one) > 1 && !one.is_over());
+                    if waiting.len() >= settings.waiting.max(1)
+                        && let Some(oldest) = waiting.pop_front()
+                    {
+                        oldest.evicted.notify_one();
+                    }
+                    let state = Arc::new(Waiting::default());
+                    waiting.push_back(state.clone());
+                    let (router, farewells) = (router.clone(), farewells.clone());
+                    connections.spawn(serve(socket, router, state, settings.head_time, farewells));
                 }
-                Ok(_) => {}
+                Ok((socket, _)) => {
+                    if let Ok(permit) = farewells.clone().try_acquire_owned() {
+                        turned_away.spawn(async move {
+                            turn_away(socket).await;
+                            drop(permit);
+                        });
+                    }
+                }
                 // Too many open files, most likely: some will be closed.
                 Err(_) => sleep(Duration::from_millis(50)).await,
             }
@@ -174,6 +216,39 @@ async fn accept(listener: TcpListener, router: Router, mut closed: watch::Receiv
     connections.shutdown().await;
 }
 
+/// A connection until its request has come.
+#[derive(Default)]
+struct Waiting {
+    has_come: AtomicBool,
+    /// Another connection takes its place.
+    evicted: Notify,
+}
+
+impl Waiting {
+    fn is_over(&self) -> bool {
+        self.has_come.load(Ordering::Relaxed)
+    }
+}
+
+/// Says that there are too many connections, and when to come back.
+async fn turn_away(mut socket: TcpStream) {
+    let words = "there are too many connections; connect again in a second\n";
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-type: text/plain\r\n\
+         content-length: {}\r\nconnection: close\r\n\r\n{words}",
+        words.len()
+    );
+    let farewell = async {
+        socket.write_all(answer.as_bytes()).await?;
+        socket.shutdown().await?;
+        // With bytes of it unread, the answer would be lost with the connection.
+        while socket.read(&mut [0; 1_024]).await? > 0 {}
+        std::io::Result::Ok(())
+    };
+    // Somebody who does not listen to it is gone all the same.
+    let _ = timeout(FAREWELL, farewell).await;
+}
+
 /// Waits until the server closes.
 async fn told(closed: &mut watch::Receiver<bool>) {
     // A sender that is gone closes too.
@@ -181,15 +256,36 @@ async fn told(closed: &mut watch::Receiver<bool>) {
 }
 
 /// One request, and the stream that answers it.
-async fn serve(socket: TcpStream, router: Router) {
+async fn serve(
+    socket: TcpStream,
+    router: Router,
+    state: Arc<Waiting>,
+    head_time: Duration,
+    farewells: Arc<Semaphore>,
+) {
     let _ = socket.set_nodelay(true);
-    let connection = http1::Builder::new()
+    let (router, come) = (TowerToHyperService::new(router), state.clone());
+    let service = service_fn(move |request| {
+        come.has_come.store(true, Ordering::Relaxed);
+        router.call(request)
+    });
+    let mut connection = http1::Builder::new()
         .keep_alive(false)
         .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_LIMIT)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(router));
-    // A reader that hangs up is no failure.
-    let _ = connection.await;
+        .header_read_timeout(head_time)
+        .serve_connection(TokioIo::new(socket), service);
+    tokio::select! {
+        biased;
+        // A reader that hangs up is no failure.
+        _ = &mut connection => return,
+        () = state.evicted.notified() => {}
+    }
+    if state.is_over() {
+        // The request came at the last moment.
+        let _ = connection.await;
+    } else if let Ok(_permit) = farewells.try_acquire() {
+        turn_away(connection.into_parts().io.into_inner()).await;
+    }
 }
 
 async fn nothing_here(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
@@ -261,7 +357,9 @@ fn refuse(refusal: Refusal) -> Response {
             "`Last-Event-ID` is no id of this stream; leave it out to read from the start",
         ),
         Refusal::Busy => {
-            (StatusCode::SERVICE_UNAVAILABLE, "too many read this run; try again in a while")
+            let words = "too many read this run; try again in a while";
+            let headers = [(header::RETRY_AFTER, "1")];
+            return (StatusCode::SERVICE_UNAVAILABLE, headers, words).into_response();
         }
     };
     (status, words).into_response()

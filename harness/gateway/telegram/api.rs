@@ -3,6 +3,8 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::limits::RETRY_AFTER;
+
 /// Whatever sends calls to Telegram, or pretends to.
 pub trait BotApi: Send + Sync {
     /// Makes one call. The channel never has two at work at once.
@@ -95,6 +97,14 @@ pub(super) fn backoff(failures: u32) -> Duration {
     Duration::from_millis(250 << doublings)
 }
 
+/// How long to wait after the `in_row`-th 429 in a row, which asks for `seconds`: as long as it asks,
+/// at most [`RETRY_AFTER`]; at least 1 s after the first, doubled each time, at most 30 s (V6).
+pub(super) fn pause(seconds: u64, in_row: u32) -> Duration {
+    let doublings = in_row.saturating_sub(1).min(5);
+    let least = Duration::from_secs(1 << doublings).min(Duration::from_secs(30));
+    Duration::from_secs(seconds).clamp(least, RETRY_AFTER)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +113,18 @@ mod tests {
     fn v6_backoff_doubles_up_to_eight_seconds() {
         let waits = (1..8).map(|n| backoff(n).as_millis());
         assert!(waits.eq([250, 500, 1_000, 2_000, 4_000, 8_000, 8_000]));
+    }
+
+    #[test]
+    fn issue_13_finding_15_a_wait_has_a_limit_and_grows() {
+        for (seconds, expect) in [
+            (0, [1, 2, 4, 8, 16, 30, 30]),
+            (5, [5, 5, 5, 8, 16, 30, 30]),
+            (90, [90; 7]),
+            (86_401, [86_400; 7]),
+            (u64::MAX, [86_400; 7]),
+        ] {
+            assert!((1..8).map(|in_row| pause(seconds, in_row).as_secs()).eq(expect), "{seconds}");
+        }
     }
 }

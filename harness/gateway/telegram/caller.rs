@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::api::{ApiError, BotApi, Call};
+use super::api::{ApiError, BotApi, Call, pause};
 use crate::bus::lock;
+use crate::limits::BOT_API_CALL;
 
-/// How long one call may take; after that its answer counts as lost.
-const CALL_LIMIT: Duration = Duration::from_secs(15);
 /// How long a typing signal may take; the last word may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
 
@@ -25,17 +24,17 @@ impl Caller {
         Self { api, not_before: Mutex::default() }
     }
 
-    /// Makes `call`, with a limit on how long it may take. `NotModified` is success.
+    /// Makes `call`, which may take [`BOT_API_CALL`]. `NotModified` is success.
     pub(super) async fn submit(&self, call: Call) -> Result<i64, ApiError> {
         let message_id = call.message_id;
-        match timeout(CALL_LIMIT, self.api.call(call)).await {
+        match timeout(BOT_API_CALL, self.api.call(call)).await {
             Ok(Ok(sent)) => Ok(sent.message_id),
             Ok(Err(ApiError::NotModified)) => message_id.ok_or(ApiError::NotModified),
             Ok(Err(error)) => {
                 self.heed(&error);
                 Err(error)
             }
-            Err(_) => Err(ApiError::Lost(format!("none came in {} s", CALL_LIMIT.as_secs()))),
+            Err(_) => Err(ApiError::Lost(format!("none came in {} s", BOT_API_CALL.as_secs()))),
         }
     }
 
@@ -52,7 +51,7 @@ impl Caller {
 
     fn heed(&self, error: &ApiError) {
         if let ApiError::RetryAfter { seconds } = error {
-            *lock(&self.not_before) = Some(Instant::now() + Duration::from_secs(*seconds));
+            *lock(&self.not_before) = Some(Instant::now() + pause(*seconds, 1));
         }
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::api::{ApiError, Call, Method, backoff};
+use super::api::{ApiError, Call, Method, backoff, pause};
 use super::caller::Caller;
 use super::compose::Compositor;
 use crate::bridge::Task;
@@ -75,7 +75,7 @@ async fn keep_up(
 ) -> Shown {
     let mut shown = Shown::default();
     let mut due = Instant::now();
-    let (mut failures, mut lost) = (0, 0);
+    let (mut failures, mut lost, mut waits) = (0, 0, 0);
     loop {
         if *news.borrow_and_update() {
             return shown;
@@ -108,7 +108,12 @@ async fn keep_up(
         };
         let window = Instant::now() + throttle;
         shown.not_before = None;
-        match caller.submit(call).await {
+        let submitted = caller.submit(call).await;
+        waits = match submitted {
+            Err(ApiError::RetryAfter { .. }) => waits + 1,
+            _ => 0,
+        };
+        match submitted {
             Ok(message_id) => {
                 failures = 0;
                 due = window;
@@ -116,7 +121,7 @@ async fn keep_up(
                 shown.html = html;
             }
             Err(ApiError::RetryAfter { seconds }) => {
-                due = window.max(Instant::now() + Duration::from_secs(seconds));
+                due = window.max(Instant::now() + pause(seconds, waits));
                 shown.not_before = Some(due);
             }
             Err(error @ (ApiError::Network(_) | ApiError::Lost(_))) => {

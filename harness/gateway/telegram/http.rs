@@ -11,16 +11,20 @@
 //! | what comes back | what it is |
 //! |---|---|
 //! | `ok`, with the message | [`Sent`] |
+//! | `ok: false`, whatever the status | what its `error_code` and `description` say |
 //! | 429 | [`ApiError::RetryAfter`], `parameters.retry_after` or 5 s |
 //! | 400 `message is not modified` | [`ApiError::NotModified`] |
 //! | 500, 502, 503, JSON or a proxy's page | [`ApiError::Network`]: it says that nothing was done |
 //! | no connection, no name, no TLS | [`ApiError::Network`]: nothing went out |
 //! | anything else of 5xx, no answer in time, an answer that breaks off or can't be read | [`ApiError::Lost`] |
+//! | an answer over [`BOT_API_ANSWER`], with its status | as above; the words name the limit |
 //! | any other status | [`ApiError::Other`] |
+//!
+//! An answer is read piece by piece and never past the limit. The server's words are passed on
+//! without the token, in whatever encoding they contain it.
 
 use std::error::Error as _;
 use std::fmt;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use frankenstein::ParseMode;
@@ -28,10 +32,13 @@ use frankenstein::methods::{EditMessageTextParams, SendChatActionParams, SendMes
 use frankenstein::response::MethodResponse;
 use frankenstein::types::{ChatAction, ChatId, MessageId};
 use reqwest::redirect::Policy;
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 
+use super::address::{AddressError, server_address};
 use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
+use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
+use crate::secret::masked;
 
 /// The address of Telegram's own Bot API server.
 pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
@@ -67,19 +74,16 @@ pub struct HttpSettings {
     pub token: Token,
     /// The chat's number, or `@name` of a public one.
     pub chat: String,
-    /// How long one call may take; over 15 s counts as 15 s.
+    /// How long one call may take, its answer included; over [`BOT_API_CALL`] counts as that.
     pub timeout: Duration,
 }
 
 /// Why there is no client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpSetupError {
-    /// The address is none.
-    #[error("{0} is no address of a Bot API server; name one like {TELEGRAM_SERVER}")]
-    Address(String),
-    /// The token would cross a network in the clear.
-    #[error("{0} is not this machine, and without TLS all can read the token; use https")]
-    InTheClear(String),
+    /// The address can't be used.
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// The token is none.
     #[error("the bot's token is not of the form 123456:ABC; copy it from @BotFather again")]
     Token,
@@ -106,15 +110,7 @@ impl HttpApi {
     /// The address or the token has not the form of one, or TLS can't be set up.
     pub fn new(settings: HttpSettings) -> Result<Self, HttpSetupError> {
         let HttpSettings { server, token, chat, timeout } = settings;
-        let url = Url::parse(&server).map_err(|_| HttpSetupError::Address(server.clone()))?;
-        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let is_here = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
-        match url.scheme() {
-            "https" => {}
-            "http" if is_here => {}
-            "http" => return Err(HttpSetupError::InTheClear(server)),
-            _ => return Err(HttpSetupError::Address(server)),
-        }
+        let (server, is_here) = server_address(&server)?;
         let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
         if !token.0.contains(':') || !token.0.chars().all(is_of_token) {
             return Err(HttpSetupError::Token);
@@ -122,11 +118,13 @@ impl HttpApi {
         // The process's own choice of cryptography stands, if it made one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // A redirect would carry the token to who knows where.
+        let timeout = timeout.min(BOT_API_CALL);
         let builder = Client::builder().redirect(Policy::none()).timeout(timeout);
         let builder = if is_here { builder.no_proxy() } else { builder };
-        let client = builder.build().map_err(|error| HttpSetupError::Client(root(&error)))?;
+        let client =
+            builder.build().map_err(|error| HttpSetupError::Client(root(&error.without_url())))?;
         let chat = chat.parse().map_or(ChatId::String(chat), ChatId::Integer);
-        Ok(Self { client, server: server.trim_end_matches('/').to_owned(), token, chat })
+        Ok(Self { client, server, token, chat })
     }
 
     /// The JSON of `call`.
@@ -170,11 +168,18 @@ impl HttpApi {
         let response = request.body(body).send().await.map_err(|error| {
             // Without a connection nothing went out.
             let lost = if error.is_connect() { ApiError::Network } else { ApiError::Lost };
-            lost(self.words(&root(&error)))
+            lost(self.words(&root(&error.without_url())))
         })?;
         let status = response.status();
-        let answer = response.text().await.map_err(|error| self.unread(status, &error))?;
-        if status.is_success() { Ok(answer) } else { Err(self.refusal(status, &answer)) }
+        match read(response).await {
+            Ok(answer) if status.is_success() && !is_refusal(&answer) => Ok(answer),
+            Ok(answer) => Err(self.refusal(status, &answer)),
+            Err(Unread::Broken(why)) if status.is_success() => {
+                Err(ApiError::Lost(self.words(&why)))
+            }
+            Err(Unread::Broken(_)) => Err(self.refusal(status, "")),
+            Err(Unread::TooLong) => Err(self.overlong(status)),
+        }
     }
 
     /// What the answer `body` to a call that failed says.
@@ -183,29 +188,22 @@ impl HttpApi {
         let code = body["error_code"].as_u64().unwrap_or_else(|| status.as_u16().into());
         let words = body["description"].as_str().map(|words| self.words(words));
         let words = words.unwrap_or_else(|| format!("HTTP {}", status.as_u16()));
-        match code {
-            429 => {
-                let seconds = body["parameters"]["retry_after"].as_u64();
-                ApiError::RetryAfter { seconds: seconds.unwrap_or(WAIT) }
-            }
-            400 if words.contains("message is not modified") => ApiError::NotModified,
-            500 | 502 | 503 => ApiError::Network(words),
-            501 | 504..=599 => ApiError::Lost(words),
-            _ => ApiError::Other(words),
-        }
+        failure(code, words, seconds(&body["parameters"]["retry_after"]))
     }
 
-    /// What it means that the body of an answer did not come whole.
-    fn unread(&self, status: StatusCode, error: &reqwest::Error) -> ApiError {
-        match self.refusal(status, "") {
-            _ if status.is_success() => ApiError::Lost(self.words(&root(error))),
-            refusal => refusal,
+    /// What an answer says that is longer than any of the Bot API: its status counts.
+    fn overlong(&self, status: StatusCode) -> ApiError {
+        let status = status.as_u16();
+        let words = format!("the answer (HTTP {status}) is longer than {BOT_API_ANSWER}");
+        match failure(status.into(), words.clone(), None) {
+            ApiError::Other(_) if (200..300).contains(&status) => ApiError::Lost(words),
+            failure => failure,
         }
     }
 
     /// `words` that may be shown: short, and without the token.
     fn words(&self, words: &str) -> String {
-        words.replace(&self.token.0, "***").chars().take(WORDS_LIMIT).collect()
+        masked(words, &self.token.0).chars().take(WORDS_LIMIT).collect()
     }
 }
 
@@ -216,6 +214,55 @@ impl BotApi for HttpApi {
 
     fn typing(&self) -> Signal<'_> {
         Box::pin(self.signal())
+    }
+}
+
+/// Why an answer was not read to its end.
+enum Unread {
+    /// It broke off, or took too long.
+    Broken(String),
+    /// It is longer than [`BOT_API_ANSWER`].
+    TooLong,
+}
+
+/// The whole answer, of which no more than [`BOT_API_ANSWER`] is held.
+async fn read(mut response: Response) -> Result<String, Unread> {
+    let mut bytes = Vec::new();
+    while let Some(piece) =
+        response.chunk().await.map_err(|error| Unread::Broken(root(&error.without_url())))?
+    {
+        if BOT_API_ANSWER.is_below(bytes.len() + piece.len()) {
+            return Err(Unread::TooLong);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether an answer says that the call failed.
+fn is_refusal(answer: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        ok: bool,
+    }
+    serde_json::from_str::<Head>(answer).is_ok_and(|head| !head.ok)
+}
+
+/// A number of seconds, however large; one that is none counts as absent.
+fn seconds(value: &Value) -> Option<u64> {
+    // The cast keeps to the range of the type.
+    let rounded = || value.as_f64().filter(|n| *n >= 0.0).map(|n| n.ceil() as u64);
+    value.as_u64().or_else(rounded)
+}
+
+/// What an error of the Bot API is, by its code.
+fn failure(code: u64, words: String, retry_after: Option<u64>) -> ApiError {
+    match code {
+        429 => ApiError::RetryAfter { seconds: retry_after.unwrap_or(WAIT) },
+        400 if words.contains("message is not modified") => ApiError::NotModified,
+        500 | 502 | 503 => ApiError::Network(words),
+        501 | 504..=599 => ApiError::Lost(words),
+        _ => ApiError::Other(words),
     }
 }
 
@@ -252,15 +299,15 @@ mod tests {
 
     #[test]
     fn v6_a_client_needs_an_address_and_a_token() {
-        use HttpSetupError as E;
+        use {AddressError as A, HttpSetupError as E};
         let cases = [
             ("https://api.telegram.org", "1:A", None),
             ("http://127.0.0.1:80/", "1:A-_b", None),
             ("http://[::1]:80", "1:A", None),
             ("http://localhost", "1:A", None),
-            ("http://10.0.0.1", "1:A", Some(E::InTheClear("http://10.0.0.1".to_owned()))),
-            ("ftp://localhost", "1:A", Some(E::Address("ftp://localhost".to_owned()))),
-            ("api", "1:A", Some(E::Address("api".to_owned()))),
+            ("http://10.0.0.1", "1:A", Some(E::Address(A::InTheClear("http://10.0.0.1".into())))),
+            ("ftp://localhost", "1:A", Some(E::Address(A::Scheme("ftp".into())))),
+            ("api", "1:A", Some(E::Address(A::NoUrl))),
             ("http://localhost", "1A", Some(E::Token)),
             ("http://localhost", "1:A/../b", Some(E::Token)),
         ];
@@ -309,6 +356,23 @@ mod tests {
                 ApiError::Network("Internal Server Error".to_owned()),
             ),
             (504, "", ApiError::Lost("HTTP 504".to_owned())),
+            (
+                429,
+                r#"{"parameters":{"retry_after":18446744073709551615}}"#,
+                ApiError::RetryAfter { seconds: u64::MAX },
+            ),
+            (
+                429,
+                r#"{"parameters":{"retry_after":1e300}}"#,
+                ApiError::RetryAfter { seconds: u64::MAX },
+            ),
+            (429, r#"{"parameters":{"retry_after":-1}}"#, ApiError::RetryAfter { seconds: 5 }),
+            (200, r#"{"ok":false,"description":"chat not found"}"#, other("chat not found")),
+            (
+                200,
+                r#"{"ok":false,"error_code":429,"parameters":{"retry_after":7}}"#,
+                ApiError::RetryAfter { seconds: 7 },
+            ),
         ];
         for (status, body, expect) in cases {
             let status = StatusCode::from_u16(status).expect("a status");

@@ -4,17 +4,19 @@
 //! the same edit is one message. A new message is made again only when it is known that there is
 //! none yet. When its answer is lost it may be there, so it is not sent again; the pages after it
 //! still are, and the delivery says that one page is in doubt.
-
-use std::time::Duration;
+//!
+//! A server that asks to wait is not called before. Where that would take longer than the last word may,
+//! or comes too often in a row, the last word is lost at once, and the delivery says so.
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::api::{ApiError, Call, backoff};
+use super::api::{ApiError, Call, backoff, pause};
 use super::caller::Caller;
 use super::draft::{Shown, method};
 use super::markup::{Piece, Style, piece, read};
 use crate::bridge::Delivery;
 use crate::ending::Ending;
+use crate::limits::{LAST_WORD, LAST_WORD_WAITS};
 
 /// How often a call is made that comes to nothing (V6).
 const TRIES: u32 = 5;
@@ -31,14 +33,22 @@ pub(super) fn last_word(ending: &Ending) -> Vec<Piece> {
 
 /// Puts the first of `pages` in place of the draft and the others below it.
 pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -> Delivery {
-    if let Some(until) = shown.not_before {
-        sleep_until(until).await;
-    }
+    let began = Instant::now();
     let is_shown = |page: &String| *page == shown.html;
-    if let ([page], Some(message_id)) = (pages.as_slice(), shown.message_id)
-        && is_shown(page)
-    {
-        return Delivery::AlreadyShown { message_id };
+    let already_shown = match (pages.as_slice(), shown.message_id) {
+        ([page], Some(message_id)) if is_shown(page) => Some(Delivery::AlreadyShown { message_id }),
+        _ => None,
+    };
+    match shown.not_before {
+        Some(until) if until >= began + LAST_WORD => {
+            let reason = "Telegram asks to wait longer than a last word does".to_owned();
+            return already_shown.unwrap_or(Delivery::Failed { reason: given_up(&reason) });
+        }
+        Some(until) => sleep_until(until).await,
+        None => {}
+    }
+    if let Some(delivery) = already_shown {
+        return delivery;
     }
     let mut message_ids = Vec::new();
     let mut in_doubt = None;
@@ -47,15 +57,19 @@ pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -
         let is_edit = place.is_some();
         let delivered = match place.take() {
             Some(message_id) if is_shown(&page) => Ok(message_id),
-            None => settle(caller, None, page).await,
-            Some(message_id) => match settle(caller, Some(message_id), page.clone()).await {
-                Err(ApiError::Other(_)) => settle(caller, None, page).await,
+            None => settle(caller, began, None, page).await,
+            Some(message_id) => match settle(caller, began, Some(message_id), page.clone()).await {
+                Err(ApiError::Other(_)) => settle(caller, began, None, page).await,
                 settled => settled,
             },
         };
         match delivered {
             Ok(message_id) => message_ids.push(message_id),
             Err(error @ ApiError::Lost(_)) if !is_edit => in_doubt = Some(error),
+            Err(ApiError::RetryAfter { seconds }) => {
+                let reason = format!("Telegram asks to wait {seconds} s");
+                return Delivery::Failed { reason: given_up(&reason) };
+            }
             Err(error) => return Delivery::Failed { reason: error.to_string() },
         }
     }
@@ -65,16 +79,36 @@ pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -
     }
 }
 
+/// Why a last word is lost that Telegram asked to wait with.
+fn given_up(asked: &str) -> String {
+    format!(
+        "{asked}; the last word waits {LAST_WORD_WAITS} times in a row and {} s in all at most, and \
+         was not sent: run it again later",
+        LAST_WORD.as_secs()
+    )
+}
+
 /// Makes one call until it settles: waits as long as Telegram asks, and calls again when that can't
-/// make two messages of one.
-async fn settle(caller: &Caller, message_id: Option<i64>, text: String) -> Result<i64, ApiError> {
-    let mut failures = 0;
+/// make two messages of one. A wait that is one too many or that [`LAST_WORD`] since `began` has no
+/// time for is an error.
+async fn settle(
+    caller: &Caller,
+    began: Instant,
+    message_id: Option<i64>,
+    text: String,
+) -> Result<i64, ApiError> {
+    let (mut failures, mut waits) = (0, 0);
     loop {
         let call =
             Call { method: method(message_id), message_id, text: text.clone(), is_final: true };
         match caller.submit(call).await {
             Err(ApiError::RetryAfter { seconds }) => {
-                sleep_until(Instant::now() + Duration::from_secs(seconds.max(1))).await;
+                waits += 1;
+                let until = Instant::now() + pause(seconds, waits);
+                if waits > LAST_WORD_WAITS || until >= began + LAST_WORD {
+                    return Err(ApiError::RetryAfter { seconds });
+                }
+                sleep_until(until).await;
             }
             Err(ApiError::Lost(reason)) if message_id.is_none() => {
                 return Err(ApiError::Lost(reason));

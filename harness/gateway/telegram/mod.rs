@@ -4,6 +4,8 @@
 //! draft's place. A person sees one message a turn (V3), and more only when the answer is longer
 //! than a message. The same code serves other chats: a [`Profile`] says how they write.
 
+#[cfg(feature = "telegram-http")]
+mod address;
 mod api;
 mod caller;
 mod compose;
@@ -18,6 +20,8 @@ mod typing;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+#[cfg(feature = "telegram-http")]
+pub use address::AddressError;
 pub use api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
 use caller::Caller;
 use compose::{Compositor, Lane};

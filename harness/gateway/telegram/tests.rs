@@ -10,6 +10,8 @@ use super::fake::{Fake, Reply};
 use super::*;
 use crate::bridge::Delivery;
 
+mod waits;
+
 /// What happens, and the millisecond it happens at.
 enum Step {
     /// The answer so far.

@@ -13,7 +13,11 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use crate::limits::{RECONNECTS, STREAM_BYTES};
+use crate::secret::masked;
+use crate::size::ByteSize;
 use crate::sse::Reach;
+use crate::sse::gather::Kept;
 
 /// Bytes of an answer that are read; longer ones are none.
 const ANSWER_LIMIT: usize = 1 << 20;
@@ -83,6 +87,26 @@ pub struct Target {
     uri: Uri,
     reach: Reach,
     token: Option<HeaderValue>,
+    /// The token as it was given, to mask it in what the server says.
+    secret: String,
+    limits: CollectLimits,
+}
+
+/// How much is collected from a target at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectLimits {
+    /// Bytes of the streams, of all connections together.
+    pub stream: ByteSize,
+    /// What is kept of them.
+    pub kept: Kept,
+    /// How often a stream is opened again.
+    pub reconnects: u32,
+}
+
+impl Default for CollectLimits {
+    fn default() -> Self {
+        Self { stream: STREAM_BYTES, kept: Kept::default(), reconnects: RECONNECTS }
+    }
 }
 
 impl Target {
@@ -104,8 +128,9 @@ impl Target {
         let uri = url.parse::<Uri>().ok();
         let uri = uri.filter(|uri| uri.scheme_str() == Some("http"));
         let uri = uri.filter(|uri| uri.authority().is_some_and(|it| !it.as_str().contains('@')));
-        let uri = uri.ok_or_else(|| CollectError::Url(url.to_owned()))?;
-        let target = Self { uri, reach, token: None };
+        let uri = uri.ok_or_else(|| CollectError::Url(without_user(url)))?;
+        let limits = CollectLimits::default();
+        let target = Self { uri, reach, token: None, secret: String::new(), limits };
         if reach == Reach::Loopback && !target.is_here() {
             return Err(CollectError::Remote(target.host().to_owned()));
         }
@@ -119,7 +144,17 @@ impl Target {
     /// [`CollectError::Token`].
     pub fn set_token(&mut self, token: &str) -> Result<(), CollectError> {
         self.token = Some(bearer(token).ok_or(CollectError::Token)?);
+        token.clone_into(&mut self.secret);
         Ok(())
+    }
+
+    /// Collects no more than this; [`CollectLimits::default`] unless set.
+    pub fn set_limits(&mut self, limits: CollectLimits) {
+        self.limits = limits;
+    }
+
+    pub(super) fn limits(&self) -> CollectLimits {
+        self.limits
     }
 
     /// Path and query.
@@ -134,6 +169,16 @@ impl Target {
     fn is_here(&self) -> bool {
         let ip = self.host().parse::<std::net::IpAddr>();
         ip.map_or(self.host().eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
+    }
+}
+
+/// A URL without the user's name and password, if it has them.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{scheme}://***{}", &rest[at..]),
+        None => url.to_owned(),
     }
 }
 
@@ -161,6 +206,10 @@ impl Client {
         let mut target = target.clone();
         target.token = token.and_then(bearer).or(target.token);
         Self { target }
+    }
+
+    pub(super) fn limits(&self) -> CollectLimits {
+        self.target.limits
     }
 
     /// Sends JSON, and takes any good answer.
@@ -230,7 +279,11 @@ impl Client {
         let response = sender.send_request(request).await.map_err(|e| self.gone(&e))?;
         let status = response.status();
         let answer = Answer { response, path, _connection: task };
-        if status.is_success() { Ok(answer) } else { Err(refused(answer, status).await) }
+        if status.is_success() {
+            Ok(answer)
+        } else {
+            Err(refused(answer, status, &self.target.secret).await)
+        }
     }
 
     async fn connect(&self) -> Result<TcpStream, CollectError> {
@@ -250,11 +303,11 @@ impl Client {
     }
 }
 
-async fn refused(answer: Answer, status: StatusCode) -> CollectError {
+async fn refused(answer: Answer, status: StatusCode, secret: &str) -> CollectError {
     let body = Limited::new(answer.response.into_body(), ANSWER_LIMIT).collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let text = String::from_utf8_lossy(&body);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = masked(&text, secret).split_whitespace().collect::<Vec<_>>().join(" ");
     // Nothing that steers a terminal.
     let mut words: String = text.chars().filter(|c| !c.is_control()).take(QUOTED).collect();
     if words.is_empty() {

@@ -6,15 +6,15 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use tokio::time::sleep;
 
-use super::client::{Answer, Client, CollectError};
+use super::client::{Answer, Client, CollectError, CollectLimits};
+use crate::limits::{RECONNECT_CEILING, RECONNECT_FLOOR};
+use crate::size::ByteSize;
 use crate::sse::decode::{Decoder, Frame, TooLong};
 
 /// Connections in a row that may fail or bring nothing.
 const TRIES: u32 = 5;
 /// The wait before a stream is opened again, unless the server says.
 const WAIT: Duration = Duration::from_millis(500);
-/// The longest wait that a server may ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Why no frame comes any more.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,15 @@ pub(super) enum Lost {
     Broken,
     #[error("the turn was not complete after {} s; wait longer, or see the gateway's log", .0.as_secs_f64())]
     Late(Duration),
+    #[error(
+        "the stream has more than {0}; raise the limit with `--max-stream` if it is to be collected"
+    )]
+    TooMuch(ByteSize),
+    #[error(
+        "the stream broke off more than {0} times; raise the limit with `--max-reconnects`, or see \
+         the gateway's log"
+    )]
+    Reconnects(u32),
     #[error(transparent)]
     TooLong(#[from] TooLong),
     #[error(transparent)]
@@ -49,12 +58,17 @@ pub(super) struct Events {
     is_unnumbered: bool,
     failures: u32,
     wait: Duration,
+    limits: CollectLimits,
+    /// Bytes that came so far.
+    bytes: usize,
+    /// How often the stream was opened again.
+    reconnects: u32,
 }
 
 impl Events {
     /// Opens the stream at `path`.
     pub(super) async fn open(client: Client, path: &str) -> Result<Self, CollectError> {
-        let path = path.to_owned();
+        let (path, limits) = (path.to_owned(), client.limits());
         let answer = client.stream(&path, None).await?;
         Ok(Self {
             client,
@@ -66,6 +80,9 @@ impl Events {
             is_unnumbered: false,
             failures: 0,
             wait: WAIT,
+            limits,
+            bytes: 0,
+            reconnects: 0,
         })
     }
 
@@ -82,6 +99,10 @@ impl Events {
             match answer.response.frame().await {
                 Some(Ok(piece)) => {
                     let piece = piece.into_data().unwrap_or_default();
+                    self.bytes = self.bytes.saturating_add(piece.len());
+                    if self.limits.stream.is_below(self.bytes) {
+                        return Err(Lost::TooMuch(self.limits.stream));
+                    }
                     self.ready.extend(self.decoder.feed(&piece)?);
                 }
                 Some(Err(_)) | None => self.reopen().await?,
@@ -106,12 +127,16 @@ impl Events {
             return Err(Lost::NoIds);
         }
         let asked = self.decoder.retry_ms().map(Duration::from_millis);
-        self.wait = asked.unwrap_or(self.wait).min(LONGEST_WAIT);
+        self.wait = asked.unwrap_or(self.wait).clamp(RECONNECT_FLOOR, RECONNECT_CEILING);
         self.decoder = Decoder::new();
         loop {
             self.failures += 1;
             if self.failures > TRIES {
                 return Err(Lost::Broken);
+            }
+            self.reconnects += 1;
+            if self.reconnects > self.limits.reconnects {
+                return Err(Lost::Reconnects(self.limits.reconnects));
             }
             sleep(self.wait).await;
             match self.client.stream(&self.path, self.last_id.as_deref()).await {

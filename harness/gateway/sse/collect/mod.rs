@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use client::{Client, answer};
-pub use client::{CollectError, Target};
+pub use client::{CollectError, CollectLimits, Target};
 use events::{Events, Lost};
 
 use super::gather::{Collected, Gather, Progress};
 
 /// Listens at the URL of an event stream until this many turns have ended.
 ///
-/// Each turn may take `limit`. What fails once the stream is open is told in `error`, and what was
+/// Each turn may take `limit`, and all of them what the target's [`CollectLimits`] say. What fails once the stream is open is told in `error`, and what was
 /// collected until then is kept.
 ///
 /// # Errors
@@ -30,7 +30,7 @@ pub async fn listen(
     limit: Duration,
 ) -> Result<Collected, CollectError> {
     let client = Client::new(target, None);
-    let mut gather = Gather::new();
+    let mut gather = Gather::within(target.limits().kept);
     let mut events = within(Instant::now() + limit, Events::open(client, target.path())).await?;
     for turn in 0..turns {
         if turn > 0 {
@@ -75,7 +75,7 @@ pub async fn converse(
     };
     let session = format!("{base}/{}", segment(id));
     let client = Client::new(target, token);
-    let mut gather = Gather::new();
+    let mut gather = Gather::within(target.limits().kept);
     let path = format!("{session}/events");
     let failed = match within(deadline(), Events::open(client.clone(), &path)).await {
         Err(error) => Some(error),

@@ -177,3 +177,38 @@ fn s2_what_is_malformed_is_left_out() {
         ]}}),
     );
 }
+
+#[test]
+fn issue_13_finding_14_what_is_kept_has_a_limit() {
+    let limits = Kept { bytes: ByteSize::bytes(64), calls: 2 };
+    let frame = |name: &str, data: String| Frame { id: None, name: name.into(), data };
+    let output = |n: usize| frame("output", format!(r#"{{"content":"{}"}}"#, "x".repeat(n)));
+    let replace = |n: usize| {
+        frame("output", format!(r#"{{"type":"replace","content":"{}"}}"#, "x".repeat(n)))
+    };
+    let complete = |n: usize| frame("complete", format!(r#"{{"text":"{}"}}"#, "x".repeat(n)));
+    let call = |n: usize| frame("tool_use", format!(r#"{{"name":"{}"}}"#, "x".repeat(n)));
+    let longer =
+        Some("the answer and the calls are more than 64B; raise the limit with `--max-output`");
+    let more = Some("the stream has more than 2 calls; raise the limit with `--max-calls`");
+    for (frames, expect, kept) in [
+        (vec![output(60), output(4)], None, 64),
+        (vec![output(60), output(5)], longer, 60),
+        (vec![output(60), replace(64), output(1)], longer, 64),
+        (vec![output(60), replace(65)], longer, 60),
+        (vec![output(1), complete(65)], longer, 1),
+        (vec![call(20), output(33)], None, 33),
+        (vec![call(20), output(34)], longer, 0),
+        (vec![output(33), call(21)], longer, 33),
+        (vec![call(1), call(1), call(1)], more, 0),
+    ] {
+        let mut gather = Gather::within(limits);
+        let progress: Vec<Progress> = frames.iter().map(|frame| gather.on(frame)).collect();
+        let collected = gather.collected();
+        assert_eq!(progress.contains(&Progress::Failed), expect.is_some(), "{frames:?}");
+        let error = collected.error.unwrap_or_default();
+        assert!(error.starts_with(expect.unwrap_or_default()), "{error}");
+        assert_eq!(collected.output.len(), kept, "{frames:?}");
+        assert!(collected.metadata.tool_calls.len() <= 2);
+    }
+}

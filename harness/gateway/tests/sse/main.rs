@@ -6,3 +6,4 @@
 mod collect;
 mod endpoint;
 mod gateway;
+mod hostile;

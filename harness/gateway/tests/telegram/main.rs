@@ -5,6 +5,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a server that can't work fails the test")]
 
+mod hostile;
 mod html;
 mod server;
 

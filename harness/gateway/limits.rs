@@ -1,0 +1,41 @@
+//! Every limit on what other programs send to the gateway, with its default.
+//!
+//! `docs/limits.md` lists them with what happens at each; `tests/limits.rs` compares the page with
+//! these values.
+
+use std::time::Duration;
+
+use crate::size::ByteSize;
+
+/// The longest time that a channel may take for a run's last word, waits included.
+pub const LAST_WORD: Duration = Duration::from_secs(300);
+/// How often in a row the last word waits because the chat's server answers 429.
+pub const LAST_WORD_WAITS: u32 = 10;
+/// The longest wait that is kept from a `retry_after`, whatever the server asks for.
+pub const RETRY_AFTER: Duration = Duration::from_secs(86_400);
+/// How long one call of the Bot API may take, its answer included.
+pub const BOT_API_CALL: Duration = Duration::from_secs(15);
+/// Bytes of one answer of the Bot API.
+pub const BOT_API_ANSWER: ByteSize = ByteSize::mib(1);
+
+/// Bytes of one event of a stream that is collected.
+pub const STREAM_EVENT: ByteSize = ByteSize::mib(16);
+/// Bytes of the streams that one collection reads.
+pub const STREAM_BYTES: ByteSize = ByteSize::mib(64);
+/// Bytes of the answer and of the calls that one collection keeps.
+pub const COLLECTED_BYTES: ByteSize = ByteSize::mib(16);
+/// Calls that one collection keeps.
+pub const COLLECTED_CALLS: usize = 10_000;
+/// How often one collection opens its stream again.
+pub const RECONNECTS: u32 = 100;
+/// The shortest wait before a stream is opened again, whatever the server asks for.
+pub const RECONNECT_FLOOR: Duration = Duration::from_millis(100);
+/// The longest wait before a stream is opened again, whatever the server asks for.
+pub const RECONNECT_CEILING: Duration = Duration::from_secs(30);
+
+/// Connections that the event server has open at a time.
+pub const CONNECTIONS: usize = 1_024;
+/// Connections of the event server whose request has not come yet; one more replaces the oldest.
+pub const CONNECTIONS_WAITING: usize = 128;
+/// How long the event server waits for the head of a request.
+pub const REQUEST_HEAD: Duration = Duration::from_secs(3);

@@ -1,0 +1,127 @@
+//! Masks a secret in words that come from somebody else, in whatever encoding they contain it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// What is shown in place of the secret.
+const MASK: &str = "***";
+/// Bytes that a part of a secret must have to be masked alone: a shorter one is a common word.
+const SHORTEST: usize = 8;
+
+/// `words` without `secret`, whether it is there as it is, percent-encoded, escaped for HTML or
+/// JSON, in hexadecimal or in base64. What follows its first `:` counts as a secret of its own.
+pub(crate) fn masked(words: &str, secret: &str) -> String {
+    let part = secret.split_once(':').map(|(_, part)| part).filter(|part| part.len() >= SHORTEST);
+    let mut masked = words.to_owned();
+    for secret in std::iter::once(secret).chain(part).filter(|secret| !secret.is_empty()) {
+        for form in forms(secret) {
+            masked = replaced(&masked, &form);
+        }
+    }
+    masked
+}
+
+/// The secret in every encoding.
+fn forms(secret: &str) -> Vec<String> {
+    let each = |encode: &dyn Fn(u8) -> String| secret.bytes().map(encode).collect::<String>();
+    let odd = |encode: &dyn Fn(u8) -> String| {
+        each(&|byte| match byte.is_ascii_alphanumeric() {
+            true => char::from(byte).to_string(),
+            false => encode(byte),
+        })
+    };
+    // Encoders differ in which marks they leave alone.
+    let colon = |to: &str| secret.replace(':', to);
+    let mut forms = vec![
+        secret.to_owned(),
+        colon("%3A"),
+        odd(&|byte| format!("%{byte:02X}")),
+        each(&|byte| format!("%{byte:02X}")),
+        colon("&#58;"),
+        colon("&#x3a;"),
+        colon("&colon;"),
+        colon("\\u003a"),
+        each(&|byte| format!("\\u{byte:04x}")),
+        each(&|byte| format!("\\x{byte:02x}")),
+        each(&|byte| format!("{byte:02x}")),
+    ];
+    if secret.len() >= SHORTEST {
+        forms.extend(base64_forms(secret));
+    }
+    forms
+}
+
+/// What base64 makes of the secret wherever it begins in the bytes that are encoded: the characters
+/// that depend on it alone.
+fn base64_forms(secret: &str) -> impl Iterator<Item = String> {
+    let engines = [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD];
+    let places = (0..3).flat_map(move |before| engines.map(|engine| (before, engine)));
+    places.map(move |(before, engine)| {
+        let bytes = [&vec![0; before][..], secret.as_bytes()].concat();
+        let text = engine.encode(&bytes);
+        let from = (before * 8).div_ceil(6);
+        text[from..bytes.len() * 8 / 6].to_owned()
+    })
+}
+
+/// `text` with the mask in place of `form`, letters of either case being the same.
+fn replaced(text: &str, form: &str) -> String {
+    // ASCII only, so that places are the same in both.
+    let (lower, form) = (text.to_ascii_lowercase(), form.to_ascii_lowercase());
+    let (mut masked, mut from) = (String::new(), 0);
+    for (at, _) in lower.match_indices(&form) {
+        masked.push_str(&text[from..at]);
+        masked.push_str(MASK);
+        from = at + form.len();
+    }
+    masked + &text[from..]
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+
+    const TOKEN: &str = "123456:AbC-secret_token";
+
+    #[track_caller]
+    fn check(words: &str, expect: &str) {
+        assert_eq!(masked(words, TOKEN), expect);
+    }
+
+    #[test]
+    fn issue_13_finding_22_a_token_is_masked_in_every_encoding() {
+        check("no bot123456:AbC-secret_token here", "no bot*** here");
+        check("AbC-secret_token", "***");
+        check("ABC-SECRET_TOKEN", "***");
+        check("/bot123456%3AAbC-secret_token/", "/bot***/");
+        check("/bot123456%3aAbC%2Dsecret%5Ftoken/", "/bot***/");
+        check("123456&#58;AbC-secret_token", "***");
+        check("123456\\u003aAbC-secret_token", "***");
+        let all = |f: fn(u8) -> String| TOKEN.bytes().map(f).collect::<String>();
+        for form in [
+            all(|byte| format!("{byte:02x}")),
+            all(|byte| format!("{byte:02X}")),
+            all(|byte| format!("%{byte:02x}")),
+            all(|byte| format!("\\x{byte:02X}")),
+        ] {
+            check(&form, "***");
+        }
+        for before in ["", "a", "bot", "/bot", "Authorization: Bearer "] {
+            let encoded = STANDARD.encode(format!("{before}{TOKEN} and more"));
+            let shown = masked(&encoded, TOKEN);
+            assert!(shown.contains(MASK), "{before}: {shown}");
+            // What is left are the bytes around it.
+            assert!(shown.len() <= encoded.len() - TOKEN.len(), "{before}: {shown}");
+        }
+    }
+
+    #[test]
+    fn other_words_stay() {
+        for words in ["", "Bad Request: chat not found", "123456", "é token: ABC"] {
+            check(words, words);
+        }
+        assert_eq!(masked("a word", ""), "a word");
+    }
+}
