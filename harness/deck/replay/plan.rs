@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::random;
+use crate::limits::{FAULTS, PAUSE_MS};
 use crate::scenario::{Fault, FaultKind};
 use crate::tape::{Tick, TickKind};
 
@@ -100,6 +101,14 @@ pub enum PlanError {
     /// It was printed by a later version.
     #[error("the plan has format {0}, this version reads up to {PLAN_FORMAT}; update clitape")]
     TooNew(u32),
+    /// It has too many steps or faults, or waits too long.
+    #[error("the plan has {what}; {most} are the most")]
+    TooMuch {
+        /// What it has too much of.
+        what: String,
+        /// How much it may have.
+        most: u64,
+    },
     /// It was made for other bytes.
     #[error(
         "the plan is for {plan} bytes, the input has {input}; it was made for another cassette"
@@ -220,6 +229,13 @@ impl Plan {
         let plan: Self = serde_json::from_str(text)?;
         if plan.format > PLAN_FORMAT {
             return Err(PlanError::TooNew(plan.format));
+        }
+        let too_much = |what: String, most: u64| Err(PlanError::TooMuch { what, most });
+        if plan.faults.len() > FAULTS {
+            return too_much(format!("{} faults", plan.faults.len()), FAULTS as u64);
+        }
+        if let Some(step) = plan.steps.iter().find(|step| step.after_ms > PAUSE_MS) {
+            return too_much(format!("a pause of {} ms", step.after_ms), PAUSE_MS);
         }
         let bytes = plan.steps.iter().fold(0, |sum: u64, step| sum.saturating_add(step.bytes));
         if bytes != total {

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{FAULT_SLOW_MS, FAULT_WAIT_S};
+
 /// How a call of the chat's server can go wrong (V4, V6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
@@ -47,6 +49,15 @@ impl FaultKind {
         self.row().1
     }
 
+    /// The largest amount; of a kind without one 0.
+    fn most(self) -> u64 {
+        match self {
+            Self::RateLimit => FAULT_WAIT_S,
+            Self::Slow => FAULT_SLOW_MS,
+            Self::NotModified | Self::ServerError | Self::Hang | Self::LostReply => 0,
+        }
+    }
+
     fn row(self) -> (&'static str, Option<&'static str>) {
         let row = KINDS.iter().find(|(kind, ..)| *kind == self);
         row.map_or(("unnamed", None), |&(_, word, unit)| (word, unit))
@@ -67,6 +78,16 @@ pub enum FaultError {
          2:rate-limit:3s, 2:slow:700ms or 2:lost-reply"
     )]
     Form(String),
+    /// Its amount is out of range.
+    #[error("`{fault}` waits too long; write {most}{unit} at most")]
+    Amount {
+        /// The word.
+        fault: String,
+        /// The largest amount.
+        most: u64,
+        /// Its unit.
+        unit: &'static str,
+    },
 }
 
 impl FromStr for FaultKind {
@@ -126,7 +147,15 @@ impl FromStr for Fault {
         let kind: FaultKind = parts.next().ok_or_else(form)?.parse()?;
         let amount = match (kind.unit(), parts.next()) {
             (Some(unit), Some(amount)) => {
-                amount.strip_suffix(unit).and_then(|n| n.parse().ok()).ok_or_else(form)?
+                let digits = amount.strip_suffix(unit).ok_or_else(form)?;
+                let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+                let most = kind.most();
+                let amount = digits.parse().ok().filter(|amount| *amount <= most);
+                let fault = text.to_owned();
+                match is_number {
+                    true => amount.ok_or(FaultError::Amount { fault, most, unit })?,
+                    false => return Err(form()),
+                }
             }
             (None, None) => 0,
             _ => return Err(form()),
@@ -169,6 +198,20 @@ mod tests {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         assert_eq!("2:slow:700ms".parse::<Fault>().unwrap().answer(), "slow:700ms");
+    }
+
+    #[test]
+    fn issue_13_finding_15_a_fault_waits_a_day_at_most() {
+        for (text, expect) in [
+            ("1:rate-limit:18446744073709551615s", "write 86400s at most"),
+            ("1:rate-limit:99999999999999999999999s", "write 86400s at most"),
+            ("1:rate-limit:86401s", "write 86400s at most"),
+            ("1:slow:3600001ms", "write 3600000ms at most"),
+        ] {
+            let error = text.parse::<Fault>().unwrap_err().to_string();
+            assert_eq!(error, format!("`{text}` waits too long; {expect}"));
+        }
+        assert_eq!("1:rate-limit:86400s".parse::<Fault>().unwrap().amount, 86_400);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::bounds;
 use super::channel::{Channel, Chat, Mode};
 use super::error::ScenarioError;
 use super::fault::{Fault, FaultKind};
@@ -234,7 +235,7 @@ impl Scenario {
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
         }
-        variant::complaint(&self.variants, &self.channels)
+        bounds::complaint(self).or_else(|| variant::complaint(&self.variants, &self.channels))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A scenario on disk: what to record and what must come out.
 
+pub mod bounds;
 mod channel;
 mod error;
 mod fault;

@@ -59,6 +59,24 @@ fn a_printed_plan_reads_back_and_a_foreign_one_is_refused() {
 }
 
 #[test]
+fn issue_13_finding_15_a_plan_waits_a_day_at_most_and_has_a_number_of_faults() {
+    for (plan, expect) in [
+        (r#""steps":[[86400000,5]]"#.to_owned(), None),
+        (
+            r#""steps":[[18446744073709551615,5]]"#.to_owned(),
+            Some("the plan has a pause of 18446744073709551615 ms; 86400000 are the most"),
+        ),
+        (
+            format!(r#""steps":[[0,5]],"faults":[{}]"#, vec![r#""1:hang""#; 1_001].join(",")),
+            Some("the plan has 1001 faults; 1000 are the most"),
+        ),
+    ] {
+        let plan = Plan::parse(&format!(r#"{{"format":1,{plan}}}"#), 5);
+        assert_eq!(plan.err().map(|error| error.to_string()).as_deref(), expect);
+    }
+}
+
+#[test]
 fn cuts_are_words_or_sizes() {
     for (word, cut) in
         [("line", Cut::Line), ("byte", Cut::Byte), ("17", Cut::Size(17)), ("none", Cut::None)]

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::fill;
+use crate::scenario::bounds;
 
 /// What thinking is signed with when the file does not say.
 const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
@@ -173,7 +174,8 @@ impl TryFrom<BlockFile> for Block {
         if cut.is_some() && matches!(content.pieces(), Pieces::Listed(_)) {
             return Err("a list says where to cut; take `cut` away, or write one string".into());
         }
-        Ok(Self { content, cut, delay_ms: file.delay_ms })
+        let delay_ms = file.delay_ms.map(|ms| bounds::within("delay_ms", ms)).transpose()?;
+        Ok(Self { content, cut, delay_ms })
     }
 }
 

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use serde::Deserialize;
 
 use super::default_times;
+use crate::scenario::bounds;
 
 /// `[[turn.failure]]`: what a request gets instead of the message; it has one of `status`,
 /// `error_after` and `drop_after`.
@@ -170,6 +171,7 @@ impl TryFrom<FailureFile> for Failure {
                 return Err("a failure has one of `status`, `error_after` and `drop_after`".into());
             }
         };
+        bounds::within("times", u64::try_from(file.times.get()).unwrap_or(u64::MAX))?;
         Ok(Self { kind, times: file.times })
     }
 }

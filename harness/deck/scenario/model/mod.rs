@@ -29,7 +29,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{ScenarioError, read_toml};
+use super::{ScenarioError, bounds, read_toml};
 
 mod block;
 mod failure;
@@ -178,7 +178,15 @@ impl Model {
         std::iter::once((MAIN, self.turns.as_slice())).chain(steps).chain(further)
     }
 
+    /// `delay_ms` of the file.
+    pub(super) fn delay_ms(&self) -> u64 {
+        self.delay_ms
+    }
+
     fn complaint(&self) -> Option<String> {
+        if let Some(what) = bounds::of_model(self) {
+            return Some(what);
+        }
         for (i, one) in self.conversations.iter().enumerate() {
             let (name, before) = (&one.name, &self.conversations[..i]);
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {

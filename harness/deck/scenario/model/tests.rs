@@ -240,3 +240,36 @@ fn a_turn_ends_for_the_reason_its_blocks_give() {
     let input = model.turns[0].blocks[1].content.pieces().joined();
     assert_eq!(input, r#"{"a":[1,{"b":true}],"command":"ls"}"#);
 }
+
+#[test]
+fn issue_13_finding_20_every_number_of_a_model_has_a_range() {
+    let block = "[[turn]]\n[[turn.block]]\ntext = 'x'\n";
+    for (text, expect) in [
+        (
+            format!("{block}delay_ms = 600001\n"),
+            "model.toml:2: `delay_ms` is 600001; write a number from 0 to 600000",
+        ),
+        (
+            format!("delay_ms = 9223372036854775807\n{block}"),
+            "model.toml: `delay_ms` is 9223372036854775807; write a number from 0 to 600000",
+        ),
+        (
+            "[[turn]]\nblock = []\nend_delay_ms = 600001\n".to_owned(),
+            "model.toml:1: `end_delay_ms` is 600001; write a number from 0 to 600000",
+        ),
+        (
+            "[[turn]]\n[[turn.failure]]\ndrop_after = { block = 1 }\ntimes = 10001\n".to_owned(),
+            "model.toml:2: `times` is 10001; write a number from 1 to 10000",
+        ),
+        (
+            format!("{block}[[spare]]\ntext = 'y'\ntimes = 9223372036854775807\n"),
+            "model.toml: `times` is 9223372036854775807; write a number from 1 to 10000",
+        ),
+        (
+            format!("{block}{}", "[[turn]]\nblock = []\n".repeat(10_000)),
+            "model.toml: `[[turn]]` has 10001 entries; 10000 are the most",
+        ),
+    ] {
+        check(&text, expect);
+    }
+}

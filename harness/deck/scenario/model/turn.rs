@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::block::{Block, Content, ToolSide};
 use super::failure::{Failure, FailureKind};
+use crate::scenario::bounds;
 
 /// `[[turn]]`: one message of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -86,6 +87,7 @@ impl TryFrom<TurnFile> for Turn {
         if file.stop_details.is_some() && file.stop_reason != Some(StopReason::Refusal) {
             return Err("`stop_details` belong to a turn with `stop_reason = \"refusal\"`".into());
         }
+        bounds::within("end_delay_ms", file.end_delay_ms)?;
         let comes = file.blocks.is_some();
         let blocks = file.blocks.unwrap_or_default();
         let spots = file.failures.iter().filter_map(|failure| failure.kind.after());

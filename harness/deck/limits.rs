@@ -1,0 +1,59 @@
+//! Every limit on what scenarios, captures and programs bring, with its default.
+//!
+//! `docs/limits.md` lists them with what happens at each; `tests/limits.rs` compares the page with
+//! these values. The ranges of the keys of a scenario are in `scenario/bounds.rs`.
+
+use std::time::Duration;
+
+use clitape_gateway::ByteSize;
+
+/// How much one program that is run may print. What it prints past a limit is not kept: it is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// Bytes of its stdout, and as many of its stderr.
+    pub bytes: ByteSize,
+    /// Bytes of a line.
+    pub line: ByteSize,
+    /// Lines of each of the two, and reads in which they come.
+    pub lines: u64,
+}
+
+impl OutputLimits {
+    /// What a CLI may print while it is recorded.
+    pub const RECORDED: Self =
+        Self { bytes: ByteSize::mib(64), line: ByteSize::mib(32), lines: 500_000 };
+    /// What a program may print that `clitape compare` calls.
+    pub const COMPARED: Self =
+        Self { bytes: ByteSize::mib(32), line: ByteSize::mib(16), lines: 500_000 };
+    /// What `claude --version` may print.
+    pub const ASIDE: Self =
+        Self { bytes: ByteSize::mib(1), line: ByteSize::kib(256), lines: 10_000 };
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self::RECORDED
+    }
+}
+
+/// How long `claude --version` may take.
+pub const VERSION_TIME: Duration = Duration::from_secs(30);
+/// How long a program that `clitape compare` calls may take for one replay.
+pub const COMPARED_TIME: Duration = Duration::from_secs(60);
+
+/// Bytes of a recording or a capture that is replayed; every file that is read has the limit
+/// [`crate::files::LARGEST`] as well.
+pub const CAPTURE: ByteSize = ByteSize::mib(64);
+/// Lines of what is replayed, and pieces that a plan cuts it into.
+pub const PIECES: u64 = 500_000;
+/// Bytes of a request to the scripted model, as many as the API takes.
+pub const MODEL_REQUEST: ByteSize = ByteSize::mib(32);
+
+/// The longest pause between two pieces of a plan, in ms.
+pub const PAUSE_MS: u64 = 86_400_000;
+/// Faults of a plan.
+pub const FAULTS: usize = 1_000;
+/// Seconds that a fault `rate-limit` may ask to wait.
+pub const FAULT_WAIT_S: u64 = 86_400;
+/// Milliseconds that a fault `slow` may take.
+pub const FAULT_SLOW_MS: u64 = 3_600_000;

@@ -1,0 +1,188 @@
+//! The ranges of the numbers and lists in `scenario.toml` and `model.toml`, checked when they are
+//! read: a scenario of somebody else must not make a command run without end.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use super::load::Scenario;
+use super::model::Model;
+
+/// A key and the range of its value, or of the number of its entries.
+type Range = (&'static str, RangeInclusive<u64>);
+
+/// The keys of `scenario.toml`.
+pub const SCENARIO: [Range; 18] = [
+    ("tracks (entries)", 0..=100),
+    ("record.args (entries)", 0..=200),
+    ("record.versions (entries)", 0..=100),
+    ("record.timeout_s", 1..=86_400),
+    ("[[record.stdin]] (entries)", 0..=1_000),
+    ("record.stdin.after_results", 0..=1_000_000),
+    ("[[record.then]] (entries)", 0..=50),
+    ("record.signal.delay_ms", 0..=3_600_000),
+    ("record.signal.when.calls", 1..=1_000_000),
+    ("run.limit_s", 1..=86_400),
+    ("run.pace_ms", 1..=600_000),
+    ("run.stuck_callback", 1..=1_000_000),
+    ("[[channel]] (entries)", 0..=50),
+    ("[[variant]] (entries)", 0..=50),
+    ("chat.faults (entries)", 0..=1_000),
+    ("sweep.plans", 0..=10_000),
+    ("sweep.faults (entries)", 0..=50),
+    ("title and about (bytes)", 0..=10_000),
+];
+
+/// The keys of `model.toml`.
+pub const MODEL: [Range; 7] = [
+    ("[[turn]] (entries)", 0..=10_000),
+    ("[[conversation]] (entries)", 0..=100),
+    ("[[step]] (entries)", 0..=50),
+    ("[[spare]] and [[side]] (entries)", 0..=1_000),
+    ("delay_ms", 0..=600_000),
+    ("end_delay_ms", 0..=600_000),
+    ("times", 1..=10_000),
+];
+
+/// The sentence about the first value of `values` that is out of the range of its key.
+fn first_outside<'a>(
+    ranges: &[Range],
+    values: impl IntoIterator<Item = (&'a str, u64)>,
+) -> Option<String> {
+    values.into_iter().find_map(|(key, value)| {
+        let (_, range) = ranges.iter().find(|(known, _)| *known == key)?;
+        (!range.contains(&value)).then(|| sentence(key, range, value))
+    })
+}
+
+fn sentence(key: &str, range: &RangeInclusive<u64>, value: impl Display) -> String {
+    let (least, most) = (range.start(), range.end());
+    match key.split_once(" (") {
+        Some((key, what)) => {
+            let what = what.trim_end_matches(')');
+            format!("`{key}` has {value} {what}; {most} are the most")
+        }
+        None => format!("`{key}` is {value}; write a number from {least} to {most}"),
+    }
+}
+
+/// The range of a key of `model.toml` whose value is read alone.
+pub(super) fn within(key: &str, value: u64) -> Result<u64, String> {
+    first_outside(&MODEL, [(key, value)]).map_or(Ok(value), Err)
+}
+
+/// What is out of range in a scenario.
+pub(super) fn complaint(scenario: &Scenario) -> Option<String> {
+    let Scenario { record, run, .. } = scenario;
+    let signals = record.signal.iter().chain(record.then.iter().filter_map(|s| s.signal.as_ref()));
+    let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
+    let mut values = vec![
+        ("tracks (entries)", count(scenario.tracks.len())),
+        ("record.args (entries)", count(record.args.len())),
+        ("record.versions (entries)", count(record.versions.len())),
+        ("record.timeout_s", record.timeout_s),
+        ("[[record.stdin]] (entries)", count(record.stdin.len())),
+        ("[[record.then]] (entries)", count(record.then.len())),
+        ("run.limit_s", run.limit_s),
+        ("run.pace_ms", run.pace_ms),
+        ("run.stuck_callback", run.stuck_callback.unwrap_or(1)),
+        ("[[channel]] (entries)", count(scenario.channels.len())),
+        ("[[variant]] (entries)", count(scenario.variants.len())),
+        ("chat.faults (entries)", count(scenario.chat.faults.len())),
+        ("sweep.plans", scenario.sweep.plans),
+        ("sweep.faults (entries)", count(scenario.sweep.faults.len())),
+        ("title and about (bytes)", count(scenario.title.len() + scenario.about.len())),
+    ];
+    values.extend(record.stdin.iter().map(|l| ("record.stdin.after_results", l.after_results)));
+    for signal in signals {
+        values.push(("record.signal.delay_ms", signal.delay_ms));
+        if let super::Trigger::Calls(calls) = signal.when {
+            values.push(("record.signal.when.calls", calls));
+        }
+    }
+    first_outside(&SCENARIO, values)
+}
+
+/// What is out of range in a model.
+pub(super) fn of_model(model: &Model) -> Option<String> {
+    let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
+    let turns = model.all_turns().map(|(_, turns)| turns.len()).sum();
+    let answers = model.spares.len() + model.sides.len();
+    let times = model.spares.iter().map(|spare| ("times", count(spare.times.get())));
+    let values = [
+        ("[[turn]] (entries)", count(turns)),
+        ("[[conversation]] (entries)", count(model.conversations.len())),
+        ("[[step]] (entries)", count(model.steps.len())),
+        ("[[spare]] and [[side]] (entries)", count(answers)),
+        ("delay_ms", model.delay_ms()),
+    ];
+    first_outside(&MODEL, values.into_iter().chain(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+
+    /// What is said of a scenario with these lines after those of `[record]`.
+    #[track_caller]
+    fn check(lines: &str, expect: Option<&str>) {
+        let dir = tempfile::tempdir().unwrap();
+        let text = format!(
+            "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\nversions = ['1.0.0']\n{lines}"
+        );
+        fs::write(dir.path().join("scenario.toml"), text).unwrap();
+        let got = Scenario::load(dir.path()).err().map(|error| error.to_string());
+        match (&got, expect) {
+            (None, None) => {}
+            (Some(got), Some(expect)) => assert!(got.contains(expect), "{got}"),
+            _ => panic!("{}: {got:?}", &lines[..lines.len().min(80)]),
+        }
+    }
+
+    #[test]
+    fn issue_13_finding_20_every_number_of_a_scenario_has_a_range() {
+        let plans = "`sweep.plans` is 9223372036854775807; write a number from 0 to 10000";
+        check("[sweep]\nplans = 9223372036854775807", Some(plans));
+        check("[sweep]\nplans = 1000000", Some("from 0 to 10000"));
+        check("[sweep]\nplans = 10000", None);
+        let channels = "[[channel]]\nkind = 'acp'\n".repeat(3_000);
+        check(&channels, Some("`[[channel]]` has 3000 entries; 50 are the most"));
+        check(&"[[channel]]\nkind = 'acp'\n".repeat(50), None);
+        for (lines, key) in [
+            ("timeout_s = 0", "`record.timeout_s` is 0; write a number from 1 to 86400"),
+            ("timeout_s = 86401", "record.timeout_s"),
+            ("[record.signal]\nsend = 'SIGINT'\nwhen = { calls = 0 }", "record.signal.when.calls"),
+            (
+                "[record.signal]\nsend = 'SIGINT'\nwhen = { calls = 1 }\ndelay_ms = 9223372036854775807",
+                "record.signal.delay_ms",
+            ),
+            ("[[record.stdin]]\nline = 'x'\nafter_results = 1000001", "after_results"),
+            ("[run]\nlimit_s = 9223372036854775807", "run.limit_s"),
+            ("[run]\npace_ms = 600001", "run.pace_ms"),
+            ("[run]\nstuck_callback = 1000001", "run.stuck_callback"),
+            ("[chat]\nfaults = ['1:rate-limit:86401s']", "86400"),
+            ("[chat]\nfaults = ['1:slow:3600001ms']", "3600000"),
+        ] {
+            check(lines, Some(key));
+        }
+        let many = |entry: &str, n: usize| vec![entry; n].join(", ");
+        check(&format!("args = [{}]", many("'x'", 201)), Some("`record.args` has 201 entries"));
+        check(&format!("[chat]\nfaults = [{}]", many("'1:hang'", 1_001)), Some("`chat.faults`"));
+        check(&format!("[sweep]\nfaults = [{}]", many("'hang'", 51)), Some("`sweep.faults`"));
+        let then = "[[record.then]]\nresume = 'id'\nprompt = 'p'\n".repeat(51);
+        check(&then, Some("`[[record.then]]` has 51 entries; 50 are the most"));
+        let variant =
+            "[[variant]]\nname = 'a'\nview = 'telegram-partial'\nabout = 'x'\n".repeat(51);
+        check(&variant, Some("`[[variant]]` has 51 entries; 50 are the most"));
+    }
+
+    #[test]
+    fn every_range_has_a_sentence() {
+        let value = |range: &RangeInclusive<u64>| range.end() + 1;
+        for (key, range) in SCENARIO.iter().chain(&MODEL) {
+            let said = sentence(key, range, value(range));
+            assert!(said.contains(&range.end().to_string()), "{said}");
+        }
+    }
+}
