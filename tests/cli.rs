@@ -282,7 +282,7 @@ fn real_time_draws_the_chat() {
         &[],
     );
     assert!(!out.contains("tool_start"), "{out}");
-    check(&["replay", CASSETTE, "--speed", "0"], 2, &[], &["is no speed"]);
+    check(&["replay", CASSETTE, "--speed", "0"], 2, &[], &["write a number from 0.01"]);
 }
 
 #[test]

@@ -3,8 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use anyhow::bail;
-use clitape_gateway::sse::{Collected, Reach, Target, ToolCall, converse, listen};
+use clitape_gateway::ByteSize;
+use clitape_gateway::limits::{COLLECTED_BYTES, COLLECTED_CALLS, RECONNECTS, STREAM_BYTES};
+use clitape_gateway::sse::{
+    CollectLimits, Collected, Kept, Reach, Target, ToolCall, converse, listen,
+};
 
 use crate::exit::Exit;
 use crate::secret::secret;
@@ -33,6 +36,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "S", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
+    /// Bytes of the stream that are read, of all connections together
+    #[arg(long, value_name = "SIZE", default_value_t = STREAM_BYTES)]
+    max_stream: ByteSize,
+    /// Bytes of the answer and of the calls that are kept
+    #[arg(long, value_name = "SIZE", default_value_t = COLLECTED_BYTES)]
+    max_output: ByteSize,
+    /// Calls that are kept
+    #[arg(long, value_name = "N", default_value_t = COLLECTED_CALLS)]
+    max_calls: usize,
+    /// Times that the stream is opened again; between two the collector waits as long as the server
+    /// asks, 100 ms at least and 30 s at most
+    #[arg(long, value_name = "N", default_value_t = RECONNECTS)]
+    max_reconnects: u32,
     /// Collect from another machine; nothing is encrypted on the way, the token neither
     #[arg(long)]
     allow_remote: bool,
@@ -45,8 +61,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let reach = if args.allow_remote { Reach::Anywhere } else { Reach::Loopback };
     let mut target = Target::within(&args.url, reach)?;
     if let Some(name) = &args.token_env {
-        target.set_token(&token(name)?)?;
+        target.set_token(&secret(name, "the token")?)?;
     }
+    target.set_limits(CollectLimits {
+        stream: args.max_stream,
+        kept: Kept { bytes: args.max_output, calls: args.max_calls },
+        reconnects: args.max_reconnects,
+    });
     let limit = Duration::from_secs(args.timeout);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let collected = runtime.block_on(async {
@@ -65,14 +86,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let Some(error) = &collected.error else { return Ok(Exit::Ok) };
     terminal::note(format_args!("the turn failed: {error}"));
     Ok(Exit::Findings)
-}
-
-fn token(name: &str) -> anyhow::Result<String> {
-    let token = secret(name, "the token")?;
-    if token.is_empty() {
-        bail!("{name} is empty; set it to the token, or leave `--token-env` out");
-    }
-    Ok(token)
 }
 
 /// The answer, and below it a line for each call.

@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
 use clitape_deck::compare::{Around, CompareError, Side, Told, gather, resolve, select};
+use clitape_deck::limits::OutputLimits;
 use clitape_deck::names::CliVersion;
 use clitape_deck::report::{compare_page, compare_summary, compare_text};
 use clitape_deck::scenario::House;
+use clitape_gateway::ByteSize;
 
 use crate::exit::Exit;
 use crate::outputs::write_file;
@@ -46,6 +48,16 @@ pub(crate) struct Args {
     /// Folder for index.html and compare.md
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Bytes that a program may print for one replay, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::COMPARED.bytes)]
+    max_output: ByteSize,
+    /// Bytes that a line of a program may have
+    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::COMPARED.line)]
+    max_line: ByteSize,
+    /// Lines that a program may print for one replay, and reads in which they may come
+    #[arg(long, value_name = "N", default_value_t = OutputLimits::COMPARED.lines,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    max_lines: u64,
 }
 
 pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
@@ -66,7 +78,9 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     let mut progress = Progress::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't tell which program this is")?;
-    let around = Around { house, builds: &builds, this: &this };
+    let output =
+        OutputLimits { bytes: args.max_output, line: args.max_line, lines: args.max_lines };
+    let around = Around { house, builds: &builds, this: &this, output };
     let sides = resolve(sides, around, |told| match told {
         Told::Begins(text) => progress.step(text),
         Told::GoesOn(text) => progress.now(text),

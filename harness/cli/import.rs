@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::files;
 use clitape_deck::names::{CliVersion, ScenarioName};
 use clitape_deck::scenario::{House, template};
 use clitape_deck::tape::import;
 use clitape_deck::text::shell_quote;
+use clitape_deck::{files, input};
 
 use crate::exit::Exit;
 use crate::terminal;
@@ -32,6 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let name = &args.scenario;
     let stdout = files::read_named(&args.file)?;
+    input::check(&args.file, &stdout)?;
     let take = import(name, &stdout, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
     let there = house.cassette(name, &take.manifest.cli.version);

@@ -1,12 +1,13 @@
 //! `clitape replay --telegram-api`: the chat's calls go to a Bot API server, in real time.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::bail;
 use clitape_deck::replay::{Entry, Lane, Plan, Setup, live};
 use clitape_deck::report::Screen;
 use clitape_gateway::Delivery;
+use clitape_gateway::limits::BOT_API_CALL;
 use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Signal, Token};
 use serde_json::{Map, Value};
 
@@ -14,13 +15,12 @@ use crate::exit::Exit;
 use crate::secret::secret;
 use crate::terminal;
 
-/// Longest time one call may take.
-const CALL_LIMIT: Duration = Duration::from_secs(15);
-
 /// The chat that is written to.
 #[derive(clap::Args)]
 pub(crate) struct Chat {
-    /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time
+    /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time;
+    /// of an answer 1 MiB is read in 15 s, and the last word waits 10 times and 300 s in all at
+    /// most, however long the server asks to wait
     #[arg(long, value_name = "URL", requires = "chat", conflicts_with_all = ["json", "print_plan", "silent"])]
     telegram_api: Option<String>,
     /// The chat to write to: its number, or @name
@@ -46,7 +46,7 @@ impl Chat {
         let token = secret(name, "the bot's token")?;
         let (server, chat) = (server.clone(), chat.clone());
         let token = Token::new(token);
-        Ok(HttpApi::new(HttpSettings { server, token, chat, timeout: CALL_LIMIT })?)
+        Ok(HttpApi::new(HttpSettings { server, token, chat, timeout: BOT_API_CALL })?)
     }
 }
 

@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod exit;
 mod import;
+mod input;
 mod live;
 mod new;
 mod outputs;
@@ -44,6 +45,8 @@ struct Args {
     /// Bytes of the largest file that is read: of a workspace, a capture, a report
     #[arg(long, global = true, value_name = "BYTES", default_value_t = files::LARGEST)]
     max_file: u64,
+    #[command(flatten)]
+    limits: input::InputLimits,
     #[command(subcommand)]
     command: Command,
 }
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
             Color::Never => Some(false),
         });
         files::set_largest(args.max_file);
+        args.limits.set();
         match args.command {
             Command::Record(record) => record::run(&house(args.root)?, &record, args.quiet),
             Command::New(new) => new::run(&house_or_here(args.root)?, &new),

@@ -7,10 +7,12 @@ use std::thread;
 
 use anyhow::Context as _;
 use clitape_deck::files;
-use clitape_deck::record::{Claude, ClaudeChoice, record, resolve};
+use clitape_deck::limits::OutputLimits;
+use clitape_deck::record::{Claude, ClaudeChoice, Settings, record, resolve};
 use clitape_deck::scenario::{House, Scenario};
 use clitape_deck::tape::{Cassette, FurtherRun, Take};
 use clitape_deck::verdict::first_difference;
+use clitape_gateway::ByteSize;
 
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -29,6 +31,24 @@ pub(crate) struct Args {
     /// Record into memory and say whether the bytes are those of the cassette; writes nothing
     #[arg(long)]
     check: bool,
+    /// Bytes that the CLI may print on stdout, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.bytes)]
+    max_output: ByteSize,
+    /// Bytes that a line of the CLI may have
+    #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.line)]
+    max_line: ByteSize,
+    /// Lines that the CLI may print, and reads in which they may come
+    #[arg(long, value_name = "N", default_value_t = OutputLimits::RECORDED.lines,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    max_lines: u64,
+}
+
+impl Args {
+    /// How recordings are made.
+    fn settings(&self) -> Settings {
+        let Self { max_output, max_line, max_lines, .. } = *self;
+        Settings { output: OutputLimits { bytes: max_output, line: max_line, lines: max_lines } }
+    }
 }
 
 pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
@@ -45,6 +65,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         takes.extend(choices.into_iter().map(|choice| (scenario, choice)));
     }
     let stop = stop_on_interrupt()?;
+    let settings = args.settings();
     let mut progress = Progress::new(quiet);
     let mut exit = Exit::Ok;
     let mut known: Vec<(&ClaudeChoice, Claude)> = Vec::new();
@@ -61,9 +82,9 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         progress
             .step(&format!("recording {} {} ({number} of {of})", scenario.name, claude.version));
         let (recorded, said) = if args.check {
-            check(house, scenario, &claude, &stop)?
+            check(house, scenario, &claude, settings, &stop)?
         } else {
-            write(house, scenario, &claude, &stop)?
+            write(house, scenario, &claude, settings, &stop)?
         };
         progress.clear();
         if !quiet || recorded != Exit::Ok {
@@ -80,9 +101,10 @@ fn write(
     house: &House,
     scenario: &Scenario,
     claude: &Claude,
+    settings: Settings,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Exit, String)> {
-    let take = take(scenario, claude, stop)?;
+    let take = take(scenario, claude, settings, stop)?;
     let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
@@ -96,9 +118,10 @@ fn check(
     house: &House,
     scenario: &Scenario,
     claude: &Claude,
+    settings: Settings,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Exit, String)> {
-    let again = take(scenario, claude, stop)?;
+    let again = take(scenario, claude, settings, stop)?;
     let again = runs(again.stdout, again.further);
     let dir = house.cassette(&scenario.name, &claude.version);
     let mut note = String::new();
@@ -107,7 +130,7 @@ fn check(
         note = other_program(&cassette, claude).unwrap_or_default();
         (runs(cassette.stdout, cassette.further), house.shown(&dir))
     } else {
-        let second = take(scenario, claude, stop)?;
+        let second = take(scenario, claude, settings, stop)?;
         (runs(second.stdout, second.further), "a second recording".to_owned())
     };
     let place = format!("{} {}", scenario.name, claude.version);
@@ -141,8 +164,13 @@ fn runs(first: Vec<u8>, further: Vec<FurtherRun>) -> Vec<Vec<u8>> {
     std::iter::once(first).chain(further.into_iter().map(|run| run.stdout)).collect()
 }
 
-fn take(scenario: &Scenario, claude: &Claude, stop: &AtomicBool) -> anyhow::Result<Take> {
-    record(scenario, claude, stop)
+fn take(
+    scenario: &Scenario,
+    claude: &Claude,
+    settings: Settings,
+    stop: &AtomicBool,
+) -> anyhow::Result<Take> {
+    record(scenario, claude, settings, stop)
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
 }
 

@@ -1,15 +1,16 @@
 //! `clitape replay`: prints what happens when a cassette is replayed.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::files;
 use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_deck::report::{Screen, footer, write_entry};
 use clitape_deck::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
 use clitape_deck::tape::{Cassette, Tick, line_by_line};
+use clitape_deck::{files, input};
 
 use crate::exit::Exit;
 use crate::live;
@@ -31,7 +32,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["seed", "pace"])]
     plan: Option<String>,
     /// Whole lines, so many ms apart, as goldens are made
-    #[arg(long, value_name = "MS", conflicts_with = "seed")]
+    #[arg(long, value_name = "MS", conflicts_with = "seed",
+        value_parser = clap::value_parser!(u64).range(..=PACE_MOST_MS))]
     pace: Option<u64>,
     /// What goes wrong at a call of the chat's server, such as 2:rate-limit:3s, 2:slow:700ms,
     /// 2:not-modified, 2:server-error, 2:hang or 2:lost-reply; may be given several times
@@ -76,19 +78,19 @@ pub(crate) struct Args {
     #[arg(long, default_value = "automatic")]
     delivery: Delivery,
     /// Seconds the run may take; an agent that is silent for a share of them is given up
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: u64,
     /// Run it as one that resumes a session
     #[arg(long)]
     resume: bool,
     /// This callback of the chat, from 1, never settles
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "telegram_api")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "telegram_api")]
     stuck_callback: Option<u64>,
     /// Print trace entries as JSON lines
     #[arg(long)]
     json: bool,
-    /// Play it in the terminal, so many times as fast as it was
-    #[arg(long, value_name = "X", conflicts_with = "print_plan")]
+    /// Play it in the terminal, so many times as fast as it was: 0.01 to 1000
+    #[arg(long, value_name = "X", conflicts_with = "print_plan", value_parser = speed)]
     speed: Option<f64>,
     /// What is played: telegram draws the chat, acp and sse print their lane
     #[arg(long, value_enum, default_value = "telegram")]
@@ -96,6 +98,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     live: live::Chat,
 }
+
+/// The slowest pace, in ms.
+const PACE_MOST_MS: u64 = 3_600_000;
+/// The slowest and the fastest speed.
+const SPEEDS: RangeInclusive<f64> = 0.01..=1_000.0;
 
 /// What can be played in real time.
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -121,6 +128,7 @@ impl Channel {
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let Input { stdout, timeline, cassette } = load(house, &args.input)?;
     let plan = plan(args, &stdout, &timeline)?;
+    input::check_pieces(&args.input, plan.steps.len() as u64)?;
     let mut out = terminal::stdout();
     if args.print_plan {
         out.json(&plan.to_line())?;
@@ -137,7 +145,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let chat = Chat { mode: args.mode, reasoning: args.reasoning, profile: args.profile };
     let acp = Some(AcpClient { terminal: args.terminal });
     let setup = Setup { run, channel: Some(chat), acp };
-    let speed = args.speed.map(speed).transpose()?;
+    let speed = args.speed;
     if args.live.is_named() {
         return live::run(&args.live, &stdout, &plan, setup, speed.unwrap_or(1.0));
     }
@@ -176,11 +184,12 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// How fast to play.
-fn speed(speed: f64) -> anyhow::Result<f64> {
-    if !speed.is_finite() || speed <= 0.0 {
-        bail!("`--speed {speed}` is no speed; write 1 for as fast as it was, 2 for twice as fast");
-    }
-    Ok(speed)
+fn speed(word: &str) -> Result<f64, String> {
+    let speed = word.parse().ok().filter(|speed| SPEEDS.contains(speed));
+    speed.ok_or_else(|| {
+        let (slowest, fastest) = (SPEEDS.start(), SPEEDS.end());
+        format!("write a number from {slowest} to {fastest}; 2 is twice as fast as it was")
+    })
 }
 
 /// Shows entries in real time.
@@ -209,9 +218,9 @@ struct Input {
 }
 
 /// Bytes and times of a cassette, or of a plain capture, whose lines come one by one.
-fn load(house: &House, input: &Path) -> anyhow::Result<Input> {
-    let named = house.cassettes().join(input);
-    let path = if !input.exists() && named.exists() { &named } else { input };
+fn load(house: &House, given: &Path) -> anyhow::Result<Input> {
+    let named = house.cassettes().join(given);
+    let path = if !given.exists() && named.exists() { &named } else { given };
     if path.is_dir() {
         // Without its manifest, a folder that holds a recording is a damaged cassette.
         if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
@@ -222,8 +231,9 @@ fn load(house: &House, input: &Path) -> anyhow::Result<Input> {
         return Ok(Input { stdout, timeline, cassette: Some(cassette) });
     }
     let stdout = files::read_named(path).with_context(|| {
-        format!("{}: neither a cassette nor a file of stream-json lines", input.display())
+        format!("{}: neither a cassette nor a file of stream-json lines", given.display())
     })?;
+    input::check(path, &stdout)?;
     let timeline = line_by_line(&stdout);
     Ok(Input { stdout, timeline, cassette: None })
 }
@@ -262,6 +272,12 @@ fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
     if args.seed.is_some() && cut != Cut::Random {
         bail!("`--seed` says how to cut at random; take it away, or write `--cut random`");
     }
+    let pieces = match cut {
+        Cut::Byte => total,
+        Cut::Size(n) => total.div_ceil(n),
+        Cut::None | Cut::Line | Cut::Random => 0,
+    };
+    input::check_pieces(&args.input, pieces)?;
     let seed = args.seed.unwrap_or(1);
     let drawn = Plan::random_faults(seed, &args.seed_faults);
     Ok(Plan::cut(stdout, timeline, cut, seed).with_faults(faults).with_faults(drawn))

@@ -1,10 +1,11 @@
 //! `clitape session`: whether a session on disk may be resumed, and why (X8).
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clitape_deck::files::{self, FileError};
 use clitape_gateway::session::{
     self, Lines, LocateError, Orphan, Verdict, config_dir, locate, transcript,
 };
@@ -75,7 +76,15 @@ fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
 }
 
 fn judge(path: &Path) -> anyhow::Result<Verdict> {
-    let read = || transcript::read(BufReader::new(File::open(path)?));
+    let limit = files::largest();
+    let read = || {
+        let mut reader = BufReader::new(File::open(path)?.take(limit.saturating_add(1)));
+        let transcript = transcript::read(&mut reader)?;
+        match reader.into_inner().limit() {
+            0 => Err(FileError::TooLarge { path: path.to_owned(), limit }.into()),
+            _ => io::Result::Ok(transcript),
+        }
+    };
     let transcript = read().with_context(|| {
         format!("can't read the transcript {}; name a file, or use --id ID", path.display())
     })?;

@@ -3,6 +3,7 @@
 
 pub mod compare;
 pub mod files;
+pub mod input;
 pub mod limits;
 pub mod names;
 pub mod record;

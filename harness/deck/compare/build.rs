@@ -149,6 +149,9 @@ fn cargo(
         for line in BufReader::new(stderr).split(b'\n') {
             let line = String::from_utf8_lossy(&line?).trim_end().to_owned();
             tell(Told::GoesOn(line.trim_start()));
+            if said.len() == TAIL {
+                said.remove(0);
+            }
             said.push(line);
         }
     }

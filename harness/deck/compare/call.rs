@@ -5,12 +5,11 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::limits::OutputLimits;
 use crate::record::{Notes, Script, Why, drive};
 use crate::replay::Entry;
 use crate::tape::Exit;
 
-/// What a program may take for one replay, in real time.
-pub(super) const LIMIT: Duration = Duration::from_secs(60);
 /// The exit code that says that a program does not know what it was asked.
 const USAGE: i32 = 2;
 /// Lines and characters shown of what a program said last.
@@ -27,17 +26,18 @@ pub(super) enum CallError {
     Stopped,
 }
 
-/// Calls `program` in `folder`; its trace.
+/// Calls `program` in `folder`, for as long and for as much as it may; its trace.
 pub(super) fn call(
     program: &Path,
     folder: &Path,
     args: &[String],
-    limit: Duration,
+    (limit, output): (Duration, OutputLimits),
     stop: &AtomicBool,
 ) -> Result<Vec<Entry>, CallError> {
     let mut command = Command::new(program);
     command.args(args).current_dir(folder);
-    let ended = drive(command, Script::default(), limit, stop, &Notes::new())
+    let script = Script { output, ..Script::default() };
+    let ended = drive(command, script, limit, stop, &Notes::new())
         .map_err(|error| CallError::Failed(format!("it can't be started: {error}")))?;
     let said = tail(&ended.stderr);
     match (&ended.why, ended.exit) {
@@ -45,6 +45,10 @@ pub(super) fn call(
         (Why::Limit | Why::Alarm(_), _) => {
             let s = limit.as_secs();
             return Err(CallError::Failed(format!("it had not ended after {s} s{said}")));
+        }
+        (Why::Overflow(what), _) => {
+            let raise = format!("and was ended; raise the limit with `{}`", what.option());
+            return Err(CallError::Failed(format!("it printed {what} {raise}")));
         }
         (Why::Itself, Exit::Code(0)) => {}
         (Why::Itself, Exit::Code(USAGE)) => {
@@ -91,16 +95,23 @@ fn tail(stderr: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use clitape_gateway::ByteSize;
 
+    use super::*;
+    use crate::limits::COMPARED_TIME;
+
+    const LIMITS: (Duration, OutputLimits) = (COMPARED_TIME, OutputLimits::COMPARED);
     const ENTRY: &str = r#"{"at":0,"lane":"bus","kind":"x","data":{}}"#;
 
     /// A shell's last words; the number of entries, or what is said of the failure.
     fn check(script: &str, expect: &Result<usize, CallError>) {
         let args = ["-c".to_owned(), script.to_owned()];
         // What must run into it waits for longer than a test may last.
-        let limit = if script.starts_with("sleep") { Duration::from_secs(1) } else { LIMIT };
-        let got = call(Path::new("/bin/sh"), Path::new("/"), &args, limit, &AtomicBool::new(false));
+        let (time, output) = LIMITS;
+        let time = if script.starts_with("sleep") { Duration::from_secs(1) } else { time };
+        let limits = (time, output);
+        let got =
+            call(Path::new("/bin/sh"), Path::new("/"), &args, limits, &AtomicBool::new(false));
         assert_eq!(&got.map(|entries| entries.len()), expect, "{script}");
     }
 
@@ -123,9 +134,39 @@ mod tests {
     }
 
     #[test]
+    fn issue_13_finding_14_a_program_that_floods_is_ended_and_told() {
+        let output = OutputLimits { bytes: ByteSize::mib(2), ..OutputLimits::COMPARED };
+        let raise = |what: &str, option: &str| {
+            format!("it printed {what} and was ended; raise the limit with `{option}`")
+        };
+        for (script, output, expect) in [
+            (
+                "exec yes '{\"at\":0,\"lane\":\"bus\",\"kind\":\"x\",\"data\":{}}'",
+                output,
+                raise("more than 2MiB on stdout or stderr", "--max-output"),
+            ),
+            (
+                "exec yes '{}'",
+                OutputLimits { lines: 1_000, ..output },
+                raise("more than 1000 lines, or in as many pieces", "--max-lines"),
+            ),
+            (
+                "exec tr '\\0' x < /dev/zero",
+                OutputLimits { line: ByteSize::mib(1), ..output },
+                raise("a line of more than 1MiB", "--max-line"),
+            ),
+        ] {
+            let args = ["-c".to_owned(), script.to_owned()];
+            let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
+            let got = call(shell, Path::new("/"), &args, (COMPARED_TIME, output), &stop);
+            assert_eq!(got, Err(CallError::Failed(expect)), "{script}");
+        }
+    }
+
+    #[test]
     fn a_program_that_does_not_exist_is_told() {
         let none = Path::new("/nowhere/at-all");
-        let got = call(none, Path::new("/"), &[], LIMIT, &AtomicBool::new(false));
+        let got = call(none, Path::new("/"), &[], LIMITS, &AtomicBool::new(false));
         assert!(matches!(got, Err(CallError::Failed(why)) if why.contains("can't be started")));
     }
 }

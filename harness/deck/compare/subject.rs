@@ -8,13 +8,14 @@ use std::sync::atomic::AtomicBool;
 use fs_err as fs;
 
 use super::build::{Told, build, find};
-use super::call::{CallError, LIMIT, call};
+use super::call::{CallError, call};
 use super::error::CompareError;
 use super::model::About;
 use super::side::Side;
+use crate::limits::{COMPARED_TIME, OutputLimits};
 use crate::replay::{Entry, Lane, Setup};
 use crate::scenario::{House, Scenario};
-use crate::tape::{Cassette, sha256};
+use crate::tape::{Cassette, sha256_of_file};
 use crate::text::shell_quote;
 use crate::verdict::{command, paced};
 
@@ -31,6 +32,8 @@ pub struct Around<'a> {
     pub builds: &'a Path,
     /// The program that is running.
     pub this: &'a Path,
+    /// How much a program may print for one replay.
+    pub output: OutputLimits,
 }
 
 /// A side that can be asked for traces.
@@ -46,6 +49,8 @@ pub struct Subject {
     foreign: bool,
     /// The lanes it knows, once it was seen not to know them all.
     lanes: OnceLock<BTreeSet<Lane>>,
+    /// How much it may print for one replay.
+    output: OutputLimits,
 }
 
 /// A trace, and the lanes that were asked for.
@@ -122,8 +127,8 @@ pub fn resolve(
             Side::This => facts.push(("clitape", here())),
             Side::Git(_) | Side::Program(_) => {}
         }
-        let hashed = fs::read(program.as_deref().unwrap_or(around.this))?;
-        facts.push(("program's sha256", sha256(&hashed)));
+        let hashed = sha256_of_file(program.as_deref().unwrap_or(around.this))?;
+        facts.push(("program's sha256", hashed));
         let command = match side {
             Side::Program(path) => shell_quote(&file_name(path)),
             Side::This | Side::Git(_) | Side::Version(_) => "clitape".to_owned(),
@@ -131,7 +136,8 @@ pub fn resolve(
         let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, Side::Program(_));
-        ready.push(Subject { about, program, root, foreign, lanes: OnceLock::new() });
+        let (lanes, output) = (OnceLock::new(), around.output);
+        ready.push(Subject { about, program, root, foreign, lanes, output });
     }
     match <[Subject; 2]>::try_from(ready) {
         Ok(both) => Ok(both),
@@ -164,7 +170,7 @@ impl Subject {
         let ask = |lanes: &BTreeSet<Lane>| {
             let line = line(scenario, cassette.version(), setup, lanes);
             let args: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
-            call(program, &self.root, &args, LIMIT, stop)
+            call(program, &self.root, &args, (COMPARED_TIME, self.output), stop)
         };
         let known = self.lanes.get().cloned().unwrap_or_else(|| LANES.into());
         let (entries, lanes) = match ask(&known) {
@@ -191,7 +197,7 @@ impl Subject {
             let line = format!("replay cassettes/{name}/{version} --lane {lane} --json");
             let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
             !matches!(
-                call(program, &self.root, &args, LIMIT, stop),
+                call(program, &self.root, &args, (COMPARED_TIME, self.output), stop),
                 Err(CallError::Unknown(_) | CallError::Stopped)
             )
         };

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
+use super::meter::{Meter, Overflow};
 use super::results::Results;
 use super::trigger::Fuse;
+use crate::limits::OutputLimits;
 use crate::scenario::{SignalName, SignalPlan, StdinLine};
 use crate::tape::{Exit, TickKind};
 
@@ -28,6 +30,8 @@ pub(crate) enum Note {
     Closed,
     /// The run makes no sense any more.
     Alarm(String),
+    /// More was printed than is kept.
+    Overflow(Overflow),
 }
 
 /// Where [`Note`]s go and come from.
@@ -54,6 +58,8 @@ pub(crate) enum Why {
     Stopped,
     /// For the reason of a [`Note::Alarm`].
     Alarm(String),
+    /// It printed more than it may.
+    Overflow(Overflow),
 }
 
 /// A run that is over.
@@ -78,6 +84,8 @@ pub(crate) struct Script<'a> {
     pub(crate) stdin: &'a [StdinLine],
     /// A signal for the program alone, as whoever runs it sends one.
     pub(crate) signal: Option<&'a SignalPlan>,
+    /// How much it may print.
+    pub(crate) output: OutputLimits,
 }
 
 /// Runs `command` to its end, for at most `limit` and until `stop` is set.
@@ -100,10 +108,10 @@ pub(crate) fn drive(
     let group = Group::of(&child);
     let begin = Instant::now();
     if let Some(pipe) = child.stdout.take() {
-        drain(pipe, notes.tell.clone(), Note::Out);
+        drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Out);
     }
     if let Some(pipe) = child.stderr.take() {
-        drain(pipe, notes.tell.clone(), Note::Err);
+        drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Err);
     }
     let mut watch = Watch {
         begin,
@@ -223,6 +231,7 @@ impl Watch<'_> {
             }
             Note::Closed => self.open -= 1,
             Note::Alarm(what) => self.ended.why = Why::Alarm(what),
+            Note::Overflow(what) => self.ended.why = Why::Overflow(what),
         }
     }
 
@@ -309,6 +318,7 @@ impl<'a> Lines<'a> {
 
 fn drain(
     mut pipe: impl Read + Send + 'static,
+    mut meter: Meter,
     tell: Sender<Note>,
     note: fn(Instant, Vec<u8>) -> Note,
 ) {
@@ -319,6 +329,11 @@ fn drain(
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => break,
                 Ok(n) => {
+                    if let Err(what) = meter.take(&buffer[..n]) {
+                        // Nothing more is read: the program is ended.
+                        let _ = tell.send(Note::Overflow(what));
+                        break;
+                    }
                     let _ = tell.send(note(Instant::now(), buffer[..n].to_vec()));
                 }
             }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use fs_err as fs;
 
 use super::RecordError;
-use super::child::{Notes, Script, drive};
+use super::child::{Notes, Script, Why, drive};
 use super::error::Said;
+use super::sandbox::no_folder;
+use crate::limits::{OutputLimits, VERSION_TIME};
 use crate::names::{CliVersion, NameError};
 use crate::tape::sha256_of_file;
 
@@ -164,8 +165,7 @@ fn installed(
 
 /// What `program --version` prints first, asked in a HOME of its own.
 fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
-    const LIMIT: Duration = Duration::from_secs(30);
-    let home = tempfile::tempdir()?;
+    let home = tempfile::tempdir().map_err(no_folder)?;
     let mut command = Command::new(program);
     command
         .arg("--version")
@@ -175,9 +175,14 @@ fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
         .env("TMPDIR", home.path())
         .env("DISABLE_AUTOUPDATER", "1")
         .current_dir(home.path());
-    let run = drive(command, Script::default(), LIMIT, &AtomicBool::new(false), &Notes::new());
+    let script = Script { output: OutputLimits::ASIDE, ..Script::default() };
+    let run = drive(command, script, VERSION_TIME, &AtomicBool::new(false), &Notes::new());
     let ended =
         run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
+    if let Why::Overflow(what) = ended.why {
+        let why = format!("{} --version printed {what} and was ended", program.display());
+        return Err(no_claude(why, hint));
+    }
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
     match text.split_whitespace().next().unwrap_or_default().parse() {
         Ok(version) => Ok(version),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::meter::Overflow;
 use super::request::clip;
 use crate::scenario::ScenarioError;
 use crate::tape::Exit;
@@ -52,6 +53,14 @@ pub enum RecordError {
         /// `record.timeout_s`.
         limit_s: u64,
         /// What the CLI had printed last.
+        said: Said,
+    },
+    /// The CLI printed more than is kept.
+    #[error("the CLI printed {what} and was ended; nothing was written; if that is what it is to print, raise the limit with `{}`{said}", .what.option())]
+    Overflow {
+        /// Which limit it reached.
+        what: Overflow,
+        /// What it had printed last.
         said: Said,
     },
     /// The caller asked to stop.

@@ -13,6 +13,7 @@ mod claude;
 mod cut;
 mod error;
 mod history;
+mod meter;
 mod paced;
 mod request;
 mod results;
@@ -28,9 +29,18 @@ use std::sync::atomic::AtomicBool;
 pub(crate) use child::{Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, resolve};
 pub use error::{RecordError, Said};
+pub use meter::Overflow;
 
+use crate::limits::OutputLimits;
 use crate::scenario::Scenario;
 use crate::tape::Take;
+
+/// How recordings are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// How much the CLI may print.
+    pub output: OutputLimits,
+}
 
 /// Records a scenario: runs the CLI, once or as often as the scenario says, in real time, and gives
 /// the canonical form of what it left. Setting `stop` ends it.
@@ -38,14 +48,15 @@ use crate::tape::Take;
 /// # Errors
 ///
 /// [`RecordError`] when `model.toml` can't be used, the CLI can't be started, asks what nobody
-/// scripted, does not end in time, is stopped, ends without a `result`, or not as the scenario expects. Nothing it
+/// scripted, does not end in time, prints too much, is stopped, ends without a `result`, or not as the scenario expects. Nothing it
 /// started is left by then.
 pub fn record(
     scenario: &Scenario,
     claude: &Claude,
+    settings: Settings,
     stop: &AtomicBool,
 ) -> Result<Take, RecordError> {
-    Ok(take::into_take(&run::run(scenario, claude, stop)?, scenario))
+    Ok(take::into_take(&run::run(scenario, claude, settings, stop)?, scenario))
 }
 
 #[cfg(test)]

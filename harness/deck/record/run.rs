@@ -11,7 +11,7 @@ use super::error::{RecordError, Said};
 use super::sandbox::{Folders, Sandbox};
 use super::script::Stage;
 use super::server::Server;
-use super::{cut, history, results};
+use super::{Settings, cut, history, results};
 use crate::names::CliVersion;
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SignalPlan, StdinLine, Step};
 use crate::tape::{Exit, Resume, TickKind};
@@ -125,6 +125,7 @@ struct Stand<'a> {
     claude: &'a Claude,
     sandbox: Sandbox,
     server: Server,
+    settings: Settings,
 }
 
 /// Runs the CLI as often as the scenario says, in real time; setting `stop` ends the run.
@@ -135,6 +136,7 @@ struct Stand<'a> {
 pub(crate) fn run(
     scenario: &Scenario,
     claude: &Claude,
+    settings: Settings,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
     let model = Model::load(&scenario.dir)?;
@@ -144,7 +146,7 @@ pub(crate) fn run(
     }
     let sandbox = Sandbox::new(&std::env::temp_dir(), &scenario.dir.join("workspace"))?;
     let server = Server::start(model, sandbox.folders.clone())?;
-    let stand = Stand { scenario, claude, sandbox, server };
+    let stand = Stand { scenario, claude, sandbox, server, settings };
     let (first, mut session) = stand.run(&Wanted::first(scenario), stop)?;
     let mut further = Vec::new();
     for (at, step) in (1..).zip(&scenario.record.then) {
@@ -170,7 +172,7 @@ impl Stand<'_> {
         wanted: &Wanted<'_>,
         stop: &AtomicBool,
     ) -> Result<(RawRun, Option<String>), RecordError> {
-        let Self { scenario, claude, sandbox, server } = self;
+        let Self { scenario, claude, sandbox, server, settings } = self;
         let folders = &sandbox.folders;
         let notes = Notes::new();
         let tell = notes.tell.clone();
@@ -185,7 +187,8 @@ impl Stand<'_> {
             .map(|line| StdinLine { line: folders.expand(&line.line), ..line.clone() })
             .collect();
         let limit_s = scenario.record.timeout_s;
-        let script = Script { stdin: &stdin, signal: wanted.signal };
+        let output = settings.output;
+        let script = Script { stdin: &stdin, signal: wanted.signal, output };
         let ended = drive(self.command(&args), script, Duration::from_secs(limit_s), stop, &notes)?;
         let said = || Said::new(&ended.stdout, &ended.stderr);
         match &ended.why {
@@ -194,6 +197,9 @@ impl Stand<'_> {
             Why::Alarm(asked) => {
                 let path = scenario.dir.join("model.toml");
                 return Err(RecordError::Unscripted { path, asked: asked.clone() });
+            }
+            Why::Overflow(what) => {
+                return Err(RecordError::Overflow { what: *what, said: said() });
             }
             Why::Itself => {}
         }

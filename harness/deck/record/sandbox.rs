@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use walkdir::WalkDir;
 
 use super::RecordError;
+use crate::files;
 
 /// The real paths of the run's folders, or the canonical ones that stand for them in a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,8 +88,9 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// Makes the folders under `parent` and copies `workspace`, if it is there, into the project.
     pub(crate) fn new(parent: &Path, workspace: &Path) -> Result<Self, RecordError> {
-        let parent = fs::canonicalize(parent)?;
-        let root = tempfile::Builder::new().prefix("clitape-").tempdir_in(&parent)?;
+        let parent = fs::canonicalize(parent).map_err(no_folder)?;
+        let root =
+            tempfile::Builder::new().prefix("clitape-").tempdir_in(&parent).map_err(no_folder)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         let Some(path) = root.path().to_str().filter(|path| path.chars().all(plain)) else {
             return Err(RecordError::Folder {
@@ -123,7 +125,7 @@ impl Sandbox {
         for project in fs::read_dir(projects)? {
             let file = project?.path().join(format!("{session}.jsonl"));
             if file.is_file() {
-                return fs::read(file);
+                return Ok(files::read(&file)?);
             }
         }
         Ok(Vec::new())
@@ -146,6 +148,16 @@ impl Drop for Sandbox {
             }
         }
     }
+}
+
+/// The folder for temporary files, which the environment names, can't be used.
+pub(crate) fn no_folder(error: io::Error) -> RecordError {
+    let what = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "nothing may be written there".to_owned(),
+        _ => error.to_string(),
+    };
+    RecordError::Folder { path: std::env::temp_dir(), what }
 }
 
 /// Copies what lies in `from` into `to`, modes and links as they are.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -24,6 +24,7 @@ use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
 use super::script::{Attempts, Stage, choose, complaint};
+use crate::limits::MODEL_REQUEST;
 use crate::scenario::{Conversation, FailureKind, Model};
 
 /// A running server; stopped when dropped.
@@ -136,9 +137,13 @@ async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
     if head.method == Method::HEAD {
         return Response::new(Paced::at_once(""));
     }
-    let body = body.collect().await.map(|body| body.to_bytes());
+    let limit = usize::try_from(MODEL_REQUEST.get()).unwrap_or(usize::MAX);
+    let body = Limited::new(body, limit).collect().await.map(|body| body.to_bytes());
     let asked = match body {
         Ok(body) => Asked::parse(&body).map(|asked| (asked, body)),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(format!("it is longer than {MODEL_REQUEST}"))
+        }
         Err(error) => Err(error.to_string()),
     };
     match (head.method.as_str(), head.uri.path()) {

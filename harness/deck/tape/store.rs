@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::format::{Counts, FORMAT, Manifest, Tick, TickKind, parse_timeline};
 use super::further::FurtherRun;
 use crate::files::{self, FileError};
+use crate::input::{self, InputError};
 use crate::names::{CassetteFile, CliVersion, MOST_RUNS, Part, ScenarioName};
 use crate::scenario::House;
 
@@ -24,6 +25,9 @@ pub enum TapeError {
     /// A file of it is a link, no regular file, or too large.
     #[error(transparent)]
     File(#[from] FileError),
+    /// It has more than is replayed.
+    #[error(transparent)]
+    Input(#[from] InputError),
     /// Another process writes a cassette of the same scenario.
     #[error("another process has been writing in {0} for 30 s; wait for it to end, then try again")]
     Busy(PathBuf),
@@ -69,7 +73,7 @@ impl TapeError {
                 error,
                 FileError::Read { .. } | FileError::Write { .. } | FileError::TooLarge { .. }
             ),
-            Self::Io(_) | Self::Busy(_) => false,
+            Self::Io(_) | Self::Busy(_) | Self::Input(_) => false,
         }
     }
 }
@@ -247,7 +251,9 @@ fn printed(
         bytes.ok_or_else(|| TapeError::damaged(&manifest, format!("it gives no sha256 for {file}")))
     };
     let (stdout, timeline) = (take(Part::Stdout)?, take(Part::Timeline)?);
+    input::check(&dir.join(CassetteFile::new(Part::Stdout, number).to_string()), &stdout)?;
     let path = dir.join(CassetteFile::new(Part::Timeline, number).to_string());
+    input::check(&path, &timeline)?;
     let timeline = String::from_utf8(timeline)
         .map_err(|e| TapeError::damaged(&path, e.to_string()))
         .and_then(|text| {

@@ -1,5 +1,7 @@
 //! The runner, with small shell scripts in the CLI's place.
 
+use clitape_gateway::ByteSize;
+
 use super::*;
 use crate::scenario::Trigger;
 
@@ -43,7 +45,7 @@ fn run(case: &Case) -> Ended {
             tell.send(Note::Alarm("ready".into()))
         });
     }
-    let script = Script { stdin: &case.stdin, signal: case.signal.as_ref() };
+    let script = Script { stdin: &case.stdin, signal: case.signal.as_ref(), ..Script::default() };
     drive(command, script, case.limit, &AtomicBool::new(case.stop), &notes).unwrap()
 }
 
@@ -154,5 +156,25 @@ fn nothing_of_the_group_outlives_the_run() {
             assert!(begin.elapsed() < Duration::from_secs(30), "{text}: {pid} is left");
             std::thread::sleep(LOOK);
         }
+    }
+}
+
+#[test]
+fn issue_13_finding_14_a_program_that_floods_is_ended_with_its_group() {
+    let output = OutputLimits { bytes: ByteSize::mib(1), line: ByteSize::kib(64), lines: 1_000 };
+    for (script, expect) in [
+        ("exec tr '\\0' x < /dev/zero", Overflow::Line(output.line)),
+        ("exec tr '\\0' x < /dev/zero >&2", Overflow::Line(output.line)),
+        ("exec yes $(seq 9999) ", Overflow::Bytes(output.bytes)),
+        ("exec yes", Overflow::Lines(1_000)),
+        ("trap '' TERM PIPE; yes & yes >&2 & wait", Overflow::Lines(1_000)),
+    ] {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let script = Script { output, ..Script::default() };
+        let limit = Duration::from_secs(60);
+        let ended = drive(command, script, limit, &AtomicBool::new(false), &Notes::new()).unwrap();
+        assert_eq!(ended.why, Why::Overflow(expect));
+        assert!(ended.stdout.len().max(ended.stderr.len()) <= 1 << 20);
     }
 }

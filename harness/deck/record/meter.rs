@@ -1,0 +1,106 @@
+//! Counts what a program prints against its limits.
+
+use std::fmt;
+
+use clitape_gateway::ByteSize;
+
+use crate::limits::OutputLimits;
+
+/// A limit of [`OutputLimits`] that a program has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// [`OutputLimits::bytes`].
+    Bytes(ByteSize),
+    /// [`OutputLimits::line`].
+    Line(ByteSize),
+    /// [`OutputLimits::lines`].
+    Lines(u64),
+}
+
+impl Overflow {
+    /// The option that raises the limit.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "--max-output",
+            Self::Line(_) => "--max-line",
+            Self::Lines(_) => "--max-lines",
+        }
+    }
+}
+
+/// What it printed: "more than 64MiB".
+impl fmt::Display for Overflow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(most) => write!(f, "more than {most} on stdout or stderr"),
+            Self::Line(most) => write!(f, "a line of more than {most}"),
+            Self::Lines(most) => write!(f, "more than {most} lines, or in as many pieces"),
+        }
+    }
+}
+
+/// The counts of one of a program's two streams.
+pub(super) struct Meter {
+    limits: OutputLimits,
+    bytes: u64,
+    /// Bytes of the line that has not ended.
+    line: u64,
+    lines: u64,
+    reads: u64,
+}
+
+impl Meter {
+    pub(super) fn new(limits: OutputLimits) -> Self {
+        Self { limits, bytes: 0, line: 0, lines: 0, reads: 0 }
+    }
+
+    /// Counts one read; the first limit that it passes.
+    pub(super) fn take(&mut self, read: &[u8]) -> Result<(), Overflow> {
+        let OutputLimits { bytes, line, lines } = self.limits;
+        self.bytes += read.len() as u64;
+        self.reads += 1;
+        for part in read.split_inclusive(|&byte| byte == b'\n') {
+            self.line += part.len() as u64;
+            if self.line > line.get() {
+                return Err(Overflow::Line(line));
+            }
+            if part.ends_with(b"\n") {
+                self.line = 0;
+                self.lines += 1;
+            }
+        }
+        if self.bytes > bytes.get() {
+            return Err(Overflow::Bytes(bytes));
+        }
+        if self.lines.max(self.reads) > lines {
+            return Err(Overflow::Lines(lines));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: OutputLimits =
+        OutputLimits { bytes: ByteSize::bytes(20), line: ByteSize::bytes(8), lines: 3 };
+
+    #[track_caller]
+    fn check(reads: &[&str], expect: Option<Overflow>) {
+        let mut meter = Meter::new(LIMITS);
+        let got = reads.iter().try_for_each(|read| meter.take(read.as_bytes()));
+        assert_eq!(got.err(), expect, "{reads:?}");
+    }
+
+    #[test]
+    fn issue_13_finding_14_output_is_counted() {
+        check(&["1234567\n", "1234567\n", "1234"], None);
+        check(&["1234567\n", "1234567\n", "12345"], Some(Overflow::Bytes(LIMITS.bytes)));
+        check(&["1234", "5678", "9"], Some(Overflow::Line(LIMITS.line)));
+        check(&["12345678\n"], Some(Overflow::Line(LIMITS.line)));
+        check(&["\n\n\n"], None);
+        check(&["\n\n\n\n"], Some(Overflow::Lines(3)));
+        check(&["1", "2", "3", "4"], Some(Overflow::Lines(3)));
+    }
+}

@@ -1,0 +1,298 @@
+//! `docs/limits.md` against the code and the help, and the command against what has no end.
+
+mod common;
+
+use std::fs;
+use std::ops::RangeInclusive;
+
+use clitape_deck::files::LARGEST;
+use clitape_deck::limits::{
+    CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, MODEL_REQUEST, OutputLimits,
+    PAUSE_MS, PIECES, VERSION_TIME,
+};
+use clitape_deck::scenario::bounds;
+use clitape_gateway::limits as gateway;
+use clitape_gateway::sse::Limits;
+use common::{clitape, house, root};
+
+fn page() -> String {
+    fs::read_to_string(root().join("docs/limits.md")).unwrap()
+}
+
+/// The rows of the tables whose heads begin with `head`, cell by cell.
+fn rows<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
+    let tables = page.split("\n\n").filter(|part| part.starts_with(&format!("| {head}")));
+    let rows = tables.flat_map(|table| table.lines().skip(2));
+    rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+#[test]
+fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
+    let s = |time: std::time::Duration| format!("{} s", time.as_secs());
+    let (recorded, compared) = (OutputLimits::RECORDED, OutputLimits::COMPARED);
+    let held = Limits::default();
+    let (floor, ceiling) = (gateway::RECONNECT_FLOOR, gateway::RECONNECT_CEILING);
+    let expect = [
+        format!("{LARGEST} bytes"),
+        CAPTURE.to_string(),
+        PIECES.to_string(),
+        recorded.bytes.to_string(),
+        recorded.line.to_string(),
+        recorded.lines.to_string(),
+        "`record.timeout_s`, 120 s".to_owned(),
+        MODEL_REQUEST.to_string(),
+        compared.bytes.to_string(),
+        compared.line.to_string(),
+        compared.lines.to_string(),
+        s(COMPARED_TIME),
+        OutputLimits::ASIDE.bytes.to_string(),
+        s(VERSION_TIME),
+        gateway::STREAM_BYTES.to_string(),
+        gateway::COLLECTED_BYTES.to_string(),
+        gateway::COLLECTED_CALLS.to_string(),
+        gateway::RECONNECTS.to_string(),
+        "120 s".to_owned(),
+        gateway::STREAM_EVENT.to_string(),
+        format!("{} ms to {}", floor.as_millis(), s(ceiling)),
+        gateway::BOT_API_ANSWER.to_string(),
+        s(gateway::BOT_API_CALL),
+        s(gateway::LAST_WORD),
+        gateway::LAST_WORD_WAITS.to_string(),
+        s(gateway::RETRY_AFTER),
+        gateway::CONNECTIONS.to_string(),
+        gateway::CONNECTIONS_WAITING.to_string(),
+        s(gateway::REQUEST_HEAD),
+        held.readers.to_string(),
+        held.events.to_string(),
+        format!("{} bytes", held.bytes),
+        held.ended.to_string(),
+        format!("{PAUSE_MS} ms"),
+        FAULTS.to_string(),
+        format!("{FAULT_WAIT_S} s"),
+        format!("{FAULT_SLOW_MS} ms"),
+    ];
+    let page = page();
+    let found: Vec<&str> = rows(&page, "what ").iter().map(|row| row[1]).collect();
+    assert_eq!(found, expect);
+    let keys = |ranges: &[(&str, RangeInclusive<u64>)]| -> Vec<Vec<String>> {
+        let row = |(key, range): &(&str, RangeInclusive<u64>)| {
+            vec![(*key).to_owned(), range.start().to_string(), range.end().to_string()]
+        };
+        ranges.iter().map(row).collect()
+    };
+    assert_eq!(rows(&page, "key of `scenario.toml`"), keys(&bounds::SCENARIO));
+    assert_eq!(rows(&page, "key of `model.toml`"), keys(&bounds::MODEL));
+}
+
+#[test]
+fn issue_13_point_5_every_option_of_the_page_has_its_default_in_the_help() {
+    let page = page();
+    let mut options = 0;
+    for row in rows(&page, "what ") {
+        let (commands, option) = match row[2].rsplit_once(": ") {
+            Some(of_commands) => of_commands,
+            // Every command has it.
+            None if row[2].starts_with("`--") => ("`replay`", row[2]),
+            None => continue,
+        };
+        for command in commands.split(", ") {
+            let help = clitape().args([command.trim_matches('`'), "--help"]).output().unwrap();
+            let help = String::from_utf8(help.stdout).unwrap();
+            let option = option.trim_matches('`');
+            let text = help.split("\n      --").find(|text| {
+                let name = text.split(' ').next();
+                name.is_some_and(|name| option.strip_prefix("--") == Some(name))
+            });
+            let text = text.unwrap_or_else(|| panic!("{command} has no {option}"));
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let default = row[1].trim_end_matches(" s").trim_end_matches(" bytes");
+            assert!(text.contains(&format!("[default: {default}]")), "{command} {option}: {text}");
+            options += 1;
+        }
+    }
+    assert!(options >= 15, "{options}");
+}
+
+/// Runs the command in `dir` with a variable; its exit code, and all it printed.
+fn run(
+    dir: &std::path::Path,
+    args: &[&str],
+    var: Option<(&str, &std::ffi::OsStr)>,
+) -> (i32, String) {
+    let mut command = clitape();
+    let output = command.current_dir(dir).args(args).envs(var).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[track_caller]
+fn check(dir: &std::path::Path, args: &[&str], code: i32, part: &str) {
+    let (got, said) = run(dir, args, None);
+    assert!(got == code && said.contains(part), "{args:?}: {got} without `{part}`:\n{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn issue_13_findings_15_20_21_numbers_on_the_command_line_have_a_range() {
+    const CASSETTE: &str = "cassettes/plain-text/2.1.329";
+    for speed in ["1e-300", "5e-324", "0", "-1", "NaN", "inf", "0.009", "1001", "fast"] {
+        let speed = format!("--speed={speed}");
+        check(root(), &["replay", CASSETTE, &speed], 2, "write a number from 0.01 to 1000");
+    }
+    for (option, part) in [
+        ("--fault=1:rate-limit:18446744073709551615s", "write 86400s at most"),
+        ("--fault=1:slow:18446744073709551615ms", "write 3600000ms at most"),
+        ("--pace=18446744073709551615", "3600000"),
+        ("--limit=18446744073709551615", "1..=86400"),
+        ("--limit=0", "1..=86400"),
+        ("--stuck-callback=18446744073709551615", "1..=1000000"),
+        ("--max-pieces=0", "1..=1000000000"),
+        ("--max-input=0", "is no size; write a number of bytes"),
+    ] {
+        check(root(), &["replay", CASSETTE, option], 2, part);
+    }
+    let size = fs::metadata(root().join(CASSETTE).join("stdout.jsonl")).unwrap().len();
+    for (plan, part) in [
+        (
+            format!(r#""steps":[[86400001,{size}]]"#),
+            "a pause of 86400001 ms; 86400000 are the most",
+        ),
+        (
+            format!(r#""steps":[[0,{size}]],"faults":["1:rate-limit:18446744073709551615s"]"#),
+            "write 86400s at most",
+        ),
+    ] {
+        let plan = format!(r#"{{"format":1,{plan}}}"#);
+        check(root(), &["replay", CASSETTE, "--plan", &plan], 2, part);
+    }
+}
+
+#[test]
+fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
+    let house = house(&["plain-text"]);
+    let file = house.path().join("scenarios/plain-text/scenario.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    for (more, part) in [
+        (
+            "\n[sweep]\nplans = 9223372036854775807\n".to_owned(),
+            "`sweep.plans` is 9223372036854775807",
+        ),
+        ("\n[[channel]]\nkind = 'sse'\n".repeat(3_000), "entries; 50 are the most"),
+    ] {
+        fs::write(&file, format!("{text}{more}")).unwrap();
+        check(house.path(), &["test"], 3, part);
+        check(house.path(), &["proof", "plain-text", "--out", "x"], 2, part);
+    }
+}
+
+#[test]
+fn issue_13_finding_30_what_is_replayed_has_a_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| fs::write(dir.path().join(name), text).unwrap();
+    write("records.jsonl", "{}\n".repeat(500_001));
+    write("blank.jsonl", "\n".repeat(500_001));
+    write("large.jsonl", "x".repeat((64 << 20) + 1));
+    write("short.jsonl", "{}\n".repeat(200));
+    let pieces = "has 500001 lines, and 500000 are the most that is taken; raise the limit with \
+                  `--max-pieces`";
+    check(dir.path(), &["replay", "records.jsonl"], 2, pieces);
+    check(dir.path(), &["replay", "blank.jsonl"], 2, pieces);
+    let bytes = "has 67108865 bytes, and 64MiB are the most that is taken; raise the limit with \
+                 `--max-input`";
+    check(dir.path(), &["replay", "large.jsonl"], 2, bytes);
+    let import = ["import", "blank.jsonl", "--scenario", "x", "--cli-version", "2.1.329"];
+    check(dir.path(), &import, 2, pieces);
+    check(dir.path(), &["replay", "/dev/zero", "--max-file", "1000000"], 2, "--max-file");
+    check(dir.path(), &["session", "/dev/zero", "--max-file", "1000000"], 2, "--max-file");
+    check(
+        root(),
+        &["test", "plain-text", "--max-pieces", "5"],
+        2,
+        "raise the limit with `--max-pieces`",
+    );
+    let short = |more: &[&'static str]| [&["replay", "short.jsonl"], more].concat();
+    check(dir.path(), &short(&["--max-pieces", "199"]), 2, "has 200 lines");
+    check(dir.path(), &short(&["--max-pieces", "200"]), 0, "");
+    check(dir.path(), &short(&["--max-input", "599"]), 2, "has 600 bytes");
+    check(dir.path(), &short(&["--max-pieces", "599", "--cut", "byte"]), 2, "has 600 pieces");
+    check(dir.path(), &short(&["--max-pieces", "599", "--cut", "1"]), 2, "has 600 pieces");
+    check(dir.path(), &short(&["--max-pieces", "600", "--cut", "byte"]), 0, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn issue_13_finding_22_a_token_that_is_no_text_is_printed_nowhere() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let token = OsStr::from_bytes(b"\xffhidden:1\xfe");
+    let telegram = ["--telegram-api", "http://127.0.0.1:9", "--chat", "1"];
+    let replay = [&["replay", "cassettes/plain-text/2.1.329"][..], &telegram].concat();
+    for (args, name) in [
+        (replay, "TELEGRAM_BOT_TOKEN"),
+        (vec!["collect", "http://127.0.0.1:9/", "--token-env", "MY_TOKEN"], "MY_TOKEN"),
+    ] {
+        let (code, said) = run(root(), &args, Some((name, token)));
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(&format!("{name} holds something else than text")), "{said}");
+        for part in ["hidden", "xFF", "xff", "%FF", "\u{fffd}"] {
+            assert!(!said.contains(part), "{said}");
+        }
+    }
+}
+
+#[test]
+fn issue_13_finding_23_an_address_with_a_query_or_a_fragment_is_refused() {
+    for (address, part) in [
+        ("http://127.0.0.1:9/ok?x=1", "http://127.0.0.1:9 has a query"),
+        ("http://127.0.0.1:9/#f", "http://127.0.0.1:9 has a fragment"),
+        ("http://me:hidden@127.0.0.1:9/", "a user's name or password"),
+        ("ftp://127.0.0.1/", "is of `ftp`"),
+    ] {
+        let cassette = "cassettes/plain-text/2.1.329";
+        let args = ["replay", cassette, "--telegram-api", address, "--chat", "1"];
+        let token = Some(("TELEGRAM_BOT_TOKEN", std::ffi::OsStr::new("1:secret")));
+        let (code, said) = run(root(), &args, token);
+        assert!(code == 2 && said.contains(part), "{address}: {code} {said}");
+        assert!(!said.contains("hidden") && !said.contains("secret"), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let house = house(&["plain-text"]);
+    let cli = house.path().join("claude");
+    let version = "case $1 in --version) echo 2.1.329 '(Claude Code)'; exit;; esac";
+    let record = |script: &str, more: &[&str]| {
+        fs::write(&cli, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&cli, fs::Permissions::from_mode(0o755)).unwrap();
+        let args = [&["record", "plain-text", "--claude", "./claude"], more].concat();
+        let (code, said) = run(house.path(), &args, None);
+        assert_eq!(code, 4, "{said}");
+        said
+    };
+    let before = common::files(&house.path().join("cassettes"), "");
+    let bytes: Vec<Vec<u8>> = before.iter().map(|path| fs::read(path).unwrap()).collect();
+    for (script, limit, part) in [
+        ("exec yes", ["--max-lines", "1000"], "the CLI printed more than 1000 lines"),
+        ("exec yes >&2", ["--max-lines", "1000"], "raise the limit with `--max-lines`"),
+        ("exec tr '\\0' x < /dev/zero", ["--max-line", "1MiB"], "a line of more than 1MiB"),
+        ("exec yes $(seq 9999)", ["--max-output", "1MiB"], "more than 1MiB on stdout or stderr"),
+    ] {
+        let said = record(&format!("{version}\n{script}"), &limit);
+        assert!(said.contains(part) && said.contains("nothing was written"), "{said}");
+    }
+    let said = record("exec yes", &[]);
+    assert!(said.contains("--version printed more than"), "{said}");
+    let after = common::files(&house.path().join("cassettes"), "");
+    assert_eq!(after, before);
+    assert!(after.iter().zip(bytes).all(|(path, bytes)| fs::read(path).unwrap() == bytes));
+    let missing = Some(("TMPDIR", std::ffi::OsStr::new("/nowhere/at/all")));
+    let args = ["record", "plain-text", "--claude", "./claude"];
+    let (code, said) = run(house.path(), &args, missing);
+    let expect = "can't record under /nowhere/at/all: there is no such folder; set TMPDIR";
+    assert!(code == 4 && said.contains(expect), "{code} {said}");
+}
