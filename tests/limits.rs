@@ -33,7 +33,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
     let held = Limits::default();
     let (floor, ceiling) = (gateway::RECONNECT_FLOOR, gateway::RECONNECT_CEILING);
     let expect = [
-        format!("{LARGEST} bytes"),
+        LARGEST.to_string(),
         CAPTURE.to_string(),
         PIECES.to_string(),
         recorded.bytes.to_string(),

@@ -303,6 +303,6 @@ fn issue_13_finding_34_names_of_devices_are_no_scenarios() {
 #[test]
 fn issue_13_the_largest_file_is_an_option() {
     let dir = house(&["plain-text"]);
-    let told = ["has more than 100 bytes", "--max-file"];
+    let told = ["has more than 100B", "--max-file"];
     check(dir.path(), &["replay", "plain-text/2.1.329", "--max-file", "100"], 2, &[], &told);
 }

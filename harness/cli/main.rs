@@ -27,6 +27,7 @@ use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clitape_deck::files;
 use clitape_deck::scenario::House;
+use clitape_gateway::ByteSize;
 
 /// Records real runs of the `claude` command, replays them in pieces at random through a parser
 /// and a chat bridge, and holds what a person would have seen against goldens.
@@ -42,9 +43,9 @@ struct Args {
     /// Say only what does not hold
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Bytes of the largest file that is read: of a workspace, a capture, a report
-    #[arg(long, global = true, value_name = "BYTES", default_value_t = files::LARGEST)]
-    max_file: u64,
+    /// Size of the largest file that is read: of a workspace, a capture, a report
+    #[arg(long, global = true, value_name = "SIZE", default_value_t = files::LARGEST)]
+    max_file: ByteSize,
     #[command(flatten)]
     limits: input::InputLimits,
     #[command(subcommand)]

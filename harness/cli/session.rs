@@ -78,7 +78,7 @@ fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
 fn judge(path: &Path) -> anyhow::Result<Verdict> {
     let limit = files::largest();
     let read = || {
-        let mut reader = BufReader::new(File::open(path)?.take(limit.saturating_add(1)));
+        let mut reader = BufReader::new(File::open(path)?.take(limit.get().saturating_add(1)));
         let transcript = transcript::read(&mut reader)?;
         match reader.into_inner().limit() {
             0 => Err(FileError::TooLarge { path: path.to_owned(), limit }.into()),

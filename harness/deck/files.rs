@@ -12,22 +12,23 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clitape_gateway::ByteSize;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-/// Largest file that is read, in bytes, unless [`set_largest`] says otherwise: 256 MiB.
-pub const LARGEST: u64 = 256 << 20;
+/// Largest file that is read, unless [`set_largest`] says otherwise.
+pub const LARGEST: ByteSize = ByteSize::mib(256);
 
-static LARGEST_NOW: AtomicU64 = AtomicU64::new(LARGEST);
+static LARGEST_NOW: AtomicU64 = AtomicU64::new(LARGEST.get());
 
-/// Sets the size of the largest file that this process reads, in bytes.
-pub fn set_largest(bytes: u64) {
-    LARGEST_NOW.store(bytes, Ordering::Relaxed);
+/// Sets the size of the largest file that this process reads.
+pub fn set_largest(size: ByteSize) {
+    LARGEST_NOW.store(size.get(), Ordering::Relaxed);
 }
 
-/// The size of the largest file that this process reads, in bytes.
-pub fn largest() -> u64 {
-    LARGEST_NOW.load(Ordering::Relaxed)
+/// The size of the largest file that this process reads.
+pub fn largest() -> ByteSize {
+    ByteSize::bytes(LARGEST_NOW.load(Ordering::Relaxed))
 }
 
 /// Why a file of a workspace is not read or written.
@@ -59,12 +60,14 @@ pub enum FileError {
     #[error("{0} is no folder of its own (a link is not followed); put a folder there")]
     NotFolder(PathBuf),
     /// It is larger than what is read.
-    #[error("{path} has more than {limit} bytes; raise the limit with `--max-file BYTES`")]
+    #[error(
+        "{path} has more than {limit}, the most that is read; raise the limit with `--max-file`"
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The limit in bytes.
-        limit: u64,
+        /// The limit.
+        limit: ByteSize,
     },
     /// It is no UTF-8 text.
     #[error("{path} is no UTF-8 text: {error}")]
@@ -97,7 +100,7 @@ impl From<FileError> for io::Error {
     }
 }
 
-/// Reads a file of a workspace: a regular one of at most [`largest`] bytes, without following a link.
+/// Reads a file of a workspace: a regular one of at most [`largest`], without following a link.
 ///
 /// # Errors
 ///
@@ -157,10 +160,10 @@ fn text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
     let limit = largest();
     let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1))
+    file.take(limit.get().saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|error| FileError::Read { path: path.to_owned(), error })?;
-    if bytes.len() as u64 > limit {
+    if limit.is_below(bytes.len()) {
         return Err(FileError::TooLarge { path: path.to_owned(), limit });
     }
     Ok(bytes)
@@ -281,7 +284,7 @@ mod tests {
     fn issue_13_finding_4_a_file_over_the_limit_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sparse");
-        File::create(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        File::create(&path).unwrap().set_len(LARGEST.get() + 1).unwrap();
         for error in [read(&path).unwrap_err(), read_named(&path).unwrap_err()] {
             assert!(matches!(error, FileError::TooLarge { limit: LARGEST, .. }), "{error}");
         }

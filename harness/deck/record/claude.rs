@@ -165,7 +165,7 @@ fn installed(
 
 /// What `program --version` prints first, asked in a HOME of its own.
 fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
-    let home = tempfile::tempdir().map_err(no_folder)?;
+    let home = tempfile::tempdir().map_err(|error| no_folder(&error))?;
     let mut command = Command::new(program);
     command
         .arg("--version")

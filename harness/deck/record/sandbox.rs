@@ -88,9 +88,11 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// Makes the folders under `parent` and copies `workspace`, if it is there, into the project.
     pub(crate) fn new(parent: &Path, workspace: &Path) -> Result<Self, RecordError> {
-        let parent = fs::canonicalize(parent).map_err(no_folder)?;
-        let root =
-            tempfile::Builder::new().prefix("clitape-").tempdir_in(&parent).map_err(no_folder)?;
+        let parent = fs::canonicalize(parent).map_err(|error| no_folder(&error))?;
+        let root = tempfile::Builder::new()
+            .prefix("clitape-")
+            .tempdir_in(&parent)
+            .map_err(|error| no_folder(&error))?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         let Some(path) = root.path().to_str().filter(|path| path.chars().all(plain)) else {
             return Err(RecordError::Folder {
@@ -151,7 +153,7 @@ impl Drop for Sandbox {
 }
 
 /// The folder for temporary files, which the environment names, can't be used.
-pub(crate) fn no_folder(error: io::Error) -> RecordError {
+pub(crate) fn no_folder(error: &io::Error) -> RecordError {
     let what = match error.kind() {
         io::ErrorKind::NotFound => "there is no such folder".to_owned(),
         io::ErrorKind::PermissionDenied => "nothing may be written there".to_owned(),
