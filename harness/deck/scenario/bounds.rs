@@ -127,12 +127,14 @@ mod tests {
     /// What is said of a scenario with these lines after those of `[record]`.
     #[track_caller]
     fn check(lines: &str, expect: Option<&str>) {
-        let dir = tempfile::tempdir().unwrap();
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = temporary.path().join("a-scenario");
+        fs::create_dir(&dir).unwrap();
         let text = format!(
             "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\nversions = ['1.0.0']\n{lines}"
         );
-        fs::write(dir.path().join("scenario.toml"), text).unwrap();
-        let got = Scenario::load(dir.path()).err().map(|error| error.to_string());
+        fs::write(dir.join("scenario.toml"), text).unwrap();
+        let got = Scenario::load(&dir).err().map(|error| error.to_string());
         match (&got, expect) {
             (None, None) => {}
             (Some(got), Some(expect)) => assert!(got.contains(expect), "{got}"),
