@@ -234,7 +234,7 @@ fn issue_13_finding_22_a_token_that_is_no_text_is_printed_nowhere() {
     ] {
         let (code, said) = run(root(), &args, Some((name, token)));
         assert_eq!(code, 2, "{said}");
-        assert!(said.contains(&format!("{name} holds something else than text")), "{said}");
+        assert!(said.contains(&format!("in {name} is not UTF-8")), "{said}");
         for part in ["hidden", "xFF", "xff", "%FF", "\u{fffd}"] {
             assert!(!said.contains(part), "{said}");
         }
