@@ -43,7 +43,7 @@ fn x8_the_verdict_says_what_to_do() {
     let orphan = [
         "not resumable: orphaned-tool-use",
         "The last message calls a tool that never gave a result.",
-        "  line 2: Ba[2Jsh toolu_1 (tool_use)",
+        "  line 2: Ba\\u{1b}[2Jsh toolu_1 (tool_use)",
         "Start a new session and tell it what was said; check what the open calls did before they \
          are run again.",
     ];
