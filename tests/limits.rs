@@ -1,5 +1,7 @@
 //! `docs/limits.md` against the code and the help, and the command against what has no end.
 
+#![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
+
 mod common;
 
 use std::fs;
@@ -16,7 +18,7 @@ use clitape_gateway::sse::Limits;
 use common::{clitape, house, root};
 
 fn page() -> String {
-    fs::read_to_string(root().join("docs/limits.md")).unwrap()
+    fs::read_to_string(root().join("docs/limits.md")).expect("the page")
 }
 
 /// The rows of the tables whose heads begin with `head`, cell by cell.
@@ -120,7 +122,7 @@ fn run(
     var: Option<(&str, &std::ffi::OsStr)>,
 ) -> (i32, String) {
     let mut command = clitape();
-    let output = command.current_dir(dir).args(args).envs(var).output().unwrap();
+    let output = command.current_dir(dir).args(args).envs(var).output().expect("the command runs");
     let said = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
 }

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         trial("mcp_image_records_byte_for_byte", || check("mcp-image")),
         trial("subagent_background_records_byte_for_byte", || check("subagent-background")),
         trial("resume_killed_mid_tool_records_byte_for_byte", || check("resume-killed-mid-tool")),
+        trial("hooks_records_byte_for_byte", || check("hooks")),
         trial("no_partials_records_byte_for_byte", || check("no-partials")),
         trial("another_program_of_the_same_version_is_told", another_program),
         trial("a_new_scenario_records_and_passes", new_scenario),
@@ -45,7 +46,7 @@ fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
 
 /// Recording again gives the committed bytes.
 fn check(scenario: &str) -> Result<(), Failed> {
-    let (code, out, err) = run(root(), &["record", "--check", scenario, "--claude", CLI]);
+    let (code, out, err) = run(root(), &["record", "--yes", "--check", scenario, "--claude", CLI]);
     expect(code == 0 && out.contains("identical"), &format!("{code}\n{out}{err}"))
 }
 
@@ -56,7 +57,8 @@ fn another_program() -> Result<(), Failed> {
     let text = std::fs::read_to_string(&file)?;
     let hash = text.lines().find(|line| line.starts_with("sha256 = ")).ok_or("no hash")?;
     std::fs::write(&file, text.replace(hash, "sha256 = \"another\""))?;
-    let (code, out, err) = run(house.path(), &["record", "--check", "plain-text", "--claude", CLI]);
+    let (code, out, err) =
+        run(house.path(), &["record", "--yes", "--check", "plain-text", "--claude", CLI]);
     let told = format!("{code}\n{out}{err}");
     let note = "note: recorded by another program of this version, sha256 another; this is ";
     expect(code == 0 && out.contains("identical") && out.contains(note), &told)
@@ -80,7 +82,7 @@ fn unscripted() -> Result<(), Failed> {
     let text = std::fs::read_to_string(&model)?;
     let last = text.rfind("[[turn]]").ok_or("the template has turns")?;
     std::fs::write(&model, &text[..last])?;
-    let (code, out, err) = run(dir.path(), &["record", "short"]);
+    let (code, out, err) = run(dir.path(), &["record", "--yes", "short"]);
     let told = format!("{code}\n{out}{err}");
     expect(code == 4 && err.contains("/v1/messages"), &told)?;
     expect(!dir.path().join("cassettes/short/2.1.329").exists(), "something was written")
@@ -92,7 +94,7 @@ fn unexpected_exit() -> Result<(), Failed> {
     run(dir.path(), &["new", "refused"]);
     let scenario = dir.path().join("scenarios/refused");
     std::fs::copy(root().join("scenarios/api-400/model.toml"), scenario.join("model.toml"))?;
-    let (code, out, err) = run(dir.path(), &["record", "refused"]);
+    let (code, out, err) = run(dir.path(), &["record", "--yes", "refused"]);
     let told = format!("{code}\n{out}{err}");
     expect(code == 4 && err.contains("expects that it exits with code 0"), &told)?;
     expect(!dir.path().join("cassettes/refused").exists(), "something was written")?;
@@ -100,7 +102,7 @@ fn unexpected_exit() -> Result<(), Failed> {
     let file = scenario.join("scenario.toml");
     let text = std::fs::read_to_string(&file)?;
     std::fs::write(&file, text.replacen("[record]", "[record]\nexit = 1", 1))?;
-    let (code, out, err) = run(dir.path(), &["record", "refused"]);
+    let (code, out, err) = run(dir.path(), &["record", "--yes", "refused"]);
     expect(code == 0 && out.contains("wrote"), &format!("{code}\n{out}{err}"))
 }
 

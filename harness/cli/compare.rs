@@ -1,10 +1,9 @@
 //! `clitape compare`: two subjects, two versions or two builds on the same cassettes.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use anyhow::Context as _;
-use clitape_deck::compare::{Around, CompareError, Side, Told, gather, resolve, select};
+use clitape_deck::compare::{Around, Side, Told, gather, resolve, select};
 use clitape_deck::limits::OutputLimits;
 use clitape_deck::names::CliVersion;
 use clitape_deck::report::{compare_page, compare_summary, compare_text};
@@ -14,7 +13,8 @@ use clitape_gateway::ByteSize;
 use crate::exit::Exit;
 use crate::outputs::write_file;
 use crate::progress::Progress;
-use crate::record::{cache, stop_on_interrupt};
+use crate::record::cache;
+use crate::signals::stop_on_signals;
 use crate::terminal;
 
 /// What a side may be, and how a program is called.
@@ -74,21 +74,16 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     }
     let dir = &args.out;
     std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
-    let stop = stop_on_interrupt()?;
+    let stop = stop_on_signals()?;
     let mut progress = Progress::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't tell which program this is")?;
     let output =
         OutputLimits { bytes: args.max_output, line: args.max_line, lines: args.max_lines };
-    let around = Around { house, builds: &builds, this: &this, output };
+    let around = Around { house, builds: &builds, this: &this, output, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
         Told::Begins(text) => progress.step(text),
         Told::GoesOn(text) => progress.now(text),
-    })
-    // Ctrl-C ends cargo too, which then fails.
-    .map_err(|error| match stop.load(Ordering::Relaxed) {
-        true => CompareError::Stopped,
-        false => error,
     })?;
     progress.step(&format!("comparing {total} cassettes"));
     let comparison = gather(house, &selection, &sides, &stop, |done| {

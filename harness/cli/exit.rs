@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clitape_deck::compare::CompareError;
 use clitape_deck::record::RecordError;
+use clitape_deck::report::proof::PhotoError;
 use clitape_deck::tape::TapeError;
 use clitape_gateway::sse::CollectError;
 
@@ -65,6 +66,7 @@ fn classify(error: &anyhow::Error) -> Exit {
         }
         if cause.is::<RecordError>()
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))
+            || matches!(cause.downcast_ref::<PhotoError>(), Some(PhotoError::Stopped))
         {
             return Exit::Nothing;
         }

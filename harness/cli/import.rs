@@ -9,6 +9,7 @@ use clitape_deck::tape::import;
 use clitape_deck::text::shell_quote;
 use clitape_deck::{files, input};
 
+use crate::confirm::remember;
 use crate::exit::Exit;
 use crate::terminal;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let mut out = terminal::stdout();
     if !files::is_there(&house.scenario(name)) {
         let dir = template::skeleton(house, name, &take.manifest.cli.version)?;
+        remember(house, name);
         out.line(format_args!("wrote {}: fill in title, about and tracks", house.shown(&dir)))?;
     }
     let dir = take.write(house)?;

@@ -3,6 +3,7 @@
 mod collect;
 mod compare;
 mod completions;
+mod confirm;
 mod exit;
 mod import;
 mod input;
@@ -17,6 +18,7 @@ mod report;
 mod review;
 mod secret;
 mod session;
+mod signals;
 mod terminal;
 mod test;
 
@@ -26,6 +28,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clitape_deck::files;
+use clitape_deck::record::{SUPERVISE, supervise, supervise_with};
 use clitape_deck::scenario::House;
 use clitape_gateway::ByteSize;
 
@@ -77,6 +80,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == SUPERVISE) {
+        return supervise(arguments);
+    }
+    // Also when the file of this program is replaced while it runs.
+    supervise_with("/proc/self/exe".into());
     exit::as_documented(|| {
         let args = match Args::try_parse() {
             Ok(args) => args,

@@ -4,6 +4,7 @@ use clitape_deck::names::ScenarioName;
 use clitape_deck::scenario::{House, template};
 use clitape_deck::text::shell_quote;
 
+use crate::confirm::remember;
 use crate::exit::Exit;
 use crate::terminal;
 
@@ -17,6 +18,7 @@ pub(crate) struct Args {
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let name = &args.scenario;
     let dir = template::write(house, name)?;
+    remember(house, name);
     let mut out = terminal::stdout();
     out.line(format_args!(
         "wrote {}: read scenario.toml and model.toml, they say what to change",

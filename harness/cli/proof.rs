@@ -14,6 +14,7 @@ use clitape_deck::scenario::House;
 use crate::exit::Exit;
 use crate::outputs::write_file;
 use crate::progress::Progress;
+use crate::signals::stop_on_signals;
 use crate::terminal;
 
 /// Writes a proof of what scenarios show, or says whether a proof is complete
@@ -112,6 +113,9 @@ fn write_png(dir: &Path) -> anyhow::Result<String> {
             Ok(format!("wrote {}{part}", path.display()))
         }
         Err(error) => {
+            if error.downcast_ref().is_some_and(|error| matches!(error, PhotoError::Stopped)) {
+                return Err(error);
+            }
             // One of before would show another page.
             let _ = std::fs::remove_file(&path);
             Ok(format!("no page.png: {error}"))
@@ -119,9 +123,10 @@ fn write_png(dir: &Path) -> anyhow::Result<String> {
     }
 }
 
-fn take_photo(page: &Path) -> Result<Photo, PhotoError> {
+fn take_photo(page: &Path) -> anyhow::Result<Photo> {
     let named = std::env::var_os("CLITAPE_CHROMIUM").filter(|name| !name.is_empty());
-    photo(&Chromium::find(named.map(PathBuf::from))?, page)
+    let stop = stop_on_signals()?;
+    Ok(photo(&Chromium::find(named.map(PathBuf::from))?, page, &stop)?)
 }
 
 fn check_file(file: &Path) -> anyhow::Result<Exit> {

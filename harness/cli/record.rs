@@ -1,25 +1,43 @@
 //! `clitape record`: runs the real CLI and writes cassettes.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context as _;
 use clitape_deck::files;
 use clitape_deck::limits::OutputLimits;
-use clitape_deck::record::{Claude, ClaudeChoice, Settings, record, resolve};
+use clitape_deck::record::{
+    Claude, ClaudeChoice, Settings, Swept, WORKSPACE_LIMIT, record, remove_stale, resolve,
+};
 use clitape_deck::scenario::{House, Scenario};
 use clitape_deck::tape::{Cassette, FurtherRun, Take};
 use clitape_deck::verdict::first_difference;
 use clitape_gateway::ByteSize;
 
+use crate::confirm::{How, confirm};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::signals::stop_on_signals;
 use crate::terminal;
+
+/// What a recording may do, and to whom.
+const HELP: &str = "\
+A scenario runs what its model says, as you: the scripted model calls tools such as Bash with whatever
+commands are written in model.toml, the scenario allows them in `record.args`, and hooks and tool
+servers in its workspace are started too. Before it records, this command shows all of that, and it
+asks once about a scenario that was not recorded here before or has changed since.
+
+The CLI runs in a temporary folder that is removed afterwards. Where the system has Landlock (Linux
+5.13 and later), it can write that folder alone, read only the system and itself, signal nothing
+outside, and connect to nothing but the model by TCP (Linux 6.7). cassette.toml and the proof page say
+whether it was so confined. Without it, a scenario can do whatever you can.
+
+Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and all it started, and remove the folder; so does the
+next `clitape record` after a kill -9, where the CLI did not end at once.";
 
 /// Runs the real CLI against the scenario's model and writes a cassette
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
     /// Scenarios to record
     #[arg(required = true, value_name = "SCENARIO")]
@@ -41,13 +59,26 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = OutputLimits::RECORDED.lines,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     max_lines: u64,
+    /// Ask nothing: record scenarios that were not recorded here before; for CI
+    #[arg(long)]
+    yes: bool,
+    /// Let the CLI do whatever you can, also where the system could confine it
+    #[arg(long)]
+    no_confine: bool,
+    /// Mebibytes that the files of a workspace may have together
+    #[arg(long, value_name = "N", default_value_t = WORKSPACE_LIMIT >> 20)]
+    workspace_mib: u64,
 }
 
 impl Args {
     /// How recordings are made.
     fn settings(&self) -> Settings {
         let Self { max_output, max_line, max_lines, .. } = *self;
-        Settings { output: OutputLimits { bytes: max_output, line: max_line, lines: max_lines } }
+        Settings {
+            output: OutputLimits { bytes: max_output, line: max_line, lines: max_lines },
+            workspace_limit: self.workspace_mib.saturating_mul(1 << 20),
+            confine: !self.no_confine,
+        }
     }
 }
 
@@ -64,8 +95,11 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         };
         takes.extend(choices.into_iter().map(|choice| (scenario, choice)));
     }
-    let stop = stop_on_interrupt()?;
     let settings = args.settings();
+    let stop = stop_on_signals()?;
+    confirm(&scenarios, &How { yes: args.yes, quiet, limit: settings.workspace_limit }, &stop)?;
+    say(remove_stale());
+    let take = |scenario: &Scenario, claude: &Claude| take(scenario, claude, settings, &stop);
     let mut progress = Progress::new(quiet);
     let mut exit = Exit::Ok;
     let mut known: Vec<(&ClaudeChoice, Claude)> = Vec::new();
@@ -73,7 +107,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         let claude = match known.iter().find(|(of, _)| *of == choice) {
             Some((_, claude)) => claude.clone(),
             None => {
-                let claude = resolve(choice, &cache()?, &mut |text| progress.step(text))?;
+                let claude = resolve(choice, &cache()?, &stop, &mut |text| progress.step(text))?;
                 known.push((choice, claude.clone()));
                 claude
             }
@@ -82,9 +116,9 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         progress
             .step(&format!("recording {} {} ({number} of {of})", scenario.name, claude.version));
         let (recorded, said) = if args.check {
-            check(house, scenario, &claude, settings, &stop)?
+            check(house, scenario, &claude, take)?
         } else {
-            write(house, scenario, &claude, settings, &stop)?
+            write(house, &take(scenario, &claude)?)?
         };
         progress.clear();
         if !quiet || recorded != Exit::Ok {
@@ -97,14 +131,17 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     Ok(exit)
 }
 
-fn write(
-    house: &House,
-    scenario: &Scenario,
-    claude: &Claude,
-    settings: Settings,
-    stop: &AtomicBool,
-) -> anyhow::Result<(Exit, String)> {
-    let take = take(scenario, claude, settings, stop)?;
+/// Says what an earlier run has left behind, if it has.
+fn say(Swept { folders, processes }: Swept) {
+    if folders > 0 {
+        terminal::note(format_args!(
+            "removed what a clitape that was killed has left: temporary folders: {folders}, \
+             processes in them: {processes}"
+        ));
+    }
+}
+
+fn write(house: &House, take: &Take) -> anyhow::Result<(Exit, String)> {
     let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
@@ -118,10 +155,9 @@ fn check(
     house: &House,
     scenario: &Scenario,
     claude: &Claude,
-    settings: Settings,
-    stop: &AtomicBool,
+    take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
 ) -> anyhow::Result<(Exit, String)> {
-    let again = take(scenario, claude, settings, stop)?;
+    let again = take(scenario, claude)?;
     let again = runs(again.stdout, again.further);
     let dir = house.cassette(&scenario.name, &claude.version);
     let mut note = String::new();
@@ -130,7 +166,7 @@ fn check(
         note = other_program(&cassette, claude).unwrap_or_default();
         (runs(cassette.stdout, cassette.further), house.shown(&dir))
     } else {
-        let second = take(scenario, claude, settings, stop)?;
+        let second = take(scenario, claude)?;
         (runs(second.stdout, second.further), "a second recording".to_owned())
     };
     let place = format!("{} {}", scenario.name, claude.version);
@@ -172,19 +208,6 @@ fn take(
 ) -> anyhow::Result<Take> {
     record(scenario, claude, settings, stop)
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
-}
-
-/// A flag that Ctrl-C sets: what was started is ended, and nothing is written.
-pub(crate) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = flag.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    thread::spawn(move || {
-        if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-            set.store(true, Ordering::Relaxed);
-        }
-    });
-    Ok(flag)
 }
 
 /// Where installed CLIs and built revisions are kept: the user's cache folder.

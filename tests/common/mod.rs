@@ -16,7 +16,8 @@ pub(crate) fn root() -> &'static Path {
 /// The built command, without colours.
 pub(crate) fn clitape() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
-    command.env("NO_COLOR", "1");
+    // What the tests record is not to be known to the user's own command.
+    command.env("NO_COLOR", "1").env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

@@ -1,12 +1,11 @@
 //! Calls a program the way `clitape replay` is called, and reads the trace it prints.
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::limits::OutputLimits;
-use crate::record::{Notes, Script, Why, drive};
+use crate::record::{Notes, Script, Why, command, drive};
 use crate::replay::Entry;
 use crate::tape::Exit;
 
@@ -34,7 +33,7 @@ pub(super) fn call(
     (limit, output): (Duration, OutputLimits),
     stop: &AtomicBool,
 ) -> Result<Vec<Entry>, CallError> {
-    let mut command = Command::new(program);
+    let mut command = command(program);
     command.args(args).current_dir(folder);
     let script = Script { output, ..Script::default() };
     let ended = drive(command, script, limit, stop, &Notes::new())

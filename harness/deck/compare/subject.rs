@@ -34,6 +34,8 @@ pub struct Around<'a> {
     pub this: &'a Path,
     /// How much a program may print for one replay.
     pub output: OutputLimits,
+    /// Ends what is being built when it is set.
+    pub stop: &'a AtomicBool,
 }
 
 /// A side that can be asked for traces.
@@ -71,8 +73,8 @@ pub(super) struct Ask<'a> {
 ///
 /// # Errors
 ///
-/// [`CompareError`] when they are one, a revision is not there or does not build, or a program can't
-/// be called.
+/// [`CompareError`] when they are one, a revision is not there or does not build, a program can't be
+/// called, or the caller asks to stop.
 pub fn resolve(
     sides: [&Side; 2],
     around: Around<'_>,
@@ -98,7 +100,7 @@ pub fn resolve(
     }
     let root = around.house.root();
     let revision = |side: &Side| match side {
-        Side::Git(revision) => find(root, revision).map(Some),
+        Side::Git(revision) => find(root, revision, around.stop).map(Some),
         _ => Ok(None),
     };
     let revisions = [revision(a)?, revision(b)?];
@@ -114,7 +116,7 @@ pub fn resolve(
         let mut note = String::new();
         if let Some(revision) = revision {
             note = format!(" # clitape as of {}", revision.short());
-            program = Some(build(root, &revision, around.builds, &mut tell)?);
+            program = Some(build(root, &revision, around.builds, around.stop, &mut tell)?);
             facts.push(("revision", revision.sha));
             facts.push(("commit", revision.title));
         }

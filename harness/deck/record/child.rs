@@ -3,22 +3,21 @@
 //! The CLI loses its tail when the reader of its stdout lags, so a thread does nothing but read
 //! into memory, and no one else ever holds it up.
 
-use std::io::{self, Read, Write as _};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::{self, Read, Write};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
+use super::launch::{Guard, launch};
 use super::meter::{Meter, Overflow};
 use super::results::Results;
 use super::trigger::Fuse;
 use crate::limits::OutputLimits;
 use crate::scenario::{SignalName, SignalPlan, StdinLine};
-use crate::tape::{Exit, TickKind};
+use crate::tape::{Confinement, Exit, TickKind};
 
 /// What the threads around a run tell the one that watches it.
 pub(crate) enum Note {
@@ -70,6 +69,8 @@ pub(crate) struct Ended {
     pub(crate) events: Vec<(u64, TickKind)>,
     pub(crate) exit: Exit,
     pub(crate) why: Why,
+    /// How the program was confined.
+    pub(crate) confined: Option<Confinement>,
 }
 
 /// How long a program may take to end once it was asked to, or to close its pipes once it ended.
@@ -86,26 +87,22 @@ pub(crate) struct Script<'a> {
     pub(crate) signal: Option<&'a SignalPlan>,
     /// How much it may print.
     pub(crate) output: OutputLimits,
+    /// What ends and confines it.
+    pub(crate) guard: Guard<'a>,
 }
 
-/// Runs `command` to its end, for at most `limit` and until `stop` is set.
+/// Runs `command`, which [`super::launch::command`] has made, to its end, for at most `limit` and
+/// until `stop` is set.
 ///
-/// Nothing of its process group outlives this call.
+/// Nothing it started outlives this call; where it is not supervised, nothing of its process group.
 pub(crate) fn drive(
-    mut command: Command,
+    command: Command,
     script: Script<'_>,
     limit: Duration,
     stop: &AtomicBool,
     notes: &Notes,
 ) -> io::Result<Ended> {
-    let input = if script.stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = command
-        .stdin(input)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
-    let group = Group::of(&child);
+    let mut child = launch(command, !script.stdin.is_empty(), script.guard)?;
     let begin = Instant::now();
     if let Some(pipe) = child.stdout.take() {
         drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Out);
@@ -125,6 +122,7 @@ pub(crate) fn drive(
             events: Vec::new(),
             exit: Exit::Code(0),
             why: Why::Itself,
+            confined: child.confined,
         },
     };
     let mut over: Option<Instant> = None;
@@ -137,13 +135,13 @@ pub(crate) fn drive(
         if over.is_none()
             && let Some(name) = watch.signal()
         {
-            group.signal_leader(name);
+            child.signal_program(number(name));
         }
         if over.is_none()
-            && let Some(status) = child.try_wait()?
+            && let Some(exit) = child.poll()?
         {
             over = Some(Instant::now());
-            watch.exit(status);
+            watch.exit(exit);
         }
         match over {
             Some(_) if watch.open == 0 => break,
@@ -154,9 +152,9 @@ pub(crate) fn drive(
                 match asked_to_end {
                     None if watch.ended.why != Why::Itself => {
                         asked_to_end = Some(Instant::now());
-                        group.signal(Signal::SIGTERM);
+                        child.signal(Signal::SIGTERM);
                     }
-                    Some(when) if when.elapsed() > GRACE => group.signal(Signal::SIGKILL),
+                    Some(when) if when.elapsed() > GRACE => child.signal(Signal::SIGKILL),
                     _ => {}
                 }
             }
@@ -167,41 +165,12 @@ pub(crate) fn drive(
     Ok(ended)
 }
 
-/// A process group, killed when dropped.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        Self(i32::try_from(child.id()).ok().map(Pid::from_raw))
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(group) = self.0 {
-            // It may be gone already.
-            let _ = killpg(group, signal);
-        }
-    }
-
-    /// Signals the program that was started, and none that it has started.
-    fn signal_leader(&self, name: SignalName) {
-        if let Some(leader) = self.0 {
-            let _ = kill(leader, number(name));
-        }
-    }
-}
-
 /// The operating system's word for a signal.
 fn number(name: SignalName) -> Signal {
     match name {
         SignalName::Int => Signal::SIGINT,
         SignalName::Term => Signal::SIGTERM,
         SignalName::Kill => Signal::SIGKILL,
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.signal(Signal::SIGKILL);
     }
 }
 
@@ -256,11 +225,8 @@ impl Watch<'_> {
         Some(name)
     }
 
-    fn exit(&mut self, status: std::process::ExitStatus) {
-        self.ended.exit = match (status.code(), status.signal()) {
-            (None, Some(signal)) => Exit::Signal(signal),
-            (code, _) => Exit::Code(code.unwrap_or_default()),
-        };
+    fn exit(&mut self, exit: Exit) {
+        self.ended.exit = exit;
         self.tick(Instant::now(), TickKind::Exit(self.ended.exit));
     }
 
@@ -283,7 +249,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(left: &'a [StdinLine], pipe: Option<ChildStdin>) -> Self {
+    fn new(left: &'a [StdinLine], pipe: Option<Box<dyn Write + Send>>) -> Self {
         let writer = pipe.map(|mut pipe| {
             let (writer, lines) = channel::<String>();
             std::thread::spawn(move || {

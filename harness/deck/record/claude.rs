@@ -2,19 +2,26 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use fs_err as fs;
 
 use super::RecordError;
-use super::child::{Notes, Script, Why, drive};
+use super::child::{Ended, Notes, Script, Why, drive};
 use super::error::Said;
+use super::launch::{Guard, command};
 use super::sandbox::no_folder;
+use super::scratch::{PREFIX, Scratch, sweep};
 use crate::limits::{OutputLimits, VERSION_TIME};
 use crate::names::{CliVersion, NameError};
-use crate::tape::sha256_of_file;
+use crate::tape::{Exit, sha256_of_file};
+
+/// How long npm may take to install a version.
+const INSTALL_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// What the names of folders begin with that are being installed into.
+const INSTALLING: &str = ".installing-";
 
 /// Which CLI to record, as `--claude` says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,22 +70,23 @@ impl Claude {
     }
 }
 
-/// Finds the CLI of `choice`; `note` is told what takes long.
+/// Finds the CLI of `choice`; `note` is told what takes long, and setting `stop` ends it.
 ///
 /// `npm:VERSION` is installed once as `<cache>/claude/<VERSION>`, whole or not at all.
 ///
 /// # Errors
 ///
-/// [`RecordError::NoClaude`], which says what to run.
+/// [`RecordError::NoClaude`], which says what to run; [`RecordError::Stopped`].
 pub fn resolve(
     choice: &ClaudeChoice,
     cache: &Path,
+    stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     match choice {
         ClaudeChoice::Path(path) => {
             let program = std::path::absolute(path)?;
-            let version = version(&program, "name the program with `--claude PATH`")?;
+            let version = version(&program, "name the program with `--claude PATH`", stop)?;
             Claude::new(program, version)
         }
         ClaudeChoice::OnPath => {
@@ -87,10 +95,12 @@ pub fn resolve(
             let Some(program) = on_path("claude") else {
                 return Err(no_claude("there is no `claude` on PATH".into(), hint));
             };
-            let version = version(&program, hint)?;
+            let version = version(&program, hint, stop)?;
             Claude::new(program, version)
         }
-        ClaudeChoice::Npm(wanted) => installed(wanted, &cache.join("claude"), &Npm::real(), note),
+        ClaudeChoice::Npm(wanted) => {
+            installed(wanted, &cache.join("claude"), &Npm::real(), stop, note)
+        }
     }
 }
 
@@ -104,7 +114,14 @@ impl Npm {
         Self { program: on_path("npm") }
     }
 
-    fn install(&self, wanted: &CliVersion, to: &Path) -> Result<(), RecordError> {
+    /// Installs a version into `to`, a folder in the temporary one whose lock file is `lock`.
+    fn install(
+        &self,
+        wanted: &CliVersion,
+        to: &Path,
+        lock: &Path,
+        stop: &AtomicBool,
+    ) -> Result<(), RecordError> {
         let package = format!("@anthropic-ai/claude-code@{wanted}");
         let Some(program) = &self.program else {
             return Err(no_claude(
@@ -112,15 +129,17 @@ impl Npm {
                 "install Node.js, or name an installed CLI with `--claude PATH`",
             ));
         };
-        let output = Command::new(program)
-            .args(["install", "--no-audit", "--no-fund", "--prefix"])
-            .arg(to)
-            .arg(&package)
-            .output()?;
-        if output.status.success() {
-            return Ok(());
+        let mut npm = command(program);
+        npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).arg(&package);
+        let script =
+            Script { guard: Guard { lock: Some(lock), bounds: None }, ..Script::default() };
+        let ended = drive(npm, script, INSTALL_LIMIT, stop, &Notes::new())?;
+        match ended {
+            Ended { why: Why::Itself, exit: Exit::Code(0), .. } => return Ok(()),
+            Ended { why: Why::Stopped, .. } => return Err(RecordError::Stopped),
+            _ => {}
         }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
         Err(no_claude(
             format!("npm could not install {package}: {said}"),
             &format!(
@@ -134,16 +153,18 @@ fn installed(
     wanted: &CliVersion,
     cache: &Path,
     npm: &Npm,
+    stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     let folder = cache.join(wanted.as_str());
     if !folder.exists() {
         note(&format!("installing claude {wanted} with npm"));
         fs::create_dir_all(cache)?;
-        let fresh = tempfile::Builder::new().prefix(".installing-").tempdir_in(cache)?;
+        sweep(cache, INSTALLING);
+        let fresh = Scratch::new(cache, INSTALLING)?;
         let whole = fresh.path().join("whole");
         fs::create_dir(&whole)?;
-        npm.install(wanted, &whole)?;
+        npm.install(wanted, &whole, &fresh.lock(), stop)?;
         let moved = fs::rename(&whole, &folder);
         // Somebody else who installed it at the same time has done the same.
         if !folder.exists() {
@@ -155,7 +176,7 @@ fn installed(
         "remove {} and record again, or name an installed CLI with `--claude PATH`",
         folder.display()
     );
-    let version = version(&program, &hint)?;
+    let version = version(&program, &hint, stop)?;
     if version != *wanted {
         let why = format!("{} is version {version}, not {wanted}", program.display());
         return Err(no_claude(why, &hint));
@@ -164,10 +185,11 @@ fn installed(
 }
 
 /// What `program --version` prints first, asked in a HOME of its own.
-fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
-    let home = tempfile::tempdir().map_err(|error| no_folder(&error))?;
-    let mut command = Command::new(program);
-    command
+fn version(program: &Path, hint: &str, stop: &AtomicBool) -> Result<CliVersion, RecordError> {
+    let parent = fs::canonicalize(std::env::temp_dir()).map_err(|error| no_folder(&error))?;
+    let home = Scratch::new(&parent, PREFIX).map_err(|error| no_folder(&error))?;
+    let mut version = command(program);
+    version
         .arg("--version")
         .env_clear()
         .env("PATH", search_path(program))
@@ -175,10 +197,15 @@ fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
         .env("TMPDIR", home.path())
         .env("DISABLE_AUTOUPDATER", "1")
         .current_dir(home.path());
-    let script = Script { output: OutputLimits::ASIDE, ..Script::default() };
-    let run = drive(command, script, VERSION_TIME, &AtomicBool::new(false), &Notes::new());
+    let lock = home.lock();
+    let guard = Guard { lock: Some(&lock), bounds: None };
+    let script = Script { output: OutputLimits::ASIDE, guard, ..Script::default() };
+    let run = drive(version, script, VERSION_TIME, stop, &Notes::new());
     let ended =
         run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
+    if ended.why == Why::Stopped {
+        return Err(RecordError::Stopped);
+    }
     if let Why::Overflow(what) = ended.why {
         let why = format!("{} --version printed {what} and was ended", program.display());
         return Err(no_claude(why, hint));
@@ -196,7 +223,7 @@ fn version(program: &Path, hint: &str) -> Result<CliVersion, RecordError> {
 
 /// The PATH of a recorded CLI: where it and node are, and the system's own folders.
 pub(crate) fn search_path(program: &Path) -> OsString {
-    let node = on_path("node");
+    let node = node();
     let beside = [Some(program), node.as_deref()];
     let mut folders: Vec<PathBuf> = beside
         .into_iter()
@@ -206,6 +233,11 @@ pub(crate) fn search_path(program: &Path) -> OsString {
     folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
     // Only a folder with a colon in its name can't be joined, and no PATH could hold it.
     std::env::join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+/// The `node` on PATH.
+pub(crate) fn node() -> Option<PathBuf> {
+    on_path("node")
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {

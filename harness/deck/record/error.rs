@@ -34,6 +34,27 @@ pub enum RecordError {
         /// What is wrong with it.
         what: String,
     },
+    /// Something in the workspace is no file.
+    #[error(
+        "{path} is {what}, which a workspace can't have; remove it, or put a file in its place"
+    )]
+    OddFile {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The workspace is larger than what is copied.
+    #[error(
+        "{path} has more than {} in its files, or more than 100,000 of them; make it smaller, or \
+         raise the limit with `--workspace-mib N`", mebibytes(*.limit)
+    )]
+    LargeWorkspace {
+        /// The workspace.
+        path: PathBuf,
+        /// How many bytes it may have.
+        limit: u64,
+    },
     /// The CLI asked the model something the script has no answer to.
     #[error(
         "nobody scripted this request: {asked}\nadd a [[turn]], [[spare]] or [[side]] to {path}"
@@ -62,6 +83,12 @@ pub enum RecordError {
         what: Overflow,
         /// What it had printed last.
         said: Said,
+    },
+    /// A person was asked whether to record it, and did not say yes.
+    #[error("{name} was not recorded: the answer was not `y`")]
+    Declined {
+        /// The scenario.
+        name: String,
     },
     /// The caller asked to stop.
     #[error("stopped; nothing was written")]
@@ -127,6 +154,10 @@ impl std::fmt::Display for Said {
         }
         Ok(())
     }
+}
+
+fn mebibytes(limit: u64) -> String {
+    format!("{} MiB", limit >> 20)
 }
 
 fn ended(exit: Exit) -> String {

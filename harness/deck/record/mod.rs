@@ -10,36 +10,70 @@
 mod answer;
 mod child;
 mod claude;
+mod confine;
 mod cut;
 mod error;
 mod history;
+mod known;
+mod launch;
 mod meter;
 mod paced;
+mod processes;
 mod request;
 mod results;
+mod review;
 mod run;
 mod sandbox;
+mod scratch;
 mod script;
 mod server;
+#[cfg(target_os = "linux")]
+mod supervise;
 mod take;
 mod trigger;
+mod workspace;
 
 use std::sync::atomic::AtomicBool;
 
-pub(crate) use child::{Notes, Script, Why, drive};
+pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, resolve};
 pub use error::{RecordError, Said};
+pub use known::Known;
+pub(crate) use launch::{Guard, Running, command, launch};
+pub use launch::{SUPERVISE, supervise_with};
 pub use meter::Overflow;
+pub use review::{Review, digest};
+pub(crate) use scratch::{Scratch, sweep};
+pub use scratch::{Swept, remove_stale};
+#[cfg(target_os = "linux")]
+pub use supervise::supervise;
+pub use workspace::WORKSPACE_LIMIT;
 
 use crate::limits::OutputLimits;
 use crate::scenario::Scenario;
 use crate::tape::Take;
 
 /// How recordings are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// How much the CLI may print.
     pub output: OutputLimits,
+    /// Bytes that the files of a workspace may have together.
+    pub workspace_limit: u64,
+    /// Whether the CLI is confined to its temporary folder, where the system can do that.
+    pub confine: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { output: OutputLimits::default(), workspace_limit: WORKSPACE_LIMIT, confine: true }
+    }
+}
+
+/// No supervisor is known on this system, so nothing asks for one.
+#[cfg(not(target_os = "linux"))]
+pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
+    std::process::ExitCode::from(2)
 }
 
 /// Records a scenario: runs the CLI, once or as often as the scenario says, in real time, and gives

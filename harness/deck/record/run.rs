@@ -7,14 +7,17 @@ use std::time::Duration;
 
 use super::child::{Ended, Note, Notes, Script, Why, drive};
 use super::claude::{self, Claude};
+use super::confine::Bounds;
 use super::error::{RecordError, Said};
+use super::launch::{self, Guard};
 use super::sandbox::{Folders, Sandbox};
 use super::script::Stage;
 use super::server::Server;
+use super::workspace::Workspace;
 use super::{Settings, cut, history, results};
 use crate::names::CliVersion;
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SignalPlan, StdinLine, Step};
-use crate::tape::{Exit, Resume, TickKind};
+use crate::tape::{Confinement, Exit, Resume, TickKind};
 
 /// What the runs of a scenario left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(crate) struct Recording {
     pub(crate) folders: Folders,
     /// Where the model was served, `127.0.0.1:PORT`.
     pub(crate) address: String,
+    /// How the CLI was confined.
+    pub(crate) confined: Option<Confinement>,
     /// The first run.
     pub(crate) first: RawRun,
     /// One for each `[[record.then]]`.
@@ -126,6 +131,8 @@ struct Stand<'a> {
     sandbox: Sandbox,
     server: Server,
     settings: Settings,
+    /// Where the CLI is confined to.
+    bounds: Option<Bounds>,
 }
 
 /// Runs the CLI as often as the scenario says, in real time; setting `stop` ends the run.
@@ -144,14 +151,18 @@ pub(crate) fn run(
         let path = scenario.dir.join("model.toml");
         return Err(ScenarioError::Invalid { path, what }.into());
     }
-    let sandbox = Sandbox::new(&std::env::temp_dir(), &scenario.dir.join("workspace"))?;
+    let workspace =
+        Workspace::read(&scenario.dir.join("workspace"), settings.workspace_limit, stop)?;
+    let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace, stop)?;
     let server = Server::start(model, sandbox.folders.clone())?;
-    let stand = Stand { scenario, claude, sandbox, server, settings };
-    let (first, mut session) = stand.run(&Wanted::first(scenario), stop)?;
+    let port = server.address.port();
+    let bounds = settings.confine.then(|| Bounds::new(claude, sandbox.root(), port));
+    let stand = Stand { scenario, claude, sandbox, server, settings, bounds };
+    let (first, mut session, confined) = stand.run(&Wanted::first(scenario), stop)?;
     let mut further = Vec::new();
     for (at, step) in (1..).zip(&scenario.record.then) {
         let before = session.unwrap_or_default();
-        let (run, its_session) = stand.run(&Wanted::further(at, step, &before), stop)?;
+        let (run, its_session, _) = stand.run(&Wanted::further(at, step, &before), stop)?;
         further.push(run);
         session = its_session.or(Some(before));
     }
@@ -160,19 +171,20 @@ pub(crate) fn run(
         cli_sha256: claude.sha256.clone(),
         folders: stand.sandbox.folders.clone(),
         address: stand.server.address.to_string(),
+        confined,
         first,
         further,
     })
 }
 
 impl Stand<'_> {
-    /// One run, and the id of its session.
+    /// One run, the id of its session, and how the CLI was confined.
     fn run(
         &self,
         wanted: &Wanted<'_>,
         stop: &AtomicBool,
-    ) -> Result<(RawRun, Option<String>), RecordError> {
-        let Self { scenario, claude, sandbox, server, settings } = self;
+    ) -> Result<(RawRun, Option<String>, Option<Confinement>), RecordError> {
+        let Self { scenario, claude, sandbox, server, settings, bounds } = self;
         let folders = &sandbox.folders;
         let notes = Notes::new();
         let tell = notes.tell.clone();
@@ -188,7 +200,9 @@ impl Stand<'_> {
             .collect();
         let limit_s = scenario.record.timeout_s;
         let output = settings.output;
-        let script = Script { stdin: &stdin, signal: wanted.signal, output };
+        let lock = sandbox.lock();
+        let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
+        let script = Script { stdin: &stdin, signal: wanted.signal, output, guard };
         let ended = drive(self.command(&args), script, Duration::from_secs(limit_s), stop, &notes)?;
         let said = || Said::new(&ended.stdout, &ended.stderr);
         match &ended.why {
@@ -221,7 +235,7 @@ impl Stand<'_> {
             Some(session) => sandbox.transcript(session)?,
             None => Vec::new(),
         };
-        let Ended { stdout, stderr, events, exit, .. } = ended;
+        let Ended { stdout, stderr, events, exit, confined, .. } = ended;
         let written = events.iter().filter(|(_, kind)| matches!(kind, TickKind::In(_))).count();
         let written = stdin[..written].iter();
         let run = RawRun {
@@ -237,17 +251,24 @@ impl Stand<'_> {
                 _ => history::history(&server.first_request()),
             },
         };
-        Ok((run, session))
+        Ok((run, session, confined))
     }
 
+    /// The command line. A prompt that begins with `-` comes last, after `--`: the CLI would take it
+    /// for an option, such as `--dangerously-skip-permissions`, where it usually is.
     fn args(&self, wanted: &Wanted<'_>) -> Vec<String> {
         let record = &self.scenario.record;
+        let (last, first) = match wanted.prompt {
+            Some(prompt) if prompt.starts_with('-') => (Some(prompt), None),
+            prompt => (None, prompt),
+        };
         std::iter::once("-p")
-            .chain(wanted.prompt)
+            .chain(first)
             .chain(["--output-format", "stream-json", "--verbose"])
             .chain(record.partial_messages.then_some("--include-partial-messages"))
             .chain(wanted.resume.iter().copied())
             .chain(record.args.iter().map(String::as_str))
+            .chain(last.into_iter().flat_map(|prompt| ["--", prompt]))
             .map(|arg| self.sandbox.folders.expand(arg))
             .collect()
     }
@@ -255,7 +276,7 @@ impl Stand<'_> {
     fn command(&self, args: &[String]) -> Command {
         let folders = &self.sandbox.folders;
         let program = &self.claude.program;
-        let mut command = Command::new(program);
+        let mut command = launch::command(program);
         command
             .args(args)
             .current_dir(Path::new(&folders.project))

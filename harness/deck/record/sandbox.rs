@@ -2,14 +2,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use fs_err as fs;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tempfile::TempDir;
-use walkdir::WalkDir;
 
 use super::RecordError;
+use super::scratch::{PREFIX, Scratch};
+use super::workspace::Workspace;
 use crate::files;
 
 /// The real paths of the run's folders, or the canonical ones that stand for them in a cassette.
@@ -82,17 +81,18 @@ impl Folders {
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     pub(crate) folders: Folders,
-    root: TempDir,
+    root: Scratch,
 }
 
 impl Sandbox {
-    /// Makes the folders under `parent` and copies `workspace`, if it is there, into the project.
-    pub(crate) fn new(parent: &Path, workspace: &Path) -> Result<Self, RecordError> {
+    /// Makes the folders under `parent` and copies `workspace` into the project.
+    pub(crate) fn new(
+        parent: &Path,
+        workspace: &Workspace,
+        stop: &AtomicBool,
+    ) -> Result<Self, RecordError> {
         let parent = fs::canonicalize(parent).map_err(|error| no_folder(&error))?;
-        let root = tempfile::Builder::new()
-            .prefix("clitape-")
-            .tempdir_in(&parent)
-            .map_err(|error| no_folder(&error))?;
+        let root = Scratch::new(&parent, PREFIX).map_err(|error| no_folder(&error))?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         let Some(path) = root.path().to_str().filter(|path| path.chars().all(plain)) else {
             return Err(RecordError::Folder {
@@ -112,10 +112,18 @@ impl Sandbox {
         for folder in [&folders.project, &folders.home, &folders.tmp] {
             fs::create_dir(folder)?;
         }
-        if workspace.is_dir() {
-            copy(workspace, Path::new(&folders.project))?;
-        }
+        workspace.copy(Path::new(&folders.project), stop)?;
         Ok(Self { folders, root })
+    }
+
+    /// The folder that all of them are in.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The lock file that says who uses them.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.root.lock()
     }
 
     /// The CLI's own record of the session, or nothing if it kept none.
@@ -134,24 +142,6 @@ impl Sandbox {
     }
 }
 
-impl Drop for Sandbox {
-    /// Kills what the CLI's tools left running: they have sessions of their own, so a signal to
-    /// the CLI's process group does not reach them. Looks in `/proc`; other systems have none.
-    fn drop(&mut self) {
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        for process in processes {
-            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            let folder = std::fs::read_link(process.path().join("cwd"));
-            if folder.is_ok_and(|folder| folder.starts_with(self.root.path())) {
-                // It may have ended since.
-                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-            }
-        }
-    }
-}
-
 /// The folder for temporary files, which the environment names, can't be used.
 pub(crate) fn no_folder(error: &io::Error) -> RecordError {
     let what = match error.kind() {
@@ -162,62 +152,27 @@ pub(crate) fn no_folder(error: &io::Error) -> RecordError {
     RecordError::Folder { path: std::env::temp_dir(), what }
 }
 
-/// Copies what lies in `from` into `to`, modes and links as they are.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    for entry in WalkDir::new(from).min_depth(1).sort_by_file_name() {
-        let entry = entry?;
-        let Ok(inside) = entry.path().strip_prefix(from) else {
-            continue;
-        };
-        let target = to.join(inside);
-        let kind = entry.file_type();
-        if kind.is_dir() {
-            fs::create_dir(&target)?;
-        } else if kind.is_symlink() {
-            fs::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
-        } else {
-            fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
-    #[test]
-    fn a_workspace_is_copied_with_its_modes_and_links() {
-        let scenario = tempfile::tempdir().unwrap();
-        let workspace = scenario.path().join("workspace");
-        fs::create_dir_all(workspace.join("sub")).unwrap();
-        fs::write(workspace.join("sub/run.sh"), "#!/bin/sh\n").unwrap();
-        let mode = std::fs::Permissions::from_mode(0o755);
-        fs::set_permissions(workspace.join("sub/run.sh"), mode).unwrap();
-        fs::os::unix::fs::symlink("sub/run.sh", workspace.join("link")).unwrap();
+    static RUNS: AtomicBool = AtomicBool::new(false);
 
-        let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace).unwrap();
-        let project = PathBuf::from(&sandbox.folders.project);
-        let copied = fs::metadata(project.join("sub/run.sh")).unwrap();
-        assert_eq!(copied.permissions().mode() & 0o777, 0o755);
-        assert_eq!(fs::read_link(project.join("link")).unwrap(), Path::new("sub/run.sh"));
-        drop(sandbox);
-        assert!(!project.exists());
+    fn sandbox(parent: &Path) -> Result<Sandbox, RecordError> {
+        let none = Workspace::read(Path::new("none"), 0, &RUNS)?;
+        Sandbox::new(parent, &none, &RUNS)
     }
 
     #[test]
     fn a_folder_the_recording_would_show_is_refused() {
         let outer = tempfile::tempdir().unwrap();
-        let none = outer.path().join("none");
         let odd = outer.path().join("über uns");
         fs::create_dir(&odd).unwrap();
         let told = outer.path().join("told");
         fs::create_dir(&told).unwrap();
         fs::write(told.join("CLAUDE.md"), "").unwrap();
         for (parent, part) in [(&odd, "has other characters"), (&told, "told/CLAUDE.md")] {
-            let error = Sandbox::new(parent, &none).unwrap_err().to_string();
+            let error = sandbox(parent).unwrap_err().to_string();
             assert!(error.contains(part) && error.contains("TMPDIR"), "{error}");
         }
     }
@@ -227,7 +182,7 @@ mod tests {
     fn what_lives_in_the_folders_goes_with_them() {
         use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 
-        let sandbox = Sandbox::new(&std::env::temp_dir(), Path::new("none")).unwrap();
+        let sandbox = sandbox(&std::env::temp_dir()).unwrap();
         let mut left = std::process::Command::new("sleep")
             .arg("600")
             .current_dir(&sandbox.folders.project)

@@ -25,6 +25,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
             argv: first.argv,
             platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
             date: today(),
+            confined: recording.confined,
         },
         exit: Some(recording.first.exit),
         counts: Counts::default(),

@@ -76,6 +76,19 @@ pub struct Cli {
     pub platform: String,
     /// Day of the recording, `YYYY-MM-DD`.
     pub date: String,
+    /// What confined the CLI to its temporary folder; absent when nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confined: Option<Confinement>,
+}
+
+/// What confines a CLI to its temporary folder while it is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confinement {
+    /// Landlock, a part of the Linux kernel.
+    Landlock,
+    /// The program `bwrap`.
+    Bubblewrap,
 }
 
 /// Today's date (UTC), as [`Cli::date`] has it.

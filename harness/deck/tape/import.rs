@@ -58,8 +58,14 @@ pub fn import(
     let facts = canon::guess(stdout);
     let (canonical, _) = canon::canonical(stdout, &facts);
     let timeline = line_by_line(&canonical.bytes);
-    let cli =
-        Cli { version, sha256: None, argv: Vec::new(), platform: String::new(), date: today() };
+    let cli = Cli {
+        version,
+        sha256: None,
+        argv: Vec::new(),
+        platform: String::new(),
+        date: today(),
+        confined: None,
+    };
     let manifest = Manifest {
         format: FORMAT,
         scenario: scenario.clone(),

@@ -9,11 +9,11 @@ mod write;
 
 pub(crate) use format::today;
 pub use format::{
-    Cli, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
+    Cli, Confinement, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
     parse_timeline, render_timeline,
 };
 pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};
-pub(crate) use store::{sha256, sha256_of_file};
+pub(crate) use store::{hex, sha256, sha256_of_file};
 pub(crate) use write::leftovers;

@@ -202,7 +202,8 @@ pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-fn hex(hash: &[u8]) -> String {
+/// Bytes in lower-case hexadecimal.
+pub(crate) fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -39,6 +39,7 @@ impl Take {
     pub fn write(&self, house: &House) -> Result<PathBuf, TapeError> {
         let parent = house.make_cassettes(&self.manifest.scenario)?;
         let _lock = lock(&parent)?;
+        remove_unfinished(&parent);
         let fresh = tempfile::Builder::new().prefix(UNFINISHED[0]).tempdir_in(&parent)?;
         self.write_files(fresh.path())?;
         set_readable(fresh.path())?;
@@ -117,6 +118,19 @@ fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
         return Err(error);
     }
     fs::rename(&old, fresh)
+}
+
+/// Removes what a writer left that was killed: nobody else writes while this one has the lock. A folder
+/// that may hold the cassette that was there before stays, to be found by [`leftovers`].
+fn remove_unfinished(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(UNFINISHED[0]) && !name.ends_with(".old") {
+            // The cassette itself is written all the same.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Waits until no one else writes to `dir`; the lock ends when it is dropped or its process ends.

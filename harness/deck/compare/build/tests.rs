@@ -1,5 +1,7 @@
 use super::*;
 
+static RUNS: AtomicBool = AtomicBool::new(false);
+
 /// A repository with one commit of these files.
 fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -21,7 +23,8 @@ fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// Builds a revision; what the error says.
 fn check(root: &Path, revision: &str, builds: &Path, told: &str) {
-    let error = find(root, revision).and_then(|found| build(root, &found, builds, &mut |_| {}));
+    let error = find(root, revision, &RUNS)
+        .and_then(|found| build(root, &found, builds, &RUNS, &mut |_| {}));
     let error = error.unwrap_err().to_string();
     assert!(error.contains(told), "{revision}: {error}");
 }
@@ -48,9 +51,9 @@ fn a_revision_that_does_not_build_leaves_nothing_and_says_why() {
     check(root.path(), "HEAD", builds.path(), "\n  error: ");
     let left = fs::read_dir(builds.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.filter(|name| name != "target").count(), 0);
-    let status = git(root.path(), &["status", "--porcelain"]).unwrap();
+    let status = git(root.path(), &["status", "--porcelain"], &RUNS).unwrap();
     assert_eq!(String::from_utf8_lossy(&status.stdout), "", "the repository is as it was");
-    let worktrees = git(root.path(), &["worktree", "list"]).unwrap();
+    let worktrees = git(root.path(), &["worktree", "list"], &RUNS).unwrap();
     assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1);
 }
 
@@ -65,10 +68,10 @@ fn a_revision_is_built_once_and_kept_by_its_id() {
         ("main.rs", "fn main() { println!(\"{{}}\"); }\n"),
     ]);
     let builds = tempfile::tempdir().unwrap();
-    let found = find(root.path(), "HEAD").unwrap();
+    let found = find(root.path(), "HEAD", &RUNS).unwrap();
     assert_eq!(found.title, "2026-01-02 One `commit`");
     let mut told = Vec::new();
-    let program = build(root.path(), &found, builds.path(), &mut |what| {
+    let program = build(root.path(), &found, builds.path(), &RUNS, &mut |what| {
         if let Told::Begins(text) = what {
             told.push(text.to_owned());
         }
@@ -78,6 +81,6 @@ fn a_revision_is_built_once_and_kept_by_its_id() {
     assert_eq!(Command::new(&program).output().unwrap().stdout, b"{}\n");
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with(&format!("building clitape {} ", &found.sha[..12])), "{told:?}");
-    let again = build(root.path(), &found, builds.path(), &mut |what| panic!("{what:?}"));
+    let again = build(root.path(), &found, builds.path(), &RUNS, &mut |what| panic!("{what:?}"));
     assert_eq!(again.unwrap(), program);
 }

@@ -148,7 +148,7 @@ fn nothing_of_the_group_outlives_the_run() {
         // What is killed stays in the table until its new parent looks.
         let gone = || {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-            nix::sys::signal::kill(Pid::from_raw(pid), None).is_err()
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err()
                 || stat.is_ok_and(|stat| stat.contains(") Z "))
         };
         let begin = Instant::now();

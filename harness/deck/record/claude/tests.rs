@@ -7,6 +7,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::tape::sha256;
 
+static RUNS: AtomicBool = AtomicBool::new(false);
+
 /// An executable shell script.
 fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     let path = dir.path().join(name);
@@ -40,7 +42,7 @@ fn choices_are_read() {
 fn a_program_tells_its_version() {
     let dir = tempfile::tempdir().unwrap();
     let choose =
-        |path: &Path| resolve(&ClaudeChoice::Path(path.to_owned()), dir.path(), &mut |_| {});
+        |path: &Path| resolve(&ClaudeChoice::Path(path.to_owned()), dir.path(), &RUNS, &mut |_| {});
     let good = program(&dir, "good", "[ \"$1\" = --version ] && echo '2.1.329 (Claude Code)'");
     let sha256 = sha256(&fs::read(&good).unwrap());
     let link = dir.path().join("link");
@@ -86,9 +88,10 @@ fn npm_installs_once() {
     let npm = npm(&dir, "2.1.329");
     let mut notes = Vec::new();
     for _ in 0..2 {
-        let claude =
-            installed(&version_of("2.1.329"), &cache, &npm, &mut |s| notes.push(s.to_owned()))
-                .unwrap();
+        let claude = installed(&version_of("2.1.329"), &cache, &npm, &RUNS, &mut |s| {
+            notes.push(s.to_owned());
+        })
+        .unwrap();
         assert_eq!(claude.program, cache.join("2.1.329/node_modules/.bin/claude"));
     }
     assert_eq!(notes, ["installing claude 2.1.329 with npm"]);
@@ -106,7 +109,7 @@ fn two_who_install_at_once_do_not_break_each_other() {
     let npm = npm(&dir, "2.1.329");
     std::thread::scope(|scope| {
         let one = || {
-            installed(&version_of("2.1.329"), &cache, &npm, &mut |_| {})
+            installed(&version_of("2.1.329"), &cache, &npm, &RUNS, &mut |_| {})
                 .map(|claude| claude.version)
         };
         let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
@@ -133,7 +136,7 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
         (&silent, "can't run ", 1),
     ] {
         let cache = tempfile::tempdir_in(&dir).unwrap();
-        let error = installed(&version_of("9.9.9"), cache.path(), npm, &mut |_| {})
+        let error = installed(&version_of("9.9.9"), cache.path(), npm, &RUNS, &mut |_| {})
             .unwrap_err()
             .to_string();
         assert!(error.contains(part), "{error}");

@@ -23,7 +23,7 @@ use crate::scenario::Profile;
 use escape::json;
 pub(crate) use found::found;
 pub(crate) use frame::{Frame, badge};
-pub(crate) use provenance::origin;
+pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("page.css");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::escape::html;
 use crate::names::{CassetteFile, Part};
 use crate::report::proof::{Case, CaseRun};
-use crate::tape::{Exit, Origin};
+use crate::tape::{Confinement, Exit, Manifest, Origin};
 
 /// Draws it: of the case, then of each of its runs.
 pub(super) fn provenance(out: &mut String, case: &Case) {
@@ -40,6 +40,7 @@ fn of_case(case: &Case) -> Vec<(String, String)> {
         ("SHA-256 of the CLI".into(), cli.sha256.clone().unwrap_or_default()),
         ("Platform".into(), cli.platform.clone()),
         ("Date".into(), cli.date.clone()),
+        ("Confined".into(), confinement(manifest).unwrap_or_default().to_owned()),
         ("Replaced, by rule".into(), replaced),
     ]
 }
@@ -70,6 +71,18 @@ fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
         rows.push(("Printed on stderr".into(), run.stderr.clone()));
     }
     rows
+}
+
+/// What confined the CLI while it was recorded, for people; nothing where that is not known.
+pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
+    match (manifest.origin, manifest.cli.confined) {
+        (_, Some(Confinement::Landlock)) => Some("confined by Landlock to its temporary folder"),
+        (_, Some(Confinement::Bubblewrap)) => {
+            Some("confined by bubblewrap to its temporary folder")
+        }
+        (Origin::Recorded, None) => Some("not confined"),
+        (Origin::Imported | Origin::Composed | Origin::Edited, None) => None,
+    }
 }
 
 /// How the bytes came to be, for people.

@@ -1,18 +1,17 @@
 //! Chromium without a window, asked over a pipe in its DevTools protocol. It loads nothing but what it
 //! is told to, and nothing of it is left when this is dropped.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use fs_err as fs;
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::{Pid, Uid};
+use nix::unistd::Uid;
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+use crate::record::{Guard, Running, Scratch, command, launch};
 
 /// Names that Chromium is installed under.
 const NAMES: [&str; 5] =
@@ -21,8 +20,12 @@ const NAMES: [&str; 5] =
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long it may take to end.
 const GRACE: Duration = Duration::from_secs(3);
+/// How often a wait looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+/// What the name of its folder begins with.
+const HOME: &str = "clitape-chromium-";
 /// Gives the program its pipe, which it takes as files 3 and 4.
-const START: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
+const START: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>\"$CLITAPE_STDERR\"";
 /// No window, no profile of anybody's, and no name that could be looked up.
 const SWITCHES: [&str; 13] = [
     "--headless=new",
@@ -52,6 +55,9 @@ pub enum PhotoError {
     /// The file system or the operating system said no.
     #[error("{0}; is it Chromium that CLITAPE_CHROMIUM or PATH names?")]
     Io(#[from] std::io::Error),
+    /// The caller asked to stop.
+    #[error("stopped; there is no page.png")]
+    Stopped,
     /// It ended, or was silent for too long.
     #[error("Chromium {what}; run `{program} --headless --dump-dom about:blank` to see why{said}")]
     Silent {
@@ -96,11 +102,12 @@ impl Chromium {
         Ok(Self { program })
     }
 
-    /// Starts it, with a profile that nobody had before.
-    pub(super) fn start(&self) -> Result<Browser, PhotoError> {
-        let home = tempfile::Builder::new().prefix("clitape-chromium-").tempdir()?;
+    /// Starts it, with a profile that nobody had before; setting `stop` ends every wait.
+    pub(super) fn start<'a>(&self, stop: &'a AtomicBool) -> Result<Browser<'a>, PhotoError> {
+        let home = Scratch::new(&fs::canonicalize(std::env::temp_dir())?, HOME)?;
         let stderr = home.path().join("stderr.txt");
-        let mut child = Command::new("sh")
+        let mut shell = command("sh");
+        shell
             .args(["-c", START])
             .arg(&self.program)
             .args(SWITCHES)
@@ -109,11 +116,13 @@ impl Chromium {
             .arg(format!("--user-data-dir={}", home.path().join("profile").display()))
             .arg("about:blank")
             .env("HOME", home.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(fs::File::create(&stderr)?.into_parts().0)
-            .process_group(0)
-            .spawn()?;
+            .env("CLITAPE_STDERR", &stderr);
+        let lock = home.lock();
+        let mut child = launch(shell, true, Guard { lock: Some(&lock), bounds: None })?;
+        // What the shell itself says, before Chromium's own words go to the file.
+        if let Some(mut pipe) = child.stderr.take() {
+            std::thread::spawn(move || pipe.read_to_end(&mut Vec::new()));
+        }
         let (tell, told) = channel();
         if let Some(pipe) = child.stdout.take() {
             std::thread::spawn(move || {
@@ -136,15 +145,16 @@ impl Chromium {
             until,
             program,
             stderr,
+            stop,
             _home: home,
         })
     }
 }
 
 /// A running Chromium.
-pub(super) struct Browser {
-    child: Child,
-    ask: Option<ChildStdin>,
+pub(super) struct Browser<'a> {
+    child: Running,
+    ask: Option<Box<dyn Write + Send>>,
     told: Receiver<Value>,
     /// What it told without being asked.
     seen: Vec<Value>,
@@ -153,10 +163,11 @@ pub(super) struct Browser {
     until: Instant,
     program: PathBuf,
     stderr: PathBuf,
-    _home: TempDir,
+    stop: &'a AtomicBool,
+    _home: Scratch,
 }
 
-impl Browser {
+impl Browser<'_> {
     /// Asks for something, of a session or of the browser itself, and waits for the answer.
     pub(super) fn ask(
         &mut self,
@@ -196,15 +207,19 @@ impl Browser {
     }
 
     fn next(&self) -> Result<Value, PhotoError> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        self.told.recv_timeout(left).map_err(|error| PhotoError::Silent {
-            what: match error {
-                std::sync::mpsc::RecvTimeoutError::Timeout => "did not answer",
-                std::sync::mpsc::RecvTimeoutError::Disconnected => "ended before it was done",
-            },
-            program: self.program.clone(),
-            said: last_line(&self.stderr),
-        })
+        let what = loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(PhotoError::Stopped);
+            }
+            match self.told.recv_timeout(LOOK) {
+                Ok(told) => return Ok(told),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < self.until => {}
+                Err(RecvTimeoutError::Timeout) => break "did not answer",
+                Err(RecvTimeoutError::Disconnected) => break "ended before it was done",
+            }
+        };
+        let (program, said) = (self.program.clone(), last_line(&self.stderr));
+        Err(PhotoError::Silent { what, program, said })
     }
 }
 
@@ -215,18 +230,13 @@ fn last_line(path: &Path) -> String {
     last.map_or_else(String::new, |line| format!("\n  stderr: {}", line.trim()))
 }
 
-impl Drop for Browser {
+impl Drop for Browser<'_> {
     fn drop(&mut self) {
         // It ends by itself, and what it started with it, when its pipe does.
         self.ask = None;
         let grace = Instant::now() + GRACE;
-        while Instant::now() < grace && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(Duration::from_millis(10));
+        while Instant::now() < grace && matches!(self.child.poll(), Ok(None)) {
+            std::thread::sleep(LOOK);
         }
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            // It may be gone already.
-            let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-        }
-        let _ = self.child.wait();
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,13 +27,13 @@ pub struct Photo {
     pub page_height: u64,
 }
 
-/// Takes a picture of the page in this file.
+/// Takes a picture of the page in this file; setting `stop` ends it.
 ///
 /// # Errors
 ///
-/// [`PhotoError`] when Chromium can't be started or does not answer; nothing of it is left then.
-pub fn photo(chromium: &Chromium, page: &Path) -> Result<Photo, PhotoError> {
-    let mut browser = chromium.start()?;
+/// [`PhotoError`] when Chromium can't be started or does not answer, or `stop` is set; nothing of it is left then.
+pub fn photo(chromium: &Chromium, page: &Path, stop: &AtomicBool) -> Result<Photo, PhotoError> {
+    let mut browser = chromium.start(stop)?;
     let blank = json!({ "url": "about:blank" });
     let target = browser.ask(None, "Target.createTarget", &blank)?["targetId"].take();
     let attach = json!({ "targetId": target, "flatten": true });

@@ -9,7 +9,7 @@ use super::{Case, CaseRun};
 use crate::replay::{Entry, Lane};
 use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
-use crate::report::page::origin;
+use crate::report::page::{confinement, origin};
 use crate::tape::Origin;
 use crate::text::markdown::{block, code, inline};
 use crate::text::shell_quote;
@@ -74,8 +74,9 @@ fn environment(case: &Case) -> String {
     let platform = if cli.platform.is_empty() { "a platform not known" } else { &cli.platform };
     let origin = origin(case.manifest.origin);
     let sha256 = cli.sha256.as_deref().map_or("not known".to_owned(), code);
+    let confined = confinement(&case.manifest).map(|how| format!(", {how}")).unwrap_or_default();
     format!(
-        "the `claude` command {} (sha256 {sha256}) on {}, {origin} on {}, replayed by clitape {}",
+        "the `claude` command {} (sha256 {sha256}) on {}, {origin}{confined} on {}, replayed by clitape {}",
         inline(&cli.version),
         inline(platform),
         inline(&cli.date),

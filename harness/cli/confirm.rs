@@ -1,0 +1,107 @@
+//! Shows what scenarios have the CLI do before they are recorded, and asks once about one that was
+//! not recorded here before.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clitape_deck::names::ScenarioName;
+use clitape_deck::record::{Known, RecordError, Review, WORKSPACE_LIMIT, digest};
+use clitape_deck::scenario::{House, Scenario};
+
+use crate::terminal;
+
+/// How often the wait for an answer looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How scenarios are confirmed.
+pub(crate) struct How {
+    /// Nothing is asked.
+    pub(crate) yes: bool,
+    /// What is known is not shown.
+    pub(crate) quiet: bool,
+    /// Bytes that a workspace may have.
+    pub(crate) limit: u64,
+}
+
+/// Shows what each scenario has the CLI do, and asks about those that are not known.
+pub(crate) fn confirm(scenarios: &[Scenario], how: &How, stop: &AtomicBool) -> anyhow::Result<()> {
+    let mut known = match folder() {
+        Some(folder) => Some(Known::read(&folder).context("can't tell which scenarios are known")?),
+        None => None,
+    };
+    for scenario in scenarios {
+        let review = Review::of(scenario, how.limit, stop)
+            .with_context(|| format!("can't record {}", scenario.name))?;
+        let name = &scenario.name;
+        let is_known = known.as_ref().is_some_and(|known| known.has(&review.digest));
+        let is_asked = !is_known && !how.yes;
+        if is_asked || !how.quiet {
+            terminal::note(format_args!("{name} has the CLI run this as you:"));
+            for line in &review.lines {
+                terminal::note(format_args!("  {line}"));
+            }
+        }
+        if is_asked {
+            if !io::stdin().is_terminal() {
+                bail!(
+                    "{name} was not recorded here before, or has changed since, and stdin is no \
+                     terminal to ask on; look at what it runs, then pass --yes"
+                );
+            }
+            if !ask(&format!("Record {name}? [y/N] "), stop)? {
+                return Err(RecordError::Declined { name: name.to_string() }.into());
+            }
+            if let Some(known) = &mut known
+                && let Err(error) = known.add(&review.digest, name.as_str())
+            {
+                terminal::note(format_args!("note: {name} will be asked about again: {error}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes a scenario known that was just written here; it is asked about when that fails.
+pub(crate) fn remember(house: &House, name: &ScenarioName) {
+    let remember = || -> anyhow::Result<()> {
+        let scenario = house.load(name.as_str())?;
+        let digest = digest(&scenario, WORKSPACE_LIMIT, &AtomicBool::new(false))?;
+        let folder = folder().context("there is no folder for it")?;
+        Ok(Known::read(&folder)?.add(&digest, name.as_str())?)
+    };
+    let _ = remember();
+}
+
+/// Asks a question on the terminal; yes is `y` or `yes`.
+fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
+    terminal::stderr().ask(question)?;
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let _ = tell.send(io::stdin().lock().read_line(&mut line).map(|_| line));
+    });
+    loop {
+        match told.recv_timeout(LOOK) {
+            Ok(line) => {
+                let answer = line.context("can't read the answer")?.trim().to_ascii_lowercase();
+                return Ok(matches!(answer.as_str(), "y" | "yes"));
+            }
+            Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+            Err(_) => {
+                terminal::note("");
+                return Err(RecordError::Stopped.into());
+            }
+        }
+    }
+}
+
+/// The user's folder for what a program remembers.
+fn folder() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));
+    state.map(|dir| dir.join("clitape"))
+}

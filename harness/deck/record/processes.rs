@@ -1,0 +1,211 @@
+//! The processes of this machine as `/proc` lists them, so that what a CLI started can be found and
+//! ended. Systems without `/proc` have none.
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, Uid};
+
+/// How long processes are ended before the rest is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The time between two looks at what is left.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// One line of `/proc/PID/stat`, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    parent: i32,
+    /// It has ended and waits for its parent to notice.
+    is_zombie: bool,
+    /// Clock ticks between the start of the machine and that of the process.
+    start: u64,
+}
+
+impl Stat {
+    fn of(pid: i32) -> Option<Self> {
+        Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name of a program may hold blanks and parentheses, so the fields are those after the
+    /// last parenthesis: the third is the first of them.
+    fn parse(stat: &str) -> Option<Self> {
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split(' ').collect();
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            is_zombie: matches!(*fields.first()?, "Z" | "X"),
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+}
+
+/// When the process `pid` started, in clock ticks since the machine did. With its id this names
+/// one process, also after the id was given to another.
+pub(crate) fn start_time(pid: i32) -> Option<u64> {
+    Stat::of(pid).filter(|stat| !stat.is_zombie).map(|stat| stat.start)
+}
+
+fn pids() -> impl Iterator<Item = i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The processes that `ancestor` started, and those that they started, zombies left out.
+fn descendants(ancestor: i32) -> Vec<Pid> {
+    let all: HashMap<i32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
+    let is_descendant = |pid: i32| {
+        let mut seen = HashSet::new();
+        let mut at = pid;
+        while let Some(stat) = all.get(&at) {
+            if stat.parent == ancestor {
+                return true;
+            }
+            // The table was read while it changed, so that it may hold a ring.
+            if !seen.insert(at) {
+                return false;
+            }
+            at = stat.parent;
+        }
+        false
+    };
+    let alive = all.iter().filter(|(_, stat)| !stat.is_zombie).map(|(pid, _)| *pid);
+    alive.filter(|pid| is_descendant(*pid)).map(Pid::from_raw).collect()
+}
+
+/// The children of this process that have ended and were not waited for.
+pub(crate) fn zombies() -> Vec<Pid> {
+    let me = nix::unistd::getpid().as_raw();
+    let is_left =
+        |pid: &i32| Stat::of(*pid).is_some_and(|stat| stat.parent == me && stat.is_zombie);
+    pids().filter(is_left).map(Pid::from_raw).collect()
+}
+
+/// The user's processes whose current folder is `folder` or below it, or whose environment names a
+/// path in it. This process is none of them.
+fn living_in(folder: &Path) -> Vec<Pid> {
+    let me = nix::unistd::getpid().as_raw();
+    let user = Uid::effective().as_raw();
+    let lives = |pid: &i32| {
+        let process = Path::new("/proc").join(pid.to_string());
+        let is_ours = std::fs::metadata(&process).is_ok_and(|entry| entry.uid() == user);
+        let is_inside =
+            || std::fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder));
+        let names_it = || {
+            std::fs::read(process.join("environ"))
+                .is_ok_and(|environment| names(&environment, folder.as_os_str().as_bytes()))
+        };
+        *pid != me && is_ours && (is_inside() || names_it())
+    };
+    pids().filter(lives).map(Pid::from_raw).collect()
+}
+
+/// Whether an environment holds the path of a folder, alone or with a place in it.
+fn names(environment: &[u8], folder: &[u8]) -> bool {
+    let ends = |rest: &[u8]| matches!(rest.first(), None | Some(0 | b'/' | b':'));
+    environment
+        .windows(folder.len().max(1))
+        .enumerate()
+        .any(|(at, window)| window == folder && ends(&environment[at + folder.len()..]))
+}
+
+/// Ends every process below this one, also those that left their process group and their session.
+/// Only for a process that has started nothing but what is to be ended.
+pub(crate) fn end_descendants() {
+    let me = nix::unistd::getpid().as_raw();
+    end(
+        || descendants(me),
+        || {
+            use nix::sys::wait::{WaitPidFlag, waitpid};
+            // What has ended leaves the table; its own children came to this process, if it is their
+            // reaper, and are found by the next look.
+            while waitpid(None, Some(WaitPidFlag::WNOHANG))
+                .is_ok_and(|status| status.pid().is_some())
+            {}
+        },
+    );
+}
+
+/// Ends every process of the user that lives in `folder`; how many there were.
+pub(crate) fn end_living_in(folder: &Path) -> usize {
+    end(|| living_in(folder), || {})
+}
+
+/// Kills what `look` finds until it finds nothing; how many processes it found.
+fn end(look: impl Fn() -> Vec<Pid>, tidy: impl Fn()) -> usize {
+    let begin = Instant::now();
+    let mut ended = HashSet::new();
+    loop {
+        tidy();
+        let found = look();
+        if found.is_empty() || begin.elapsed() > PATIENCE {
+            tidy();
+            return ended.len();
+        }
+        for pid in found {
+            // It may have ended since.
+            let _ = kill(pid, Signal::SIGKILL);
+            ended.insert(pid);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_line_is_read_after_the_last_parenthesis() {
+        let rest = "7 1 1 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        for (stat, expect) in [
+            (format!("9 (sh) S {rest}"), Some((7, false, 4711))),
+            (format!("9 (a) Z (b) Z {rest}"), Some((7, true, 4711))),
+            ("9 (sh) S 7".to_owned(), None),
+            (String::new(), None),
+        ] {
+            let found = Stat::parse(&stat).map(|stat| (stat.parent, stat.is_zombie, stat.start));
+            assert_eq!(found, expect, "{stat}");
+        }
+    }
+
+    #[test]
+    fn an_environment_names_a_folder_or_a_place_in_it() {
+        for (environment, expect) in [
+            (&b"HOME=/tmp/clitape-1/home\0A=b\0"[..], true),
+            (b"A=b\0TMPDIR=/tmp/clitape-1", true),
+            (b"PATH=/tmp/clitape-1:/bin\0", true),
+            (b"HOME=/tmp/clitape-12/home\0", false),
+            (b"", false),
+        ] {
+            let shown = String::from_utf8_lossy(environment);
+            assert_eq!(names(environment, b"/tmp/clitape-1"), expect, "{shown}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_lives_in_a_folder_is_found_by_folder_and_by_environment() {
+        use std::os::unix::process::ExitStatusExt as _;
+        use std::process::Command;
+
+        let folder = tempfile::tempdir().unwrap();
+        let sleep = || {
+            let mut command = Command::new("sleep");
+            command.arg("600").current_dir("/").env_clear();
+            command
+        };
+        let mut inside = sleep().current_dir(folder.path()).spawn().unwrap();
+        let mut marked = sleep().env("HOME", folder.path().join("home")).spawn().unwrap();
+        let mut other = sleep().spawn().unwrap();
+        assert_eq!(end_living_in(folder.path()), 2);
+        assert_eq!(inside.wait().unwrap().signal(), Some(9));
+        assert_eq!(marked.wait().unwrap().signal(), Some(9));
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}

@@ -1,0 +1,283 @@
+//! Temporary folders that are gone in the end, also after a `kill -9`.
+//!
+//! Beside a folder `clitape-Ab12Cd` lies `clitape-Ab12Cd.lock`, which names the process that uses it
+//! and is locked by it. The lock file is there before the folder and goes after it, so that no moment
+//! leaves a folder without one. [`sweep`] removes the folders whose process is gone.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::unistd::Uid;
+use serde::{Deserialize, Serialize};
+use tempfile::TempPath;
+use walkdir::WalkDir;
+
+use super::processes::{end_living_in, start_time};
+
+/// What the names of folders in the system's folder for temporary files begin with.
+pub(crate) const PREFIX: &str = "clitape-";
+/// What the names of lock files end with.
+const LOCK: &str = ".lock";
+/// Bytes of a lock file at most; a longer one is not ours.
+const LONGEST: u64 = 200;
+
+/// The text of a lock file: who uses the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Owner {
+    pid: i32,
+    /// When the process started, in clock ticks since the machine did; 0 where that is not known.
+    start: u64,
+}
+
+impl Owner {
+    fn this_process() -> Self {
+        let pid = nix::unistd::getpid().as_raw();
+        Self { pid, start: start_time(pid).unwrap_or(0) }
+    }
+
+    fn is_alive(self) -> bool {
+        start_time(self.pid) == Some(self.start)
+    }
+}
+
+/// A temporary folder; gone when dropped, with every process that lives in it.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    root: PathBuf,
+    lock: Option<TempPath>,
+    /// Held for as long as the folder is used; the file alone where the file system can't lock.
+    _held: Result<Flock<File>, File>,
+}
+
+impl Scratch {
+    /// Makes a folder in `parent` whose name begins with `prefix`.
+    pub(crate) fn new(parent: &Path, prefix: &str) -> io::Result<Self> {
+        loop {
+            let file = tempfile::Builder::new().prefix(prefix).suffix(LOCK).tempfile_in(parent)?;
+            let (mut file, path) = file.into_parts();
+            let text = toml::to_string(&Owner::this_process()).map_err(io::Error::other)?;
+            let held = match Flock::lock(file.try_clone()?, FlockArg::LockExclusiveNonblock) {
+                Ok(held) => Ok(held),
+                // Another process looks whether the file is a stale one, and will remove it.
+                Err((_, Errno::EWOULDBLOCK)) => continue,
+                Err((file, _)) => Err(file),
+            };
+            file.write_all(text.as_bytes())?;
+            if file.metadata()?.nlink() == 0 {
+                continue;
+            }
+            let root = path.with_extension("");
+            match std::fs::DirBuilder::new().mode(0o700).create(&root) {
+                Ok(()) => return Ok(Self { root, lock: Some(path), _held: held }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its lock file.
+    pub(crate) fn lock(&self) -> PathBuf {
+        lock_of(&self.root)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        end_living_in(&self.root);
+        if remove(&self.root).is_err()
+            && let Some(lock) = self.lock.take()
+        {
+            // The next sweep finds the folder by its lock file and tries again.
+            let _ = lock.keep();
+        }
+    }
+}
+
+fn lock_of(root: &Path) -> PathBuf {
+    let mut name = root.as_os_str().to_owned();
+    name.push(LOCK);
+    name.into()
+}
+
+/// Removes a folder with all that is in it; no folder is no error.
+fn remove(root: &Path) -> io::Result<()> {
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    };
+    if gone(std::fs::remove_dir_all(root)).is_ok() {
+        return Ok(());
+    }
+    // A folder without write permission keeps what is in it; it is ours to change.
+    for entry in WalkDir::new(root).into_iter().flatten().filter(|e| e.file_type().is_dir()) {
+        let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o700));
+    }
+    gone(std::fs::remove_dir_all(root))
+}
+
+/// What [`sweep`] removed and ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Folders that no running clitape uses.
+    pub folders: usize,
+    /// Processes that lived in them.
+    pub processes: usize,
+}
+
+/// Removes the folders of `parent` whose names begin with `prefix` and which a process has left
+/// behind that is gone. A folder without a lock file, or of another user, stays.
+pub(crate) fn sweep(parent: &Path, prefix: &str) -> Swept {
+    let mut swept = Swept::default();
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_lock = name.to_str().is_some_and(|name| is_lock_name(name, prefix));
+        if is_lock && let Some(processes) = clean(&entry.path()) {
+            swept.folders += 1;
+            swept.processes += processes;
+        }
+    }
+    swept
+}
+
+/// Removes what stopped runs left in the folder for temporary files.
+pub fn remove_stale() -> Swept {
+    let parent = std::env::temp_dir();
+    // Sandboxes have the real path of the folder, and so have the processes in them.
+    sweep(&parent.canonicalize().unwrap_or(parent), PREFIX)
+}
+
+/// Whether a lock file may have this name: the prefix, maybe a word more, and random characters.
+fn is_lock_name(name: &str, prefix: &str) -> bool {
+    let stem = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(LOCK));
+    stem.is_some_and(|stem| {
+        !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    })
+}
+
+/// Removes the folder of a stale lock file, and the lock file; how many processes lived in it.
+/// Nothing when the lock file is in use, or not ours.
+pub(crate) fn clean(lock: &Path) -> Option<usize> {
+    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(lock).ok()?;
+    let is_ours = |found: &std::fs::Metadata| found.uid() == Uid::effective().as_raw();
+    let found = file.metadata().ok()?;
+    if !found.is_file() || !is_ours(&found) || found.len() > LONGEST {
+        return None;
+    }
+    let held = match Flock::lock(file.try_clone().ok()?, FlockArg::LockExclusiveNonblock) {
+        Ok(held) => Some(held),
+        Err((_, Errno::EWOULDBLOCK)) => return None,
+        Err(_) => None,
+    };
+    if file.metadata().ok()?.nlink() == 0 {
+        return None;
+    }
+    let mut text = String::new();
+    (&file).take(LONGEST).read_to_string(&mut text).ok()?;
+    let root = lock.with_extension("");
+    let folder = std::fs::symlink_metadata(&root).ok();
+    let mut processes = 0;
+    match (toml::from_str::<Owner>(&text), folder) {
+        // Its process was killed before it could write, and so before it made the folder.
+        (_, None) if text.is_empty() => {}
+        (Ok(owner), None) if !owner.is_alive() => {}
+        (Ok(owner), Some(folder)) if !owner.is_alive() && folder.is_dir() && is_ours(&folder) => {
+            processes = end_living_in(&root);
+            remove(&root).ok()?;
+        }
+        _ => return None,
+    }
+    fs::remove_file(lock).ok()?;
+    drop(held);
+    Some(processes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A parent folder with one folder, whose lock file says `text`.
+    fn left(text: &str) -> tempfile::TempDir {
+        let parent = tempfile::tempdir().unwrap();
+        fs::create_dir_all(parent.path().join("clitape-a/home")).unwrap();
+        fs::write(parent.path().join("clitape-a.lock"), text).unwrap();
+        parent
+    }
+
+    fn names(parent: &Path) -> Vec<String> {
+        let entries = fs::read_dir(parent).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_folder_goes_with_its_lock_file_and_what_can_not_be_written() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(parent.path(), PREFIX).unwrap();
+        assert_eq!(scratch.lock(), lock_of(scratch.path()));
+        assert_eq!(names(parent.path()).len(), 2);
+        let locked = scratch.path().join("locked");
+        fs::create_dir(&locked).unwrap();
+        fs::write(locked.join("a"), "").unwrap();
+        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o500)).unwrap();
+        assert_eq!(sweep(parent.path(), PREFIX), Swept::default(), "it is in use");
+        drop(scratch);
+        assert_eq!(names(parent.path()), [""; 0]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn issue_13_finding_2_what_nobody_uses_is_removed_and_the_rest_stays() {
+        let me = Owner::this_process();
+        let text = |owner: Owner| toml::to_string(&owner).unwrap();
+        let stale = text(Owner { start: me.start + 1, ..me });
+        for (text, is_removed) in [
+            (&*stale, true),
+            ("pid = 2147483647\nstart = 1\n", true),
+            (&*text(me), false),
+            ("", false),
+            ("pid = 1", false),
+            ("pid = 2147483647\nstart = 1\nfolder = '/'\n", false),
+            (&*format!("{stale}#{}", "x".repeat(200)), false),
+        ] {
+            let parent = left(text);
+            let expect = Swept { folders: usize::from(is_removed), processes: 0 };
+            assert_eq!(sweep(parent.path(), PREFIX), expect, "{text}");
+            assert_eq!(names(parent.path()).is_empty(), is_removed, "{text}");
+        }
+    }
+
+    #[test]
+    fn links_and_folders_without_a_lock_file_stay() {
+        let stale = "pid = 2147483647\nstart = 1\n";
+        let parent = left(stale);
+        let at = |name: &str| parent.path().join(name);
+        fs::rename(at("clitape-a"), at("kept")).unwrap();
+        fs::os::unix::fs::symlink(at("kept"), at("clitape-a")).unwrap();
+        fs::create_dir(at("clitape-b")).unwrap();
+        fs::create_dir(at("clitape-c")).unwrap();
+        fs::os::unix::fs::symlink(at("clitape-a.lock"), at("clitape-c.lock")).unwrap();
+        let before = names(parent.path());
+        assert_eq!(sweep(parent.path(), PREFIX), Swept::default());
+        assert_eq!(names(parent.path()), before);
+        assert!(at("kept/home").is_dir());
+        // A process that was killed before it wrote its lock file made no folder.
+        fs::write(at("clitape-d.lock"), "").unwrap();
+        assert_eq!(sweep(parent.path(), PREFIX).folders, 1);
+        assert_eq!(names(parent.path()), before);
+    }
+}

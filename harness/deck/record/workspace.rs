@@ -1,0 +1,298 @@
+//! The files that a scenario brings along: looked through before anything is done with them, and
+//! copied into the folder that the CLI runs in.
+
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use nix::fcntl::OFlag;
+use sha2::{Digest as _, Sha256};
+use walkdir::WalkDir;
+
+use super::RecordError;
+
+/// Bytes that the files of a workspace may have together, unless the caller says otherwise.
+pub const WORKSPACE_LIMIT: u64 = 256 << 20;
+/// Files, folders and links at most.
+const MOST: usize = 100_000;
+/// Bytes that are read at a time; between them the caller may stop.
+const CHUNK: usize = 1 << 20;
+
+/// What an [`Entry`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    Link,
+    File,
+}
+
+/// One thing in a workspace.
+#[derive(Debug)]
+struct Entry {
+    /// Its place in the workspace.
+    inside: PathBuf,
+    kind: Kind,
+    mode: u32,
+}
+
+/// A workspace that holds nothing but folders, links and regular files, within the limit.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+    entries: Vec<Entry>,
+    limit: u64,
+}
+
+impl Workspace {
+    /// Looks through `root`; a workspace that is not there is an empty one. Nothing is opened.
+    pub(crate) fn read(root: &Path, limit: u64, stop: &AtomicBool) -> Result<Self, RecordError> {
+        let mut found = Self { root: root.to_owned(), entries: Vec::new(), limit };
+        match std::fs::symlink_metadata(root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+            Ok(folder) if folder.is_dir() => {}
+            Ok(_) => return Err(odd(root, "no folder")),
+            Err(error) => return Err(error.into()),
+        }
+        let mut size = 0;
+        for entry in WalkDir::new(root).min_depth(1).sort_by_file_name() {
+            check(stop)?;
+            let entry = entry.map_err(io::Error::from)?;
+            let metadata = entry.metadata().map_err(io::Error::from)?;
+            let kind = metadata.file_type();
+            let kind = if kind.is_dir() {
+                Kind::Folder
+            } else if kind.is_symlink() {
+                Kind::Link
+            } else if kind.is_file() {
+                size += metadata.len();
+                Kind::File
+            } else {
+                let what = match kind {
+                    _ if kind.is_fifo() => "a FIFO",
+                    _ if kind.is_socket() => "a socket",
+                    _ => "a device",
+                };
+                return Err(odd(entry.path(), what));
+            };
+            if size > limit || found.entries.len() >= MOST {
+                return Err(found.too_large());
+            }
+            let Ok(inside) = entry.path().strip_prefix(root) else {
+                continue;
+            };
+            let inside = inside.to_owned();
+            found.entries.push(Entry { inside, kind, mode: metadata.mode() & 0o7777 });
+        }
+        Ok(found)
+    }
+
+    /// The places of its files and links.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.entries.iter().filter(|entry| entry.kind != Kind::Folder);
+        files.map(|entry| entry.inside.as_path())
+    }
+
+    fn too_large(&self) -> RecordError {
+        RecordError::LargeWorkspace { path: self.root.clone(), limit: self.limit }
+    }
+
+    /// Copies all of it into `to`, which is there, with modes and links as they are.
+    pub(crate) fn copy(&self, to: &Path, stop: &AtomicBool) -> Result<(), RecordError> {
+        let mut size = 0;
+        for Entry { inside, kind, mode } in &self.entries {
+            check(stop)?;
+            let (from, target) = (self.root.join(inside), to.join(inside));
+            match kind {
+                Kind::Folder => fs::create_dir(&target)?,
+                Kind::Link => fs::os::unix::fs::symlink(fs::read_link(&from)?, &target)?,
+                Kind::File => {
+                    let mut new = fs::OpenOptions::new();
+                    let mut new = new.write(true).create_new(true).mode(*mode).open(&target)?;
+                    self.each_chunk(&from, &mut size, stop, |chunk| {
+                        io::Write::write_all(&mut new, chunk)
+                    })?;
+                    new.set_permissions(std::fs::Permissions::from_mode(*mode))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what makes it this workspace and no other to a hash.
+    pub(crate) fn hash(&self, hash: &mut Sha256, stop: &AtomicBool) -> Result<(), RecordError> {
+        let mut size = 0;
+        for Entry { inside, kind, mode } in &self.entries {
+            check(stop)?;
+            let from = self.root.join(inside);
+            let (bytes, is_executable) = match kind {
+                Kind::Folder => (Vec::new(), false),
+                Kind::Link => (fs::read_link(&from)?.as_os_str().as_bytes().to_vec(), false),
+                Kind::File => {
+                    let mut whole = Sha256::new();
+                    self.each_chunk(&from, &mut size, stop, |chunk| {
+                        whole.update(chunk);
+                        Ok(())
+                    })?;
+                    (whole.finalize().to_vec(), mode & 0o111 != 0)
+                }
+            };
+            field(hash, &[*kind as u8, u8::from(is_executable)]);
+            field(hash, inside.as_os_str().as_bytes());
+            field(hash, &bytes);
+        }
+        Ok(())
+    }
+
+    /// Hands out the bytes of a regular file; `size` counts those of all files.
+    fn each_chunk(
+        &self,
+        path: &Path,
+        size: &mut u64,
+        stop: &AtomicBool,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), RecordError> {
+        // It may have become something else since it was looked at.
+        let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
+        let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(odd(path, "no regular file"));
+        }
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            check(stop)?;
+            match file.read(&mut buffer)? {
+                0 => return Ok(()),
+                n => {
+                    *size += n as u64;
+                    if *size > self.limit {
+                        return Err(self.too_large());
+                    }
+                    take(&buffer[..n])?;
+                }
+            }
+        }
+    }
+}
+
+/// Adds bytes to a hash so that no others give the same one by being cut in another way.
+pub(crate) fn field(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
+fn check(stop: &AtomicBool) -> Result<(), RecordError> {
+    if stop.load(Ordering::Relaxed) { Err(RecordError::Stopped) } else { Ok(()) }
+}
+
+fn odd(path: &Path, what: &'static str) -> RecordError {
+    RecordError::OddFile { path: path.to_owned(), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+
+    use super::*;
+
+    static RUNS: AtomicBool = AtomicBool::new(false);
+
+    fn copied(limit: u64, fill: impl FnOnce(&Path)) -> Result<tempfile::TempDir, RecordError> {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fill(from.path());
+        Workspace::read(from.path(), limit, &RUNS)?.copy(to.path(), &RUNS)?;
+        Ok(to)
+    }
+
+    #[test]
+    fn a_workspace_is_copied_with_its_modes_and_links() {
+        let to = copied(1000, |from| {
+            fs::create_dir(from.join("sub")).unwrap();
+            fs::write(from.join("sub/run.sh"), "#!/bin/sh\n").unwrap();
+            let mode = std::fs::Permissions::from_mode(0o755);
+            fs::set_permissions(from.join("sub/run.sh"), mode).unwrap();
+            fs::os::unix::fs::symlink("sub/run.sh", from.join("link")).unwrap();
+            fs::os::unix::fs::symlink("/dev/zero", from.join("outside")).unwrap();
+        })
+        .unwrap();
+        let found = fs::metadata(to.path().join("sub/run.sh")).unwrap();
+        assert_eq!(found.permissions().mode() & 0o777, 0o755);
+        for (link, target) in [("link", "sub/run.sh"), ("outside", "/dev/zero")] {
+            assert_eq!(fs::read_link(to.path().join(link)).unwrap(), Path::new(target));
+        }
+    }
+
+    #[test]
+    fn issue_13_finding_17_what_is_no_file_is_refused_by_name() {
+        for what in ["a FIFO", "a socket"] {
+            let error = copied(1000, |from| {
+                let path = from.join("odd");
+                match what {
+                    "a FIFO" => nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap(),
+                    _ => drop(std::os::unix::net::UnixListener::bind(&path).unwrap()),
+                }
+            })
+            .unwrap_err()
+            .to_string();
+            assert!(error.contains(&format!("odd is {what}, ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_over_the_limit_is_refused_before_it_is_copied() {
+        let sparse = |from: &Path| {
+            let file = std::fs::File::create(from.join("huge")).unwrap();
+            file.set_len(20 << 30).unwrap();
+        };
+        let error = copied(WORKSPACE_LIMIT, sparse).unwrap_err().to_string();
+        assert!(
+            error.contains("more than 256 MiB") && error.contains("--workspace-mib"),
+            "{error}"
+        );
+        assert!(copied(4, |from| fs::write(from.join("a"), "1234").unwrap()).is_ok());
+        assert!(copied(3, |from| fs::write(from.join("a"), "1234").unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_hash_tells_names_bytes_modes_and_links_apart() {
+        let hash = |fill: &dyn Fn(&Path)| {
+            let dir = tempfile::tempdir().unwrap();
+            fill(dir.path());
+            let mut hash = Sha256::new();
+            let workspace = Workspace::read(dir.path(), 1000, &RUNS).unwrap();
+            workspace.hash(&mut hash, &RUNS).unwrap();
+            hash.finalize()
+        };
+        let write = |name: &'static str, text: &'static str| {
+            move |dir: &Path| fs::write(dir.join(name), text).unwrap()
+        };
+        let all = [
+            hash(&|_| {}),
+            hash(&write("a", "b")),
+            hash(&write("a", "c")),
+            hash(&write("b", "b")),
+            hash(&|dir| fs::create_dir(dir.join("a")).unwrap()),
+            hash(&|dir| fs::os::unix::fs::symlink("b", dir.join("a")).unwrap()),
+            hash(&|dir| {
+                write("a", "b")(dir);
+                let mode = std::fs::Permissions::from_mode(0o755);
+                fs::set_permissions(dir.join("a"), mode).unwrap();
+            }),
+        ];
+        for (i, one) in all.iter().enumerate() {
+            assert_eq!(all.iter().position(|other| other == one), Some(i), "{i}");
+        }
+        assert_eq!(all[1], hash(&write("a", "b")));
+    }
+
+    #[test]
+    fn reading_and_copying_can_be_stopped() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a"), "a").unwrap();
+        let stopped = Workspace::read(dir.path(), 1000, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(RecordError::Stopped)));
+    }
+}
