@@ -140,7 +140,7 @@ fn issue_13_finding_6_arguments_and_file_names_are_told_safely() {
         &["test", evil],
         &["new", evil],
         &["record", evil],
-        &["record", "plain-text", "--claude", evil],
+        &["record", "--yes", "plain-text", "--claude", evil],
         &["import", evil, "--scenario", "x"],
         &["import", "e.jsonl", "--scenario", evil],
         &["import", "e.jsonl", "--scenario", "x", "--cli-version", evil],
@@ -222,7 +222,7 @@ fn issue_13_finding_6_servers_and_programs_are_told_safely() {
         markdown(&fs::read_to_string(dir.join("c/compare.md")).unwrap(), 2..=5);
     }
     program(dir, "claude", "");
-    let (code, out) = check(dir, &["record", "plain-text", "--claude", "./claude"], &[]);
+    let (code, out) = check(dir, &["record", "--yes", "plain-text", "--claude", "./claude"], &[]);
     assert!(code != 0, "{out}");
 }
 

@@ -271,7 +271,7 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
     let record = |script: &str, more: &[&str]| {
         fs::write(&cli, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&cli, fs::Permissions::from_mode(0o755)).unwrap();
-        let args = [&["record", "plain-text", "--claude", "./claude"], more].concat();
+        let args = [&["record", "--yes", "plain-text", "--claude", "./claude"], more].concat();
         let (code, said) = run(house.path(), &args, None);
         assert_eq!(code, 4, "{said}");
         said
@@ -293,7 +293,7 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
     assert_eq!(after, before);
     assert!(after.iter().zip(bytes).all(|(path, bytes)| fs::read(path).unwrap() == bytes));
     let missing = Some(("TMPDIR", std::ffi::OsStr::new("/nowhere/at/all")));
-    let args = ["record", "plain-text", "--claude", "./claude"];
+    let args = ["record", "--yes", "plain-text", "--claude", "./claude"];
     let (code, said) = run(house.path(), &args, missing);
     let expect = "can't record under /nowhere/at/all: there is no such folder; set TMPDIR";
     assert!(code == 4 && said.contains(expect), "{code} {said}");

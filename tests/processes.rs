@@ -2,7 +2,7 @@
 //! folder. A shell script is in the CLI's place; it starts a daemon as `setsid` and `cd /` make one.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::panic, reason = "a test that can't be set up fails")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 
