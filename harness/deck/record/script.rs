@@ -159,7 +159,8 @@ pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &Sta
     for (name, turns) in model.all_turns() {
         let _ = write!(text, " `{name}` with {} turns,", turns.len());
     }
-    let spares: usize = model.spares.iter().map(|spare| spare.times.get()).sum();
+    let times = model.spares.iter().map(|spare| spare.times.get());
+    let spares = times.fold(0, usize::saturating_add);
     let _ = write!(text, " {spares} spare");
     text
 }

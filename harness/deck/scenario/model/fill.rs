@@ -1,9 +1,27 @@
 //! `{{lines:N}}` in the texts and inputs of `model.toml`: so many numbered lines, so that a long
 //! text is one word in the file.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::Pieces;
+
+/// Lines that the `{{lines:N}}` of one file may ask for together, about 6.5 MB of text: a few bytes
+/// of a file must not fill the memory.
+const LIMIT: usize = 100_000;
+
+thread_local! {
+    /// How many lines the file that is being read may still ask for. The conversions that write them
+    /// out are called by serde, which has no place for a count.
+    static LEFT: Cell<usize> = const { Cell::new(LIMIT) };
+}
+
+/// Reads one file, whose texts may ask for [`LIMIT`] lines.
+pub(super) fn limited<T>(read: impl FnOnce() -> T) -> T {
+    LEFT.set(LIMIT);
+    read()
+}
 
 const OPEN: &str = "{{lines:";
 const CLOSE: &str = "}}";
@@ -25,6 +43,13 @@ pub(super) fn text(text: &str) -> Result<String, String> {
                 "`{{lines:…}}` says how many lines; write a number, as in `{{lines:500}}`".into()
             );
         };
+        let left = LEFT.get().checked_sub(lines).ok_or_else(|| {
+            format!(
+                "the `{{{{lines:…}}}}` of a file may ask for {LIMIT} lines in all, and \
+                 `{{{{lines:{lines}}}}}` is past that; write a smaller number"
+            )
+        })?;
+        LEFT.set(left);
         filled.push_str(before);
         filled.extend((1..=lines).map(line));
         rest = after;
@@ -78,6 +103,18 @@ mod tests {
             let expect = serde_json::json!({"a": [{"b": expect}, 1]});
             assert_eq!(value(deep).unwrap(), expect);
         }
+    }
+
+    #[test]
+    fn issue_13_point_5_the_lines_of_a_file_have_a_limit() {
+        let two = format!("{{{{lines:{}}}}} {{{{lines:2}}}}", LIMIT - 2);
+        let filled = limited(|| text(&two)).unwrap();
+        assert_eq!(filled.lines().count(), LIMIT + 1);
+        for more in [&format!("{two}{{{{lines:1}}}}"), "{{lines:18446744073709551615}}"] {
+            let error = limited(|| text(more)).unwrap_err();
+            assert!(error.contains("may ask for 100000 lines in all"), "{error}");
+        }
+        assert!(limited(|| text(&two)).is_ok(), "the next file has all of them again");
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Model {
                         `clitape new` does (an imported scenario comes without)";
             return Err(ScenarioError::Invalid { path, what: what.to_owned() });
         }
-        let model: Self = read_toml(&path)?;
+        let model: Self = fill::limited(|| read_toml(&path))?;
         match model.complaint() {
             None => Ok(model),
             Some(what) => Err(ScenarioError::Invalid { path, what }),

@@ -132,13 +132,15 @@ impl Turn {
     /// What a request for this turn meets, after so many others for it, and how many of those
     /// have failed: the message itself when no failure is left.
     pub fn attempt(&self, before: usize) -> (Option<&FailureKind>, usize) {
-        let each = self
+        let mut each = self
             .failures
             .iter()
             .flat_map(|failure| std::iter::repeat_n(&failure.kind, failure.times.get()));
-        let failed = if self.comes { before.min(each.clone().count()) } else { before };
+        let times = self.failures.iter().map(|failure| failure.times.get());
+        let count = times.fold(0, usize::saturating_add);
+        let failed = if self.comes { before.min(count) } else { before };
         let last = self.failures.last().filter(|_| !self.comes).map(|failure| &failure.kind);
-        (each.clone().nth(before).or(last), failed)
+        (each.nth(before).or(last), failed)
     }
 
     /// What may fail, in order.
