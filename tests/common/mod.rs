@@ -46,13 +46,18 @@ pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&
 /// A house of its own with copies of these scenarios and their cassettes.
 pub(crate) fn house(scenarios: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    std::fs::create_dir_all(dir.path().join("scenarios")).expect("scenarios/");
+    fill_house(dir.path(), scenarios);
+    dir
+}
+
+/// Copies these scenarios and their cassettes into a house at `dir`.
+pub(crate) fn fill_house(dir: &Path, scenarios: &[&str]) {
+    std::fs::create_dir_all(dir.join("scenarios")).expect("scenarios/");
     for name in scenarios {
         for folder in ["scenarios", "cassettes"] {
-            copy(&root().join(folder).join(name), &dir.path().join(folder).join(name));
+            copy(&root().join(folder).join(name), &dir.join(folder).join(name));
         }
     }
-    dir
 }
 
 fn copy(from: &Path, to: &Path) {

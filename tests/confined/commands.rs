@@ -1,0 +1,155 @@
+//! Every command of the program, with what it may write.
+
+use std::fs;
+
+use crate::place::{GOLDENS, PLAIN, change_golden, propose_golden, write_program};
+use crate::row::{QUIET, Row};
+
+/// Every command, with what it may write.
+pub(crate) const COMMANDS: &[Row] = &[
+    Row { name: "help", args: &["--help"], says: "Usage", ..QUIET },
+    Row { name: "completions", args: &["completions", "bash"], says: "clitape", ..QUIET },
+    Row { name: "man", args: &["man"], says: "clitape", ..QUIET },
+    Row { name: "man_out", args: &["man", "--out", "{out}"], writes: &["out"], ..QUIET },
+    Row {
+        name: "new",
+        args: &["new", "first-try"],
+        writes: &["work/scenarios/first-try"],
+        says: "first-try",
+        ..QUIET
+    },
+    Row {
+        name: "import",
+        prepare: |place| {
+            fs::copy(place.work.join(PLAIN).join("stdout.jsonl"), place.out.join("c.jsonl"))
+                .unwrap();
+        },
+        args: &["import", "{out}/c.jsonl", "--scenario", "imported"],
+        writes: &["work/scenarios/imported", "work/cassettes/imported"],
+        says: "imported",
+        ..QUIET
+    },
+    Row { name: "replay", args: &["replay", PLAIN], ..QUIET },
+    Row { name: "replay_json", args: &["replay", PLAIN, "--json", "--cut", "byte"], ..QUIET },
+    Row { name: "replay_seed", args: &["replay", PLAIN, "--seed", "7", "--print-plan"], ..QUIET },
+    Row {
+        name: "replay_faults",
+        args: &["replay", PLAIN, "--mode", "block", "--fault", "1:rate-limit:3s", "--pace", "50"],
+        ..QUIET
+    },
+    Row {
+        name: "replay_speed",
+        args: &["replay", PLAIN, "--speed", "10000", "--channel", "acp"],
+        ..QUIET
+    },
+    Row {
+        name: "replay_file",
+        args: &["replay", "cassettes/plain-text/2.1.329/stdout.jsonl", "--lane", "sse,acp"],
+        ..QUIET
+    },
+    Row {
+        name: "replay_telegram_api",
+        args: &["replay", PLAIN, "--pace", "5", "--telegram-api", "{url}", "--chat", "5"],
+        loopback: true,
+        says: "heard as often",
+        ..QUIET
+    },
+    Row { name: "test", args: &["test"], says: "all held", ..QUIET },
+    Row {
+        name: "test_update",
+        prepare: change_golden,
+        args: &["test", "--update"],
+        writes: GOLDENS,
+        code: 3,
+        says: "GD001",
+        ..QUIET
+    },
+    Row {
+        name: "test_reports",
+        args: &[
+            "test",
+            "--json",
+            "{out}/r.json",
+            "--junit",
+            "{out}/r.xml",
+            "--tap",
+            "{out}/r.tap",
+            "--markdown",
+            "{out}/r.md",
+            "--html",
+            "{out}/html",
+            "--github",
+        ],
+        writes: &["out"],
+        ..QUIET
+    },
+    Row {
+        name: "report_merge",
+        prepare: |place| {
+            place.run(&["test", "--json", "{out}/a.json"]);
+        },
+        args: &["report", "merge", "{out}/a.json", "--out", "{out}/b.json", "--html", "{out}/html"],
+        writes: &["out"],
+        ..QUIET
+    },
+    Row { name: "review_list", args: &["review", "--list"], ..QUIET },
+    Row {
+        name: "review_accept",
+        prepare: propose_golden,
+        args: &["review", "--accept", "--reason", "it is better"],
+        writes: GOLDENS,
+        ..QUIET
+    },
+    Row {
+        name: "review_reject",
+        prepare: propose_golden,
+        args: &["review", "--reject"],
+        writes: GOLDENS,
+        ..QUIET
+    },
+    Row {
+        name: "proof",
+        args: &["proof", "plain-text", "--no-png", "--out", "{out}/proof"],
+        writes: &["out"],
+        ..QUIET
+    },
+    Row {
+        name: "proof_check",
+        prepare: |place| {
+            place.run(&["proof", "plain-text", "--no-png", "--out", "{out}"]);
+        },
+        args: &["proof", "--check", "{out}/proof.md"],
+        ..QUIET
+    },
+    Row {
+        name: "session",
+        args: &["session", "cassettes/plain-text/2.1.329/transcript.jsonl"],
+        says: "resumable",
+        ..QUIET
+    },
+    Row {
+        name: "compare_versions",
+        args: &["compare", "2.1.148", "2.1.329", "plain-text", "--out", "{out}/c"],
+        writes: &["out"],
+        ..QUIET
+    },
+    Row {
+        name: "compare_program",
+        prepare: |place| {
+            let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_clitape"));
+            write_program(&place.work.join("subject"), &script);
+        },
+        args: &["compare", "this", "./subject", "plain-text", "--out", "{out}/c"],
+        writes: &["out"],
+        starts: &["/subject", "/clitape"],
+        says: "nothing differs",
+        ..QUIET
+    },
+    Row {
+        name: "collect",
+        args: &["collect", "{url}/events"],
+        loopback: true,
+        says: "collected words",
+        ..QUIET
+    },
+];

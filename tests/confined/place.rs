@@ -1,0 +1,140 @@
+//! The folders that a command runs in, and what the rows change in them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::common;
+
+/// The cassette of the workspace.
+pub(crate) const PLAIN: &str = "cassettes/plain-text/2.1.329";
+/// Where its goldens are.
+pub(crate) const GOLDENS: &[&str] = &["work/scenarios/plain-text/golden"];
+
+/// The folders of one run.
+pub(crate) struct Place {
+    /// Around all of them.
+    pub(crate) dir: TempDir,
+    pub(crate) work: PathBuf,
+    pub(crate) out: PathBuf,
+    pub(crate) outside: PathBuf,
+}
+
+impl Place {
+    /// A workspace of one scenario, and a folder outside with a file that nothing may touch.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        common::fill_house(&dir.path().join("work"), &["plain-text"]);
+        let base = fs::canonicalize(dir.path()).unwrap();
+        let folder = |name: &str| base.join(name);
+        for name in ["home", "tmp", "out", "outside"] {
+            fs::create_dir(folder(name)).unwrap();
+        }
+        fs::write(folder("outside/precious"), "precious\n").unwrap();
+        Self { work: folder("work"), out: folder("out"), outside: folder("outside"), dir }
+    }
+
+    pub(crate) fn base(&self) -> &Path {
+        self.work.parent().unwrap()
+    }
+
+    /// Writes the capture `out/c.jsonl` of a CLI that says this of its version.
+    pub(crate) fn capture(&self, version: &str) {
+        let text = fs::read_to_string(self.work.join(PLAIN).join("stdout.jsonl")).unwrap();
+        let text = text.replacen("2.1.329", version, 1);
+        fs::write(self.out.join("c.jsonl"), text).unwrap();
+    }
+
+    /// Replaces the first `from` in a file of the workspace.
+    pub(crate) fn edit(&self, file: &str, from: &str, to: &str) {
+        let path = self.work.join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{file} has no `{from}`");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+    }
+
+    /// Gives the cassette a hash of a file that is none of its own.
+    pub(crate) fn add_hash(&self, path: &str) {
+        let to = format!("[sha256]\n\"{path}\" = \"{}\"", "0".repeat(64));
+        self.edit("cassettes/plain-text/2.1.329/cassette.toml", "[sha256]", &to);
+    }
+
+    /// Puts a link in place of a file of the workspace.
+    pub(crate) fn link(&self, to: &str, file: &str) {
+        let path = self.work.join(file);
+        let _ = fs::remove_file(&path);
+        symlink(to, path).unwrap();
+    }
+
+    /// The arguments with the folders in them.
+    pub(crate) fn arguments(&self, args: &[&str], url: &str) -> Vec<String> {
+        let [out, outside] = [&self.out, &self.outside].map(|path| path.to_str().unwrap());
+        let named = |arg: &&str| {
+            arg.replace("{outside}", outside).replace("{out}", out).replace("{url}", url)
+        };
+        args.iter().map(named).collect()
+    }
+
+    /// Runs a command that is no part of what is looked at.
+    pub(crate) fn run(&self, args: &[&str]) {
+        let mut command = common::clitape();
+        command.current_dir(&self.work).args(self.arguments(args, "")).output().unwrap();
+    }
+
+    /// The files outside, with what they hold.
+    pub(crate) fn outside(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let files = common::files(&self.outside, "").into_iter();
+        files.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
+    }
+}
+
+pub(crate) fn change_golden(place: &Place) {
+    let golden = "scenarios/plain-text/golden/telegram-partial.snap";
+    place.edit(golden, "sendMessage", "sendMessagf");
+}
+
+pub(crate) fn propose_golden(place: &Place) {
+    change_golden(place);
+    place.run(&["test", "--update"]);
+    let proposed = "scenarios/plain-text/golden/telegram-partial.snap.new";
+    assert!(place.work.join(proposed).exists());
+}
+
+pub(crate) fn write_program(path: &Path, script: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A server of one event stream, which is a Bot API server for those who post; its address.
+pub(crate) fn serve() -> String {
+    const STREAM: &str = "id: 1\nevent: output\ndata: {\"content\":\"collected words\"}\n\n\
+                          id: 2\nevent: complete\ndata: {}\n\n";
+    const SENT: &str = r#"{"ok":true,"result":{"message_id":7}}"#;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut reader = BufReader::new(stream.unwrap());
+            let mut head = String::new();
+            while reader.read_line(&mut head).unwrap_or(0) > 2 {}
+            head.make_ascii_lowercase();
+            let length = head.split_once("content-length: ").and_then(|(_, n)| n.lines().next());
+            let length: u64 = length.map_or(0, |n| n.parse().unwrap());
+            std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink()).unwrap();
+            let (kind, body) = match head.starts_with("post") {
+                true => ("application/json", SENT),
+                false => ("text/event-stream", STREAM),
+            };
+            let _ = write!(
+                reader.into_inner(),
+                "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}"
+            );
+        }
+    });
+    url
+}
