@@ -13,6 +13,8 @@ mod claude;
 mod confine;
 mod cut;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod history;
 mod known;
 mod launch;

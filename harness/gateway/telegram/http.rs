@@ -40,6 +40,10 @@ use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
 use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
 use crate::secret::masked;
 
+#[cfg(feature = "fuzzing")]
+#[path = "fuzzing.rs"]
+pub mod fuzzing;
+
 /// The address of Telegram's own Bot API server.
 pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
 /// Seconds to wait after a 429 that names none.
@@ -148,9 +152,7 @@ impl HttpApi {
 
     async fn make(&self, call: &Call) -> Result<Sent, ApiError> {
         let answer = self.post(call.method.as_str(), self.body(call)?).await?;
-        let answer: Result<MethodResponse<MessageId>, _> = serde_json::from_str(&answer);
-        let answer = answer.map_err(|_| ApiError::Lost("it can't be read".to_owned()))?;
-        Ok(Sent { message_id: answer.result.message_id.into() })
+        sent(&answer)
     }
 
     /// Says that the agent is at work; the answer says nothing but that.
@@ -170,6 +172,11 @@ impl HttpApi {
             let lost = if error.is_connect() { ApiError::Network } else { ApiError::Lost };
             lost(self.words(&root(&error.without_url())))
         })?;
+        self.answered(response).await
+    }
+
+    /// What an answer says when the call went well.
+    async fn answered(&self, response: Response) -> Result<String, ApiError> {
         let status = response.status();
         match read(response).await {
             Ok(answer) if status.is_success() && !is_refusal(&answer) => Ok(answer),
@@ -237,6 +244,13 @@ async fn read(mut response: Response) -> Result<String, Unread> {
         bytes.extend_from_slice(&piece);
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The message in the answer to a call that went well.
+fn sent(answer: &str) -> Result<Sent, ApiError> {
+    let answer: Result<MethodResponse<MessageId>, _> = serde_json::from_str(answer);
+    let answer = answer.map_err(|_| ApiError::Lost("it can't be read".to_owned()))?;
+    Ok(Sent { message_id: answer.result.message_id.into() })
 }
 
 /// Whether an answer says that the call failed.

@@ -26,6 +26,8 @@ pub use api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
 use caller::Caller;
 use compose::{Compositor, Lane};
 use draft::{Draft, Shown};
+#[cfg(feature = "fuzzing")]
+pub use http::fuzzing;
 #[cfg(feature = "telegram-http")]
 pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
 use typing::Typing;

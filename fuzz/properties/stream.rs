@@ -1,0 +1,74 @@
+//! Bytes to events: whatever the bytes, nothing panics, every cut gives the same events, and the
+//! events keep their promises to one another.
+
+use std::collections::HashMap;
+
+use clitape_stream::{Event, Limits, Parser, Stats};
+
+/// Parses `bytes` whole and in pieces, with the usual limits and with tight ones.
+pub fn check(bytes: &[u8]) {
+    let limits = Limits::default();
+    let whole = run(bytes, limits, || usize::MAX);
+    let mut random = super::numbers(bytes);
+    assert_eq!(run(bytes, limits, || random() % 61), whole);
+
+    let tight = Limits {
+        line: random() % 400,
+        records: random() as u64 % 20,
+        bytes: random() as u64 % 4000,
+    };
+    let bound = run(bytes, tight, || usize::MAX);
+    assert_eq!(run(bytes, tight, || random() % 61), bound);
+    assert!(bound.1.unread <= bytes.len() as u64);
+}
+
+/// The events as they serialise, and what was read.
+fn run(bytes: &[u8], limits: Limits, mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
+    let (mut seen, mut lanes) = (Vec::new(), HashMap::new());
+    let mut sink = |event: Event<'_>| {
+        check_event(&event, &mut lanes);
+        seen.push(serde_json::to_string(&event).expect("events serialise"));
+    };
+    let mut parser = Parser::with_limits(limits);
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (piece, tail) = rest.split_at(cut().clamp(1, rest.len()));
+        parser.feed_with(piece, &mut sink);
+        rest = tail;
+    }
+    let stats = parser.finish_with(&mut sink);
+    let Stats { lines, blank, records, unknown, unusable, .. } = stats;
+    assert_eq!(lines, blank + records + unknown + unusable);
+    assert_eq!(stats.bytes, bytes.len() as u64);
+    let outcomes = seen.iter().filter(|event| event.starts_with(r#"{"kind":"outcome""#)).count();
+    assert_eq!(outcomes, 1);
+    assert!(seen.last().is_some_and(|last| last.starts_with(r#"{"kind":"outcome""#)));
+    (seen, stats)
+}
+
+/// The deltas of a lane make up its text, and lengths count its characters.
+fn check_event(event: &Event<'_>, lanes: &mut HashMap<(bool, String), String>) {
+    let mut grow = |is_answer: bool, parent: &Option<_>, delta: &str, text: &str, length: u64| {
+        let parent = parent
+            .as_ref()
+            .map_or(String::new(), |parent: &std::borrow::Cow<'_, str>| parent.to_string());
+        let so_far = lanes.entry((is_answer, parent)).or_default();
+        so_far.push_str(delta);
+        assert_eq!(so_far, text);
+        assert_eq!(length, text.chars().count() as u64);
+    };
+    match event {
+        Event::Text { delta, text, length, parent, .. } => grow(true, parent, delta, text, *length),
+        Event::Thinking { delta, text, length, parent, .. } => {
+            grow(false, parent, delta, text, *length);
+        }
+        Event::Retract { text, thinking, length, thinking_length, parent, .. } => {
+            assert_eq!(*length, text.chars().count() as u64);
+            assert_eq!(*thinking_length, thinking.chars().count() as u64);
+            let parent = parent.as_ref().map_or(String::new(), ToString::to_string);
+            lanes.insert((true, parent.clone()), (*text).to_owned());
+            lanes.insert((false, parent), (*thinking).to_owned());
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,60 @@
+//! The answers of a scripted model without a server (feature `fuzzing`), for the fuzz target
+//! `scenario`.
+
+use hyper::body::Bytes;
+
+use super::answer::Writer;
+use super::cut::overrun;
+use super::request::{Asked, Spoken};
+use super::sandbox::Folders;
+use super::script::{Attempts, Stage, choose};
+use crate::scenario::{FailureKind, Model};
+
+/// How often each request is repeated, so that failures and what comes after them are answered.
+const ATTEMPTS: usize = 3;
+
+/// The body of every answer that the model has for the requests of a run: for each number of
+/// messages in each conversation, as a stream and as one message, or as the error that it is.
+pub fn answers(model: &Model) -> impl Iterator<Item = Vec<u8>> {
+    let is_served = overrun(model).is_none();
+    requests(model)
+        .filter(move |_| is_served)
+        .flat_map(move |(asked, stage)| {
+            let mut attempts = Attempts::new();
+            (0..ATTEMPTS)
+                .flat_map(|_| bodies(model, &asked, &stage, &mut attempts))
+                .collect::<Vec<_>>()
+        })
+        .map(|body| body.concat())
+}
+
+/// One request for each turn, and one more.
+fn requests(model: &Model) -> impl Iterator<Item = (Asked, Stage)> {
+    let markers = model.conversations.iter().map(|one| (one.marker.as_str(), 0, &one.turns));
+    let steps = (1..).zip(&model.steps).map(|(before, step)| ("", before, &step.turns));
+    let all = std::iter::once(("", 0, &model.turns)).chain(steps).chain(markers);
+    all.flat_map(|(marker, before, turns)| {
+        (0..=turns.len()).map(move |answered| {
+            let said = Spoken { by_model: true, text: String::new() };
+            let asked = Asked {
+                model: "claude-fuzzed".to_owned(),
+                first_user: marker.to_owned(),
+                messages: vec![said; answered],
+                ..Asked::default()
+            };
+            (asked, Stage { before, prompt: String::new() })
+        })
+    })
+}
+
+/// The parts of the bodies that answer a request.
+fn bodies(model: &Model, asked: &Asked, stage: &Stage, attempts: &mut Attempts) -> Vec<Vec<Bytes>> {
+    let folders = Folders::canonical();
+    let Some(answer) = choose(model, asked, stage, attempts) else { return Vec::new() };
+    let writer = Writer { script: model, folders: &folders, answer: &answer, model: &asked.model };
+    if let Some(FailureKind::Http { error, .. }) = answer.failure {
+        return vec![vec![writer.error(error)]];
+    }
+    let stream = writer.stream().into_iter().filter_map(|step| step.bytes).collect();
+    vec![stream, vec![writer.whole()]]
+}

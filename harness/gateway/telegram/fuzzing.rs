@@ -1,0 +1,47 @@
+//! What the client makes of an answer, without a connection (feature `fuzzing`), for the fuzz target
+//! `bot_api`.
+
+use std::time::Duration;
+
+use hyper::Response;
+
+use super::{HttpApi, HttpSettings, TELEGRAM_SERVER, Token, sent};
+use crate::telegram::{ApiError, Sent};
+
+/// A client that is given answers in place of asking for them.
+#[derive(Debug)]
+pub struct Answers(HttpApi);
+
+impl Answers {
+    /// A client of the bot with this token.
+    ///
+    /// # Panics
+    ///
+    /// When the token has not the form of one.
+    #[allow(clippy::expect_used, reason = "a fuzz target that can't be set up fails")]
+    pub fn new(token: &str) -> Self {
+        let settings = HttpSettings {
+            server: TELEGRAM_SERVER.to_owned(),
+            token: Token::new(token),
+            chat: "42".to_owned(),
+            timeout: Duration::from_secs(15),
+        };
+        Self(HttpApi::new(settings).expect("the token has the form of one"))
+    }
+
+    /// What a call comes to that is answered with this status and body.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError`], as of the call.
+    ///
+    /// # Panics
+    ///
+    /// When the status is not one of 100 to 999.
+    #[allow(clippy::expect_used, reason = "a fuzz target that can't be set up fails")]
+    pub async fn read(&self, status: u16, body: Vec<u8>) -> Result<Sent, ApiError> {
+        let response = Response::builder().status(status).body(body);
+        let response = response.expect("the status is one").into();
+        self.0.answered(response).await.and_then(|answer| sent(&answer))
+    }
+}
