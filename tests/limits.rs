@@ -9,9 +9,10 @@ use std::ops::RangeInclusive;
 
 use clitape_deck::files::LARGEST;
 use clitape_deck::limits::{
-    CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, MODEL_REQUEST, OutputLimits,
-    PAUSE_MS, PIECES, VERSION_TIME,
+    CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, MODEL_LINES, MODEL_REQUEST,
+    OutputLimits, PAUSE_MS, PIECES, VERSION_TIME,
 };
+use clitape_deck::record::WORKSPACE_LIMIT;
 use clitape_deck::scenario::bounds;
 use clitape_gateway::limits as gateway;
 use clitape_gateway::sse::Limits;
@@ -42,6 +43,8 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
         recorded.line.to_string(),
         recorded.lines.to_string(),
         "`record.timeout_s`, 120 s".to_owned(),
+        WORKSPACE_LIMIT.to_string(),
+        MODEL_LINES.to_string(),
         MODEL_REQUEST.to_string(),
         compared.bytes.to_string(),
         compared.line.to_string(),

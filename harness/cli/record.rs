@@ -65,9 +65,9 @@ pub(crate) struct Args {
     /// Let the CLI do whatever you can, also where the system could confine it
     #[arg(long)]
     no_confine: bool,
-    /// Mebibytes that the files of a workspace may have together
-    #[arg(long, value_name = "N", default_value_t = WORKSPACE_LIMIT >> 20)]
-    workspace_mib: u64,
+    /// Size that the files of a workspace may have together
+    #[arg(long, value_name = "SIZE", default_value_t = WORKSPACE_LIMIT)]
+    max_workspace: ByteSize,
 }
 
 impl Args {
@@ -76,7 +76,7 @@ impl Args {
         let Self { max_output, max_line, max_lines, .. } = *self;
         Settings {
             output: OutputLimits { bytes: max_output, line: max_line, lines: max_lines },
-            workspace_limit: self.workspace_mib.saturating_mul(1 << 20),
+            workspace_limit: self.max_workspace,
             confine: !self.no_confine,
         }
     }

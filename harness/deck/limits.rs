@@ -46,6 +46,8 @@ pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 pub const CAPTURE: ByteSize = ByteSize::mib(64);
 /// Lines of what is replayed, and pieces that a plan cuts it into.
 pub const PIECES: u64 = 500_000;
+/// Lines that all `{{lines:N}}` of a `model.toml` may ask for, about 6.5 MB of text.
+pub const MODEL_LINES: usize = 100_000;
 /// Bytes of a request to the scripted model, as many as the API takes.
 pub const MODEL_REQUEST: ByteSize = ByteSize::mib(32);
 

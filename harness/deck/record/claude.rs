@@ -131,8 +131,11 @@ impl Npm {
         };
         let mut npm = command(program);
         npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).arg(&package);
-        let script =
-            Script { guard: Guard { lock: Some(lock), bounds: None }, ..Script::default() };
+        let script = Script {
+            guard: Guard { lock: Some(lock), bounds: None },
+            output: OutputLimits::ASIDE,
+            ..Script::default()
+        };
         let ended = drive(npm, script, INSTALL_LIMIT, stop, &Notes::new())?;
         match ended {
             Ended { why: Why::Itself, exit: Exit::Code(0), .. } => return Ok(()),

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use clitape_gateway::ByteSize;
+
 use super::meter::Overflow;
 use super::request::clip;
 use crate::scenario::ScenarioError;
@@ -46,14 +48,14 @@ pub enum RecordError {
     },
     /// The workspace is larger than what is copied.
     #[error(
-        "{path} has more than {} in its files, or more than 100,000 of them; make it smaller, or \
-         raise the limit with `--workspace-mib N`", mebibytes(*.limit)
+        "{path} has more than {limit} in its files, or more than 100,000 of them; make it smaller, or \
+         raise the limit with `--max-workspace SIZE`"
     )]
     LargeWorkspace {
         /// The workspace.
         path: PathBuf,
-        /// How many bytes it may have.
-        limit: u64,
+        /// How large it may be.
+        limit: ByteSize,
     },
     /// The CLI asked the model something the script has no answer to.
     #[error(
@@ -154,10 +156,6 @@ impl std::fmt::Display for Said {
         }
         Ok(())
     }
-}
-
-fn mebibytes(limit: u64) -> String {
-    format!("{} MiB", limit >> 20)
 }
 
 fn ended(exit: Exit) -> String {

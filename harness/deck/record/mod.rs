@@ -51,6 +51,8 @@ pub use scratch::{Swept, remove_stale};
 pub use supervise::supervise;
 pub use workspace::WORKSPACE_LIMIT;
 
+use clitape_gateway::ByteSize;
+
 use crate::limits::OutputLimits;
 use crate::scenario::Scenario;
 use crate::tape::Take;
@@ -60,8 +62,8 @@ use crate::tape::Take;
 pub struct Settings {
     /// How much the CLI may print.
     pub output: OutputLimits,
-    /// Bytes that the files of a workspace may have together.
-    pub workspace_limit: u64,
+    /// Size of all files of a workspace together.
+    pub workspace_limit: ByteSize,
     /// Whether the CLI is confined to its temporary folder, where the system can do that.
     pub confine: bool,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use clitape_gateway::ByteSize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -39,7 +40,11 @@ impl Review {
     ///
     /// [`RecordError`] when the workspace holds what is no file or more than `limit` bytes, or
     /// `model.toml` can't be used.
-    pub fn of(scenario: &Scenario, limit: u64, stop: &AtomicBool) -> Result<Self, RecordError> {
+    pub fn of(
+        scenario: &Scenario,
+        limit: ByteSize,
+        stop: &AtomicBool,
+    ) -> Result<Self, RecordError> {
         let workspace = Workspace::read(&scenario.dir.join("workspace"), limit, stop)?;
         let digest = digest_of(scenario, &workspace, stop)?;
         let model = Model::load(&scenario.dir)?;
@@ -62,7 +67,11 @@ impl Review {
 /// # Errors
 ///
 /// As [`Review::of`].
-pub fn digest(scenario: &Scenario, limit: u64, stop: &AtomicBool) -> Result<String, RecordError> {
+pub fn digest(
+    scenario: &Scenario,
+    limit: ByteSize,
+    stop: &AtomicBool,
+) -> Result<String, RecordError> {
     let workspace = Workspace::read(&scenario.dir.join("workspace"), limit, stop)?;
     digest_of(scenario, &workspace, stop)
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clitape_gateway::ByteSize;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use nix::fcntl::OFlag;
@@ -16,7 +17,7 @@ use walkdir::WalkDir;
 use super::RecordError;
 
 /// Bytes that the files of a workspace may have together, unless the caller says otherwise.
-pub const WORKSPACE_LIMIT: u64 = 256 << 20;
+pub const WORKSPACE_LIMIT: ByteSize = ByteSize::mib(256);
 /// Files, folders and links at most.
 const MOST: usize = 100_000;
 /// Bytes that are read at a time; between them the caller may stop.
@@ -44,12 +45,16 @@ struct Entry {
 pub(crate) struct Workspace {
     root: PathBuf,
     entries: Vec<Entry>,
-    limit: u64,
+    limit: ByteSize,
 }
 
 impl Workspace {
     /// Looks through `root`; a workspace that is not there is an empty one. Nothing is opened.
-    pub(crate) fn read(root: &Path, limit: u64, stop: &AtomicBool) -> Result<Self, RecordError> {
+    pub(crate) fn read(
+        root: &Path,
+        limit: ByteSize,
+        stop: &AtomicBool,
+    ) -> Result<Self, RecordError> {
         let mut found = Self { root: root.to_owned(), entries: Vec::new(), limit };
         match std::fs::symlink_metadata(root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
@@ -78,7 +83,7 @@ impl Workspace {
                 };
                 return Err(odd(entry.path(), what));
             };
-            if size > limit || found.entries.len() >= MOST {
+            if size > limit.get() || found.entries.len() >= MOST {
                 return Err(found.too_large());
             }
             let Ok(inside) = entry.path().strip_prefix(root) else {
@@ -168,7 +173,7 @@ impl Workspace {
                 0 => return Ok(()),
                 n => {
                     *size += n as u64;
-                    if *size > self.limit {
+                    if *size > self.limit.get() {
                         return Err(self.too_large());
                     }
                     take(&buffer[..n])?;
@@ -200,7 +205,7 @@ mod tests {
 
     static RUNS: AtomicBool = AtomicBool::new(false);
 
-    fn copied(limit: u64, fill: impl FnOnce(&Path)) -> Result<tempfile::TempDir, RecordError> {
+    fn copied(limit: ByteSize, fill: impl FnOnce(&Path)) -> Result<tempfile::TempDir, RecordError> {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fill(from.path());
         Workspace::read(from.path(), limit, &RUNS)?.copy(to.path(), &RUNS)?;
@@ -209,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_workspace_is_copied_with_its_modes_and_links() {
-        let to = copied(1000, |from| {
+        let to = copied(ByteSize::bytes(1000), |from| {
             fs::create_dir(from.join("sub")).unwrap();
             fs::write(from.join("sub/run.sh"), "#!/bin/sh\n").unwrap();
             let mode = std::fs::Permissions::from_mode(0o755);
@@ -228,7 +233,7 @@ mod tests {
     #[test]
     fn issue_13_finding_17_what_is_no_file_is_refused_by_name() {
         for what in ["a FIFO", "a socket"] {
-            let error = copied(1000, |from| {
+            let error = copied(ByteSize::bytes(1000), |from| {
                 let path = from.join("odd");
                 match what {
                     "a FIFO" => nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap(),
@@ -248,12 +253,13 @@ mod tests {
             file.set_len(20 << 30).unwrap();
         };
         let error = copied(WORKSPACE_LIMIT, sparse).unwrap_err().to_string();
+        assert!(error.contains("more than 256MiB") && error.contains("--max-workspace"), "{error}");
         assert!(
-            error.contains("more than 256 MiB") && error.contains("--workspace-mib"),
-            "{error}"
+            copied(ByteSize::bytes(4), |from| fs::write(from.join("a"), "1234").unwrap()).is_ok()
         );
-        assert!(copied(4, |from| fs::write(from.join("a"), "1234").unwrap()).is_ok());
-        assert!(copied(3, |from| fs::write(from.join("a"), "1234").unwrap()).is_err());
+        assert!(
+            copied(ByteSize::bytes(3), |from| fs::write(from.join("a"), "1234").unwrap()).is_err()
+        );
     }
 
     #[test]
@@ -262,7 +268,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fill(dir.path());
             let mut hash = Sha256::new();
-            let workspace = Workspace::read(dir.path(), 1000, &RUNS).unwrap();
+            let workspace = Workspace::read(dir.path(), ByteSize::bytes(1000), &RUNS).unwrap();
             workspace.hash(&mut hash, &RUNS).unwrap();
             hash.finalize()
         };
@@ -292,7 +298,7 @@ mod tests {
     fn reading_and_copying_can_be_stopped() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a"), "a").unwrap();
-        let stopped = Workspace::read(dir.path(), 1000, &AtomicBool::new(true));
+        let stopped = Workspace::read(dir.path(), ByteSize::bytes(1000), &AtomicBool::new(true));
         assert!(matches!(stopped, Err(RecordError::Stopped)));
     }
 }

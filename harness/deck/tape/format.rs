@@ -87,8 +87,6 @@ pub struct Cli {
 pub enum Confinement {
     /// Landlock, a part of the Linux kernel.
     Landlock,
-    /// The program `bwrap`.
-    Bubblewrap,
 }
 
 /// Today's date (UTC), as [`Cli::date`] has it.

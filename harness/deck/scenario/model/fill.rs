@@ -6,20 +6,17 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::Pieces;
-
-/// Lines that the `{{lines:N}}` of one file may ask for together, about 6.5 MB of text: a few bytes
-/// of a file must not fill the memory.
-const LIMIT: usize = 100_000;
+use crate::limits::MODEL_LINES;
 
 thread_local! {
     /// How many lines the file that is being read may still ask for. The conversions that write them
     /// out are called by serde, which has no place for a count.
-    static LEFT: Cell<usize> = const { Cell::new(LIMIT) };
+    static LEFT: Cell<usize> = const { Cell::new(MODEL_LINES) };
 }
 
-/// Reads one file, whose texts may ask for [`LIMIT`] lines.
+/// Reads one file, whose texts may ask for [`MODEL_LINES`] lines.
 pub(super) fn limited<T>(read: impl FnOnce() -> T) -> T {
-    LEFT.set(LIMIT);
+    LEFT.set(MODEL_LINES);
     read()
 }
 
@@ -45,7 +42,7 @@ pub(super) fn text(text: &str) -> Result<String, String> {
         };
         let left = LEFT.get().checked_sub(lines).ok_or_else(|| {
             format!(
-                "the `{{{{lines:…}}}}` of a file may ask for {LIMIT} lines in all, and \
+                "the `{{{{lines:…}}}}` of a file may ask for {MODEL_LINES} lines in all, and \
                  `{{{{lines:{lines}}}}}` is past that; write a smaller number"
             )
         })?;
@@ -107,9 +104,9 @@ mod tests {
 
     #[test]
     fn issue_13_point_5_the_lines_of_a_file_have_a_limit() {
-        let two = format!("{{{{lines:{}}}}} {{{{lines:2}}}}", LIMIT - 2);
+        let two = format!("{{{{lines:{}}}}} {{{{lines:2}}}}", MODEL_LINES - 2);
         let filled = limited(|| text(&two)).unwrap();
-        assert_eq!(filled.lines().count(), LIMIT + 1);
+        assert_eq!(filled.lines().count(), MODEL_LINES + 1);
         for more in [&format!("{two}{{{{lines:1}}}}"), "{{lines:18446744073709551615}}"] {
             let error = limited(|| text(more)).unwrap_err();
             assert!(error.contains("may ask for 100000 lines in all"), "{error}");
