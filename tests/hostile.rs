@@ -93,9 +93,9 @@ fn issue_13_finding_6_a_capture_is_shown_and_steers_nothing() {
         &["--lane", ALL][..],
         &["--lane", ALL, "--reasoning", "--terminal", "--mode", "progress"],
         &["--lane", "read"],
-        &["--speed", "1e9"],
-        &["--speed", "1e9", "--channel", "acp"],
-        &["--speed", "1e9", "--channel", "sse"],
+        &["--speed", "1000"],
+        &["--speed", "1000", "--channel", "acp"],
+        &["--speed", "1000", "--channel", "sse"],
         &["--lane", ALL, "--json"],
     ] {
         let (code, out) = check(dir.path(), &[&["replay", "e.jsonl"], args].concat(), &[]);
