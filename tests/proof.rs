@@ -177,8 +177,8 @@ fn v8_hostile_output_is_text_in_files_and_in_the_terminal() {
     assert_eq!(code, 0);
     let mut texts: Vec<(&str, String)> = vec![("terminal", out)];
     for args in [
-        &["replay", "hostile-output/2.1.329", "--speed", "100000"][..],
-        &["replay", "hostile-output/2.1.329", "--speed", "100000", "--channel", "sse"],
+        &["replay", "hostile-output/2.1.329", "--speed", "1000"][..],
+        &["replay", "hostile-output/2.1.329", "--speed", "1000", "--channel", "sse"],
     ] {
         texts.push(("played", without_redraws(&run(root(), args).1)));
     }
