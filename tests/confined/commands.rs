@@ -39,7 +39,7 @@ pub(crate) const COMMANDS: &[Row] = &[
     },
     Row {
         name: "replay_speed",
-        args: &["replay", PLAIN, "--speed", "10000", "--channel", "acp"],
+        args: &["replay", PLAIN, "--speed", "1000", "--channel", "acp"],
         ..QUIET
     },
     Row {
