@@ -11,6 +11,7 @@ use anyhow::{Context as _, bail};
 use clitape_deck::names::ScenarioName;
 use clitape_deck::record::{Known, RecordError, Review, WORKSPACE_LIMIT, digest};
 use clitape_deck::scenario::{House, Scenario};
+use clitape_gateway::ByteSize;
 
 use crate::terminal;
 
@@ -23,8 +24,8 @@ pub(crate) struct How {
     pub(crate) yes: bool,
     /// What is known is not shown.
     pub(crate) quiet: bool,
-    /// Bytes that a workspace may have.
-    pub(crate) limit: u64,
+    /// Size that a workspace may have.
+    pub(crate) limit: ByteSize,
 }
 
 /// Shows what each scenario has the CLI do, and asks about those that are not known.

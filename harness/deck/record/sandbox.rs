@@ -159,7 +159,7 @@ mod tests {
     static RUNS: AtomicBool = AtomicBool::new(false);
 
     fn sandbox(parent: &Path) -> Result<Sandbox, RecordError> {
-        let none = Workspace::read(Path::new("none"), ByteSize::bytes(0), &RUNS)?;
+        let none = Workspace::read(Path::new("none"), clitape_gateway::ByteSize::bytes(0), &RUNS)?;
         Sandbox::new(parent, &none, &RUNS)
     }
 
