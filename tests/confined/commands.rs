@@ -5,6 +5,10 @@ use std::fs;
 use crate::place::{GOLDENS, PLAIN, change_golden, propose_golden, write_program};
 use crate::row::{QUIET, Row};
 
+/// Where the user's list of scenarios is kept that `record` does not ask about: the one place outside
+/// the workspace and the named output, written by the commands that make a scenario.
+const STATE: &str = "home/.local";
+
 /// Every command, with what it may write.
 pub(crate) const COMMANDS: &[Row] = &[
     Row { name: "help", args: &["--help"], says: "Usage", ..QUIET },
@@ -14,7 +18,7 @@ pub(crate) const COMMANDS: &[Row] = &[
     Row {
         name: "new",
         args: &["new", "first-try"],
-        writes: &["work/scenarios/first-try"],
+        writes: &["work/scenarios/first-try", STATE],
         says: "first-try",
         ..QUIET
     },
@@ -25,7 +29,7 @@ pub(crate) const COMMANDS: &[Row] = &[
                 .unwrap();
         },
         args: &["import", "{out}/c.jsonl", "--scenario", "imported"],
-        writes: &["work/scenarios/imported", "work/cassettes/imported"],
+        writes: &["work/scenarios/imported", "work/cassettes/imported", STATE],
         says: "imported",
         ..QUIET
     },
@@ -141,7 +145,8 @@ pub(crate) const COMMANDS: &[Row] = &[
         },
         args: &["compare", "this", "./subject", "plain-text", "--out", "{out}/c"],
         writes: &["out"],
-        starts: &["/subject", "/clitape"],
+        // The command itself, which ends what the program leaves behind, and the program.
+        starts: &["/exe", "/subject", "/clitape"],
         says: "nothing differs",
         ..QUIET
     },
