@@ -115,7 +115,7 @@ fn issue_13_point_5_every_option_of_the_page_has_its_default_in_the_help() {
             options += 1;
         }
     }
-    assert_eq!(options, 14);
+    assert_eq!(options, 15);
 }
 
 /// Runs the command in `dir` with a variable; its exit code, and all it printed.
