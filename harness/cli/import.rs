@@ -11,6 +11,7 @@ use clitape_deck::{files, input};
 
 use crate::confirm::remember;
 use crate::exit::Exit;
+use crate::scan::{Guarded, Secrets};
 use crate::terminal;
 
 /// Makes a cassette from a capture: `claude … --output-format stream-json > FILE.jsonl`
@@ -28,13 +29,16 @@ pub(crate) struct Args {
     /// Replace a cassette of this scenario and version that is there already
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    secrets: Secrets,
 }
 
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let name = &args.scenario;
     let stdout = files::read_named(&args.file)?;
     input::check(&args.file, &stdout)?;
-    let take = import(name, &stdout, args.cli_version.as_ref())
+    args.secrets.check()?;
+    let mut take = import(name, &stdout, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
     let there = house.cassette(name, &take.manifest.cli.version);
     if files::is_there(&there) && !args.force {
@@ -45,6 +49,13 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         );
     }
     let mut out = terminal::stdout();
+    let kept = match args.secrets.guard(&mut take)? {
+        Guarded::Kept(said) => said,
+        Guarded::Stopped(why) => {
+            out.line(format_args!("{}: {why}", args.file.display()))?;
+            return Ok(Exit::Findings);
+        }
+    };
     if !files::is_there(&house.scenario(name)) {
         let dir = template::skeleton(house, name, &take.manifest.cli.version)?;
         remember(house, name);
@@ -53,7 +64,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     out.line(format_args!(
-        "wrote {}: {} bytes, {replaced} replacements",
+        "wrote {}: {} bytes, {replaced} replacements{kept}",
         house.shown(&dir),
         take.stdout.len()
     ))?;

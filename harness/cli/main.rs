@@ -16,6 +16,7 @@ mod record;
 mod replay;
 mod report;
 mod review;
+mod scan;
 mod secret;
 mod session;
 mod signals;
@@ -77,6 +78,7 @@ enum Command {
     Man(completions::Man),
     Proof(proof::Args),
     Compare(compare::Args),
+    Scan(scan::Args),
 }
 
 fn main() -> ExitCode {
@@ -113,6 +115,7 @@ fn main() -> ExitCode {
             Command::Man(man) => completions::man(&man, Args::command()),
             Command::Proof(proof) => proof::run(|| house(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&house(args.root)?, &compare, args.quiet),
+            Command::Scan(scan) => scan::run(&scan, args.quiet),
         }
     })
 }

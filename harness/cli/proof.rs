@@ -10,6 +10,7 @@ use clitape_deck::report::proof::{
     Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
 };
 use clitape_deck::scenario::House;
+use clitape_deck::secrets::{Hit, scan, scan_cassette};
 
 use crate::exit::Exit;
 use crate::outputs::write_file;
@@ -75,14 +76,24 @@ fn write(
         cases.push(Case::gather(house, &scenario, &version)?);
     }
     progress.clear();
-    std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
-    let mut out = terminal::stdout();
-    for (file, text) in [
+    let published = [
         ("index.html", page(&cases)),
         ("proof.md", text(&cases)),
         ("preview.cast", cast(&cases)),
         ("preview.svg", picture(&cases)),
-    ] {
+    ];
+    let secrets = secrets(house, &cases, &published)?;
+    if let Some(first) = secrets.first() {
+        bail!(
+            "{} secrets would be published, the first is {first}; nothing was written; record or import \
+             again with `--redact`, or allow them there with `--allow-secrets {}`",
+            secrets.len(),
+            first.rule
+        );
+    }
+    std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    let mut out = terminal::stdout();
+    for (file, text) in published {
         let path = dir.join(file);
         write_file(&path, text)?;
         out.line(format_args!("wrote {}", path.display()))?;
@@ -98,6 +109,24 @@ fn write(
         clitape_deck::report::write_finding(out.styled(), &finding.into())?;
     }
     Ok(if findings == 0 { Exit::Ok } else { Exit::Findings })
+}
+
+/// The secrets in what a proof publishes and in the recordings behind it, but for those that the
+/// recordings allow.
+fn secrets(
+    house: &House,
+    cases: &[Case],
+    published: &[(&str, String)],
+) -> anyhow::Result<Vec<Hit>> {
+    let mut hits: Vec<Hit> =
+        published.iter().flat_map(|(file, text)| scan(file, text.as_bytes())).collect();
+    let allowed: Vec<&String> =
+        cases.iter().flat_map(|case| &case.manifest.allowed_secrets).collect();
+    hits.retain(|hit| !allowed.iter().any(|rule| *rule == hit.rule));
+    for case in cases {
+        hits.extend(scan_cassette(&house.cassettes().join(&case.name).join(case.version()))?.hits);
+    }
+    Ok(hits)
 }
 
 /// The picture of the page, or why there is none: everything else stands without it.

@@ -10,6 +10,7 @@ use clitape_deck::record::{
     Claude, ClaudeChoice, Settings, Swept, WORKSPACE_LIMIT, record, remove_stale, resolve,
 };
 use clitape_deck::scenario::{House, Scenario};
+use clitape_deck::secrets::redact;
 use clitape_deck::tape::{Cassette, FurtherRun, Take};
 use clitape_deck::verdict::first_difference;
 use clitape_gateway::ByteSize;
@@ -17,6 +18,7 @@ use clitape_gateway::ByteSize;
 use crate::confirm::{How, confirm};
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::scan::{Guarded, Secrets};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
@@ -68,6 +70,8 @@ pub(crate) struct Args {
     /// Size that the files of a workspace may have together
     #[arg(long, value_name = "SIZE", default_value_t = WORKSPACE_LIMIT)]
     max_workspace: ByteSize,
+    #[command(flatten)]
+    secrets: Secrets,
 }
 
 impl Args {
@@ -83,6 +87,7 @@ impl Args {
 }
 
 pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+    args.secrets.check()?;
     let mut scenarios = Vec::new();
     for name in &args.scenarios {
         scenarios.push(house.load(name)?);
@@ -118,7 +123,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         let (recorded, said) = if args.check {
             check(house, scenario, &claude, take)?
         } else {
-            write(house, &take(scenario, &claude)?)?
+            write(house, &mut take(scenario, &claude)?, &args.secrets)?
         };
         progress.clear();
         if !quiet || recorded != Exit::Ok {
@@ -141,12 +146,20 @@ fn say(Swept { folders, processes }: Swept) {
     }
 }
 
-fn write(house: &House, take: &Take) -> anyhow::Result<(Exit, String)> {
+fn write(house: &House, take: &mut Take, secrets: &Secrets) -> anyhow::Result<(Exit, String)> {
+    let kept = match secrets.guard(take)? {
+        Guarded::Kept(said) => said,
+        Guarded::Stopped(why) => {
+            let place = format!("{} {}", take.manifest.scenario, take.manifest.cli.version);
+            return Ok((Exit::Findings, format!("{place}: {why}")));
+        }
+    };
     let dir = take.write(house)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
     let (shown, bytes) = (house.shown(&dir), take.stdout.len());
-    let said = format!("wrote {shown}: {lines} lines, {bytes} bytes, {replaced} replacements");
+    let said =
+        format!("wrote {shown}: {lines} lines, {bytes} bytes, {replaced} replacements{kept}");
     Ok((Exit::Ok, said))
 }
 
@@ -157,18 +170,21 @@ fn check(
     claude: &Claude,
     take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
 ) -> anyhow::Result<(Exit, String)> {
-    let again = take(scenario, claude)?;
-    let again = runs(again.stdout, again.further);
+    let mut again = take(scenario, claude)?;
     let dir = house.cassette(&scenario.name, &claude.version);
     let mut note = String::new();
     let (before, against) = if files::is_there(&dir) {
         let cassette = Cassette::find(house, &scenario.name, &claude.version)?;
         note = other_program(&cassette, claude).unwrap_or_default();
+        if !cassette.manifest.redacted.is_empty() {
+            redact(&mut again)?;
+        }
         (runs(cassette.stdout, cassette.further), house.shown(&dir))
     } else {
         let second = take(scenario, claude)?;
         (runs(second.stdout, second.further), "a second recording".to_owned())
     };
+    let again = runs(again.stdout, again.further);
     let place = format!("{} {}", scenario.name, claude.version);
     for ((run, before), again) in (1..).zip(&before).zip(&again) {
         if let Some(sentence) = first_difference(before, again) {

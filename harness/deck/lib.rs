@@ -10,6 +10,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod scenario;
+pub mod secrets;
 pub mod tape;
 pub mod text;
 pub mod verdict;

@@ -19,6 +19,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         format: FORMAT,
         scenario: scenario.name.clone(),
         origin: Origin::Recorded,
+        allowed_secrets: Vec::new(),
         cli: Cli {
             version: recording.version.clone(),
             sha256: Some(recording.cli_sha256.clone()),
@@ -30,6 +31,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         exit: Some(recording.first.exit),
         counts: Counts::default(),
         canonical: maker.counts,
+        redacted: BTreeMap::new(),
         sha256: (1..)
             .zip(std::iter::once(&recording.first).chain(&recording.further))
             .map(|(number, run)| (CassetteFile::new(Part::RawStdout, number), sha256(&run.stdout)))

@@ -25,6 +25,10 @@ pub struct Manifest {
     pub scenario: ScenarioName,
     /// How the bytes came to be.
     pub origin: Origin,
+    /// The rules whose secrets may be in the cassette: those that `--allow-secrets` named and that found
+    /// one; absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_secrets: Vec<String>,
     /// The CLI that printed them.
     pub cli: Cli,
     /// How the CLI ended; absent when an imported capture does not say.
@@ -35,6 +39,9 @@ pub struct Manifest {
     /// Replacements made before the files were written, by rule id.
     #[serde(default)]
     pub canonical: BTreeMap<String, u64>,
+    /// Secrets replaced by fakes with `--redact`, by rule id; absent when there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted: BTreeMap<String, u64>,
     /// SHA-256 of every file beside this one, and of each run's stdout before replacements
     /// (`raw-stdout`, `raw-stdout.2`).
     #[serde(default)]

@@ -70,10 +70,12 @@ pub fn import(
         format: FORMAT,
         scenario: scenario.clone(),
         origin: Origin::Imported,
+        allowed_secrets: Vec::new(),
         cli,
         exit: None,
         counts: Counts::default(),
         canonical: canonical.counts.clone(),
+        redacted: BTreeMap::new(),
         sha256: BTreeMap::from([(CassetteFile::new(Part::RawStdout, 1), sha256(stdout))]),
         runs: Vec::new(),
     };

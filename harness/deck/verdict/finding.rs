@@ -58,10 +58,12 @@ pub enum Kind {
     Stray,
     /// What a writer of a cassette left when it was ended.
     Leftover,
+    /// A cassette or a golden with a secret in it that `cassette.toml` does not allow.
+    SecretKept,
 }
 
 /// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(Kind, &str, &str); 24] = [
+const NAMES: [(Kind, &str, &str); 25] = [
     (Kind::GoldenDiffers, "GD001", "golden-differs"),
     (Kind::GoldenMissing, "GD002", "golden-missing"),
     (Kind::GoldenOrphan, "GD003", "golden-orphan"),
@@ -86,6 +88,7 @@ const NAMES: [(Kind, &str, &str); 24] = [
     (Kind::ScenarioUnusable, "WS001", "scenario-unusable"),
     (Kind::Stray, "WS002", "stray"),
     (Kind::Leftover, "WS003", "leftover"),
+    (Kind::SecretKept, "SC001", "secret-kept"),
 ];
 
 impl Kind {
@@ -160,6 +163,6 @@ mod tests {
             assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
         }
         assert_eq!(Kind::EditAfterFinal.to_string(), "GW003 edit-after-final");
-        assert_eq!(NAMES.len(), Kind::Leftover as usize + 1, "a kind has no row");
+        assert_eq!(NAMES.len(), Kind::SecretKept as usize + 1, "a kind has no row");
     }
 }

@@ -13,6 +13,7 @@ use super::finding::{Finding, Kind, Verdict};
 use super::golden::{Golden, View};
 use super::invariant::{self, Broken};
 use super::lanes::moments;
+use super::secrets;
 use super::setup::{command, command_under, paced, paced_further, setup, setups};
 use super::sweep::{Sweep, misread};
 use super::variant;
@@ -42,7 +43,8 @@ pub enum Check {
         /// The chat's view.
         view: View,
     },
-    /// Every version the scenario names is recorded, and no golden is orphaned.
+    /// Every version the scenario names is recorded, no golden is orphaned, and no cassette and no golden
+    /// holds a secret that its cassette does not allow.
     Complete,
 }
 
@@ -237,5 +239,6 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
             format!("rm {}", shell_quote(&shown)),
         ));
     }
+    verdict.findings.extend(secrets::kept(house, scenario, &recorded)?);
     Ok(verdict)
 }

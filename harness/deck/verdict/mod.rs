@@ -11,6 +11,7 @@ mod invariant;
 mod judge;
 mod lanes;
 mod pairs;
+mod secrets;
 mod setup;
 mod sweep;
 mod variant;

@@ -3,6 +3,13 @@
 //! What counts as a secret is data, `rules.toml`, which `table.rs` reads. `text.rs` masks the secrets
 //! of a text, `open.rs` derives what must be held back of a text that still grows, `masked.rs` counts;
 //! what happens to a JSON value as a whole is here.
+//!
+//! Masked are the arguments and the results of tools, tool lines, notices and errors. The model's own
+//! answer and its thoughts are *not* masked, on no channel: the person who asked is the one who reads
+//! them, a mask in prose would change what the model said, and a secret that the model repeats has left
+//! the machine already: it is in the model's context and in the session's transcript. Files are kept
+//! clean of such secrets in another way: the same rules, by [`find`], say where a recording holds one
+//! before it is written.
 
 mod masked;
 mod open;
@@ -13,8 +20,10 @@ use serde_json::{Map, Value, json};
 
 pub use masked::Masked;
 use table::TABLE;
-use text::{NOTHING, is_reference, mask};
-pub use text::{redact, redact_open, redact_text};
+pub use text::{
+    Found, find, is_secret_value, mask, prefix_length, redact, redact_open, redact_text, rule_ids,
+};
+use text::{NOTHING, is_reference};
 
 /// Characters of a text that stay.
 const TEXT_LIMIT: usize = 8_000;
@@ -24,8 +33,9 @@ const SCAN_LIMIT: usize = 8 * TEXT_LIMIT;
 /// What stands at the end of a text that was cut.
 const MARK: &str = "\n…(truncated)…";
 
-/// The ids under which [`Masked`] counts what no rule of the table finds.
-const SECRET_NAME: &str = "secret-name";
+/// The id under which [`Masked`] counts values under a secret name, which no rule of the table finds.
+pub const SECRET_NAME: &str = "secret-name";
+/// The ids under which [`Masked`] counts what is cut or left out.
 const MEDIA: &str = "media";
 const LONG_TEXT: &str = "long-text";
 
@@ -209,7 +219,8 @@ fn end_of(text: &str, limit: usize) -> usize {
 }
 
 /// Whether a value under `name` is a secret: `api_key`, `X-Auth-Token`, `clientSecret`.
-fn is_secret_name(name: &str) -> bool {
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
     TABLE.as_ref().is_none_or(|table| table.name.is_match(name))
 }
 

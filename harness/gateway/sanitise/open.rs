@@ -4,24 +4,61 @@
 //! times what follows it, has not matched yet. From each pattern another one is derived that matches
 //! its *beginnings* at the end of a text: whatever some continuation could complete.
 
+use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
 
 /// Derives from `pattern` the pattern of its unfinished matches. It matches where a secret has begun
 /// and, to the end of the text, may still go on; its group is that beginning of the secret.
-pub(super) fn unfinished(pattern: &str) -> Result<String, String> {
+///
+/// With `prefix_first` a secret has begun when its fixed prefix is whole: prefixes such as `lsv2_` begin
+/// like words do.
+pub(super) fn unfinished(pattern: &str, prefix_first: bool) -> Result<String, String> {
     let hir = regex_syntax::parse(pattern).map_err(|error| error.to_string())?;
     let hir = if has_secret(&hir) { hir } else { capture(hir) };
-    let open = open(&hir).ok_or("a secret must not be empty, nor its group be repeated")?;
+    let begun = if prefix_first { begun_after_prefix } else { begun };
+    let open = open(&hir, begun).ok_or("a secret must not be empty, nor its group be repeated")?;
     Ok(Hir::concat(vec![open, Hir::look(Look::End)]).to_string())
 }
 
-/// `hir` up to somewhere in its secret, or up to anywhere behind it.
-fn open(hir: &Hir) -> Option<Hir> {
+/// The texts that the secrets of `pattern` begin with, where the pattern says so; a beginning shorter
+/// than two bytes says nothing.
+pub(super) fn beginnings(pattern: &str) -> Result<Vec<String>, String> {
+    let hir = regex_syntax::parse(pattern).map_err(|error| error.to_string())?;
+    let mut groups = Vec::new();
+    collect_groups(&hir, &mut groups);
+    let mut extractor = Extractor::new();
+    extractor.limit_class(FEW);
+    let mut all = Vec::new();
+    for group in if groups.is_empty() { vec![&hir] } else { groups } {
+        let literals = extractor.extract(group);
+        let texts = literals.literals().into_iter().flatten();
+        all.extend(texts.filter_map(|text| String::from_utf8(text.as_bytes().to_vec()).ok()));
+    }
+    all.retain(|text| text.len() > 1);
+    Ok(all)
+}
+
+/// Ways of one character that are written out, as in `[srp]k_`; a class of more is no fixed text.
+const FEW: usize = 6;
+
+fn collect_groups<'h>(hir: &'h Hir, groups: &mut Vec<&'h Hir>) {
     match hir.kind() {
-        HirKind::Capture(group) => begun(&group.sub).map(capture),
+        HirKind::Capture(group) => groups.push(&group.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().for_each(|part| collect_groups(part, groups));
+        }
+        HirKind::Repetition(rep) => collect_groups(&rep.sub, groups),
+        _ => {}
+    }
+}
+
+/// `hir` up to somewhere in its secret, or up to anywhere behind it.
+fn open(hir: &Hir, secret: fn(&Hir) -> Option<Hir>) -> Option<Hir> {
+    match hir.kind() {
+        HirKind::Capture(group) => secret(&group.sub).map(capture),
         HirKind::Alternation(ways) => {
             let open: Option<Vec<Hir>> =
-                ways.iter().filter(|way| has_secret(way)).map(open).collect();
+                ways.iter().filter(|way| has_secret(way)).map(|way| open(way, secret)).collect();
             Some(Hir::alternation(open?))
         }
         HirKind::Concat(parts) => {
@@ -30,12 +67,44 @@ fn open(hir: &Hir) -> Option<Hir> {
             if let Some(behind) = begun_parts(&parts[at + 1..]) {
                 ways.push(Hir::concat(vec![parts[at].clone(), repeat(behind, Some(1))]));
             }
-            ways.push(open(&parts[at])?);
+            ways.push(open(&parts[at], secret)?);
             let mut whole: Vec<Hir> = parts[..at].to_vec();
             whole.push(Hir::alternation(ways));
             Some(Hir::concat(whole))
         }
         _ => None,
+    }
+}
+
+/// The beginnings of what `hir` matches that have its whole fixed prefix.
+fn begun_after_prefix(hir: &Hir) -> Option<Hir> {
+    match hir.kind() {
+        _ if is_fixed(hir) => Some(hir.clone()),
+        HirKind::Alternation(ways) => {
+            let ways: Option<Vec<Hir>> = ways.iter().map(begun_after_prefix).collect();
+            Some(Hir::alternation(ways?))
+        }
+        HirKind::Concat(parts) => {
+            let (first, rest) = parts.split_first()?;
+            if is_fixed(first) {
+                let behind = begun_after_prefix(&Hir::concat(rest.to_vec()))?;
+                return Some(Hir::concat(vec![first.clone(), behind]));
+            }
+            let begun = begun_after_prefix(first)?;
+            let behind = begun_parts(rest).map(|more| Hir::concat(vec![first.clone(), more]));
+            Some(Hir::alternation(behind.into_iter().chain([begun]).collect()))
+        }
+        _ => begun(hir),
+    }
+}
+
+/// Whether `hir` is one of a few fixed texts.
+fn is_fixed(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Literal(_) | HirKind::Look(_) | HirKind::Empty => true,
+        HirKind::Class(_) => Extractor::new().limit_class(FEW).extract(hir).is_exact(),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_fixed),
+        _ => false,
     }
 }
 
@@ -95,10 +164,20 @@ mod tests {
 
     /// Where the beginning of a secret stands in `text`.
     fn check(pattern: &str, text: &str, expect: Option<&str>) {
-        let open = Regex::new(&unfinished(pattern).unwrap()).unwrap();
+        let open = Regex::new(&unfinished(pattern, false).unwrap()).unwrap();
         let found = open.captures(text);
         let begun = found.as_ref().and_then(|found| found.iter().skip(1).flatten().next());
         assert_eq!(begun.map(|begun| begun.as_str()), expect, "{pattern} on {text}");
+    }
+
+    #[test]
+    fn issue_13_finding_9_a_pattern_says_what_its_secrets_begin_with() {
+        let check = |pattern: &str, expect: &[&str]| {
+            assert_eq!(beginnings(pattern).unwrap(), expect, "{pattern}");
+        };
+        check(r"\b([sr]k_live_[a-z]{7,}|a[0-9]{2})", &["rk_live_", "sk_live_"]);
+        check("key=([a-z]+)", &[]);
+        check("AKIA[A-Z0-9]{16}", &["AKIA"]);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 
-use super::open::unfinished;
+use super::open::{beginnings, unfinished};
 
 /// The table as it stands in the file.
 const SOURCE: &str = include_str!("rules.toml");
@@ -19,6 +19,10 @@ pub(super) struct Table {
     pub(super) rules: Vec<Rule>,
     /// The patterns of all rules, in their order: one pass says which rules have work to do.
     pub(super) set: RegexSet,
+    /// The patterns of what may still go on, in the same order.
+    pub(super) open_set: RegexSet,
+    /// The texts that a secret of a known kind begins with, such as `ghp_`, longest first.
+    pub(super) prefixes: Vec<String>,
     /// Matches the names of fields that hold a secret, as a whole.
     pub(super) name: Regex,
 }
@@ -76,6 +80,8 @@ struct Entry {
     id: String,
     #[serde(default)]
     how: How,
+    #[serde(default)]
+    prefix_first: bool,
     pattern: String,
 }
 
@@ -85,25 +91,42 @@ pub(super) fn read(source: &str) -> Result<Table, TableError> {
     let parts = parts(&file.names);
     let written_out: Vec<String> =
         file.rule.iter().map(|entry| write_out(&entry.pattern, &parts)).collect();
+    let (mut open_patterns, mut prefixes) = (Vec::new(), Vec::new());
     let rules = file.rule.iter().zip(&written_out).map(|(entry, pattern)| {
         let failed = |message: String| TableError::Pattern { id: entry.id.clone(), message };
-        let open = unfinished(pattern).map_err(failed)?;
-        Ok(Rule {
+        let open = unfinished(pattern, entry.prefix_first).map_err(failed)?;
+        prefixes.extend(beginnings(pattern).map_err(failed)?);
+        let rule = Rule {
             id: entry.id.clone(),
             how: entry.how,
             closed: Regex::new(pattern).map_err(|error| failed(error.to_string()))?,
             open: Regex::new(&open).map_err(|error| failed(error.to_string()))?,
-        })
+        };
+        open_patterns.push(open);
+        Ok(rule)
     });
     let whole = |id: &str| {
         let id = id.to_owned();
         move |error: regex::Error| TableError::Pattern { id, message: error.to_string() }
     };
+    let rules = rules.collect::<Result<_, TableError>>()?;
+    prefixes.sort_by_key(|prefix: &String| std::cmp::Reverse(prefix.len()));
+    prefixes.dedup();
     Ok(Table {
-        rules: rules.collect::<Result<_, TableError>>()?,
-        set: RegexSet::new(&written_out).map_err(whole("all"))?,
+        rules,
+        set: set(&written_out).map_err(whole("all"))?,
+        open_set: set(&open_patterns).map_err(whole("all, unfinished"))?,
+        prefixes,
         name: Regex::new(&whole_name(&file.names)).map_err(whole("names"))?,
     })
+}
+
+/// Bytes that the search for all patterns at once may keep of its own states. With less it forgets
+/// and works them out again on text that comes near many rules.
+const STATES: usize = 1 << 24;
+
+fn set(patterns: &[String]) -> Result<RegexSet, regex::Error> {
+    RegexSetBuilder::new(patterns).size_limit(STATES).dfa_size_limit(STATES).build()
 }
 
 /// A number may follow a name: `TOKEN_2`.

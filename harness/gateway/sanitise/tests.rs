@@ -21,6 +21,12 @@ pub(super) struct File {
 pub(super) struct Rule {
     pub(super) id: String,
     about: String,
+    /// Whether a text that was cut before the secret's end does not tell.
+    #[serde(default)]
+    pub(super) late: bool,
+    /// Whether text is held back only once the prefix is whole.
+    #[serde(default)]
+    pub(super) prefix_first: bool,
     #[serde(rename = "how")]
     _how: Option<String>,
     #[serde(rename = "pattern")]

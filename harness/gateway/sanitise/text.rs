@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::SECRET_NAME;
 use super::masked::Masked;
 use super::table::{How, TABLE, Table};
 
@@ -24,6 +25,46 @@ struct Span {
     bytes: Range<usize>,
     id: &'static str,
     how: How,
+}
+
+/// A secret that [`find`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is in the text, in bytes.
+    pub bytes: Range<usize>,
+    /// The id of the rule that found it.
+    pub rule: &'static str,
+}
+
+/// Finds the secrets in `text` that [`redact`] would mask, in order; bulk such as the data of an image
+/// is none. What is masked already and `$VAR` references are not found.
+///
+/// Secrets that reach to the end of a text are found only where their shape alone says so: follow the
+/// text with a line break when it is whole.
+pub fn find(text: &str) -> Vec<Found> {
+    let Some(table) = &*TABLE else {
+        return vec![Found { bytes: 0..text.len(), rule: SECRET_NAME }];
+    };
+    let spans = spans(table, text).into_iter().filter(|span| span.how != How::Size);
+    spans.map(|span| Found { bytes: span.bytes, rule: span.id }).collect()
+}
+
+/// The ids of the rules by which [`find`] finds secrets.
+pub fn rule_ids() -> impl Iterator<Item = &'static str> {
+    let rules = TABLE.iter().flat_map(|table| &table.rules);
+    rules.filter(|rule| rule.how != How::Size).map(|rule| rule.id.as_str())
+}
+
+/// How many bytes at the start of `secret` only say what kind of secret it is, such as `ghp_`.
+pub fn prefix_length(secret: &str) -> usize {
+    let prefixes = TABLE.iter().flat_map(|table| &table.prefixes);
+    prefixes.filter(|prefix| secret.starts_with(&***prefix)).map(String::len).max().unwrap_or(0)
+}
+
+/// Whether `value`, which is under a secret name, is a secret itself: it is not empty, not masked, and
+/// does not only say where the secret is kept.
+pub fn is_secret_value(value: &str) -> bool {
+    !value.is_empty() && !is_masked(value, How::Ends) && !is_reference(value)
 }
 
 /// Masks the secrets in `text` and counts them in `masked` (B2). What is masked already stays as it
@@ -63,8 +104,8 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
     let Some(table) = &*TABLE else {
         return Cow::Borrowed("");
     };
-    let held = table.rules.iter().filter_map(|rule| {
-        let found = rule.open.captures(text)?;
+    let held = table.open_set.matches(text).into_iter().filter_map(|index| {
+        let found = table.rules[index].open.captures(text)?;
         found.iter().skip(1).flatten().next().map(|begun| begun.start())
     });
     let mut end = held.min().unwrap_or(text.len());
@@ -124,8 +165,8 @@ fn write(text: &str, spans: &[Span], end: usize, masked: &mut Masked) -> String 
     out
 }
 
-/// `***`, or the first six and the last four characters of a long secret.
-pub(super) fn mask(secret: &str) -> String {
+/// What is shown of a secret: `***`, or the first six and the last four characters of a long one.
+pub fn mask(secret: &str) -> String {
     let count = secret.chars().count();
     if is_masked(secret, How::Ends) {
         secret.to_owned()

@@ -10,6 +10,7 @@ use crate::replay::{Entry, Lane};
 use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
 use crate::report::page::{confinement, origin};
+use crate::secrets::scan;
 use crate::tape::Origin;
 use crate::text::markdown::{block, code, inline};
 use crate::text::shell_quote;
@@ -33,7 +34,7 @@ pub fn text(cases: &[Case]) -> String {
     let _ = writeln!(out, "- Behavior or issue addressed: {}", each(&behaviour));
     let _ = writeln!(out, "- Real environment tested: {}", each(&environment));
     let _ = writeln!(out, "- Exact steps or command run after this patch: {}", each(&steps));
-    out.push_str("- Evidence after fix: terminal output of the commands, secrets redacted\n");
+    let evidence_at = out.len();
     for case in cases {
         if case.manifest.origin != Origin::Recorded {
             let origin = origin(case.manifest.origin);
@@ -55,6 +56,11 @@ pub fn text(cases: &[Case]) -> String {
     let own = each(&not_tested);
     let and = if own.is_empty() { "" } else { "; " };
     let _ = writeln!(out, "- What was not tested: {own}{and}{NEVER_TESTED}");
+    // Only a scan of the text can say so.
+    let is_clean = scan("proof.md", out.as_bytes()).is_empty();
+    let redacted = if is_clean { ", secrets redacted" } else { "" };
+    let evidence = format!("- Evidence after fix: terminal output of the commands{redacted}\n");
+    out.insert_str(evidence_at, &evidence);
     out
 }
 

@@ -15,16 +15,16 @@ const DEPTH: usize = 96;
 
 /// A value and where it stands in the whole stream.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// From its first byte to behind its last, quotes and braces included.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
     /// What it holds.
-    pub(super) body: Body,
+    pub(crate) body: Body,
 }
 
 /// What a [`Node`] holds.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(crate) enum Body {
     /// Members in the order they stand in.
     Object(Vec<(String, Node)>),
     /// Items.
@@ -37,17 +37,17 @@ pub(super) enum Body {
 
 impl Node {
     /// The first member of that name.
-    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.members().iter().find_map(|(name, node)| (name == key).then_some(node))
     }
 
     /// The node at the end of a path of names.
-    pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Self> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
     /// The members of an object; none for anything else.
-    pub(super) fn members(&self) -> &[(String, Self)] {
+    pub(crate) fn members(&self) -> &[(String, Self)] {
         match &self.body {
             Body::Object(members) => members,
             _ => &[],
@@ -55,18 +55,18 @@ impl Node {
     }
 
     /// Where the text of a string stands, quotes excluded.
-    pub(super) fn interior(&self) -> Option<Range<usize>> {
+    pub(crate) fn interior(&self) -> Option<Range<usize>> {
         matches!(self.body, Body::String).then(|| self.span.start + 1..self.span.end - 1)
     }
 
     /// The text of a string as it stands, escapes and all; empty for anything else.
-    pub(super) fn text<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
+    pub(crate) fn text<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
         self.interior().map_or(&[], |span| &raw[span])
     }
 }
 
 /// The spans of the lines of `raw`, their LF excluded.
-pub(super) fn lines(raw: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+pub(crate) fn lines(raw: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = raw.get(start..).filter(|rest| !rest.is_empty())?;
@@ -78,12 +78,16 @@ pub(super) fn lines(raw: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 /// The tree of one line, when it is a JSON object.
-pub(super) fn parse(raw: &[u8], line: &Range<usize>) -> Option<Node> {
+pub(crate) fn parse(raw: &[u8], line: &Range<usize>) -> Option<Node> {
+    value(raw, line).filter(|node| matches!(node.body, Body::Object(_)))
+}
+
+/// The tree of one line, when it is a JSON value of any type.
+pub(crate) fn value(raw: &[u8], line: &Range<usize>) -> Option<Node> {
     let bytes = &raw[line.clone()];
     let value: &RawValue = serde_json::from_slice(bytes).ok()?;
     let origin = bytes.as_ptr().addr() - line.start;
-    let node = tree(value, origin, DEPTH);
-    matches!(node.body, Body::Object(_)).then_some(node)
+    Some(tree(value, origin, DEPTH))
 }
 
 fn tree(value: &RawValue, origin: usize, depth: usize) -> Node {

@@ -20,11 +20,11 @@
 
 mod facts;
 mod ids;
-mod json;
+pub(crate) mod json;
 mod needles;
 mod rules;
-mod splice;
-mod texts;
+pub(crate) mod splice;
+pub(crate) mod texts;
 mod transcript;
 
 #[cfg(test)]

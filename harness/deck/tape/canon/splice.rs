@@ -5,13 +5,13 @@ use std::ops::Range;
 
 /// One replacement that changes something.
 #[derive(Debug, Clone)]
-pub(super) struct Edit {
+pub(crate) struct Edit {
     /// The bytes to go.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
     /// The bytes to come.
-    pub(super) with: Vec<u8>,
+    pub(crate) with: Vec<u8>,
     /// Id of the rule that counts it; none for the further parts of a split value.
-    pub(super) rule: Option<&'static str>,
+    pub(crate) rule: Option<&'static str>,
 }
 
 /// Bytes in canonical form, and how they came about.
@@ -51,7 +51,7 @@ impl Canonical {
 }
 
 /// Makes the replacements; of two that overlap, the one that starts first or is longer.
-pub(super) fn splice(raw: &[u8], mut edits: Vec<Edit>) -> Canonical {
+pub(crate) fn splice(raw: &[u8], mut edits: Vec<Edit>) -> Canonical {
     edits.sort_by(|a, b| {
         (a.span.start, b.span.end, &a.rule).cmp(&(b.span.start, a.span.end, &b.rule))
     });

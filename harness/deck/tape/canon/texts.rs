@@ -13,18 +13,19 @@ use super::splice::Edit;
 
 /// A text: the places its bytes come from, in order.
 #[derive(Debug, Default)]
-pub(super) struct Text {
-    pieces: Vec<Range<usize>>,
+pub(crate) struct Text {
+    /// Where its bytes are in the stream.
+    pub(crate) pieces: Vec<Range<usize>>,
 }
 
 impl Text {
     /// The text of a stretch of `length` bytes.
-    pub(super) fn whole(length: usize) -> Self {
+    pub(crate) fn whole(length: usize) -> Self {
         Self { pieces: std::iter::once(0..length).collect() }
     }
 
     /// Its bytes.
-    pub(super) fn bytes<'r>(&self, raw: &'r [u8]) -> Cow<'r, [u8]> {
+    pub(crate) fn bytes<'r>(&self, raw: &'r [u8]) -> Cow<'r, [u8]> {
         match &self.pieces[..] {
             [] => Cow::Borrowed(&[]),
             [piece] => Cow::Borrowed(&raw[piece.clone()]),
@@ -35,7 +36,7 @@ impl Text {
     /// The edits that put `with` in the place of `found`, a stretch of [`Text::bytes`].
     ///
     /// A boundary `k` bytes into `found` is then `k` bytes into `with`, or at its end.
-    pub(super) fn replace(
+    pub(crate) fn replace(
         &self,
         found: &Range<usize>,
         with: &[u8],
@@ -66,26 +67,36 @@ type Strand = (Vec<u8>, Vec<u8>, String);
 
 /// Collects the texts of a stream, line by line.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(crate) struct Texts {
     /// The texts so far.
-    pub(super) all: Vec<Text>,
+    pub(crate) all: Vec<Text>,
     open: BTreeMap<Strand, usize>,
 }
 
 impl Texts {
     /// Adds a line, with its tree when it is a JSON object.
-    pub(super) fn add(&mut self, raw: &[u8], line: &Range<usize>, node: Option<&Node>) {
+    pub(crate) fn add(&mut self, raw: &[u8], line: &Range<usize>, node: Option<&Node>) {
         let mut rest = line.start;
-        for (strand, span) in node.map_or_else(Vec::new, |node| self.strands(raw, node)) {
+        for span in node.map_or_else(Vec::new, |node| self.join(raw, node)) {
             self.plain(rest..span.start);
             rest = span.end;
+        }
+        self.plain(rest..line.end);
+    }
+
+    /// Adds the strings of a record that continue a block of a message to the texts of that block, and
+    /// returns where they are, in the order of the line.
+    pub(crate) fn join(&mut self, raw: &[u8], node: &Node) -> Vec<Range<usize>> {
+        let mut joined = Vec::new();
+        for (strand, span) in self.strands(raw, node) {
             let text = *self.open.entry(strand).or_insert_with(|| {
                 self.all.push(Text::default());
                 self.all.len() - 1
             });
-            self.all[text].pieces.push(span);
+            self.all[text].pieces.push(span.clone());
+            joined.push(span);
         }
-        self.plain(rest..line.end);
+        joined
     }
 
     fn plain(&mut self, span: Range<usize>) {

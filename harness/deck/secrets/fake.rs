@@ -1,0 +1,209 @@
+//! Values that take the place of secrets: of the same shape and length, and plainly no secrets.
+//!
+//! A fake keeps what says of which kind the secret is (`ghp_`) and every character that is no letter and
+//! no digit. The rest becomes `redacted0001redacted0001…`, where the number counts the secrets of a
+//! recording in the order in which they appear. Nothing of the secret's own characters goes into it, so
+//! nobody can compute the secret from it; and recording again gives the same fake.
+
+use std::collections::HashMap;
+
+use clitape_gateway::sanitise::prefix_length;
+
+/// What the letters spell; digits of its number follow.
+const WORD: &str = "redacted";
+/// The same for a secret of hexadecimal digits.
+const HEX_WORD: &str = "facade";
+/// The same for a secret of digits.
+const DIGITS: &str = "9000";
+/// Digits of the number.
+const NUMBER: usize = 4;
+/// The length from which a secret of hexadecimal digits alone is taken for such a number.
+const HEX: usize = 16;
+
+/// The fakes of a recording, one for each secret.
+#[derive(Debug, Default)]
+pub(super) struct Fakes {
+    known: HashMap<String, Fake>,
+    /// The secrets in the order in which they were found.
+    order: Vec<String>,
+}
+
+/// What stands for a secret.
+#[derive(Debug, Clone)]
+pub(super) struct Fake {
+    /// A text with as many characters as the secret.
+    pub(super) text: String,
+    /// The rule that found the secret first.
+    pub(super) rule: &'static str,
+}
+
+impl Fakes {
+    /// The fake of `secret`.
+    pub(super) fn of(&mut self, secret: &str, rule: &'static str) -> Fake {
+        if let Some(known) = self.known.get(secret) {
+            return known.clone();
+        }
+        let fake = Fake { text: fake(secret, self.order.len() + 1), rule };
+        self.order.push(secret.to_owned());
+        self.known.insert(secret.to_owned(), fake.clone());
+        fake
+    }
+
+    /// The secrets so far, each with its fake.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Fake)> {
+        self.order.iter().filter_map(|secret| Some((&**secret, self.known.get(secret)?)))
+    }
+}
+
+/// The fake with a number that stands for `secret`.
+fn fake(secret: &str, number: usize) -> String {
+    let kept = prefix_length(secret);
+    let kept = if secret[kept..].contains(char::is_alphanumeric) { kept } else { 0 };
+    let (prefix, body) = secret.split_at(kept);
+    let has = |of: fn(char) -> bool| body.contains(of);
+    let is_hex = body.len() >= HEX && body.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let number = number % 10_usize.pow(4);
+    let pattern = if !has(char::is_alphabetic) && has(char::is_numeric) {
+        format!("{DIGITS}{number:0NUMBER$}")
+    } else if is_hex {
+        format!("{HEX_WORD}{number:0NUMBER$}")
+    } else if has(|c| c.is_uppercase()) && !has(|c| c.is_lowercase()) {
+        format!("{}{number:0NUMBER$}", WORD.to_ascii_uppercase())
+    } else {
+        format!("{WORD}{number:0NUMBER$}")
+    };
+    let mut next = pattern.chars().cycle();
+    // A secret of punctuation alone goes as a whole.
+    let goes = |c: char| c.is_alphanumeric() || !has(char::is_alphanumeric);
+    let body = body.chars().map(|c| if goes(c) { next.next().unwrap_or(c) } else { c });
+    prefix.chars().chain(body).collect()
+}
+
+/// Whether `text` is a fake, or part of one: its runs of letters and digits are stretches of a fake's
+/// pattern, and they show a word.
+///
+/// Where a fake is shown with markup around it, or is itself masked, a few other letters are part of what a
+/// rule finds. They are no secret while they are fewer than the shortest secret has.
+pub(super) fn is_fake(text: &str) -> bool {
+    // What was clipped to less than a secret has.
+    if text.contains('…') && text.chars().filter(|c| c.is_alphanumeric()).count() < SHORTEST {
+        return true;
+    }
+    [prefix_length(text), 0].into_iter().any(|kept| {
+        let text = without_tags(&text[kept..]);
+        let runs = text.split(|c: char| !c.is_alphanumeric());
+        let (fake, other): (Vec<&str>, Vec<&str>) =
+            runs.filter(|run| !run.is_empty()).partition(|run| is_stretch(run));
+        let letters = |run: &&str| run.bytes().filter(u8::is_ascii_alphabetic).count();
+        let is_number = |run: &&str| run.starts_with(&DIGITS[..DIGITS.len().min(run.len())]);
+        let shown: usize = fake.iter().map(letters).sum();
+        let others: usize = other.iter().map(|run| run.len()).sum();
+        match if shown >= 2 && text.contains('…') { WORD.len() } else { shown } {
+            0 | 1 => others == 0 && fake.iter().any(is_number),
+            2 | 3 => others == 0,
+            4..8 => others < SHORTEST,
+            // A whole word, or a masked one: what follows it may be the text in which it is shown.
+            _ => !other.iter().any(|run| is_secret_like(run)),
+        }
+    })
+}
+
+/// Whether a run of letters and digits can be a secret and no word.
+fn is_secret_like(run: &str) -> bool {
+    let has_digit = run.contains(|c: char| c.is_ascii_digit());
+    run.len() >= SHORTEST && has_digit && run.contains(char::is_alphabetic) || run.len() >= 16
+}
+
+/// `text` without the tags of HTML in it, up to a quote, also one that HTML escapes, or to an escape
+/// sequence of a terminal.
+fn without_tags(text: &str) -> String {
+    let ends = ["\"", "&quot;", "&#34;", "&#39;", "\u{1b}"];
+    let quote = ends.iter().filter_map(|end| text.find(end)).filter(|at| *at > 0).min();
+    let mut parts = text[..quote.unwrap_or(text.len())].split('<');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |rest, part| {
+        rest + " " + part.split_once('>').map_or("", |(_, behind)| behind)
+    })
+}
+
+/// Bytes of letters and digits that the shortest secret worth finding has.
+const SHORTEST: usize = 7;
+
+/// Whether a run of letters and digits is a stretch of the pattern of any fake.
+fn is_stretch(run: &str) -> bool {
+    let run = run.to_ascii_lowercase().into_bytes();
+    [WORD, HEX_WORD, DIGITS].iter().any(|word| {
+        let word = word.as_bytes();
+        let length = word.len() + NUMBER;
+        (0..length).any(|from| {
+            run.iter().enumerate().all(|(at, byte)| match word.get((at + from) % length) {
+                Some(letter) => byte == letter,
+                None => {
+                    let before = at.checked_sub(length).map(|before| run[before]);
+                    byte.is_ascii_digit() && before.is_none_or(|before| before == *byte)
+                }
+            })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_13_finding_8_a_fake_has_the_shape_of_its_secret() {
+        let check = |secret: &str, expect: &str| {
+            assert_eq!(fake(secret, 7), expect);
+            assert!(is_fake(expect), "{expect}");
+            assert!(!is_fake(secret), "{secret}");
+        };
+        check(
+            "ghp_abcDEF0123456789abcdefghijklmnopqrst",
+            "ghp_redacted0007redacted0007redacted0007",
+        );
+        check("AKIAQ3EGRI5PLHG7T2MN", "AKIAREDACTED0007REDA");
+        check("hunter2", "redacte");
+        check("correct horse-battery", "redacte d0007-redacte");
+        check("1234567", "9000000");
+        check("-4711", "-9000");
+        check("0a1b2c3d4e5f60718293", "facade0007facade0007");
+        check("sid=a8sd7f6; th=d9", "red=acted00; 07=re");
+        check("пароль-длинный", "redact-ed0007r");
+    }
+
+    #[test]
+    fn issue_13_finding_8_a_short_number_is_no_fake() {
+        let shown = [
+            "red=acted0001; 1r=ed</i>",
+            "Beare…cted0321reda",
+            "Be…eda…reda",
+            "red=acted</i><b class=",
+        ];
+        for text in shown {
+            assert!(is_fake(text), "{text}");
+        }
+        for text in [
+            "1234",
+            "0001",
+            "password",
+            "redaction",
+            "reader",
+            "decade",
+            "red-hat9",
+            "redacted-hunter2",
+        ] {
+            assert!(!is_fake(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn issue_13_finding_8_the_same_secret_has_the_same_fake() {
+        let mut fakes = Fakes::default();
+        let first = fakes.of("first-secret-1", "a").text;
+        let second = fakes.of("other-secret-2", "b").text;
+        assert_ne!(first, second);
+        assert_eq!(fakes.of("first-secret-1", "b").text, first);
+        assert_eq!(fakes.all().count(), 2);
+    }
+}

@@ -1,0 +1,115 @@
+//! Scans files and folders on disk: regular files only, links are not followed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use serde::Deserialize;
+use walkdir::WalkDir;
+
+use super::scan::{Hit, scan};
+use crate::files::{self, FileError};
+
+/// What a scan of files found.
+#[derive(Debug, Default)]
+pub struct Scanned {
+    /// The secrets that nobody allowed.
+    pub hits: Vec<Hit>,
+    /// The secrets that the `cassette.toml` of their cassette allows.
+    pub allowed: Vec<Hit>,
+    /// Files that were read.
+    pub files: u64,
+    /// Files that were not, and why.
+    pub skipped: Vec<(PathBuf, String)>,
+}
+
+/// Scans a file, or all files of a folder but what Git keeps for itself.
+///
+/// # Errors
+///
+/// When a file or a folder can't be read.
+pub fn scan_path(path: &Path, scanned: &mut Scanned) -> io::Result<()> {
+    let is_git = |name: &std::ffi::OsStr| name == ".git";
+    let walk = WalkDir::new(path).follow_root_links(false).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| entry.depth() == 0 || !is_git(entry.file_name())) {
+        let entry = entry?;
+        let kind = entry.file_type();
+        if kind.is_dir() {
+            continue;
+        }
+        if !kind.is_file() {
+            let why = if kind.is_symlink() { "it is a link" } else { "it is no regular file" };
+            scanned.skipped.push((entry.into_path(), why.to_owned()));
+            continue;
+        }
+        let bytes = match files::read(entry.path()) {
+            Ok(bytes) => bytes,
+            Err(error @ FileError::Read { .. }) => return Err(error.into()),
+            Err(error) => {
+                scanned.skipped.push((entry.into_path(), error.to_string()));
+                continue;
+            }
+        };
+        let hits = scan(&entry.path().display().to_string(), &bytes);
+        let allowed = if hits.is_empty() { Vec::new() } else { allowed_for(entry.path()) };
+        let (allowed, hits) =
+            hits.into_iter().partition(|hit| allowed.iter().any(|r| r == hit.rule));
+        scanned.hits.extend::<Vec<_>>(hits);
+        scanned.allowed.extend::<Vec<_>>(allowed);
+        scanned.files += 1;
+    }
+    Ok(())
+}
+
+/// Scans the files of a cassette; what its `cassette.toml` allows is left out.
+///
+/// # Errors
+///
+/// When a file can't be read.
+pub fn scan_cassette(dir: &Path) -> io::Result<Scanned> {
+    let mut scanned = Scanned::default();
+    scan_path(dir, &mut scanned)?;
+    Ok(scanned)
+}
+
+/// Scans the goldens of a scenario, whose cassettes allow the rules `allowed`.
+///
+/// # Errors
+///
+/// When a file can't be read.
+pub fn scan_goldens(scenario: &Path, allowed: &[String]) -> io::Result<Scanned> {
+    let mut scanned = Scanned::default();
+    let dir = scenario.join("golden");
+    if dir.is_dir() {
+        scan_path(&dir, &mut scanned)?;
+    }
+    scanned.hits.retain(|hit| !allowed.iter().any(|rule| rule == hit.rule));
+    Ok(scanned)
+}
+
+/// The rules that the `cassette.toml` of a folder allows; none where there is no such file.
+pub fn allowed_in(cassette: &Path) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        allowed_secrets: Vec<String>,
+    }
+    let text = files::read_text(&cassette.join("cassette.toml")).ok();
+    let head = text.and_then(|text| toml::from_str::<Head>(&text).ok());
+    head.map(|head| head.allowed_secrets).unwrap_or_default()
+}
+
+/// The rules that are allowed in a file: those of the cassette it belongs to, or, for a golden, those of
+/// the cassettes of its scenario.
+fn allowed_for(file: &Path) -> Vec<String> {
+    let Some(dir) = file.parent() else { return Vec::new() };
+    let own = allowed_in(dir);
+    let scenario = dir.parent().filter(|_| dir.ends_with("golden"));
+    let Some((scenario, root)) =
+        scenario.and_then(|of| Some((of.file_name()?, of.parent()?.parent()?)))
+    else {
+        return own;
+    };
+    let cassettes = fs::read_dir(root.join("cassettes").join(scenario)).into_iter().flatten();
+    own.into_iter().chain(cassettes.flatten().flat_map(|entry| allowed_in(&entry.path()))).collect()
+}

@@ -1,0 +1,63 @@
+//! Secrets in the cassettes and goldens of a scenario.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use super::finding::{Finding, Kind};
+use crate::names::CliVersion;
+use crate::scenario::{House, Scenario};
+use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
+
+/// A finding for each file of these recordings and of the scenario's goldens, and each rule that finds
+/// secrets in it. Rules that a `cassette.toml` allows are left out; a golden is allowed what any of the
+/// scenario's cassettes is.
+///
+/// # Errors
+///
+/// When a file or a folder can't be read.
+pub(super) fn kept(
+    house: &House,
+    scenario: &Scenario,
+    recorded: &[CliVersion],
+) -> io::Result<Vec<Finding>> {
+    let name = &scenario.name;
+    let (mut findings, mut allowed) = (Vec::new(), Vec::new());
+    for version in recorded {
+        let dir = house.cassette(name, version);
+        allowed.extend(allowed_in(&dir));
+        let again = format!("clitape record {name} --claude npm:{version} --redact");
+        findings.extend(of(
+            house,
+            &format!("{name} {version}"),
+            &scan_cassette(&dir)?.hits,
+            &again,
+        ));
+    }
+    let again = format!("clitape test {name} --update && clitape review");
+    let goldens = scan_goldens(&scenario.dir, &allowed)?;
+    findings.extend(of(house, &name.to_string(), &goldens.hits, &again));
+    Ok(findings)
+}
+
+fn of(house: &House, place: &str, hits: &[Hit], again: &str) -> Vec<Finding> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Hit>> = BTreeMap::new();
+    for hit in hits {
+        groups.entry((&hit.file, hit.rule)).or_default().push(hit);
+    }
+    let finding = |((file, rule), hits): ((&str, &str), Vec<&Hit>)| {
+        let first = hits.first()?;
+        let file = house.shown(Path::new(file));
+        let more = match hits.len() {
+            1 => String::new(),
+            n => format!(", and {} more", n - 1),
+        };
+        let sentence = format!(
+            "{file}:{} holds a secret that rule `{rule}` finds ({}{more}); make it invalid where it \
+             belongs to, then record or import again with `--redact`, or with `--allow-secrets {rule}`",
+            first.line, first.excerpt
+        );
+        Some(Finding::new(Kind::SecretKept, place, sentence, again.to_owned()))
+    };
+    groups.into_iter().filter_map(finding).collect()
+}

@@ -1,0 +1,169 @@
+//! Secrets in recordings: they are found before anything is written, redacted on request, and found
+//! again by `test` and `proof`.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+mod common;
+mod planted;
+
+use std::fs;
+use std::path::Path;
+
+use clitape_deck::scenario::{House, template};
+use clitape_deck::secrets::{Scanned, redact, scan_path, scan_take};
+use clitape_deck::tape::{Cassette, Take, import};
+use common::{check, files, run};
+use planted::{Draws, Planted, capture, plant, planted as plant_all, shown};
+
+/// A token that is none of anybody's.
+const TOKEN: &str = "ghp_Qe7uZb2mXk9RtY4wVc6Na1sLd8Hf3Gj5Pq0O";
+
+fn write_capture(dir: &Path, text: &str) {
+    let lines = [
+        r#"{"type":"system","subtype":"init","session_id":"s","claude_code_version":"2.1.0"}"#
+            .to_owned(),
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        ),
+        format!(r#"{{"type":"result","subtype":"success","is_error":false,"result":"{text}"}}"#),
+    ];
+    fs::write(dir.join("run.jsonl"), lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn issue_13_finding_8_an_import_stops_at_a_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    write_capture(dir.path(), &format!("the key {TOKEN} works"));
+    let import = ["import", "run.jsonl", "--scenario", "mine"];
+    let says =
+        ["2 github", "stdout.jsonl:2 github: ghp_Qe…Pq0O", "--redact", "--allow-secrets github"];
+    let out = check(dir.path(), &import, 3, &says, &[]);
+    assert!(!out.contains(TOKEN) && !dir.path().join("cassettes").exists());
+    assert!(!dir.path().join("scenarios").exists());
+    let unknown = [&import[..], &["--allow-secrets", "gitgub"]].concat();
+    check(dir.path(), &unknown, 2, &[], &["there is no rule `gitgub`"]);
+
+    check(dir.path(), &[&import[..], &["--redact"]].concat(), 0, &["2 github"], &[]);
+    let cassette = dir.path().join("cassettes/mine/2.1.0");
+    let read = |file: &str| fs::read_to_string(cassette.join(file)).unwrap();
+    assert!(
+        read("stdout.jsonl").contains("the key ghp_redacted0001redacted0001redacted0001 works")
+    );
+    assert!(
+        read("cassette.toml").contains("[redacted]\ngithub = 2\n"),
+        "{}",
+        read("cassette.toml")
+    );
+    check(dir.path(), &["scan", "cassettes"], 0, &["0 secrets in"], &[]);
+}
+
+#[test]
+fn issue_13_finding_8_a_kept_secret_is_allowed_or_a_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    write_capture(dir.path(), &format!("the key {TOKEN} works"));
+    let import = ["import", "run.jsonl", "--scenario", "mine", "--allow-secrets", "github"];
+    check(dir.path(), &import, 0, &["secrets kept: 2 github"], &[]);
+    let toml = dir.path().join("cassettes/mine/2.1.0/cassette.toml");
+    let text = fs::read_to_string(&toml).unwrap();
+    assert!(text.contains("allowed_secrets = [\"github\"]\n"), "{text}");
+    run(dir.path(), &["test", "--update"]);
+    run(dir.path(), &["review", "--accept"]);
+    check(dir.path(), &["test"], 0, &[], &[]);
+    check(dir.path(), &["scan", "."], 3, &["run.jsonl:2 github: ghp_Qe…Pq0O"], &[]);
+    check(dir.path(), &["scan", "cassettes", "scenarios"], 0, &["allowed: "], &[]);
+    check(dir.path(), &["proof", "mine", "--out", "proof", "--no-png"], 0, &[], &[]);
+    let proof = fs::read_to_string(dir.path().join("proof/proof.md")).unwrap();
+    assert!(!proof.contains("secrets redacted"), "{proof}");
+
+    fs::write(&toml, text.replace("allowed_secrets = [\"github\"]\n", "")).unwrap();
+    let says =
+        ["SC001 secret-kept", "cassettes/mine/2.1.0/stdout.jsonl:2", "rule `github`", "golden/"];
+    let out = check(dir.path(), &["test"], 3, &says, &[]);
+    assert!(!out.contains(TOKEN), "{out}");
+    let proof = ["proof", "mine", "--out", "again", "--no-png"];
+    check(dir.path(), &proof, 2, &[], &["secrets would be published", "nothing was written"]);
+    assert!(!dir.path().join("again").exists());
+}
+
+#[test]
+fn issue_13_finding_9_a_scan_says_where_and_never_what() {
+    let dir = tempfile::tempdir().unwrap();
+    let nested =
+        serde_json::json!({"a": serde_json::json!({"b": format!("x {TOKEN}")}).to_string()});
+    fs::write(dir.path().join("a.jsonl"), format!("{{}}\n{nested}\n")).unwrap();
+    fs::write(dir.path().join("b.txt"), "nothing here\n").unwrap();
+    std::os::unix::fs::symlink("a.jsonl", dir.path().join("c.jsonl")).unwrap();
+    let says =
+        ["a.jsonl:2 github: ghp_Qe…Pq0O", "1 secret in 2 files: 1 github", "c.jsonl: it is a link"];
+    let out = check(dir.path(), &["scan", "."], 3, &says, &[]);
+    assert!(!out.contains(TOKEN));
+    let json = check(dir.path(), &["scan", ".", "--json"], 3, &[], &[]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["secrets"][0]["line"], 2);
+    assert_eq!(json["by_rule"]["github"], 1);
+    check(dir.path(), &["scan", ".", "--allow-secrets", "github"], 0, &["allowed: 1 github"], &[]);
+}
+
+fn told(planted: &[&Planted]) -> String {
+    let lines = planted.iter().map(|p| format!("{} in place {}: {}", p.kind, p.place, p.text));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The recording of [`capture`] and [`plant`].
+fn recording(draws: &mut Draws, all: &[Planted]) -> Take {
+    let stdout = capture(draws, all);
+    let mut take = import(&"planted".parse().unwrap(), &stdout, None).unwrap();
+    plant(&mut take, all);
+    take
+}
+
+#[test]
+fn issue_13_finding_9_planted_secrets_are_found_and_gone_after_redaction() {
+    let mut draws = Draws::of(13);
+    let all = plant_all(&mut draws);
+    assert!(all.len() >= 300, "{}", all.len());
+    let mut take = recording(&mut draws, &all);
+    assert!(scan_take(&take).len() >= all.len(), "{} found", scan_take(&take).len());
+    let mut again = take.clone();
+    let lines = take.stdout.iter().filter(|byte| **byte == b'\n').count();
+    redact(&mut take).unwrap();
+    redact(&mut again).unwrap();
+    assert_eq!(take, again, "the same secrets have the same fakes");
+    assert_eq!(take.stdout.iter().filter(|byte| **byte == b'\n').count(), lines);
+
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::at(dir.path());
+    let name = "planted".parse().unwrap();
+    let scenario = template::skeleton(&house, &name, &take.manifest.cli.version).unwrap();
+    let cassette = take.write(&house).unwrap();
+    // Its timeline adds up.
+    Cassette::load(&cassette).unwrap();
+    let toml = scenario.join("scenario.toml");
+    let text = fs::read_to_string(&toml).unwrap() + "\n[sweep]\nplans = 1\n";
+    fs::write(&toml, text).unwrap();
+    run(dir.path(), &["test", "--update"]);
+    run(dir.path(), &["review", "--accept"]);
+    if let Some(kept) = std::env::var_os("CLITAPE_KEEP_PLANTED") {
+        for path in files(dir.path(), "") {
+            let to = Path::new(&kept).join(path.strip_prefix(dir.path()).unwrap());
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(&path, to).unwrap();
+        }
+    }
+    let (_, _, said) = run(dir.path(), &["proof", "planted", "--out", "proof", "--no-png"]);
+    for file in ["index.html", "proof.md", "preview.cast", "preview.svg"] {
+        assert!(dir.path().join("proof").join(file).exists(), "{file}: {said}");
+    }
+    let mut scanned = Scanned::default();
+    scan_path(dir.path(), &mut scanned).unwrap();
+    let hits: Vec<String> = scanned.hits.iter().map(ToString::to_string).collect();
+    assert!(hits.is_empty(), "{}", hits.join("\n"));
+    let mut seen = 0;
+    for path in files(dir.path(), "") {
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        let left = shown(&all, &text);
+        assert!(left.is_empty(), "{}:\n{}", path.display(), told(&left));
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen} files");
+}
