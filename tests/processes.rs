@@ -171,6 +171,22 @@ fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
     });
     println!("seed {seed}; set CLITAPE_SEED to draw the same moments again");
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut draws: Vec<(usize, Signal, f64)> = Vec::new();
+    for number in 0..60 {
+        let part = f64::from(random.next_u32()) / f64::from(u32::MAX) * 1.1;
+        draws.push((number, SIGNALS[number % SIGNALS.len()], part));
+    }
+    // Most of the time is waited: four projects share the moments.
+    std::thread::scope(|scope| {
+        for draws in draws.chunks(15) {
+            scope.spawn(move || disturb(seed, draws));
+        }
+    });
+}
+
+/// Records in a project of its own again and again, each time with a signal at a part of the time that an
+/// undisturbed recording takes, and checks that nothing is left.
+fn disturb(seed: u64, draws: &[(usize, Signal, f64)]) {
     let script = daemons(&format!("echo '{{\"type\":\"x\"}}'; sleep 0.1; {RESULT}"));
     let project = Project::new(&script);
     // The first is not disturbed: it says how long one takes.
@@ -180,9 +196,8 @@ fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
     let whole = begin.elapsed();
     project.wait_for_silence("undisturbed");
     project.check_files("undisturbed");
-    for number in 0..60 {
-        let signal = SIGNALS[number % SIGNALS.len()];
-        let moment = whole.mul_f64(f64::from(random.next_u32()) / f64::from(u32::MAX) * 1.1);
+    for &(number, signal, part) in draws {
+        let moment = whole.mul_f64(part);
         let what = format!("seed {seed}, number {number}: {signal} after {moment:?}");
         let child = project.record().arg("--yes").spawn().unwrap();
         std::thread::sleep(moment);
