@@ -7,12 +7,13 @@ mod common;
 mod planted;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use clitape_deck::scenario::{House, template};
 use clitape_deck::secrets::{Scanned, redact, scan_path, scan_take};
 use clitape_deck::tape::{Cassette, Take, import};
-use common::{check, files, run};
+use common::{check, clitape, files, run};
 use planted::{Draws, Planted, capture, plant, planted as plant_all, shown};
 
 /// A token that is none of anybody's.
@@ -55,6 +56,42 @@ fn issue_13_finding_8_an_import_stops_at_a_secret() {
         read("cassette.toml")
     );
     check(dir.path(), &["scan", "cassettes"], 0, &["0 secrets in"], &[]);
+}
+
+#[test]
+fn issue_13_finding_8_a_recording_stops_at_a_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = dir.path().join("scenarios/leaky");
+    fs::create_dir_all(&scenario).unwrap();
+    let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\nversions = ['9.9.9']\n";
+    fs::write(scenario.join("scenario.toml"), toml).unwrap();
+    let model = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\n";
+    fs::write(scenario.join("model.toml"), model).unwrap();
+    let record =
+        format!(r#"{{"type":"result","session_id":"5-a","result":"the key {TOKEN} works"}}"#);
+    let cli = format!(
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 9.9.9; else echo '{record}'; echo {TOKEN} >&2; fi\n"
+    );
+    let program = dir.path().join("claude");
+    fs::write(&program, cli).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let state = dir.path().join("state");
+    let record = |more: &[&str], code: i32, says: &[&str]| {
+        let args = ["record", "leaky", "--claude", "./claude", "--yes"];
+        let mut command = clitape();
+        command.args(args).args(more).current_dir(dir.path()).env("XDG_STATE_HOME", &state);
+        let output = command.output().unwrap();
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(says.iter().all(|part| said.contains(part)) && !said.contains(TOKEN), "{said}");
+    };
+    record(&[], 3, &["2 github", "stdout.jsonl:1 github: ghp_Qe…Pq0O", "nothing was written"]);
+    assert!(!dir.path().join("cassettes").exists());
+    record(&["--redact"], 0, &["secrets replaced: 2 github"]);
+    check(dir.path(), &["scan", "cassettes"], 0, &["0 secrets in"], &[]);
+    record(&["--allow-secrets", "github"], 0, &["secrets kept: 2 github"]);
+    let toml = dir.path().join("cassettes/leaky/9.9.9/cassette.toml");
+    assert!(fs::read_to_string(toml).unwrap().contains("allowed_secrets = [\"github\"]"));
 }
 
 #[test]

@@ -125,6 +125,30 @@ pub(crate) const COMMANDS: &[Row] = &[
         args: &["proof", "--check", "{out}/proof.md"],
         ..QUIET
     },
+    Row { name: "scan", args: &["scan", "cassettes", "scenarios"], says: "0 secrets", ..QUIET },
+    Row {
+        name: "scan_json",
+        prepare: |place| {
+            // The shape of a key, and none of anybody's.
+            fs::write(place.out.join("key.txt"), format!("ghp_{}\n", "a1B2".repeat(9))).unwrap();
+        },
+        args: &["scan", "{out}", "--json"],
+        code: 3,
+        says: "key.txt",
+        ..QUIET
+    },
+    Row {
+        name: "import_secret",
+        prepare: |place| {
+            let text = format!("ghp_{}", "a1B2".repeat(9));
+            let record = format!("{{\"type\":\"result\",\"result\":\"{text}\"}}\n");
+            fs::write(place.out.join("c.jsonl"), record).unwrap();
+        },
+        args: &["import", "{out}/c.jsonl", "--scenario", "leaky", "--cli-version", "2.1.0"],
+        code: 3,
+        says: "nothing was written",
+        ..QUIET
+    },
     Row {
         name: "session",
         args: &["session", "cassettes/plain-text/2.1.329/transcript.jsonl"],
