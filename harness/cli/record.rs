@@ -24,18 +24,21 @@ use crate::terminal;
 
 /// What a recording may do, and to whom.
 const HELP: &str = "\
-A scenario runs what its model says, as you: the scripted model calls tools such as Bash with whatever
-commands are written in model.toml, the scenario allows them in `record.args`, and hooks and tool
-servers in its workspace are started too. Before it records, this command shows all of that, and it
-asks once about a scenario that was not recorded here before or has changed since.
+A scenario runs what its model says, as you: the scripted model calls tools such as Bash
+with whatever commands are written in model.toml, the scenario allows them in
+`record.args`, and hooks and tool servers in its workspace are started too. Before it
+records, this command shows all of that, and it asks once about a scenario that was not
+recorded here before or has changed since.
 
-The CLI runs in a temporary folder that is removed afterwards. Where the system has Landlock (Linux
-5.13 and later), it can write that folder alone, read only the system and itself, signal nothing
-outside, and connect to nothing but the model by TCP (Linux 6.7). cassette.toml and the proof page say
-whether it was so confined. Without it, a scenario can do whatever you can.
+The CLI runs in a temporary folder that is removed afterwards. Where the system has
+Landlock (Linux 5.13 and later), it can write that folder alone, read only the system
+and itself, signal nothing outside, and connect to nothing but the model by TCP (Linux
+6.7). cassette.toml and the proof page say whether it was so confined. Without it, a
+scenario can do whatever you can.
 
-Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and all it started, and remove the folder; so does the
-next `clitape record` after a kill -9, where the CLI did not end at once.";
+Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and all it started, and remove the
+folder; so does the next `clitape record` after a kill -9, where the CLI did not end at
+once.";
 
 /// Runs the real CLI against the scenario's model and writes a cassette
 #[derive(clap::Args)]
