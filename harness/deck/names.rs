@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 pub enum NameError {
     /// It can't be the name of a scenario.
     #[error(
-        "`{}` can't be the name of a scenario: a scenario's name is made of small letters, digits and hyphens, begins with a letter or digit, has at most {LONGEST} characters and is no device's name; write one such as `late-edit`",
+        "`{}` can't be the name of a scenario; write up to {LONGEST} small letters, digits and hyphens that name no device, such as `late-edit`",
         shown(.0)
     )]
     Scenario(String),
     /// It can't be the version of a CLI.
     #[error(
-        "`{}` can't be the version of a CLI: a version begins with a digit and is made of letters, digits, `.`, `-` and `+`, without `..`, in at most {LONGEST} characters; write one such as `2.1.329`",
+        "`{}` can't be the version of a CLI; write up to {LONGEST} letters, digits, `.`, `-` and `+`, a digit first, such as `2.1.329`",
         shown(.0)
     )]
     Version(String),

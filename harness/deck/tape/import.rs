@@ -24,7 +24,7 @@ pub enum ImportError {
     #[error(
         "the capture says which CLI printed it, but {0}; if you trust the capture, add `--cli-version VERSION`"
     )]
-    BadVersion(#[source] NameError),
+    BadVersion(NameError),
 }
 
 /// Makes a take for `scenario` from the bytes of a capture; canonical ids and the machine details
