@@ -36,7 +36,7 @@ Exit codes:
   1  a bug of clitape
   2  the command line, a scenario or an input can't be used
   3  findings: a golden, an invariant or a plan does not hold, a collected turn failed, a text
-     proves too little, two sides differ, or a session may not be resumed
+     proves too little, two sides differ, a session may not be resumed, or a secret was found
   4  nothing ran, or nothing could be recorded, collected or compared
   5  a cassette is damaged";
 
