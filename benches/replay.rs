@@ -2,8 +2,8 @@
 
 mod common;
 
-use clitape_deck::replay::{Plan, Setup, replay};
-use clitape_deck::scenario::{Chat, Mode, Run};
+use clitape_runner::replay::{Plan, Setup, replay};
+use clitape_runner::scenario::{Chat, Mode, Run};
 use common::cassettes;
 use divan::Bencher;
 use divan::counter::BytesCount;

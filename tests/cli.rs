@@ -4,9 +4,9 @@ mod common;
 
 use std::fs;
 
-use clitape_deck::replay::Entry;
-use clitape_deck::scenario::House;
-use clitape_deck::verdict::{Check, Kind, checks, judge};
+use clitape_runner::check::{Check, Kind, checks, judge};
+use clitape_runner::replay::Entry;
+use clitape_runner::scenario::House;
 use common::{files, house, root, run};
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
@@ -106,7 +106,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let path = if own.exists() { own } else { shared };
             let text = fs::read_to_string(&path).unwrap();
             // The middle of the text below the header; of a silent run's, which has none, its end.
-            let body = clitape_deck::verdict::body(&text).unwrap();
+            let body = clitape_runner::check::body(&text).unwrap();
             let half = body.char_indices().nth(body.chars().count() / 2).map_or(0, |(at, _)| at);
             let (head, middle) = text.split_at(text.len() - body.len() + half);
             let at = middle.find(char::is_alphanumeric).map_or(text.len(), |at| head.len() + at);
@@ -177,7 +177,7 @@ fn json_is_one_trace_entry_a_line() {
     let out = check(&["replay", RESUMED, "--json", "--lane", lanes], 0, &[], &[]);
     let entries: Vec<Entry> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(entries.windows(2).all(|pair| pair[0].at <= pair[1].at), "times go forward");
-    for lane in clitape_deck::replay::Lane::ALL {
+    for lane in clitape_runner::replay::Lane::ALL {
         assert!(entries.iter().any(|entry| entry.lane == lane), "nothing on {lane}");
     }
     let only = check(&["replay", RESUMED, "--json", "--lane", "telegram"], 0, &[], &[]);

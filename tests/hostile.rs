@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use clitape_deck::text::marked;
+use clitape_runner::text::marked;
 use common::{clitape, house, root};
 use hostile::{EVIL, answer, capture, evil_name, program, server};
 use serde_json::{Value, json};

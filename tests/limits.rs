@@ -7,15 +7,15 @@ mod common;
 use std::fs;
 use std::ops::RangeInclusive;
 
-use clitape_deck::files::LARGEST;
-use clitape_deck::limits::{
+use clitape_gateway::limits as gateway;
+use clitape_gateway::sse::Limits;
+use clitape_runner::files::LARGEST;
+use clitape_runner::limits::{
     CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, MODEL_LINES, MODEL_REQUEST,
     OutputLimits, PAUSE_MS, PIECES, VERSION_TIME,
 };
-use clitape_deck::record::WORKSPACE_LIMIT;
-use clitape_deck::scenario::bounds;
-use clitape_gateway::limits as gateway;
-use clitape_gateway::sse::Limits;
+use clitape_runner::record::WORKSPACE_LIMIT;
+use clitape_runner::scenario::bounds;
 use common::{clitape, house, root};
 
 fn page() -> String {

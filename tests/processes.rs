@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use clitape_deck::tape::Cassette;
+use clitape_runner::cassette::Cassette;
 use common::clitape;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use clitape_deck::report::{Report, read};
+use clitape_runner::report::{Report, read};
 use common::{check, clitape, house, root};
 use schemars::generate::SchemaSettings;
 use tempfile::TempDir;

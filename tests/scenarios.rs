@@ -5,9 +5,9 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clitape_deck::report::{Told, write_finding};
-use clitape_deck::scenario::House;
-use clitape_deck::verdict::{Finding, checks, judge, workspace};
+use clitape_runner::check::{Finding, checks, judge, workspace};
+use clitape_runner::report::{Told, write_finding};
+use clitape_runner::scenario::House;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {

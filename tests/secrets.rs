@@ -10,9 +10,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use clitape_deck::scenario::{House, template};
-use clitape_deck::secrets::{Scanned, redact, scan_path, scan_take};
-use clitape_deck::tape::{Cassette, Take, import};
+use clitape_runner::cassette::{Cassette, Take, import};
+use clitape_runner::scenario::{House, template};
+use clitape_runner::secrets::{Scanned, redact, scan_path, scan_take};
 use common::{check, clitape, files, run};
 use planted::{Draws, Planted, capture, plant, planted as plant_all, shown};
 

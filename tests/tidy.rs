@@ -57,10 +57,10 @@ fn goldens_end_lines_with_lf_and_have_a_header() {
     for path in goldens {
         let text = read(&path);
         assert!(!text.contains('\r'), "{} has a CR", path.display());
-        let body = clitape_deck::verdict::body(&text);
+        let body = clitape_runner::check::body(&text);
         assert!(body.is_some(), "{} has no header", path.display());
         for line in body.unwrap().lines() {
-            let entry: Result<clitape_deck::replay::Entry, _> = serde_json::from_str(line);
+            let entry: Result<clitape_runner::replay::Entry, _> = serde_json::from_str(line);
             assert!(entry.is_ok(), "{}: {line}", path.display());
         }
     }
@@ -99,11 +99,12 @@ fn named(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2).filter(is_name)
 }
 
-/// Whether it is there, below `place` or the root.
+/// Whether it is there, below the crate at `place` or the root.
 fn is_there(name: &str, place: &str) -> bool {
     match name.split_once(": ") {
-        Some((file, test)) => [place, ""].iter().any(|place| {
-            let text = fs::read_to_string(root().join(place).join(file)).unwrap_or_default();
+        Some((file, test)) => ["src", "", "../.."].iter().any(|folder| {
+            let path = root().join(place).join(folder).join(file);
+            let text = fs::read_to_string(path).unwrap_or_default();
             text.contains(&format!("fn {test}("))
         }),
         None => root().join(name).join("golden").exists(),

@@ -7,8 +7,8 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clitape_deck::scenario::House;
-use clitape_deck::verdict::{Check, Verdict, checks, judge};
+use clitape_runner::check::{Check, Verdict, checks, judge};
+use clitape_runner::scenario::House;
 use common::{check, files, house};
 
 /// A scenario with three variants of one chat.
@@ -187,7 +187,7 @@ fn the_finding_s_command_shows_the_outcome() {
         let (_, rest) = line.split_once(",\"lane\"").unwrap();
         format!("{{\"at\":0,\"lane\"{rest}\n")
     });
-    assert_eq!(clitape_deck::verdict::body(&golden), Some(timeless.collect::<String>().as_str()));
+    assert_eq!(clitape_runner::check::body(&golden), Some(timeless.collect::<String>().as_str()));
 }
 
 #[test]

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use clitape_deck::replay::Plan;
-use clitape_deck::scenario::House;
-use clitape_deck::tape::{Cassette, Take, Tick, TickKind};
+use clitape_runner::cassette::{Cassette, Take, Tick, TickKind};
+use clitape_runner::replay::Plan;
+use clitape_runner::scenario::House;
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 

@@ -3,10 +3,10 @@
 
 use std::sync::OnceLock;
 
-use clitape_deck::replay::{
+use clitape_runner::replay::{
     AcpClient, Entry, Lane, PLAN_FORMAT, Plan, PlanError, Replay, Setup, Step, replay,
 };
-use clitape_deck::scenario::{Chat, Mode, Profile, Run};
+use clitape_runner::scenario::{Chat, Mode, Profile, Run};
 
 /// The bytes that are replayed: a thought, a tool and an answer.
 const STDOUT: &[u8] = include_bytes!("../seeds/stream/tool");

@@ -1,7 +1,7 @@
 //! The text of `timeline.jsonl`: what is read is written in the same words, every refusal names a
 //! line of the text, and what a timeline adds up to never overflows unnoticed.
 
-use clitape_deck::tape::{TickKind, parse_timeline, render_timeline};
+use clitape_runner::cassette::{TickKind, parse_timeline, render_timeline};
 
 /// Reads, writes and reads again.
 pub fn check(bytes: &[u8]) {
@@ -28,7 +28,7 @@ pub fn check(bytes: &[u8]) {
     let duration = ticks.iter().try_fold(0_u64, |sum, tick| sum.checked_add(tick.after_ms));
     // A replay is only made of a timeline that adds up, which is what loading a cassette demands.
     if let (Some(total), Some(duration)) = (total, duration) {
-        let plan = clitape_deck::replay::Plan::recorded(&ticks);
+        let plan = clitape_runner::replay::Plan::recorded(&ticks);
         assert_eq!(plan.steps.iter().map(|step| step.bytes).sum::<u64>(), total);
         assert!(plan.steps.iter().map(|step| step.after_ms).sum::<u64>() <= duration);
         assert_eq!(plan.steps.len(), sizes.count());

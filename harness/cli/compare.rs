@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clitape_deck::compare::{Around, Side, Told, gather, resolve, select};
-use clitape_deck::limits::OutputLimits;
-use clitape_deck::names::CliVersion;
-use clitape_deck::report::{compare_page, compare_summary, compare_text};
-use clitape_deck::scenario::House;
 use clitape_gateway::ByteSize;
+use clitape_runner::compare::{Around, Side, Told, gather, resolve, select};
+use clitape_runner::limits::OutputLimits;
+use clitape_runner::names::CliVersion;
+use clitape_runner::report::{compare_page, compare_summary, compare_text};
+use clitape_runner::scenario::House;
 
 use crate::exit::Exit;
 use crate::outputs::write_file;

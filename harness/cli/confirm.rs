@@ -8,10 +8,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::names::ScenarioName;
-use clitape_deck::record::{Known, RecordError, Review, WORKSPACE_LIMIT, digest};
-use clitape_deck::scenario::{House, Scenario};
 use clitape_gateway::ByteSize;
+use clitape_runner::names::ScenarioName;
+use clitape_runner::record::{Known, RecordError, Review, WORKSPACE_LIMIT, digest};
+use clitape_runner::scenario::{House, Scenario};
 
 use crate::terminal;
 

@@ -4,11 +4,11 @@ use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
-use clitape_deck::compare::CompareError;
-use clitape_deck::record::RecordError;
-use clitape_deck::report::proof::PhotoError;
-use clitape_deck::tape::TapeError;
 use clitape_gateway::sse::CollectError;
+use clitape_runner::cassette::TapeError;
+use clitape_runner::compare::CompareError;
+use clitape_runner::record::RecordError;
+use clitape_runner::report::proof::PhotoError;
 
 use crate::terminal;
 

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::names::{CliVersion, ScenarioName};
-use clitape_deck::scenario::{House, template};
-use clitape_deck::tape::import;
-use clitape_deck::text::shell_quote;
-use clitape_deck::{files, input};
+use clitape_runner::cassette::import;
+use clitape_runner::names::{CliVersion, ScenarioName};
+use clitape_runner::scenario::{House, template};
+use clitape_runner::text::shell_quote;
+use clitape_runner::{files, input};
 
 use crate::confirm::remember;
 use crate::exit::Exit;

@@ -1,8 +1,8 @@
 //! How much of a recording or a capture is taken, for all commands that replay one.
 
-use clitape_deck::input::set_most;
-use clitape_deck::limits::{CAPTURE, PIECES};
 use clitape_gateway::ByteSize;
+use clitape_runner::input::set_most;
+use clitape_runner::limits::{CAPTURE, PIECES};
 
 /// How much is taken
 #[derive(clap::Args)]

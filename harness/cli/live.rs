@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::bail;
-use clitape_deck::replay::{Entry, Lane, Plan, Setup, live};
-use clitape_deck::report::Screen;
 use clitape_gateway::Delivery;
 use clitape_gateway::limits::BOT_API_CALL;
 use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Signal, Token};
+use clitape_runner::replay::{Entry, Lane, Plan, Setup, live};
+use clitape_runner::report::Screen;
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;

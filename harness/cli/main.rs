@@ -28,10 +28,10 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
-use clitape_deck::files;
-use clitape_deck::record::{SUPERVISE, supervise, supervise_with};
-use clitape_deck::scenario::House;
 use clitape_gateway::ByteSize;
+use clitape_runner::files;
+use clitape_runner::record::{SUPERVISE, supervise, supervise_with};
+use clitape_runner::scenario::House;
 
 /// Records real runs of the `claude` command, replays them in pieces at random through a parser
 /// and a chat bridge, and holds what a person would have seen against goldens.

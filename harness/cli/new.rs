@@ -1,8 +1,8 @@
 //! `clitape new`: writes a scenario that records and passes as it stands.
 
-use clitape_deck::names::ScenarioName;
-use clitape_deck::scenario::{House, template};
-use clitape_deck::text::shell_quote;
+use clitape_runner::names::ScenarioName;
+use clitape_runner::scenario::{House, template};
+use clitape_runner::text::shell_quote;
 
 use crate::confirm::remember;
 use crate::exit::Exit;

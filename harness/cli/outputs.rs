@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clitape_deck::files;
-use clitape_deck::report::{Cause, Files, Format, Pages, Report, Tally, github, html, markdown};
+use clitape_runner::files;
+use clitape_runner::report::{Cause, Files, Format, Pages, Report, Tally, github, html, markdown};
 
 use crate::exit::Exit;
 use crate::terminal::{self, Terminal};

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clitape_deck::text::plain;
+use clitape_runner::text::plain;
 
 use crate::terminal::{self, Filtered};
 

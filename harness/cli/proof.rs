@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_deck::files;
-use clitape_deck::names::CliVersion;
-use clitape_deck::report::page;
-use clitape_deck::report::proof::{
+use clitape_runner::files;
+use clitape_runner::names::CliVersion;
+use clitape_runner::report::page;
+use clitape_runner::report::proof::{
     Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
 };
-use clitape_deck::scenario::House;
-use clitape_deck::secrets::{Hit, scan, scan_cassette};
+use clitape_runner::scenario::House;
+use clitape_runner::secrets::{Hit, scan, scan_cassette};
 
 use crate::exit::Exit;
 use crate::outputs::write_file;
@@ -106,7 +106,7 @@ fn write(
     }
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     for finding in cases.iter().flat_map(|case| &case.findings) {
-        clitape_deck::report::write_finding(out.styled(), &finding.into())?;
+        clitape_runner::report::write_finding(out.styled(), &finding.into())?;
     }
     Ok(if findings == 0 { Exit::Ok } else { Exit::Findings })
 }

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context as _;
-use clitape_deck::files;
-use clitape_deck::limits::OutputLimits;
-use clitape_deck::record::{
+use clitape_gateway::ByteSize;
+use clitape_runner::cassette::{Cassette, FurtherRun, Take};
+use clitape_runner::check::first_difference;
+use clitape_runner::files;
+use clitape_runner::limits::OutputLimits;
+use clitape_runner::record::{
     Claude, ClaudeChoice, Settings, Swept, WORKSPACE_LIMIT, record, remove_stale, resolve,
 };
-use clitape_deck::scenario::{House, Scenario};
-use clitape_deck::secrets::redact;
-use clitape_deck::tape::{Cassette, FurtherRun, Take};
-use clitape_deck::verdict::first_difference;
-use clitape_gateway::ByteSize;
+use clitape_runner::scenario::{House, Scenario};
+use clitape_runner::secrets::redact;
 
 use crate::confirm::{How, confirm};
 use crate::exit::Exit;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_deck::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
-use clitape_deck::report::{Screen, footer, write_entry};
-use clitape_deck::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
-use clitape_deck::tape::{Cassette, Tick, line_by_line};
-use clitape_deck::{files, input};
+use clitape_runner::cassette::{Cassette, Tick, line_by_line};
+use clitape_runner::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
+use clitape_runner::report::{Screen, footer, write_entry};
+use clitape_runner::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
+use clitape_runner::{files, input};
 
 use crate::exit::Exit;
 use crate::live;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use clitape_deck::files;
-use clitape_deck::report::{self, Pages, findings, merge, read, summary};
+use clitape_runner::files;
+use clitape_runner::report::{self, Pages, findings, merge, read, summary};
 
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs};

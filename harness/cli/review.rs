@@ -5,10 +5,10 @@ use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_deck::files;
-use clitape_deck::report::{plain, write_diff};
-use clitape_deck::scenario::House;
-use clitape_deck::verdict::{Golden, align, body, first_divergence, never_seen};
+use clitape_runner::check::{Golden, align, body, first_divergence, never_seen};
+use clitape_runner::files;
+use clitape_runner::report::{plain, write_diff};
+use clitape_runner::scenario::House;
 use serde_json::json;
 
 use crate::exit::Exit;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clitape_deck::secrets::{Hit, Scanned, by_rule, redact, rule_ids, scan_path, scan_take};
-use clitape_deck::tape::Take;
+use clitape_runner::cassette::Take;
+use clitape_runner::secrets::{Hit, Scanned, by_rule, redact, rule_ids, scan_path, scan_take};
 
 use crate::exit::Exit;
 use crate::terminal;

@@ -5,10 +5,10 @@ use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clitape_deck::files::{self, FileError};
 use clitape_gateway::session::{
     self, Lines, LocateError, Orphan, Verdict, config_dir, locate, transcript,
 };
+use clitape_runner::files::{self, FileError};
 
 use crate::exit::Exit;
 use crate::terminal::{self, Terminal};

@@ -11,7 +11,7 @@ use std::panic::{self, PanicHookInfo};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use clitape_deck::text::{TerminalSafe, is_hidden, json, plain};
+use clitape_runner::text::{TerminalSafe, is_hidden, json, plain};
 
 /// How errors are marked.
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -287,7 +287,7 @@ enum Sequence {
     None,
 }
 
-/// Colours (`ESC [ … m`), and what [`Screen`](clitape_deck::report::Screen) and `progress.rs` write:
+/// Colours (`ESC [ … m`), and what [`Screen`](clitape_runner::report::Screen) and `progress.rs` write:
 /// `ESC [ n A`, `ESC [ J`, and CR with `ESC [ 2 K`.
 fn sequence(bytes: &[u8]) -> Sequence {
     let lead = usize::from(bytes[0] == b'\r');

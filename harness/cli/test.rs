@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use clitape_deck::report::proof::Case;
-use clitape_deck::report::{
+use clitape_runner::check::{Golden, checks, judge, unusable, workspace};
+use clitape_runner::report::proof::Case;
+use clitape_runner::report::{
     CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
 };
-use clitape_deck::scenario::{House, Scenario};
-use clitape_deck::verdict::{Golden, checks, judge, unusable, workspace};
+use clitape_runner::scenario::{House, Scenario};
 
 use crate::exit::Exit;
 use crate::outputs::{self, Outputs, write_file};

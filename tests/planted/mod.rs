@@ -2,7 +2,7 @@
 //!
 //! The kinds are a table of their own: nothing here knows the sanitiser's rules.
 
-use clitape_deck::tape::Take;
+use clitape_runner::cassette::Take;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};

@@ -1,0 +1,36 @@
+//! From lifecycle events to an agent bus, and to what a person sees in a chat.
+//!
+#![doc = include_str!("../README.md")]
+
+pub mod acp;
+mod bridge;
+mod bus;
+mod callbacks;
+pub mod display;
+mod ending;
+pub mod limits;
+mod messaging;
+mod notice;
+pub mod profile;
+mod publish;
+mod run;
+pub mod sanitise;
+#[cfg(any(feature = "sse-http", feature = "telegram-http"))]
+mod secret;
+pub mod session;
+mod size;
+pub mod sse;
+pub mod telegram;
+mod typing;
+mod watchdog;
+mod words;
+
+pub use bridge::{Callback, CallbackError, Channel, ChannelReport, Delivery, Finish, Path, done};
+pub use bus::{Bus, BusEvent, Data, Phase, Subscription, Tool};
+pub use callbacks::Callbacks;
+pub use ending::Ending;
+pub use messaging::{DeliveryMode, MessageTools};
+pub use notice::Notice;
+pub use run::{Run, RunReport, RunSettings};
+pub use size::{ByteSize, SizeError};
+pub use watchdog::Watchdog;

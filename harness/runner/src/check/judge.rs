@@ -1,0 +1,244 @@
+//! Judges scenarios: which checks there are, and what each of them finds.
+//!
+//! A scenario is judged check by check, so that `clitape test` can run them all and a test runner
+//! can run each in a process of its own.
+
+use std::fmt;
+use std::io;
+
+use super::change::change;
+use super::diff::align;
+use super::divergence::{Divergence, first_divergence};
+use super::finding::{Finding, Kind, Verdict};
+use super::golden::{Golden, View};
+use super::invariant::{self, Broken};
+use super::lanes::moments;
+use super::secrets;
+use super::setup::{command, command_under, paced, paced_further, setup, setups};
+use super::sweep::{Sweep, misread};
+use super::variant;
+use crate::cassette::{Cassette, TapeError};
+use crate::names::CliVersion;
+use crate::replay::{Replay, Setup};
+use crate::scenario::{House, Scenario};
+use crate::text::shell_quote;
+
+/// One check of a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Check {
+    /// A view of a cassette is what its golden says.
+    Golden {
+        /// The cassette.
+        version: CliVersion,
+        /// The view.
+        view: View,
+    },
+    /// The seeded plans of a cassette give the trace of the uncut replay.
+    Plans {
+        /// The cassette.
+        version: CliVersion,
+    },
+    /// Every outcome of a chat with variants has a name, and every variant is an outcome.
+    Variants {
+        /// The chat's view.
+        view: View,
+    },
+    /// Every version the scenario names is recorded, no golden is orphaned, and no cassette and no golden
+    /// holds a secret that its cassette does not allow.
+    Complete,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Golden { version, view } => write!(f, "{version}::{view}"),
+            Self::Plans { version } => write!(f, "{version}::plans"),
+            Self::Variants { view } => write!(f, "{view}::variants"),
+            Self::Complete => f.write_str("complete"),
+        }
+    }
+}
+
+/// The checks of a scenario, its first version before the others.
+///
+/// # Errors
+///
+/// When the cassettes' folder can't be read.
+pub fn checks(house: &House, scenario: &Scenario) -> io::Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    let mut versions = house.recorded(&scenario.name)?;
+    let order = &scenario.record.versions;
+    versions.sort_by_key(|version| {
+        order.iter().position(|named| named == version).unwrap_or(order.len())
+    });
+    for version in &versions {
+        for view in View::of(scenario) {
+            checks.push(Check::Golden { version: version.clone(), view });
+        }
+        checks.push(Check::Plans { version: version.clone() });
+    }
+    // Without a recording, nothing can be said of variants.
+    if !versions.is_empty() {
+        checks.extend(variant::views(scenario).into_iter().map(|view| Check::Variants { view }));
+    }
+    checks.push(Check::Complete);
+    Ok(checks)
+}
+
+/// Runs one check; with `update`, what differs is written as a pending golden.
+///
+/// # Errors
+///
+/// [`TapeError`] when a cassette is damaged or a file can't be read or written.
+pub fn judge(
+    house: &House,
+    scenario: &Scenario,
+    check: &Check,
+    update: bool,
+) -> Result<Verdict, TapeError> {
+    match check {
+        Check::Golden { version, view } => golden(house, scenario, version, *view, update),
+        Check::Plans { version } => plans(house, scenario, version),
+        Check::Variants { view } => variant::variants(house, scenario, *view, update),
+        Check::Complete => complete(house, scenario),
+    }
+}
+
+fn golden(
+    house: &House,
+    scenario: &Scenario,
+    version: &CliVersion,
+    view: View,
+    update: bool,
+) -> Result<Verdict, TapeError> {
+    let cassette = Cassette::find(house, &scenario.name, version)?;
+    let mut replay =
+        paced(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
+    let place = format!("{} {version} {view}", scenario.name);
+    let command =
+        format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
+    let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
+    verdict.findings.extend(broken(&replay, &place, &command));
+    if !scenario.chat.faults.is_empty() {
+        let sound = paced(scenario, &cassette.stdout, replay.setup, &[]);
+        if let Some(sentence) = misread(&sound.entries, &replay.entries) {
+            verdict.findings.push(Finding::new(Kind::Misread, &place, sentence, command.clone()));
+        }
+    }
+    if view == View::Session {
+        replay.add_session(&cassette);
+        verdict.findings.extend(further(scenario, &cassette, &place));
+    }
+    let got = view.render(&replay.entries);
+    let finding = match Golden::find(scenario, view, version) {
+        Ok(Golden { text: Some(expected), .. }) => {
+            let Some(Divergence { at, sentence }) =
+                first_divergence(&expected, &got, &replay.entries)
+            else {
+                return Ok(verdict);
+            };
+            let reproduce = format!("{command} --lane {}", view.lane());
+            let finding = Finding::new(Kind::GoldenDiffers, &place, sentence, reproduce);
+            Finding {
+                change: change(&expected, &got),
+                moments: moments(&replay.entries, view.lane(), at),
+                diff: align(&expected, &got),
+                ..finding
+            }
+        }
+        Ok(Golden { path, text: None }) => {
+            let sentence = format!("there is no {} yet", house.shown(&path));
+            let reproduce = proposal(scenario);
+            Finding::new(Kind::GoldenMissing, &place, sentence, reproduce)
+        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let reproduce = proposal(scenario);
+            Finding::new(Kind::GoldenUnreadable, &place, error.to_string(), reproduce)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    verdict.findings.push(finding);
+    if update {
+        Golden::propose(scenario, view, version, &got)?;
+    }
+    Ok(verdict)
+}
+
+/// The line that proposes and settles goldens of a scenario.
+fn proposal(scenario: &Scenario) -> String {
+    format!("clitape test {} --update && clitape review", shell_quote(&scenario.name))
+}
+
+/// The rules that a replay breaks, as findings.
+fn broken(replay: &Replay, place: &str, command: &str) -> Vec<Finding> {
+    let finding = |Broken { kind, sentence, moments }| {
+        let finding = Finding::new(kind, place, sentence, command.to_owned());
+        Finding { moments, ..finding }
+    };
+    invariant::broken(replay).into_iter().map(finding).collect()
+}
+
+/// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
+fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding> {
+    let setup = Setup { run: scenario.run, channel: Some(scenario.first_chat()), acp: None };
+    let mut findings = Vec::new();
+    for (number, run) in (2..).zip(&cassette.further) {
+        let (run, command) = paced_further(scenario, cassette.version(), (number, run), setup);
+        let command = format!("{command} --pace {}", scenario.run.pace_ms);
+        findings.extend(broken(&run, &format!("{place}, run {number}"), &command));
+    }
+    findings
+}
+
+fn plans(house: &House, scenario: &Scenario, version: &CliVersion) -> Result<Verdict, TapeError> {
+    let cassette = Cassette::find(house, &scenario.name, version)?;
+    let mut verdict = Verdict { plans: scenario.sweep.plans, ..Verdict::default() };
+    for setup in setups(scenario) {
+        let base = paced(scenario, &cassette.stdout, setup, &[]);
+        let sweep = Sweep {
+            stdout: &cassette.stdout,
+            setup,
+            plans: scenario.sweep.plans,
+            faults: &scenario.chat.faults,
+            drawn: &scenario.sweep.faults,
+            base: &base,
+            place: format!("{} {version} plans", scenario.name),
+            command: &|plan| command_under(plan, scenario, version, setup),
+        };
+        // What diverges before the channel would be told once a channel.
+        if let Some(finding) = sweep.run() {
+            verdict.findings.push(finding);
+            break;
+        }
+    }
+    Ok(verdict)
+}
+
+fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
+    let name = &scenario.name;
+    let recorded = house.recorded(name)?;
+    let mut verdict = Verdict::default();
+    for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
+        verdict.findings.push(Finding::new(
+            Kind::NotRecorded,
+            &format!("{name} {version}"),
+            format!("the scenario names CLI {version}, but there is no cassette of it"),
+            format!(
+                "clitape record {} --claude {}",
+                shell_quote(name),
+                shell_quote(&format!("npm:{version}"))
+            ),
+        ));
+    }
+    for path in Golden::orphans(scenario, &recorded)? {
+        let shown = house.shown(&path);
+        verdict.findings.push(Finding::new(
+            Kind::GoldenOrphan,
+            name,
+            format!("{shown} was compared with nothing"),
+            format!("rm {}", shell_quote(&shown)),
+        ));
+    }
+    verdict.findings.extend(secrets::kept(house, scenario, &recorded)?);
+    Ok(verdict)
+}

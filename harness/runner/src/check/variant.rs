@@ -1,0 +1,291 @@
+//! Variants: what timing may make of a chat, each outcome with a name of its own.
+//!
+//! Where a scenario names variants for a chat, every seeded replay has to give, times aside, what the
+//! golden or a variant says, and every variant has to be what some replay gives. When entries come is
+//! left to the golden, which is held against one replay only; a variant's golden has 0 for all times.
+
+use std::io;
+use std::path::PathBuf;
+
+use similar::TextDiff;
+
+use super::change::change;
+use super::diff::align;
+use super::divergence::first_divergence;
+use super::finding::{Finding, Kind, Verdict};
+use super::golden::{Golden, View};
+use super::lanes::moments;
+use super::setup::{command_under, paced, setup};
+use super::sweep::{smallest, timeless};
+use crate::cassette::{Cassette, TapeError};
+use crate::names::CliVersion;
+use crate::replay::{Entry, Plan, replay};
+use crate::scenario::{House, Scenario, Variant};
+use crate::text::shell_quote;
+
+/// The views of a scenario that have variants.
+pub(super) fn views(scenario: &Scenario) -> Vec<View> {
+    let mut views = View::of(scenario);
+    views.retain(|view| of(scenario, *view).next().is_some());
+    views
+}
+
+/// The variants of a view.
+fn of(scenario: &Scenario, view: View) -> impl Iterator<Item = &Variant> {
+    let view = view.to_string();
+    scenario.variants.iter().filter(move |variant| variant.view == view)
+}
+
+/// Holds the replays of a view against its variants; with `update`, outcomes without a name become
+/// pending goldens of variants that have none, or whose golden no replay gives.
+pub(super) fn variants(
+    house: &House,
+    scenario: &Scenario,
+    view: View,
+    update: bool,
+) -> Result<Verdict, TapeError> {
+    let outcomes = Outcomes::gather(house, scenario, view)?;
+    let proposals = outcomes.proposals();
+    if update {
+        for (unnamed, variant) in &proposals {
+            if let Some(variant) = variant {
+                Golden::propose_variant(scenario, variant, &unnamed.text)?;
+            }
+        }
+    }
+    let first = proposals.first();
+    let unnamed = first.map(|(unnamed, variant)| outcomes.unnamed(house, unnamed, *variant));
+    let mut findings: Vec<Finding> = unnamed.transpose()?.into_iter().collect();
+    findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(house, named)));
+    let goldens = outcomes.named.iter().filter(|named| named.text().is_some()).count() as u64;
+    Ok(Verdict { findings, goldens, plans: outcomes.plans })
+}
+
+/// Goldens of variants that no replay gave; none as long as nothing is recorded.
+///
+/// # Errors
+///
+/// [`TapeError`] when a cassette is damaged or a file can't be read.
+pub fn never_seen(house: &House, scenario: &Scenario) -> Result<Vec<PathBuf>, TapeError> {
+    let mut paths = Vec::new();
+    if house.recorded(&scenario.name)?.is_empty() {
+        return Ok(paths);
+    }
+    for view in views(scenario) {
+        let unseen = Outcomes::gather(house, scenario, view)?.named.into_iter();
+        paths.extend(unseen.filter_map(|named| match named.golden {
+            Ok(Golden { path, text: Some(_) }) if !named.seen => Some(path),
+            _ => None,
+        }));
+    }
+    Ok(paths)
+}
+
+/// A variant and its golden.
+struct Named<'a> {
+    variant: &'a Variant,
+    /// Its golden, times aside, or why it can't be read.
+    golden: Result<Golden, String>,
+    /// Whether a replay gave it.
+    seen: bool,
+}
+
+impl Named<'_> {
+    fn text(&self) -> Option<&str> {
+        self.golden.as_ref().ok()?.text.as_deref()
+    }
+}
+
+/// An outcome without a name, and where it was seen first.
+struct Unnamed {
+    text: String,
+    version: CliVersion,
+    seed: u64,
+    /// What the version's golden says.
+    usual: String,
+}
+
+/// What the replays of a view gave.
+struct Outcomes<'a> {
+    scenario: &'a Scenario,
+    view: View,
+    named: Vec<Named<'a>>,
+    /// Each outcome once.
+    unnamed: Vec<Unnamed>,
+    /// Plans replayed.
+    plans: u64,
+    /// Plans that gave an outcome without a name.
+    nameless: u64,
+}
+
+impl<'a> Outcomes<'a> {
+    /// Replays every plan of every recorded version.
+    fn gather(house: &House, scenario: &'a Scenario, view: View) -> Result<Self, TapeError> {
+        let (mut named, unnamed) = (Vec::new(), Vec::new());
+        for variant in of(scenario, view) {
+            let golden = readable(Golden::of_variant(scenario, variant))?;
+            named.push(Named { variant, golden, seen: false });
+        }
+        let mut outcomes = Self { scenario, view, named, unnamed, plans: 0, nameless: 0 };
+        for version in house.recorded(&scenario.name)? {
+            outcomes.replay(house, &version)?;
+        }
+        Ok(outcomes)
+    }
+
+    fn replay(&mut self, house: &House, version: &CliVersion) -> Result<(), TapeError> {
+        let (scenario, view) = (self.scenario, self.view);
+        let cassette = Cassette::find(house, &scenario.name, version)?;
+        let setup = setup(scenario, view);
+        let paced = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+        // Where the paced replay is not what the golden says, the golden's own check tells it.
+        let paced = timeless(&paced.entries, view.lane());
+        let golden = readable(Golden::find(scenario, view, version))?;
+        let golden = golden.ok().and_then(|golden| golden.text);
+        let usual = golden.unwrap_or_else(|| paced.clone());
+        for seed in 1..=scenario.sweep.plans {
+            self.plans += 1;
+            let plan = plan(scenario, &cassette, seed);
+            let replay = replay(&cassette.stdout, &plan, setup);
+            let text = timeless(&replay.entries, view.lane());
+            if text == usual || text == paced {
+                continue;
+            }
+            if let Some(named) = self.named.iter_mut().find(|named| named.text() == Some(&text)) {
+                named.seen = true;
+                continue;
+            }
+            self.nameless += 1;
+            if !self.unnamed.iter().any(|known| known.text == text) {
+                let (version, usual) = (version.clone(), usual.clone());
+                self.unnamed.push(Unnamed { text, version, seed, usual });
+            }
+        }
+        Ok(())
+    }
+
+    /// Each outcome without a name, and the variant that it is proposed for: one without a golden, or
+    /// the most similar one that no replay gave.
+    fn proposals(&self) -> Vec<(&Unnamed, Option<&'a Variant>)> {
+        let mut free: Vec<&Named<'_>> = self.named.iter().filter(|named| !named.seen).collect();
+        let propose = |unnamed| {
+            let unwritten = free.iter().position(|named| named.text().is_none());
+            let at = unwritten.or_else(|| nearest(unnamed, free.iter().map(|named| named.text())));
+            (unnamed, at.map(|at| free.remove(at).variant))
+        };
+        self.unnamed.iter().map(propose).collect()
+    }
+
+    /// The finding of an outcome without a name.
+    fn unnamed(
+        &self,
+        house: &House,
+        unnamed: &Unnamed,
+        variant: Option<&Variant>,
+    ) -> Result<Finding, TapeError> {
+        let Self { scenario, view, nameless, plans, .. } = self;
+        let Unnamed { text, version, seed, usual } = unnamed;
+        let cassette = Cassette::find(house, &scenario.name, version)?;
+        let setup = setup(scenario, *view);
+        let small = smallest(plan(scenario, &cassette, *seed), |plan| {
+            timeless(&replay(&cassette.stdout, plan, setup).entries, view.lane()) == *text
+        });
+        let entries = replay(&cassette.stdout, &small, setup).entries;
+        let variants = self
+            .named
+            .iter()
+            .filter_map(|named| Some((format!("variant `{}`", named.variant.name), named.text()?)));
+        let says: Vec<(String, &str)> =
+            [("the golden".to_owned(), usual.as_str())].into_iter().chain(variants).collect();
+        let texts = says.iter().map(|(_, text)| Some(*text));
+        let at = nearest(unnamed, texts).unwrap_or_default();
+        let (whose, expected) = &says[at];
+        let todo = match variant {
+            Some(Variant { name, .. }) => {
+                format!(
+                    "`clitape test {} --update` proposes it for variant `{name}`",
+                    shell_quote(&scenario.name)
+                )
+            }
+            None => format!(
+                "if timing may give it, name it with a [[variant]] of view = \"{view}\" in {}",
+                house.shown(&scenario.dir.join("scenario.toml"))
+            ),
+        };
+        let found = first_divergence(expected, text, &entries);
+        let sentence = format!(
+            "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
+             outcomes without a name: {}, from {nameless} of {plans} plans; {todo}",
+            found.as_ref().map_or("", |found| &found.sentence),
+            self.unnamed.len(),
+        );
+        let place = format!("{} {version} {view}", scenario.name);
+        let command = command_under(&small, scenario, version, setup);
+        let reproduce = format!("{command} --lane {}", view.lane());
+        Ok(Finding {
+            change: change(expected, text),
+            moments: moments(&entries, view.lane(), found.and_then(|found| found.at)),
+            diff: align(expected, text),
+            ..Finding::new(Kind::OutcomeUnnamed, &place, sentence, reproduce)
+        })
+    }
+
+    /// What is wrong with a variant by itself.
+    fn unseen(&self, house: &House, named: &Named<'_>) -> Option<Finding> {
+        let (scenario, name) = (&self.scenario.name, &named.variant.name);
+        let test = format!("clitape test {}", shell_quote(scenario));
+        let update = format!("{test} --update && clitape review");
+        let (kind, sentence, reproduce) = match &named.golden {
+            Err(what) => (Kind::GoldenUnreadable, what.clone(), update),
+            Ok(Golden { path, text: None }) => {
+                let sentence = format!("variant `{name}` has no {} yet", house.shown(path));
+                (Kind::GoldenMissing, sentence, update)
+            }
+            Ok(_) if named.seen => return None,
+            Ok(_) => {
+                let sentence = format!(
+                    "none of {} plans gave variant `{name}`; remove it and its golden, or raise \
+                     `plans` under [sweep]",
+                    self.plans
+                );
+                (Kind::VariantNeverSeen, sentence, test)
+            }
+        };
+        let place = format!("{scenario} {}.{name}", self.view);
+        Some(Finding::new(kind, &place, sentence, reproduce))
+    }
+}
+
+/// A seeded plan, with the faults that the scenario names.
+fn plan(scenario: &Scenario, cassette: &Cassette, seed: u64) -> Plan {
+    let plan = Plan::random(cassette.stdout.len() as u64, seed);
+    plan.with_faults(scenario.chat.faults.iter().copied())
+}
+
+/// The place of the text that is most like an outcome; of equally similar ones the first.
+fn nearest<'t>(unnamed: &Unnamed, texts: impl Iterator<Item = Option<&'t str>>) -> Option<usize> {
+    let ratio = |text: &str| TextDiff::from_words(text, unnamed.text.as_str()).ratio();
+    let ratios = texts.enumerate().filter_map(|(at, text)| Some((at, ratio(text?))));
+    let best = ratios.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    best.map(|(at, _)| at)
+}
+
+/// A golden with its times left aside, or why its file says nothing.
+fn readable(golden: io::Result<Golden>) -> io::Result<Result<Golden, String>> {
+    match golden {
+        Ok(Golden { path, text }) => {
+            Ok(Ok(Golden { path, text: text.map(|text| without_times(&text)) }))
+        }
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Err(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The lines of a golden with their times left aside; one that is no entry stays as it is.
+fn without_times(text: &str) -> String {
+    let line = |line: &str| match serde_json::from_str::<Entry>(line) {
+        Ok(entry) => Entry { at: 0, ..entry }.to_line() + "\n",
+        Err(_) => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}

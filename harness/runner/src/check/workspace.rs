@@ -1,0 +1,85 @@
+//! What is wrong with a workspace itself: scenarios that can't be loaded, names that can't be names,
+//! recordings of no scenario, and what a crash left.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::finding::{Finding, Kind};
+use crate::cassette;
+use crate::files;
+use crate::names::ScenarioName;
+use crate::scenario::{House, ScenarioError, Stray};
+use crate::text::shell_quote;
+
+/// The finding of a scenario that can't be loaded.
+pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
+    let reproduce = format!("clitape test {name}");
+    Finding::new(Kind::ScenarioUnusable, name, error.to_string(), reproduce)
+}
+
+/// The checks of a workspace as a whole, by name, and what each finds.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn workspace(house: &House) -> io::Result<[(&'static str, Vec<Finding>); 3]> {
+    Ok([
+        ("none_orphaned", orphaned_cassettes(house)?),
+        ("no_strays", strays(house)?),
+        ("no_leftovers", leftovers(house)?),
+    ])
+}
+
+/// Folders and links in `scenarios/` and `cassettes/` that can't be what stands there.
+fn strays(house: &House) -> io::Result<Vec<Finding>> {
+    let finding = |Stray { path, why }: Stray| {
+        let parent = path.parent().map(|parent| parent.display().to_string()).unwrap_or_default();
+        let place = path.display().to_string();
+        Finding::new(Kind::Stray, &place, why, format!("ls -l {}", shell_quote(&parent)))
+    };
+    Ok(house.strays()?.into_iter().map(finding).collect())
+}
+
+/// Folders of cassettes that belong to no scenario.
+fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
+    let names = house.names()?;
+    let mut orphans = house.recorded_names()?;
+    orphans.retain(|name| !names.contains(name));
+    let finding = |name: ScenarioName| {
+        Finding::new(
+            Kind::CassetteOrphan,
+            &format!("cassettes/{name}"),
+            format!("there is no scenario `{name}`, so nothing holds these recordings"),
+            format!("clitape new {name} # or remove the folder"),
+        )
+    };
+    Ok(orphans.into_iter().map(finding).collect())
+}
+
+/// What a writer of cassettes or goldens left when it was ended.
+fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
+    let mut found = Vec::new();
+    for name in house.recorded_names()? {
+        let sentence = "a clitape that was ended while it wrote a cassette left this folder; the cassette \
+                        beside it is whole; remove the folder, or look into it first when that cassette \
+                        is missing";
+        let left = cassette::leftovers(&house.cassettes().join(name.as_str()))?;
+        found.extend(left.into_iter().map(|path| (path, sentence)));
+    }
+    for name in house.names()? {
+        let sentence = "a clitape that was ended while it wrote a golden left this file; the golden is \
+                        whole; remove the file";
+        let left = files::leftovers(&house.scenario(&name).join("golden"))?;
+        found.extend(left.into_iter().map(|path| (path, sentence)));
+    }
+    let finding = |(path, sentence): (PathBuf, &str)| {
+        let shown = house.shown(&path);
+        Finding::new(
+            Kind::Leftover,
+            &shown,
+            sentence.to_owned(),
+            format!("ls -la {}", shell_quote(&shown)),
+        )
+    };
+    Ok(found.into_iter().map(finding).collect())
+}

@@ -1,0 +1,234 @@
+//! A revision of the project, built once: its source is written out of the repository without touching
+//! index or work tree, cargo builds it, and the program is kept by the revision's id.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use fs_err as fs;
+
+use super::error::CompareError;
+use crate::cassette::Exit;
+use crate::record::{Ended, Guard, Notes, Scratch, Script, Why, drive, launch, sweep};
+
+/// Lines shown of what cargo says last.
+const TAIL: usize = 12;
+/// What the names of folders begin with that are being built in.
+const BUILDING: &str = ".building-";
+/// How long git may take for one answer.
+const GIT_LIMIT: Duration = Duration::from_secs(600);
+/// How often the wait for cargo looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+/// The name of the program.
+const PROGRAM: &str = "clitape";
+
+/// What is told while something takes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told<'a> {
+    /// Something begins.
+    Begins(&'a str),
+    /// It goes on.
+    GoesOn(&'a str),
+}
+
+/// A revision that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Revision {
+    /// As it was named.
+    pub(super) name: String,
+    /// Its full id.
+    pub(super) sha: String,
+    /// The first line of its message, and its day.
+    pub(super) title: String,
+}
+
+impl Revision {
+    /// The first characters of its id.
+    pub(super) fn short(&self) -> &str {
+        &self.sha[..self.sha.len().min(12)]
+    }
+}
+
+/// Finds a revision in the repository of `root`.
+pub(super) fn find(root: &Path, name: &str, stop: &AtomicBool) -> Result<Revision, CompareError> {
+    let inside = git(root, &["rev-parse", "--git-dir"], stop)?;
+    if inside.exit != SUCCESS {
+        let said = String::from_utf8_lossy(&inside.stderr).trim().to_owned();
+        return Err(CompareError::Repository { root: root.to_owned(), said });
+    }
+    let unknown = || CompareError::Revision(name.to_owned());
+    // One that begins with a dash would be a switch.
+    if name.starts_with('-') {
+        return Err(unknown());
+    }
+    let ask = |args: &[&str]| -> Result<String, CompareError> {
+        let output = git(root, args, stop)?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if output.exit == SUCCESS && !text.is_empty() { Ok(text) } else { Err(unknown()) }
+    };
+    let sha = ask(&["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")])?;
+    let title = ask(&["log", "-1", "--format=%cs %s", &sha])?;
+    Ok(Revision { name: name.to_owned(), sha, title })
+}
+
+/// The program of a revision, built if it is not in `builds` yet.
+pub(super) fn build(
+    root: &Path,
+    revision: &Revision,
+    builds: &Path,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<PathBuf, CompareError> {
+    let kept = builds.join(&revision.sha);
+    let program = kept.join("bin").join(PROGRAM);
+    if program.is_file() {
+        return Ok(program);
+    }
+    for file in ["Cargo.toml", "Cargo.lock"] {
+        let there = git(root, &["cat-file", "-e", &format!("{}:{file}", revision.sha)], stop)?;
+        if there.exit != SUCCESS {
+            return Err(CompareError::Source { revision: revision.name.clone(), file });
+        }
+    }
+    let short = revision.short();
+    tell(Told::Begins(&format!(
+        "building clitape {short} with cargo; it is kept for the next time"
+    )));
+    fs::create_dir_all(builds)?;
+    sweep(builds, BUILDING);
+    let fresh = Scratch::new(builds, BUILDING)?;
+    let (source, whole) = (fresh.path().join("source"), fresh.path().join("whole"));
+    write_source(root, revision, fresh.path(), &source, stop)?;
+    let lock = fresh.lock();
+    let guard = Guard { lock: Some(&lock), bounds: None };
+    cargo(revision, &source, &whole, &builds.join("target"), guard, stop, tell)?;
+    let moved = fs::rename(&whole, &kept);
+    // Somebody else who built it at the same time has done the same.
+    if !program.is_file() {
+        moved?;
+    }
+    Ok(program)
+}
+
+/// Writes the files of a revision to `source`, with an index of its own.
+fn write_source(
+    root: &Path,
+    revision: &Revision,
+    fresh: &Path,
+    source: &Path,
+    stop: &AtomicBool,
+) -> Result<(), CompareError> {
+    let top = git(root, &["rev-parse", "--show-toplevel"], stop)?;
+    let top = String::from_utf8_lossy(&top.stdout).trim().to_owned();
+    // A bare repository has no top, and needs none.
+    let at = if top.is_empty() { root } else { Path::new(&top) };
+    let prefix = format!("--prefix={}/", source.display());
+    for args in [&["read-tree", &revision.sha][..], &["checkout-index", "--all", &prefix]] {
+        let mut command = command(at, args);
+        command.env("GIT_INDEX_FILE", fresh.join("index"));
+        let output = run(command, stop)?;
+        if output.exit != SUCCESS {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(failed(revision, &[said]));
+        }
+    }
+    Ok(())
+}
+
+/// Builds what lies in `source` and puts the program into `whole/bin`.
+fn cargo(
+    revision: &Revision,
+    source: &Path,
+    whole: &Path,
+    target: &Path,
+    guard: Guard<'_>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Told<'_>),
+) -> Result<(), CompareError> {
+    let mut command = crate::record::command("cargo");
+    command
+        .args(["install", "--path", ".", "--bin", PROGRAM, "--locked", "--no-track", "--root"])
+        .arg(whole)
+        .current_dir(source)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_TERM_COLOR", "never")
+        .env("CARGO_TERM_PROGRESS_WHEN", "never");
+    let mut running = launch(command, false, guard)
+        .map_err(|error| failed(revision, &[format!("cargo can't be run: {error}")]))?;
+    let (sender, lines) = channel();
+    if let Some(stderr) = running.stderr.take() {
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+                let _ = sender.send(String::from_utf8_lossy(&line).trim_end().to_owned());
+            }
+        });
+    }
+    if let Some(mut stdout) = running.stdout.take() {
+        std::thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
+    }
+    let mut said = Vec::new();
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(CompareError::Stopped);
+        }
+        match lines.recv_timeout(LOOK) {
+            Ok(line) => {
+                tell(Told::GoesOn(line.trim_start()));
+                if said.len() == TAIL {
+                    said.remove(0);
+                }
+                said.push(line);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
+        }
+        match running.poll()? {
+            None => {}
+            Some(SUCCESS) => return Ok(()),
+            Some(_) => {
+                // The last words may still be on their way, and the pipe be held by a daemon.
+                while let Ok(line) = lines.recv_timeout(LOOK * 10) {
+                    said.push(line);
+                }
+                return Err(failed(revision, &said));
+            }
+        }
+    }
+}
+
+fn failed(revision: &Revision, said: &[String]) -> CompareError {
+    let last = &said[said.len().saturating_sub(TAIL)..];
+    CompareError::Build {
+        revision: revision.name.clone(),
+        sha: revision.sha.clone(),
+        said: last.iter().map(|line| format!("\n  {line}")).collect(),
+    }
+}
+
+fn command(at: &Path, args: &[&str]) -> Command {
+    let mut command = crate::record::command("git");
+    command.arg("-C").arg(at).args(args);
+    command
+}
+
+/// How a program ends that has done what it was asked.
+const SUCCESS: Exit = Exit::Code(0);
+
+fn git(root: &Path, args: &[&str], stop: &AtomicBool) -> Result<Ended, CompareError> {
+    run(command(root, args), stop)
+}
+
+/// Runs git to its end.
+fn run(command: Command, stop: &AtomicBool) -> Result<Ended, CompareError> {
+    let ended = drive(command, Script::default(), GIT_LIMIT, stop, &Notes::new());
+    match ended.map_err(CompareError::Git)? {
+        Ended { why: Why::Stopped, .. } => Err(CompareError::Stopped),
+        ended => Ok(ended),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Calls a program the way `clitape replay` is called, and reads the trace it prints.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::cassette::Exit;
+use crate::limits::OutputLimits;
+use crate::record::{Notes, Script, Why, command, drive};
+use crate::replay::Entry;
+
+/// The exit code that says that a program does not know what it was asked.
+const USAGE: i32 = 2;
+/// Lines and characters shown of what a program said last.
+const TAIL: (usize, usize) = (4, 400);
+
+/// Why a call gave no trace.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CallError {
+    /// It does not know what it was asked.
+    Unknown(String),
+    /// It failed.
+    Failed(String),
+    /// The caller asked to stop.
+    Stopped,
+}
+
+/// Calls `program` in `folder`, for as long and for as much as it may; its trace.
+pub(super) fn call(
+    program: &Path,
+    folder: &Path,
+    args: &[String],
+    (limit, output): (Duration, OutputLimits),
+    stop: &AtomicBool,
+) -> Result<Vec<Entry>, CallError> {
+    let mut command = command(program);
+    command.args(args).current_dir(folder);
+    let script = Script { output, ..Script::default() };
+    let ended = drive(command, script, limit, stop, &Notes::new())
+        .map_err(|error| CallError::Failed(format!("it can't be started: {error}")))?;
+    let said = tail(&ended.stderr);
+    match (&ended.why, ended.exit) {
+        (Why::Stopped, _) => return Err(CallError::Stopped),
+        (Why::Limit | Why::Alarm(_), _) => {
+            let s = limit.as_secs();
+            return Err(CallError::Failed(format!("it had not ended after {s} s{said}")));
+        }
+        (Why::Overflow(what), _) => {
+            let raise = format!("and was ended; raise the limit with `{}`", what.option());
+            return Err(CallError::Failed(format!("it printed {what} {raise}")));
+        }
+        (Why::Itself, Exit::Code(0)) => {}
+        (Why::Itself, Exit::Code(USAGE)) => {
+            return Err(CallError::Unknown(format!("it ended with code {USAGE}{said}")));
+        }
+        (Why::Itself, Exit::Code(code)) => {
+            return Err(CallError::Failed(format!("it ended with code {code}{said}")));
+        }
+        (Why::Itself, Exit::Signal(signal)) => {
+            return Err(CallError::Failed(format!("signal {signal} ended it{said}")));
+        }
+    }
+    read(&ended.stdout).map_err(CallError::Failed)
+}
+
+/// The entries of a trace, one JSON object a line.
+fn read(stdout: &[u8]) -> Result<Vec<Entry>, String> {
+    let text =
+        std::str::from_utf8(stdout).map_err(|error| format!("it printed no text: {error}"))?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                let start: String = line.chars().take(80).collect();
+                format!("line {number} it printed is no entry of a trace: {error}: {start}")
+            })
+        })
+        .collect()
+}
+
+/// What a program said last on stderr, as the end of a sentence.
+fn tail(stderr: &[u8]) -> String {
+    let (lines, length) = TAIL;
+    let text = String::from_utf8_lossy(stderr);
+    let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let said = said[said.len().saturating_sub(lines)..].join(" / ");
+    let count = said.chars().count();
+    match count {
+        0 => " and said nothing".to_owned(),
+        _ if count <= length => format!(": {said}"),
+        _ => format!(": …{}", said.chars().skip(count - length).collect::<String>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_gateway::ByteSize;
+
+    use super::*;
+    use crate::limits::COMPARED_TIME;
+
+    const LIMITS: (Duration, OutputLimits) = (COMPARED_TIME, OutputLimits::COMPARED);
+    const ENTRY: &str = r#"{"at":0,"lane":"bus","kind":"x","data":{}}"#;
+
+    /// A shell's last words; the number of entries, or what is said of the failure.
+    fn check(script: &str, expect: &Result<usize, CallError>) {
+        let args = ["-c".to_owned(), script.to_owned()];
+        // What must run into it waits for longer than a test may last.
+        let (time, output) = LIMITS;
+        let time = if script.starts_with("sleep") { Duration::from_secs(1) } else { time };
+        let limits = (time, output);
+        let got =
+            call(Path::new("/bin/sh"), Path::new("/"), &args, limits, &AtomicBool::new(false));
+        assert_eq!(&got.map(|entries| entries.len()), expect, "{script}");
+    }
+
+    #[test]
+    fn what_a_program_prints_is_read_or_its_failure_is_told() {
+        let failed = |why: &str| Err(CallError::Failed(why.to_owned()));
+        check(&format!("echo '{ENTRY}'; echo; echo '{ENTRY}'"), &Ok(2));
+        check("true", &Ok(0));
+        check("echo a >&2; echo b >&2; exit 3", &failed("it ended with code 3: a / b"));
+        check("exit 1", &failed("it ended with code 1 and said nothing"));
+        check("kill -9 $$", &failed("signal 9 ended it and said nothing"));
+        let unknown = "it ended with code 2: what?";
+        check("echo 'what?' >&2; exit 2", &Err(CallError::Unknown(unknown.to_owned())));
+        check("sleep 600", &failed("it had not ended after 1 s and said nothing"));
+        let no_entry =
+            "line 1 it printed is no entry of a trace: expected value at line 1 column 1: x";
+        check("echo x", &failed(no_entry));
+        let start = "it printed no text: invalid utf-8 sequence of 1 bytes from index 0";
+        check("printf '\\377\\n'", &failed(start));
+    }
+
+    #[test]
+    fn issue_13_finding_14_a_program_that_floods_is_ended_and_told() {
+        let output = OutputLimits { bytes: ByteSize::mib(2), ..OutputLimits::COMPARED };
+        let raise = |what: &str, option: &str| {
+            format!("it printed {what} and was ended; raise the limit with `{option}`")
+        };
+        for (script, output, expect) in [
+            (
+                "exec yes '{\"at\":0,\"lane\":\"bus\",\"kind\":\"x\",\"data\":{}}'",
+                output,
+                raise("more than 2MiB on stdout or stderr", "--max-output"),
+            ),
+            (
+                "exec yes '{}'",
+                OutputLimits { lines: 1_000, ..output },
+                raise("more than 1000 lines, or in as many pieces", "--max-lines"),
+            ),
+            (
+                "exec tr '\\0' x < /dev/zero",
+                OutputLimits { line: ByteSize::mib(1), ..output },
+                raise("a line of more than 1MiB", "--max-line"),
+            ),
+        ] {
+            let args = ["-c".to_owned(), script.to_owned()];
+            let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
+            let got = call(shell, Path::new("/"), &args, (COMPARED_TIME, output), &stop);
+            assert_eq!(got, Err(CallError::Failed(expect)), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_told() {
+        let none = Path::new("/nowhere/at-all");
+        let got = call(none, Path::new("/"), &[], LIMITS, &AtomicBool::new(false));
+        assert!(matches!(got, Err(CallError::Failed(why)) if why.contains("can't be started")));
+    }
+}

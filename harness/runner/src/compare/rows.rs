@@ -1,0 +1,342 @@
+//! One lane of both sides, entry beside entry: only what differs, each way once, with a little around
+//! it.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::model::{Cell, LaneDiff, Row};
+use crate::check::{Class, Pair, between, change, entry_mark, first_divergence, pairs};
+use crate::replay::{Entry, Lane};
+
+/// Rows that differ, of one lane; more are told by their number.
+const ROWS: usize = 24;
+/// Rows that differ in no more than a time or a number, where nothing else differs.
+const MINOR_ROWS: usize = 4;
+/// Characters shown of what is equal, on either side of what is not.
+const AROUND: usize = 32;
+/// Characters shown of the beginning and of the end of what differs within a field.
+const CHANGED: (usize, usize) = (160, 60);
+/// Bytes of a value up to which it is compared word by word.
+const WORDS: usize = 8_192;
+/// The share that two values have in common, from which on their words are worth comparing.
+const ALIKE: f32 = 0.3;
+
+/// Compares a lane; `None` when it is equal.
+pub(super) fn compare(
+    view: &str,
+    a: &[Entry],
+    b: &[Entry],
+    commands: [String; 2],
+) -> Option<LaneDiff> {
+    let text = |entries: &[Entry]| -> String {
+        entries.iter().map(|entry| entry.to_line() + "\n").collect()
+    };
+    let (old, new) = (text(a), text(b));
+    let first = first_divergence(&old, &new, b)?.sentence;
+    let change = change(&old, &new)?;
+    let rows = rows(a, b);
+    let (class, consequences) = (change.class, change.consequences);
+    Some(LaneDiff { view: view.to_owned(), class, first, consequences, rows, commands })
+}
+
+/// How much a pair differs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    Equal,
+    Minor,
+    Major,
+}
+
+fn rows(a: &[Entry], b: &[Entry]) -> Vec<Row> {
+    let marks = |entries: &[Entry]| entries.iter().map(entry_mark).collect::<Vec<_>>();
+    let pairs = pairs(&marks(a), &marks(b));
+    let weights: Vec<Weight> = pairs.iter().map(|pair| weight(*pair, a, b)).collect();
+    let shown = weights.iter().copied().max().unwrap_or(Weight::Equal);
+    let limit = if shown == Weight::Major { ROWS } else { MINOR_ROWS };
+    let mut seen = HashSet::new();
+    let (mut chosen, mut alike, mut over) = (Vec::new(), 0, 0);
+    for (at, pair) in pairs.iter().enumerate().filter(|(at, _)| weights[*at] == shown) {
+        let row = row(*pair, a, b, true);
+        let is_new = way(&row).is_none_or(|way| seen.insert(way));
+        if !is_new {
+            alike += 1;
+        } else if chosen.len() == limit {
+            over += 1;
+        } else {
+            chosen.push((at, row));
+        }
+    }
+    let mut rows = Vec::new();
+    let mut next = 0;
+    for (at, differs) in chosen {
+        // One row before it and one after; a gap where more are left out.
+        for near in [at.checked_sub(1), Some(at), Some(at + 1)].into_iter().flatten() {
+            if near < next || near >= pairs.len() || (near != at && weights[near] == shown) {
+                continue;
+            }
+            if near > next && !rows.is_empty() {
+                rows.push(Row::Gap);
+            }
+            next = near + 1;
+            rows.push(if near == at { differs.clone() } else { row(pairs[near], a, b, false) });
+        }
+    }
+    for (count, how) in [(alike, "differ in the same way"), (over, "differ in other ways")] {
+        if count > 0 {
+            rows.push(Row::More(format!("{count} more {how}")));
+        }
+    }
+    rows
+}
+
+/// In which way the sides of a row differ: what stands in place of what, in which fields of which kind.
+/// None where one side has nothing, or another entry.
+fn way(row: &Row) -> Option<String> {
+    let Row::Differ { a: Some(a), b: Some(b), .. } = row else { return None };
+    let changed = |cell: &Cell| -> String {
+        let fields = cell.fields.iter().map(|(name, parts)| {
+            let texts = parts.iter().filter(|(changed, _)| *changed).map(|(_, text)| text);
+            format!(" {name}={:?}", texts.collect::<BTreeSet<_>>())
+        });
+        fields.collect()
+    };
+    let (old, new) = (changed(a), changed(b));
+    let kind = a.words.split(' ').next().unwrap_or_default();
+    (!old.is_empty()).then(|| format!("{kind}{old} |{new}"))
+}
+
+fn weight(pair: Pair, a: &[Entry], b: &[Entry]) -> Weight {
+    let Pair::Both(i, j) = pair else { return Weight::Major };
+    match between(&a[i], &b[j]) {
+        None => Weight::Equal,
+        Some(_) if entry_mark(&a[i]).says == entry_mark(&b[j]).says => Weight::Minor,
+        Some(_) => Weight::Major,
+    }
+}
+
+fn row(pair: Pair, a: &[Entry], b: &[Entry], differs: bool) -> Row {
+    match pair {
+        Pair::Both(i, _) if !differs => Row::Same { at: a[i].at, words: a[i].headline() },
+        Pair::Both(i, j) => {
+            let class = between(&a[i], &b[j]).map_or(Class::Timing, |(class, _)| class);
+            let (a, b) = cells(&a[i], &b[j]);
+            Row::Differ { class, a: Some(a), b: Some(b) }
+        }
+        Pair::Old(i) => Row::Differ { class: Class::Contract, a: Some(alone(&a[i])), b: None },
+        Pair::New(j) => Row::Differ { class: Class::Contract, a: None, b: Some(alone(&b[j])) },
+    }
+}
+
+fn alone(entry: &Entry) -> Cell {
+    Cell { at: entry.at, words: entry.headline(), fields: Vec::new() }
+}
+
+/// Two entries: which one it is, and the fields that differ; or both, when they are not the same one.
+fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
+    if entry_mark(a).is != entry_mark(b).is {
+        return (alone(a), alone(b));
+    }
+    if a.data == b.data {
+        return (alone(a), alone(b));
+    }
+    let renumbered = entry_mark(a).says == entry_mark(b).says;
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let keys = a.data.keys().chain(b.data.keys().filter(|key| !a.data.contains_key(*key)));
+    for key in keys.filter(|key| renumbered || *key != "seq") {
+        let (old, new) = (a.data.get(key), b.data.get(key));
+        if old != new {
+            let (old, new) = parts(&shown(old), &shown(new));
+            left.push((key.clone(), old));
+            right.push((key.clone(), new));
+        }
+    }
+    let cell = |entry, fields| Cell { words: which(entry), fields, at: entry.at };
+    (cell(a, left), cell(b, right))
+}
+
+/// Which one an entry is: its kind and what names it.
+fn which(entry: &Entry) -> String {
+    let id = ["message_id", "toolCallId", "id", "run"].iter().find_map(|key| entry.data.get(*key));
+    match id {
+        Some(id) if entry.lane == Lane::Telegram => format!("{} #{id}", entry.kind),
+        Some(Value::String(id)) => format!("{} {id}", entry.kind),
+        Some(id) => format!("{} {id}", entry.kind),
+        None => entry.kind.clone().into_owned(),
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "absent".to_owned(), Value::to_string)
+}
+
+/// A value in parts, `true` for those that differ from the other side's.
+type Parts = Vec<(bool, String)>;
+
+/// Two values word by word; those too long for that, or with little in common, from where they part to
+/// where they meet again.
+fn parts(a: &str, b: &str) -> (Parts, Parts) {
+    if a.len().max(b.len()) <= WORDS {
+        let diff = TextDiff::from_unicode_words(a, b);
+        if diff.ratio() > ALIKE {
+            let of = |side: ChangeTag| {
+                let changes = diff.iter_all_changes();
+                let mut parts = Parts::new();
+                for change in changes.filter(|c| c.tag() == ChangeTag::Equal || c.tag() == side) {
+                    let changed = change.tag() == side;
+                    match parts.last_mut() {
+                        Some((before, text)) if *before == changed => text.push_str(change.value()),
+                        _ => parts.push((changed, change.value().to_owned())),
+                    }
+                }
+                shorten(parts)
+            };
+            return (of(ChangeTag::Delete), of(ChangeTag::Insert));
+        }
+    }
+    let same = |a: (char, char)| a.0 == a.1;
+    let head: usize =
+        a.chars().zip(b.chars()).take_while(|c| same(*c)).map(|(c, _)| c.len_utf8()).sum();
+    let (rest_a, rest_b) = (&a[head..], &b[head..]);
+    let meet = rest_a.chars().rev().zip(rest_b.chars().rev()).take_while(|c| same(*c));
+    let tail: usize = meet.map(|(c, _)| c.len_utf8()).sum();
+    let of = |text: &str| {
+        let end = text.len() - tail;
+        let parts = [(false, &text[..head]), (true, &text[head..end]), (false, &text[end..])];
+        shorten(parts.map(|(changed, text)| (changed, text.to_owned())).into())
+    };
+    (of(a), of(b))
+}
+
+/// Leaves out what is far from a change, and the middle of a long one.
+fn shorten(mut parts: Parts) -> Parts {
+    parts.retain(|(_, text)| !text.is_empty());
+    let last = parts.len().saturating_sub(1);
+    for (at, (changed, text)) in parts.iter_mut().enumerate() {
+        let (head, tail) = match (*changed, at) {
+            (true, _) => CHANGED,
+            (false, 0) if at != last => (0, AROUND),
+            (false, at) if at == last => (AROUND, 0),
+            (false, _) => (AROUND, AROUND),
+        };
+        let chars: Vec<char> = text.chars().collect();
+        if chars.len() > head + tail + AROUND {
+            let left_out = chars.len() - head - tail;
+            let head: String = chars[..head].iter().collect();
+            let tail: String = chars[chars.len() - tail..].iter().collect();
+            *text = match changed {
+                true => format!("{head}… {left_out} more characters …{tail}"),
+                false => format!("{head}…{tail}"),
+            };
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(at: u64, text: &str) -> Entry {
+        let data = format!(r#"{{"message_id":1,"text":"{text}"}}"#);
+        let line =
+            format!(r#"{{"at":{at},"lane":"telegram","kind":"editMessageText","data":{data}}}"#);
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn cell(cell: &Option<Cell>) -> String {
+        let Some(Cell { at, words, fields }) = cell else { return String::new() };
+        let field = |(name, parts): &(String, Parts)| {
+            let parts = parts.iter().map(|(changed, text)| match changed {
+                true => format!("[{text}]"),
+                false => text.clone(),
+            });
+            format!(" {name}={}", parts.collect::<String>())
+        };
+        format!("{at} {words}{}", fields.iter().map(field).collect::<String>())
+    }
+
+    /// Rows as `class: 12 editMessageText #1 text="a[b]c" | …`.
+    fn check(a: &[Entry], b: &[Entry], class: Option<Class>, expect: &[&str]) {
+        let found = compare("telegram", a, b, Default::default());
+        assert_eq!(found.as_ref().map(|lane| lane.class), class);
+        let rows = found.map(|lane| lane.rows).unwrap_or_default();
+        let shown = rows.iter().map(|row| match row {
+            Row::Same { at, words } => format!("{at} {words}"),
+            Row::Gap => "…".to_owned(),
+            Row::More(words) => words.clone(),
+            Row::Differ { class, a, b } => format!("{class}: {} | {}", cell(a), cell(b)),
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn only_what_differs_is_shown_with_a_little_around() {
+        let run = |x: &str, at: u64| -> Vec<Entry> {
+            ["a", "b", "c", x, "d", "e", "f"]
+                .iter()
+                .zip(1..)
+                .map(|(text, i)| edit(if i > 4 { i + at } else { i }, text))
+                .collect()
+        };
+        check(&run("x", 0), &run("x", 0), None, &[]);
+        check(
+            &run("x", 0),
+            &run("y", 0),
+            Some(Class::Text),
+            &[
+                "3 editMessageText #1 \"c\"",
+                "text: 4 editMessageText #1 text=\"[x]\" | 4 editMessageText #1 text=\"[y]\"",
+                "5 editMessageText #1 \"d\"",
+            ],
+        );
+        let mut fewer = run("x", 0);
+        fewer.remove(3);
+        check(
+            &run("x", 0),
+            &fewer,
+            Some(Class::Contract),
+            &[
+                "3 editMessageText #1 \"c\"",
+                "contract: 4 editMessageText #1 \"x\" | ",
+                "5 editMessageText #1 \"d\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn each_way_to_differ_is_shown_once() {
+        let side = |word: &str| ["1", "2", "3"].map(|n| edit(0, &format!("{word} {n}")));
+        let row = r#"text: 0 editMessageText #1 text="[a] 1" | 0 editMessageText #1 text="[b] 1""#;
+        check(&side("a"), &side("b"), Some(Class::Text), &[row, "2 more differ in the same way"]);
+    }
+
+    #[test]
+    fn a_text_is_compared_word_by_word() {
+        let a = [edit(0, "one two three two four"), edit(0, "one two")];
+        let b = [edit(0, "one 2 three 2 four"), edit(0, "one 2")];
+        let row = r#"text: 0 editMessageText #1 text="one [two] three [two] four" | 0 editMessageText #1 text="one [2] three [2] four""#;
+        check(&a, &b, Some(Class::Text), &[row, "1 more differ in the same way"]);
+    }
+
+    #[test]
+    fn times_alone_are_shown_where_nothing_else_differs() {
+        let (a, b): (Vec<_>, Vec<_>) = (0..9).map(|i| (edit(i, "a"), edit(i + 10, "a"))).unzip();
+        let found = compare("telegram", &a, &b, Default::default()).unwrap();
+        assert_eq!(found.class, Class::Timing);
+        assert_eq!(found.rows.len(), MINOR_ROWS + 1, "the rest by number");
+        assert_eq!(found.rows.last(), Some(&Row::More("5 more differ in other ways".to_owned())));
+    }
+
+    #[test]
+    fn a_change_of_everything_stays_small() {
+        let side = |c: char| -> Vec<Entry> {
+            (0..500).map(|i| edit(i, &format!("{c}{i}{}", c.to_string().repeat(9_000)))).collect()
+        };
+        let found = compare("telegram", &side('a'), &side('b'), Default::default()).unwrap();
+        let size = format!("{:?}", found.rows).len();
+        assert!(size < 40_000, "{size} bytes of rows");
+        assert_eq!(found.rows.last(), Some(&Row::More("476 more differ in other ways".to_owned())));
+    }
+}

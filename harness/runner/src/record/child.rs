@@ -1,0 +1,312 @@
+//! Runs a program in its own process group and keeps all it prints, with the time of every read.
+//!
+//! The CLI loses its tail when the reader of its stdout lags, so a thread does nothing but read
+//! into memory, and no one else ever holds it up.
+
+use std::io::{self, Read, Write};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::launch::{Guard, launch};
+use super::meter::{Meter, Overflow};
+use super::results::Results;
+use super::trigger::Fuse;
+use crate::cassette::{Confinement, Exit, TickKind};
+use crate::limits::OutputLimits;
+use crate::scenario::{SignalName, SignalPlan, StdinLine};
+
+/// What the threads around a run tell the one that watches it.
+pub(crate) enum Note {
+    /// Bytes of stdout, and when they were read.
+    Out(Instant, Vec<u8>),
+    /// Bytes of stderr.
+    Err(Instant, Vec<u8>),
+    /// One of the two is at its end.
+    Closed,
+    /// The run makes no sense any more.
+    Alarm(String),
+    /// More was printed than is kept.
+    Overflow(Overflow),
+}
+
+/// Where [`Note`]s go and come from.
+pub(crate) struct Notes {
+    pub(crate) tell: Sender<Note>,
+    told: Receiver<Note>,
+}
+
+impl Notes {
+    pub(crate) fn new() -> Self {
+        let (tell, told) = channel();
+        Self { tell, told }
+    }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// By itself.
+    Itself,
+    /// Its time was up.
+    Limit,
+    /// The caller said so.
+    Stopped,
+    /// For the reason of a [`Note::Alarm`].
+    Alarm(String),
+    /// It printed more than it may.
+    Overflow(Overflow),
+}
+
+/// A run that is over.
+pub(crate) struct Ended {
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+    /// What happened, and how many milliseconds after the start, in order.
+    pub(crate) events: Vec<(u64, TickKind)>,
+    pub(crate) exit: Exit,
+    pub(crate) why: Why,
+    /// How the program was confined.
+    pub(crate) confined: Option<Confinement>,
+}
+
+/// How long a program may take to end once it was asked to, or to close its pipes once it ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often the watching thread looks whether the program has ended or is to be stopped.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What is done to a program while it runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Script<'a> {
+    /// Lines for its stdin; none means `/dev/null`.
+    pub(crate) stdin: &'a [StdinLine],
+    /// A signal for the program alone, as whoever runs it sends one.
+    pub(crate) signal: Option<&'a SignalPlan>,
+    /// How much it may print.
+    pub(crate) output: OutputLimits,
+    /// What ends and confines it.
+    pub(crate) guard: Guard<'a>,
+}
+
+/// Runs `command`, which [`super::launch::command`] has made, to its end, for at most `limit` and
+/// until `stop` is set.
+///
+/// Nothing it started outlives this call; where it is not supervised, nothing of its process group.
+pub(crate) fn drive(
+    command: Command,
+    script: Script<'_>,
+    limit: Duration,
+    stop: &AtomicBool,
+    notes: &Notes,
+) -> io::Result<Ended> {
+    let mut child = launch(command, !script.stdin.is_empty(), script.guard)?;
+    let begin = Instant::now();
+    if let Some(pipe) = child.stdout.take() {
+        drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Out);
+    }
+    if let Some(pipe) = child.stderr.take() {
+        drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Err);
+    }
+    let mut watch = Watch {
+        begin,
+        lines: Lines::new(script.stdin, child.stdin.take()),
+        fuse: Fuse::new(script.signal),
+        results: Results::default(),
+        open: 2,
+        ended: Ended {
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            events: Vec::new(),
+            exit: Exit::Code(0),
+            why: Why::Itself,
+            confined: child.confined,
+        },
+    };
+    let mut over: Option<Instant> = None;
+    let mut asked_to_end: Option<Instant> = None;
+    loop {
+        if let Ok(note) = notes.told.recv_timeout(LOOK) {
+            watch.take(note);
+        }
+        watch.feed();
+        if over.is_none()
+            && let Some(name) = watch.signal()
+        {
+            child.signal_program(number(name));
+        }
+        if over.is_none()
+            && let Some(exit) = child.poll()?
+        {
+            over = Some(Instant::now());
+            watch.exit(exit);
+        }
+        match over {
+            Some(_) if watch.open == 0 => break,
+            Some(when) if when.elapsed() > GRACE => break,
+            Some(_) => {}
+            None => {
+                watch.judge(limit, stop);
+                match asked_to_end {
+                    None if watch.ended.why != Why::Itself => {
+                        asked_to_end = Some(Instant::now());
+                        child.signal(Signal::SIGTERM);
+                    }
+                    Some(when) if when.elapsed() > GRACE => child.signal(Signal::SIGKILL),
+                    _ => {}
+                }
+            }
+        }
+    }
+    let mut ended = watch.ended;
+    ended.events.sort_by_key(|(at, _)| *at);
+    Ok(ended)
+}
+
+/// The operating system's word for a signal.
+fn number(name: SignalName) -> Signal {
+    match name {
+        SignalName::Int => Signal::SIGINT,
+        SignalName::Term => Signal::SIGTERM,
+        SignalName::Kill => Signal::SIGKILL,
+    }
+}
+
+/// The watching thread's view of a run.
+struct Watch<'a> {
+    begin: Instant,
+    lines: Lines<'a>,
+    results: Results,
+    fuse: Fuse<'a>,
+    /// How many of stdout and stderr are open.
+    open: usize,
+    ended: Ended,
+}
+
+impl Watch<'_> {
+    fn take(&mut self, note: Note) {
+        match note {
+            Note::Out(at, bytes) => {
+                self.tick(at, TickKind::Out(bytes.len() as u64));
+                self.results.feed(&bytes);
+                self.fuse.feed(at, &bytes);
+                self.ended.stdout.extend(bytes);
+            }
+            Note::Err(at, bytes) => {
+                self.tick(at, TickKind::Err(bytes.len() as u64));
+                self.ended.stderr.extend(bytes);
+            }
+            Note::Closed => self.open -= 1,
+            Note::Alarm(what) => self.ended.why = Why::Alarm(what),
+            Note::Overflow(what) => self.ended.why = Why::Overflow(what),
+        }
+    }
+
+    fn tick(&mut self, at: Instant, kind: TickKind) {
+        let ms = at.saturating_duration_since(self.begin).as_millis();
+        let ms = u64::try_from(ms).unwrap_or(u64::MAX);
+        self.ended.events.push((ms, kind));
+    }
+
+    /// Writes the lines of stdin that are due.
+    fn feed(&mut self) {
+        while let Some(number) = self.lines.next_due(self.results.seen()) {
+            self.tick(Instant::now(), TickKind::In(number));
+        }
+    }
+
+    /// The signal to send now; the timeline gets a marker with its name.
+    fn signal(&mut self) -> Option<SignalName> {
+        let now = Instant::now();
+        let name = self.fuse.due(now)?;
+        self.tick(now, TickKind::Marker(name.as_str().to_owned()));
+        Some(name)
+    }
+
+    fn exit(&mut self, exit: Exit) {
+        self.ended.exit = exit;
+        self.tick(Instant::now(), TickKind::Exit(self.ended.exit));
+    }
+
+    fn judge(&mut self, limit: Duration, stop: &AtomicBool) {
+        if self.ended.why == Why::Itself {
+            if stop.load(Ordering::Relaxed) {
+                self.ended.why = Why::Stopped;
+            } else if self.begin.elapsed() >= limit {
+                self.ended.why = Why::Limit;
+            }
+        }
+    }
+}
+
+/// The scripted lines of stdin; a thread writes them, so that a full pipe holds nobody up.
+struct Lines<'a> {
+    left: &'a [StdinLine],
+    number: u64,
+    writer: Option<Sender<String>>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(left: &'a [StdinLine], pipe: Option<Box<dyn Write + Send>>) -> Self {
+        let writer = pipe.map(|mut pipe| {
+            let (writer, lines) = channel::<String>();
+            std::thread::spawn(move || {
+                for line in lines {
+                    // A program that reads no more is told by what it prints.
+                    let _ = writeln!(pipe, "{line}");
+                }
+            });
+            writer
+        });
+        Self { left, number: 0, writer }
+    }
+
+    /// Writes the next line if it is due after so many results and gives its number, from 1;
+    /// closes stdin after the last.
+    fn next_due(&mut self, results: u64) -> Option<u64> {
+        let Some((line, left)) = self.left.split_first() else {
+            self.writer = None;
+            return None;
+        };
+        if line.after_results > results {
+            return None;
+        }
+        if let Some(writer) = &self.writer {
+            let _ = writer.send(line.line.clone());
+        }
+        self.left = left;
+        self.number += 1;
+        Some(self.number)
+    }
+}
+
+fn drain(
+    mut pipe: impl Read + Send + 'static,
+    mut meter: Meter,
+    tell: Sender<Note>,
+    note: fn(Instant, Vec<u8>) -> Note,
+) {
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match pipe.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
+                Ok(n) => {
+                    if let Err(what) = meter.take(&buffer[..n]) {
+                        // Nothing more is read: the program is ended.
+                        let _ = tell.send(Note::Overflow(what));
+                        break;
+                    }
+                    let _ = tell.send(note(Instant::now(), buffer[..n].to_vec()));
+                }
+            }
+        }
+        let _ = tell.send(Note::Closed);
+    });
+}
+
+#[cfg(test)]
+mod tests;

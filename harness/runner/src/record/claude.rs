@@ -1,0 +1,257 @@
+//! Finds or installs the CLI that is to be recorded.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fs_err as fs;
+
+use super::RecordError;
+use super::child::{Ended, Notes, Script, Why, drive};
+use super::error::Said;
+use super::launch::{Guard, command};
+use super::sandbox::no_folder;
+use super::scratch::{PREFIX, Scratch, sweep};
+use crate::cassette::{Exit, sha256_of_file};
+use crate::limits::{OutputLimits, VERSION_TIME};
+use crate::names::{CliVersion, NameError};
+
+/// How long npm may take to install a version.
+const INSTALL_LIMIT: Duration = Duration::from_secs(15 * 60);
+/// What the names of folders begin with that are being installed into.
+const INSTALLING: &str = ".installing-";
+
+/// Which CLI to record, as `--claude` says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaudeChoice {
+    /// A path: the program there.
+    Path(PathBuf),
+    /// `npm:VERSION`: this version, installed with npm into the cache.
+    Npm(CliVersion),
+    /// `path`: the `claude` on PATH.
+    OnPath,
+}
+
+impl FromStr for ClaudeChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("npm:") {
+            Some(version) => {
+                version.parse().map(Self::Npm).map_err(|error: NameError| error.to_string())
+            }
+            None if text == "path" => Ok(Self::OnPath),
+            None if text.is_empty() => Err("write a path, npm:VERSION or path".into()),
+            None => Ok(Self::Path(text.into())),
+        }
+    }
+}
+
+/// A CLI that can be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claude {
+    /// The program.
+    pub program: PathBuf,
+    /// Its version, as it prints it.
+    pub version: CliVersion,
+    /// SHA-256 of the file that is run in the end, every link followed. npm's `.bin/claude` leads to
+    /// the native binary itself in later versions, the same one for all who install on that
+    /// platform, and to `cli.js`, which node runs, in earlier ones. Of a script that starts a CLI
+    /// somewhere else it is the script's.
+    pub sha256: String,
+}
+
+impl Claude {
+    fn new(program: PathBuf, version: CliVersion) -> Result<Self, RecordError> {
+        let sha256 = sha256_of_file(&program)?;
+        Ok(Self { program, version, sha256 })
+    }
+}
+
+/// Finds the CLI of `choice`; `note` is told what takes long, and setting `stop` ends it.
+///
+/// `npm:VERSION` is installed once as `<cache>/claude/<VERSION>`, whole or not at all.
+///
+/// # Errors
+///
+/// [`RecordError::NoClaude`], which says what to run; [`RecordError::Stopped`].
+pub fn resolve(
+    choice: &ClaudeChoice,
+    cache: &Path,
+    stop: &AtomicBool,
+    note: &mut dyn FnMut(&str),
+) -> Result<Claude, RecordError> {
+    match choice {
+        ClaudeChoice::Path(path) => {
+            let program = std::path::absolute(path)?;
+            let version = version(&program, "name the program with `--claude PATH`", stop)?;
+            Claude::new(program, version)
+        }
+        ClaudeChoice::OnPath => {
+            let hint = "run `npm install -g @anthropic-ai/claude-code`, or choose another with \
+                        `--claude PATH` or `--claude npm:VERSION`";
+            let Some(program) = on_path("claude") else {
+                return Err(no_claude("there is no `claude` on PATH".into(), hint));
+            };
+            let version = version(&program, hint, stop)?;
+            Claude::new(program, version)
+        }
+        ClaudeChoice::Npm(wanted) => {
+            installed(wanted, &cache.join("claude"), &Npm::real(), stop, note)
+        }
+    }
+}
+
+/// The npm that installs.
+struct Npm {
+    program: Option<PathBuf>,
+}
+
+impl Npm {
+    fn real() -> Self {
+        Self { program: on_path("npm") }
+    }
+
+    /// Installs a version into `to`, a folder in the temporary one whose lock file is `lock`.
+    fn install(
+        &self,
+        wanted: &CliVersion,
+        to: &Path,
+        lock: &Path,
+        stop: &AtomicBool,
+    ) -> Result<(), RecordError> {
+        let package = format!("@anthropic-ai/claude-code@{wanted}");
+        let Some(program) = &self.program else {
+            return Err(no_claude(
+                format!("claude {wanted} is not installed and there is no `npm` on PATH"),
+                "install Node.js, or name an installed CLI with `--claude PATH`",
+            ));
+        };
+        let mut npm = command(program);
+        npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).arg(&package);
+        let script = Script {
+            guard: Guard { lock: Some(lock), bounds: None },
+            output: OutputLimits::ASIDE,
+            ..Script::default()
+        };
+        let ended = drive(npm, script, INSTALL_LIMIT, stop, &Notes::new())?;
+        match ended {
+            Ended { why: Why::Itself, exit: Exit::Code(0), .. } => return Ok(()),
+            Ended { why: Why::Stopped, .. } => return Err(RecordError::Stopped),
+            _ => {}
+        }
+        let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+        Err(no_claude(
+            format!("npm could not install {package}: {said}"),
+            &format!(
+                "run `npm install {package}` to see why, or name an installed CLI with `--claude PATH`"
+            ),
+        ))
+    }
+}
+
+fn installed(
+    wanted: &CliVersion,
+    cache: &Path,
+    npm: &Npm,
+    stop: &AtomicBool,
+    note: &mut dyn FnMut(&str),
+) -> Result<Claude, RecordError> {
+    let folder = cache.join(wanted.as_str());
+    if !folder.exists() {
+        note(&format!("installing claude {wanted} with npm"));
+        fs::create_dir_all(cache)?;
+        sweep(cache, INSTALLING);
+        let fresh = Scratch::new(cache, INSTALLING)?;
+        let whole = fresh.path().join("whole");
+        fs::create_dir(&whole)?;
+        npm.install(wanted, &whole, &fresh.lock(), stop)?;
+        let moved = fs::rename(&whole, &folder);
+        // Somebody else who installed it at the same time has done the same.
+        if !folder.exists() {
+            moved?;
+        }
+    }
+    let program = folder.join("node_modules/.bin/claude");
+    let hint = format!(
+        "remove {} and record again, or name an installed CLI with `--claude PATH`",
+        folder.display()
+    );
+    let version = version(&program, &hint, stop)?;
+    if version != *wanted {
+        let why = format!("{} is version {version}, not {wanted}", program.display());
+        return Err(no_claude(why, &hint));
+    }
+    Claude::new(program, version)
+}
+
+/// What `program --version` prints first, asked in a HOME of its own.
+fn version(program: &Path, hint: &str, stop: &AtomicBool) -> Result<CliVersion, RecordError> {
+    let parent = fs::canonicalize(std::env::temp_dir()).map_err(|error| no_folder(&error))?;
+    let home = Scratch::new(&parent, PREFIX).map_err(|error| no_folder(&error))?;
+    let mut version = command(program);
+    version
+        .arg("--version")
+        .env_clear()
+        .env("PATH", search_path(program))
+        .env("HOME", home.path())
+        .env("TMPDIR", home.path())
+        .env("DISABLE_AUTOUPDATER", "1")
+        .current_dir(home.path());
+    let lock = home.lock();
+    let guard = Guard { lock: Some(&lock), bounds: None };
+    let script = Script { output: OutputLimits::ASIDE, guard, ..Script::default() };
+    let run = drive(version, script, VERSION_TIME, stop, &Notes::new());
+    let ended =
+        run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
+    if ended.why == Why::Stopped {
+        return Err(RecordError::Stopped);
+    }
+    if let Why::Overflow(what) = ended.why {
+        let why = format!("{} --version printed {what} and was ended", program.display());
+        return Err(no_claude(why, hint));
+    }
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    match text.split_whitespace().next().unwrap_or_default().parse() {
+        Ok(version) => Ok(version),
+        Err(_) => {
+            let said = Said::new(&ended.stdout, &ended.stderr);
+            let why = format!("{} --version prints no version{said}\n", program.display());
+            Err(no_claude(why, hint))
+        }
+    }
+}
+
+/// The PATH of a recorded CLI: where it and node are, and the system's own folders.
+pub(crate) fn search_path(program: &Path) -> OsString {
+    let node = node();
+    let beside = [Some(program), node.as_deref()];
+    let mut folders: Vec<PathBuf> = beside
+        .into_iter()
+        .flatten()
+        .filter_map(|program| program.parent().map(Path::to_owned))
+        .collect();
+    folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
+    // Only a folder with a colon in its name can't be joined, and no PATH could hold it.
+    std::env::join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
+}
+
+/// The `node` on PATH.
+pub(crate) fn node() -> Option<PathBuf> {
+    on_path("node")
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
+    programs.find(|program| program.is_absolute() && program.is_file())
+}
+
+fn no_claude(why: String, hint: &str) -> RecordError {
+    RecordError::NoClaude { why, hint: hint.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

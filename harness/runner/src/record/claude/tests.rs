@@ -1,0 +1,145 @@
+//! Choosing and installing the CLI, with shell scripts in place of the CLI and of npm.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::cassette::sha256;
+
+static RUNS: AtomicBool = AtomicBool::new(false);
+
+/// An executable shell script.
+fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
+    let path = dir.path().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn version_of(text: &str) -> CliVersion {
+    text.parse().unwrap()
+}
+
+#[test]
+fn choices_are_read() {
+    for (text, expect) in [
+        ("npm:2.1.329", Ok(ClaudeChoice::Npm(version_of("2.1.329")))),
+        ("path", Ok(ClaudeChoice::OnPath)),
+        ("./path", Ok(ClaudeChoice::Path("./path".into()))),
+        ("", Err("write a path, npm:VERSION or path")),
+    ] {
+        assert_eq!(text.parse(), expect.map_err(str::to_owned), "{text}");
+    }
+    // Finding 3 of issue 13: what npm takes as a package's place is no version.
+    for version in ["", "../x", "1/2", "/any/dir", "file:/x/evil.tgz", "npm:evil@1", "latest"] {
+        let error = format!("npm:{version}").parse::<ClaudeChoice>().unwrap_err();
+        assert!(error.contains("can't be the version of a CLI"), "{error}");
+    }
+}
+
+#[test]
+fn a_program_tells_its_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let choose =
+        |path: &Path| resolve(&ClaudeChoice::Path(path.to_owned()), dir.path(), &RUNS, &mut |_| {});
+    let good = program(&dir, "good", "[ \"$1\" = --version ] && echo '2.1.329 (Claude Code)'");
+    let sha256 = sha256(&fs::read(&good).unwrap());
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&good, &link).unwrap();
+    for program in [good, link] {
+        let expect = Claude {
+            program: program.clone(),
+            version: version_of("2.1.329"),
+            sha256: sha256.clone(),
+        };
+        assert_eq!(choose(&program).unwrap(), expect);
+    }
+    let bad = program(&dir, "bad", "echo no such option; echo oh >&2");
+    assert_eq!(
+        choose(&bad).unwrap_err().to_string(),
+        format!(
+            "{} --version prints no version\n  stderr: oh\n  last line: no such option\n; \
+             name the program with `--claude PATH`",
+            bad.display()
+        )
+    );
+    let error = choose(&dir.path().join("none")).unwrap_err().to_string();
+    assert!(error.contains("can't run") && error.contains("none"), "{error}");
+}
+
+/// An npm that installs a `claude` of `version`, and the log of its calls.
+fn npm(dir: &TempDir, version: &str) -> Npm {
+    let text = format!(
+        "echo \"$@\" >> {0}/log\n\
+         while [ \"$1\" != --prefix ]; do shift; done\n\
+         mkdir -p $2/node_modules/.bin\n\
+         printf '#!/bin/sh\\necho {version}\\n' > $2/node_modules/.bin/claude\n\
+         chmod +x $2/node_modules/.bin/claude",
+        dir.path().display()
+    );
+    Npm { program: Some(program(dir, "npm", &text)) }
+}
+
+#[test]
+fn npm_installs_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache/claude");
+    let npm = npm(&dir, "2.1.329");
+    let mut notes = Vec::new();
+    for _ in 0..2 {
+        let claude = installed(&version_of("2.1.329"), &cache, &npm, &RUNS, &mut |s| {
+            notes.push(s.to_owned());
+        })
+        .unwrap();
+        assert_eq!(claude.program, cache.join("2.1.329/node_modules/.bin/claude"));
+    }
+    assert_eq!(notes, ["installing claude 2.1.329 with npm"]);
+    let log = fs::read_to_string(dir.path().join("log")).unwrap();
+    assert_eq!(log.lines().count(), 1);
+    assert!(log.trim().ends_with("@anthropic-ai/claude-code@2.1.329"), "{log}");
+    let left: Vec<_> = fs::read_dir(&cache).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["2.1.329"]);
+}
+
+#[test]
+fn two_who_install_at_once_do_not_break_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("claude");
+    let npm = npm(&dir, "2.1.329");
+    std::thread::scope(|scope| {
+        let one = || {
+            installed(&version_of("2.1.329"), &cache, &npm, &RUNS, &mut |_| {})
+                .map(|claude| claude.version)
+        };
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+        for version in all {
+            assert_eq!(version.join().unwrap().unwrap(), "2.1.329");
+        }
+    });
+}
+
+#[test]
+fn what_can_not_be_installed_is_told_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let broken =
+        Npm { program: Some(program(&dir, "broken", "echo E404 no such version >&2; exit 1")) };
+    let silent = Npm { program: Some(program(&dir, "silent", "")) };
+    for (npm, part, left) in [
+        (&Npm { program: None }, "there is no `npm` on PATH; install Node.js", 0),
+        (
+            &broken,
+            "npm could not install @anthropic-ai/claude-code@9.9.9: E404 no such version; run `npm",
+            0,
+        ),
+        (&npm(&dir, "1.0.0"), "is version 1.0.0, not 9.9.9; remove ", 1),
+        (&silent, "can't run ", 1),
+    ] {
+        let cache = tempfile::tempdir_in(&dir).unwrap();
+        let error = installed(&version_of("9.9.9"), cache.path(), npm, &RUNS, &mut |_| {})
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{error}");
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), left, "{error}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Why a recording failed, in sentences that say what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+use clitape_gateway::ByteSize;
+
+use super::meter::Overflow;
+use super::request::clip;
+use crate::cassette::Exit;
+use crate::scenario::ScenarioError;
+use crate::text::TerminalSafe;
+
+/// Why there is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file system or the operating system said no.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// `model.toml` can't be used.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// There is no CLI to record, or not the one that was asked for.
+    #[error("{why}; {hint}")]
+    NoClaude {
+        /// What is missing or wrong.
+        why: String,
+        /// What to run.
+        hint: String,
+    },
+    /// The temporary folder would show in the recording.
+    #[error("can't record under {path}: {what}; set TMPDIR to another folder, such as /tmp")]
+    Folder {
+        /// The folder for temporary files.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Something in the workspace is no file.
+    #[error(
+        "{path} is {what}, which a workspace can't have; remove it, or put a file in its place"
+    )]
+    OddFile {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The workspace is larger than what is copied.
+    #[error(
+        "{path} has more than {limit} in its files, or more than 100,000 of them; make it smaller, or \
+         raise the limit with `--max-workspace SIZE`"
+    )]
+    LargeWorkspace {
+        /// The workspace.
+        path: PathBuf,
+        /// How large it may be.
+        limit: ByteSize,
+    },
+    /// The CLI asked the model something the script has no answer to.
+    #[error(
+        "nobody scripted this request: {asked}\nadd a [[turn]], [[spare]] or [[side]] to {path}"
+    )]
+    Unscripted {
+        /// The scenario's `model.toml`.
+        path: PathBuf,
+        /// What was asked, and what the script has.
+        asked: String,
+    },
+    /// The CLI did not end in time.
+    #[error(
+        "the CLI had not ended after {limit_s} s and was stopped; raise `record.timeout_s` in the \
+         scenario if it needs longer{said}"
+    )]
+    Timeout {
+        /// `record.timeout_s`.
+        limit_s: u64,
+        /// What the CLI had printed last.
+        said: Said,
+    },
+    /// The CLI printed more than is kept.
+    #[error("the CLI printed {what} and was ended; nothing was written; if that is what it is to print, raise the limit with `{}`{said}", .what.option())]
+    Overflow {
+        /// Which limit it reached.
+        what: Overflow,
+        /// What it had printed last.
+        said: Said,
+    },
+    /// A person was asked whether to record it, and did not say yes.
+    #[error("{name} was not recorded: the answer was not `y`")]
+    Declined {
+        /// The scenario.
+        name: String,
+    },
+    /// The caller asked to stop.
+    #[error("stopped; nothing was written")]
+    Stopped,
+    /// The CLI ended otherwise than the scenario says.
+    #[error(
+        "the CLI {}, the scenario expects that it {}; if this is what it is to show, set `record.exit`{said}", ended(*.exit), ends(*.expected)
+    )]
+    Exit {
+        /// How it ended.
+        exit: Exit,
+        /// What `record.exit` says.
+        expected: Exit,
+        /// What it had printed last.
+        said: Said,
+    },
+    /// The signal of the scenario was never sent.
+    #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{said}", ended(*.exit))]
+    NoSignal {
+        /// How it ended.
+        exit: Exit,
+        /// What it had printed last.
+        said: Said,
+    },
+    /// The CLI ended without an answer.
+    #[error("the CLI {} before it printed a `result`; run it by hand with the scenario's arguments to see why{said}", ended(*.exit))]
+    NoResult {
+        /// How it ended.
+        exit: Exit,
+        /// What it had printed last.
+        said: Said,
+    },
+}
+
+/// What the CLI had printed when it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Its stderr.
+    pub stderr: String,
+    /// The last line of its stdout.
+    pub last_line: String,
+}
+
+impl Said {
+    pub(crate) fn new(stdout: &[u8], stderr: &[u8]) -> Self {
+        let mut lines = stdout.rsplit(|&byte| byte == b'\n');
+        let last = lines.find(|line| !line.is_empty());
+        Self {
+            stderr: String::from_utf8_lossy(stderr).trim().to_owned(),
+            last_line: String::from_utf8_lossy(last.unwrap_or_default()).into_owned(),
+        }
+    }
+}
+
+impl std::fmt::Display for Said {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, text, longest) in
+            [("stderr", &self.stderr, 2000), ("last line", &self.last_line, 200)]
+        {
+            let text = clip(text, longest);
+            let text = TerminalSafe::line(if text.is_empty() { "nothing" } else { &text });
+            write!(f, "\n  {name}: {text}")?;
+        }
+        Ok(())
+    }
+}
+
+fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exited with code {code}"),
+        Exit::Signal(signal) => format!("was ended by signal {signal}"),
+    }
+}
+
+fn ends(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exits with code {code}"),
+        Exit::Signal(signal) => format!("is ended by signal {signal}"),
+    }
+}

@@ -1,0 +1,101 @@
+//! Runs the real CLI against a scripted model and keeps all it prints.
+//!
+//! In order: the CLI is found or installed ([`resolve`]); the scenario's `model.toml` is served on
+//! loopback (`server`, which asks `script` for the answer and `answer` and `cut` for its bytes);
+//! the CLI runs in fresh folders (`sandbox`) while `child` reads what it prints (`run`), with a
+//! signal when `trigger` says so, and again where the scenario goes on with the session, of which
+//! `history` keeps what the model is sent; and the canonical form of that is a take ([`record`]). Real IO,
+//! real time: nothing here is for a replay.
+
+mod answer;
+mod child;
+mod claude;
+mod confine;
+mod cut;
+mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+mod history;
+mod known;
+mod launch;
+mod meter;
+mod paced;
+mod processes;
+mod request;
+mod results;
+mod review;
+mod run;
+mod sandbox;
+mod scratch;
+mod script;
+mod server;
+#[cfg(target_os = "linux")]
+mod supervise;
+mod take;
+mod trigger;
+mod workspace;
+
+use std::sync::atomic::AtomicBool;
+
+pub(crate) use child::{Ended, Notes, Script, Why, drive};
+pub use claude::{Claude, ClaudeChoice, resolve};
+pub use error::{RecordError, Said};
+pub use known::Known;
+pub(crate) use launch::{Guard, Running, command, launch};
+pub use launch::{SUPERVISE, supervise_with};
+pub use meter::Overflow;
+pub use review::{Review, digest};
+pub(crate) use scratch::{Scratch, sweep};
+pub use scratch::{Swept, remove_stale};
+#[cfg(target_os = "linux")]
+pub use supervise::supervise;
+pub use workspace::WORKSPACE_LIMIT;
+
+use clitape_gateway::ByteSize;
+
+use crate::cassette::Take;
+use crate::limits::OutputLimits;
+use crate::scenario::Scenario;
+
+/// How recordings are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How much the CLI may print.
+    pub output: OutputLimits,
+    /// Size of all files of a workspace together.
+    pub workspace_limit: ByteSize,
+    /// Whether the CLI is confined to its temporary folder, where the system can do that.
+    pub confine: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { output: OutputLimits::default(), workspace_limit: WORKSPACE_LIMIT, confine: true }
+    }
+}
+
+/// No supervisor is known on this system, so nothing asks for one.
+#[cfg(not(target_os = "linux"))]
+pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
+    std::process::ExitCode::from(2)
+}
+
+/// Records a scenario: runs the CLI, once or as often as the scenario says, in real time, and gives
+/// the canonical form of what it left. Setting `stop` ends it.
+///
+/// # Errors
+///
+/// [`RecordError`] when `model.toml` can't be used, the CLI can't be started, asks what nobody
+/// scripted, does not end in time, prints too much, is stopped, ends without a `result`, or not as the scenario expects. Nothing it
+/// started is left by then.
+pub fn record(
+    scenario: &Scenario,
+    claude: &Claude,
+    settings: Settings,
+    stop: &AtomicBool,
+) -> Result<Take, RecordError> {
+    Ok(take::into_take(&run::run(scenario, claude, settings, stop)?, scenario))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! What a scenario has the CLI do, for the person who is about to record it, and the digest by which
+//! a scenario is known again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use clitape_gateway::ByteSize;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::RecordError;
+use super::workspace::{Workspace, field};
+use crate::cassette::hex;
+use crate::files;
+use crate::scenario::{Content, Model, Scenario, ScenarioError, ToolSide};
+
+/// Files of the project that the CLI obeys, and folders of them.
+const OBEYED: [&str; 5] = [".claude", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
+/// Fields of a tool's input that say best what the call does, in order.
+const TELLING: [&str; 7] =
+    ["command", "file_path", "notebook_path", "path", "url", "pattern", "query"];
+/// Characters of one call that are shown.
+const CLIP: usize = 300;
+
+/// What a scenario has the CLI do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// SHA-256 over `scenario.toml`, `model.toml` and every file of the workspace.
+    pub digest: String,
+    /// What the CLI is allowed and what the model calls, a line each, in the scenario's own words: a
+    /// terminal must not be given them as they are.
+    pub lines: Vec<String>,
+}
+
+impl Review {
+    /// Reads all that a recording would use.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the workspace holds what is no file or more than `limit` bytes, or
+    /// `model.toml` can't be used.
+    pub fn of(
+        scenario: &Scenario,
+        limit: ByteSize,
+        stop: &AtomicBool,
+    ) -> Result<Self, RecordError> {
+        let workspace = Workspace::read(&scenario.dir.join("workspace"), limit, stop)?;
+        let digest = digest_of(scenario, &workspace, stop)?;
+        let model = Model::load(&scenario.dir)?;
+        let mut lines = Vec::new();
+        let record = &scenario.record;
+        let prompts = record.prompt.iter().chain(record.then.iter().map(|step| &step.prompt));
+        lines.extend(prompts.map(|prompt| format!("prompt: {}", clipped(prompt))));
+        lines.extend(record.stdin.iter().map(|line| format!("stdin: {}", clipped(&line.line))));
+        if !scenario.record.args.is_empty() {
+            lines.push(format!("arguments: {}", clipped(&scenario.record.args.join(" "))));
+        }
+        lines.extend(calls(&model));
+        lines.extend(obeyed(scenario, &workspace));
+        Ok(Self { digest, lines })
+    }
+}
+
+/// The digest of a scenario, by which it is known again.
+///
+/// # Errors
+///
+/// As [`Review::of`].
+pub fn digest(
+    scenario: &Scenario,
+    limit: ByteSize,
+    stop: &AtomicBool,
+) -> Result<String, RecordError> {
+    let workspace = Workspace::read(&scenario.dir.join("workspace"), limit, stop)?;
+    digest_of(scenario, &workspace, stop)
+}
+
+fn digest_of(
+    scenario: &Scenario,
+    workspace: &Workspace,
+    stop: &AtomicBool,
+) -> Result<String, RecordError> {
+    let mut hash = Sha256::new();
+    for name in ["scenario.toml", "model.toml"] {
+        let path = scenario.dir.join(name);
+        let bytes = match files::read(&path) {
+            // An imported scenario has no model.
+            Err(error) if error.is_not_found() => Vec::new(),
+            bytes => bytes.map_err(ScenarioError::from)?,
+        };
+        field(&mut hash, &bytes);
+    }
+    workspace.hash(&mut hash, stop)?;
+    Ok(hex(&hash.finalize()))
+}
+
+/// The tools that the model calls, each with how often and what for.
+fn calls(model: &Model) -> Vec<String> {
+    let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let turns = model.all_turns().flat_map(|(_, turns)| turns);
+    for block in turns.flat_map(|turn| &turn.blocks) {
+        match &block.content {
+            Content::Tool { side: ToolSide::Client, name, input, .. } => {
+                let input = input.joined();
+                let parsed = serde_json::from_str(&input).ok();
+                calls.entry(name.clone()).or_default().push(telling(parsed.as_ref(), &input));
+            }
+            // A block that is sent as it is may be a call too.
+            Content::Raw(block) if block.contains_key("input") => {
+                let name = block.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
+                let input = block.get("input").and_then(Value::as_object);
+                let text = Value::from(block.clone()).to_string();
+                calls.entry(name).or_default().push(telling(input, &text));
+            }
+            _ => {}
+        }
+    }
+    calls
+        .into_iter()
+        .map(|(name, inputs)| {
+            let all: Vec<String> =
+                inputs.iter().map(|input| format!("`{}`", clipped(input))).collect();
+            format!("the model calls {name} ×{}: {}", inputs.len(), all.join(", "))
+        })
+        .collect()
+}
+
+/// What says best what a call does; all of its input where no field does.
+fn telling(input: Option<&Map<String, Value>>, whole: &str) -> String {
+    let best = |input: &Map<String, Value>| {
+        TELLING.iter().find_map(|name| input.get(*name)?.as_str().map(str::to_owned))
+    };
+    input.and_then(best).unwrap_or_else(|| whole.to_owned())
+}
+
+/// Files of the workspace that make the CLI do something, with the commands in them.
+fn obeyed(scenario: &Scenario, workspace: &Workspace) -> Vec<String> {
+    let is_named = |path: &Path| {
+        let args = scenario.record.args.iter();
+        args.flat_map(|arg| arg.split(['=', ',', ' '])).any(|word| {
+            word.trim_start_matches("{{project}}/").trim_start_matches("./")
+                == path.to_string_lossy()
+        })
+    };
+    let is_obeyed = |path: &Path| {
+        path.components().any(|part| OBEYED.iter().any(|name| part.as_os_str() == *name))
+    };
+    let mut lines = Vec::new();
+    for inside in workspace.files().filter(|path| is_obeyed(path) || is_named(path)) {
+        let shown = clipped(&inside.to_string_lossy());
+        let commands = commands(&scenario.dir.join("workspace").join(inside));
+        match commands.is_empty() {
+            true => lines.push(format!("the CLI reads {shown}")),
+            false => {
+                lines.push(format!("the CLI reads {shown}, which runs {}", commands.join(", ")));
+            }
+        }
+    }
+    lines
+}
+
+/// The commands that a JSON file names: hooks, and servers of tools with their arguments.
+fn commands(path: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    // What is a link is copied as one, and what it leads to is none of this command's.
+    if let Ok(text) = files::read_text(path)
+        && let Ok(value) = serde_json::from_str(&text)
+    {
+        collect(&value, &mut found);
+    }
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(command) = fields.get("command").and_then(Value::as_str) {
+                let args = fields.get("args").and_then(Value::as_array).into_iter().flatten();
+                let words: Vec<&str> =
+                    std::iter::once(command).chain(args.filter_map(Value::as_str)).collect();
+                found.push(format!("`{}`", clipped(&words.join(" "))));
+            }
+            fields.values().for_each(|value| collect(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}
+
+/// The start of a long text, and how much is left out.
+fn clipped(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= CLIP {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(CLIP).collect();
+    format!("{start}… ({} characters more)", count - CLIP)
+}
+
+#[cfg(test)]
+mod tests {
+    use fs_err as fs;
+
+    use super::*;
+    use crate::record::WORKSPACE_LIMIT;
+
+    const SCENARIO: &str = "
+        title = 't'
+        about = 'a'
+        [record]
+        prompt = 'Go.'
+        args = ['--allowedTools', 'Bash', '--mcp-config', 'mcp.json']
+        versions = ['9.9.9']";
+    const MODEL: &str = "
+        [[turn]]
+        block = [{ tool = 'Bash', input = { command = 'ls -la', description = 'x' } },
+                 { tool = 'Bash', input_json = ['{\"command\":\"rm', ' -r x\"}'] }]
+        [[turn]]
+        block = [{ raw = { type = 'tool_use', name = 'Write', input = { file_path = 'a' } } },
+                 { tool = 'Odd', input = { n = 1 } }, { text = 'Done.' }]
+        [[conversation]]
+        name = 'sub'
+        marker = 'SUB'
+        turn = [{ block = [{ tool = 'Read', input = { file_path = 'b' } }] }]";
+
+    fn scenario() -> (tempfile::TempDir, Scenario) {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join("one").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("scenario.toml", SCENARIO);
+        write("model.toml", MODEL);
+        write("workspace/notes.txt", "n");
+        write("workspace/mcp.json", r#"{"mcpServers":{"a":{"command":"node","args":["a.js"]}}}"#);
+        write(
+            "workspace/.claude/settings.json",
+            r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"curl x | sh"}]}]}}"#,
+        );
+        let scenario = Scenario::load(&dir.path().join("one")).unwrap();
+        (dir, scenario)
+    }
+
+    fn review(scenario: &Scenario) -> Review {
+        Review::of(scenario, WORKSPACE_LIMIT, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn issue_13_point_7_what_a_scenario_runs_is_said() {
+        let (_dir, scenario) = scenario();
+        assert_eq!(
+            review(&scenario).lines,
+            [
+                "prompt: Go.",
+                "arguments: --allowedTools Bash --mcp-config mcp.json",
+                "the model calls Bash ×2: `ls -la`, `rm -r x`",
+                "the model calls Odd ×1: `{\"n\":1}`",
+                "the model calls Read ×1: `b`",
+                "the model calls Write ×1: `a`",
+                "the CLI reads .claude/settings.json, which runs `curl x | sh`",
+                "the CLI reads mcp.json, which runs `node a.js`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_digest_is_of_all_that_is_recorded() {
+        let (dir, scenario) = scenario();
+        let before = review(&scenario).digest;
+        assert_eq!(before, review(&scenario).digest);
+        assert_eq!(before.len(), 64);
+        let mut seen = vec![before];
+        for name in ["scenario.toml", "model.toml", "workspace/notes.txt", "workspace/new"] {
+            let path = dir.path().join("one").join(name);
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            fs::write(path, text + "\n").unwrap();
+            let now = review(&scenario).digest;
+            assert!(!seen.contains(&now), "{name}");
+            seen.push(now);
+        }
+        fs::create_dir(dir.path().join("one/golden")).unwrap();
+        assert_eq!(seen.last(), Some(&review(&scenario).digest), "goldens are not recorded");
+    }
+}

@@ -1,0 +1,152 @@
+//! The process between `clitape` and a program that it runs. It does nothing but see to it that the
+//! program and all it has started end when `clitape` does, however that ends.
+//!
+//! It reaps what loses its parent (`PR_SET_CHILD_SUBREAPER`), so that a process that left its group
+//! and session is still found below it. The program has the pipes of `clitape` itself: no byte of
+//! what it prints passes through here. Where `clitape` asks for it, the program is confined.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
+
+use super::confine;
+use super::launch::{Answer, DONE, Plan, exit_of};
+use super::processes::{end_descendants, zombies};
+use super::scratch::clean;
+use crate::cassette::{Confinement, Exit};
+
+/// How long a folder is tried to be removed whose process is just ending.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The time between two tries.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Runs a program for another `clitape`: `arguments` are those after [`super::SUPERVISE`], stdin is
+/// the connection to it.
+pub fn supervise(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    match serve(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A person has called it by hand, or stdin is no connection.
+        Err(_) => ExitCode::from(2),
+    }
+}
+
+fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut orders = BufReader::new(control.try_clone()?);
+    let mut plan = String::new();
+    orders.read_line(&mut plan)?;
+    let plan: Plan = serde_json::from_str(&plan)?;
+    set_child_subreaper(true)?;
+    let mut command = Command::new(program);
+    command.args(arguments).process_group(0);
+    match start(command, &plan) {
+        Err(error) => {
+            let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
+            tell(&mut control, Answer::Failed(reason));
+        }
+        Ok((child, confined)) => {
+            let pid = i32::try_from(child.id()).unwrap_or_default();
+            tell(&mut control, Answer::Started { pid, confined });
+            thread::spawn(move || watch(child, Pid::from_raw(pid), &mut control));
+        }
+    }
+    let mut said = Vec::new();
+    // A connection that breaks is one that has ended.
+    let _ = orders.read_to_end(&mut said);
+    end_descendants();
+    if said != DONE
+        && let Some(lock) = &plan.lock
+    {
+        remove(lock);
+    }
+    Ok(())
+}
+
+/// Starts the program with the pipes of this process, of which it then lets go.
+fn start(mut command: Command, plan: &Plan) -> io::Result<(Child, Option<Confinement>)> {
+    match plan.stdin {
+        Some(number) => {
+            command.stdin(File::open(format!("/proc/{}/fd/{number}", plan.parent))?);
+        }
+        None => {
+            command.stdin(Stdio::null());
+        }
+    }
+    let bounds = plan.bounds.clone();
+    // Landlock holds for a thread and what it starts, and this process has to stay free of it.
+    let starter = thread::spawn(move || {
+        let confined = bounds.and_then(|bounds| confine::restrict(&bounds));
+        command.spawn().map(|child| (child, confined))
+    });
+    let started = starter.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
+    let let_go = || -> io::Result<()> {
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        dup2_stdin(&null)?;
+        dup2_stdout(&null)?;
+        dup2_stderr(&null)?;
+        std::env::set_current_dir("/")
+    };
+    // The program that runs already is ended by the caller when this fails.
+    let_go()?;
+    started
+}
+
+/// Tells `clitape` something. One that was killed can't be told, and the end of the connection is
+/// seen where that is read: nothing here may return before the program was ended.
+fn tell(control: &mut UnixStream, answer: Answer) {
+    let mut line = serde_json::to_vec(&answer).unwrap_or_default();
+    line.push(b'\n');
+    let _ = control.write_all(&line);
+}
+
+/// Says when the program has ended and how. Until then it reaps what came to this process, as the
+/// system's first process would have done. The program itself stays in the table, so that its id is
+/// given to no other.
+fn watch(mut program: Child, pid: Pid, control: &mut UnixStream) {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    loop {
+        match waitid(Id::Pid(pid), flags | WaitPidFlag::WNOHANG) {
+            Ok(WaitStatus::StillAlive) => {}
+            Ok(WaitStatus::Exited(_, code)) => {
+                break tell(control, Answer::Ended(Exit::Code(code)));
+            }
+            Ok(WaitStatus::Signaled(_, signal, _)) => {
+                break tell(control, Answer::Ended(Exit::Signal(signal as i32)));
+            }
+            // A signal that has no name, which a look at the process has to tell.
+            _ => match program.wait() {
+                Ok(status) => break tell(control, Answer::Ended(exit_of(status))),
+                Err(_) => break,
+            },
+        }
+        for other in zombies().into_iter().filter(|other| *other != pid) {
+            let _ = waitpid(other, Some(WaitPidFlag::WNOHANG));
+        }
+        // One more of its children ends, or the program itself.
+        if matches!(waitid(Id::All, flags), Err(Errno::ECHILD)) {
+            break;
+        }
+    }
+}
+
+/// Removes the folder of a `clitape` that was killed. Its files close before it is gone.
+fn remove(lock: &Path) {
+    let begin = Instant::now();
+    while lock.exists() && begin.elapsed() < PATIENCE {
+        clean(lock);
+        thread::sleep(PAUSE);
+    }
+}

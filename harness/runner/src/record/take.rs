@@ -1,0 +1,177 @@
+//! Turns a run into a take: the canonical form of all it left.
+
+use std::collections::BTreeMap;
+
+use super::run::{RawRun, Recording};
+use crate::cassette::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
+use crate::cassette::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
+use crate::cassette::{TickKind, sha256, today};
+use crate::names::{CassetteFile, Part};
+use crate::scenario::{Scenario, Step};
+
+/// The canonical form of `recording`; a value that stands in several runs stays the same one.
+pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
+    let mut maker = Maker { substitutions: None, facts: facts(recording), counts: [].into() };
+    let first = maker.made(&recording.first);
+    let further = recording.further.iter().zip(&scenario.record.then);
+    let further = further.map(|(run, step)| maker.made(run).into_further(run, step)).collect();
+    let manifest = Manifest {
+        format: FORMAT,
+        scenario: scenario.name.clone(),
+        origin: Origin::Recorded,
+        allowed_secrets: Vec::new(),
+        cli: Cli {
+            version: recording.version.clone(),
+            sha256: Some(recording.cli_sha256.clone()),
+            argv: first.argv,
+            platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
+            date: today(),
+            confined: recording.confined,
+        },
+        exit: Some(recording.first.exit),
+        counts: Counts::default(),
+        canonical: maker.counts,
+        redacted: BTreeMap::new(),
+        sha256: (1..)
+            .zip(std::iter::once(&recording.first).chain(&recording.further))
+            .map(|(number, run)| (CassetteFile::new(Part::RawStdout, number), sha256(&run.stdout)))
+            .collect(),
+        runs: Vec::new(),
+    };
+    let Made { stdout, timeline, stderr, stdin, transcript, .. } = first;
+    Take { manifest, timeline, stdout, stderr, stdin, transcript, further }
+}
+
+/// The canonical form of one run.
+struct Made {
+    argv: Vec<String>,
+    timeline: Vec<Tick>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    stdin: Vec<u8>,
+    transcript: Vec<u8>,
+    history: Vec<u8>,
+}
+
+impl Made {
+    fn into_further(self, run: &RawRun, step: &Step) -> FurtherRun {
+        let Self { argv, timeline, stdout, stderr, transcript, history, .. } = self;
+        let (resume, exit, counts) = (step.resume, run.exit, Counts::default());
+        let facts = RunFacts { resume, argv, exit, counts };
+        FurtherRun { facts, stdout, timeline, stderr, transcript, history }
+    }
+}
+
+/// Makes the canonical form of run after run.
+struct Maker {
+    facts: Facts,
+    substitutions: Option<Substitutions>,
+    /// Replacements by rule, of all runs.
+    counts: BTreeMap<String, u64>,
+}
+
+impl Maker {
+    fn made(&mut self, run: &RawRun) -> Made {
+        let (stdout, mut substitutions) = match self.substitutions.take() {
+            None => canonical(&run.stdout, &self.facts),
+            Some(mut known) => (known.apply_lines(&run.stdout), known),
+        };
+        let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
+        let stdin = substitutions.apply_lines(&run.stdin);
+        let stderr = substitutions.apply_lines(&run.stderr);
+        let history = substitutions.apply_lines(&run.history);
+        for part in [&stdout, &transcript, &stdin, &stderr, &history] {
+            for (rule, n) in &part.counts {
+                *self.counts.entry(rule.clone()).or_default() += n;
+            }
+        }
+        let timeline =
+            timeline(&run.events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw));
+        let argv = run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect();
+        self.substitutions = Some(substitutions);
+        Made {
+            argv,
+            timeline,
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
+            stdin: stdin.bytes,
+            transcript: transcript.bytes,
+            history: history.bytes,
+        }
+    }
+}
+
+fn facts(recording: &Recording) -> Facts {
+    let folders = &recording.folders;
+    let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
+    Facts {
+        paths: vec![
+            (folders.project.clone(), Place::Project),
+            (folders.home.clone(), Place::Home),
+            (folders.tmp.clone(), Place::Tmp),
+        ],
+        host: nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
+        user: user.ok().flatten().map(|user| user.name),
+        address: Some(recording.address.clone()),
+        cli_version: Some(recording.version.to_string()),
+    }
+}
+
+/// Intervals for points in time, canonical sizes for raw ones; `out` and `err` map raw offsets.
+fn timeline(
+    events: &[(u64, TickKind)],
+    out: impl Fn(u64) -> u64,
+    err: impl Fn(u64) -> u64,
+) -> Vec<Tick> {
+    let (mut at, mut out_at, mut err_at) = (0, 0, 0);
+    let size = |from: &mut u64, n: u64, map: &dyn Fn(u64) -> u64| {
+        let start = map(*from);
+        *from += n;
+        map(*from) - start
+    };
+    let mut ticks = Vec::new();
+    for (when, kind) in events {
+        let kind = match kind {
+            TickKind::Out(n) => TickKind::Out(size(&mut out_at, *n, &out)),
+            TickKind::Err(n) => TickKind::Err(size(&mut err_at, *n, &err)),
+            other => other.clone(),
+        };
+        // A read that lay within a value whose placeholder is shorter brought nothing.
+        if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
+            let after_ms = when.saturating_sub(at);
+            at = *when;
+            ticks.push(Tick { after_ms, kind });
+        }
+    }
+    ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cassette::Exit;
+
+    #[test]
+    fn sizes_are_canonical_and_intervals_add_up() {
+        let events = [
+            (5, TickKind::Out(10)),
+            (7, TickKind::Out(4)),
+            (7, TickKind::Err(3)),
+            (9, TickKind::In(1)),
+            (12, TickKind::Out(6)),
+            (15, TickKind::Exit(Exit::Code(0))),
+        ];
+        // Bytes 8 to 16 of stdout became one byte.
+        let out = |raw: u64| if raw <= 8 { raw } else { 9 + raw.saturating_sub(16) };
+        let ticks = timeline(&events, out, |raw| raw);
+        let found: Vec<_> = ticks.into_iter().map(|tick| (tick.after_ms, tick.kind)).collect();
+        let expect = [
+            (5, TickKind::Out(9)),
+            (2, TickKind::Err(3)),
+            (2, TickKind::In(1)),
+            (3, TickKind::Out(4)),
+            (3, TickKind::Exit(Exit::Code(0))),
+        ];
+        assert_eq!(found, expect);
+    }
+}

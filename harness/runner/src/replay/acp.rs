@@ -1,0 +1,46 @@
+//! Writes ACP updates as entries of the `acp` lane: the kind is the `sessionUpdate` tag, the data is
+//! the rest. What `session/prompt` is answered with comes last, as `response`.
+
+use clitape_gateway::BusEvent;
+use clitape_gateway::acp::{Converter, Settings, TurnEnd};
+use serde_json::{Map, Value, json};
+
+use super::builtin::AcpClient;
+use super::trace::object;
+use crate::cassette::canon::Place;
+
+/// The id of the one session of a replay.
+const SESSION_ID: &str = "session-1";
+
+/// The session of a client.
+pub(super) fn session(client: AcpClient) -> Converter {
+    Converter::new(Settings {
+        session_id: SESSION_ID.to_owned(),
+        cwd: Some(Place::Project.path().to_owned()),
+        terminal: client.terminal,
+    })
+}
+
+/// Kinds and data of the entries that `event` makes.
+pub(super) fn entries(
+    session: &mut Converter,
+    event: &BusEvent,
+) -> Vec<(String, Map<String, Value>)> {
+    let updates = session.on(event).into_iter();
+    let mut entries: Vec<_> = updates
+        .map(|update| {
+            // Updates hold strings, numbers and JSON: they always serialise.
+            let mut data = object(serde_json::to_value(update).unwrap_or_default());
+            let tag = data.shift_remove("sessionUpdate");
+            (tag.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), data)
+        })
+        .collect();
+    let response = session.turn_end().map(|end| match end {
+        TurnEnd::Stop(reason) => json!({ "stopReason": reason }),
+        TurnEnd::Error { code, message } => {
+            json!({ "error": { "code": code, "message": message } })
+        }
+    });
+    entries.extend(response.map(|data| ("response".to_owned(), object(data))));
+    entries
+}

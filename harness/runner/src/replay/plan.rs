@@ -1,0 +1,299 @@
+//! A plan: the resolved cuts, delays and faults of one replay.
+//!
+//! A plan is made from a cassette's timeline or from a seed, and is then data: it can be printed,
+//! kept and replayed without whatever made it.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::random;
+use crate::cassette::{Tick, TickKind};
+use crate::limits::{FAULTS, PAUSE_MS};
+use crate::scenario::{Fault, FaultKind};
+
+/// The format of a printed plan.
+pub const PLAN_FORMAT: u32 = 1;
+
+/// The cuts, delays and faults of one replay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`PLAN_FORMAT`].
+    pub format: u32,
+    /// The seed it was made from, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// The pieces, in order.
+    pub steps: Vec<Step>,
+    /// What goes wrong at the chat's server; of two faults at one call the first counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+}
+
+/// One piece of the bytes; printed as `[after_ms, bytes]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct Step {
+    /// Milliseconds since the piece before.
+    pub after_ms: u64,
+    /// Size of the piece.
+    pub bytes: u64,
+}
+
+impl From<(u64, u64)> for Step {
+    fn from((after_ms, bytes): (u64, u64)) -> Self {
+        Self { after_ms, bytes }
+    }
+}
+
+impl From<Step> for (u64, u64) {
+    fn from(step: Step) -> Self {
+        (step.after_ms, step.bytes)
+    }
+}
+
+/// How a replay cuts the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// As they were read.
+    None,
+    /// At every line end.
+    Line,
+    /// At every byte.
+    Byte,
+    /// Every so many bytes.
+    Size(u64),
+    /// Anywhere, with random delays.
+    Random,
+}
+
+/// Why a word is not a [`Cut`].
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a way to cut; write line, byte, random, none or a number of bytes")]
+pub struct CutError(String);
+
+impl FromStr for Cut {
+    type Err = CutError;
+
+    fn from_str(word: &str) -> Result<Self, CutError> {
+        match word {
+            "none" => Ok(Self::None),
+            "line" => Ok(Self::Line),
+            "byte" => Ok(Self::Byte),
+            "random" => Ok(Self::Random),
+            _ => match word.parse() {
+                Ok(n) if n > 0 => Ok(Self::Size(n)),
+                _ => Err(CutError(word.to_owned())),
+            },
+        }
+    }
+}
+
+/// Why a plan can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The text is not a plan.
+    #[error(
+        "this is not a plan: {0}; print one with `clitape replay CASSETTE --seed N --print-plan`"
+    )]
+    Parse(#[from] serde_json::Error),
+    /// It was printed by a later version.
+    #[error("the plan has format {0}, this version reads up to {PLAN_FORMAT}; update clitape")]
+    TooNew(u32),
+    /// It has too many steps or faults, or waits too long.
+    #[error("the plan has {what}; {most} are the most")]
+    TooMuch {
+        /// What it has too much of.
+        what: String,
+        /// How much it may have.
+        most: u64,
+    },
+    /// It was made for other bytes.
+    #[error(
+        "the plan is for {plan} bytes, the input has {input}; it was made for another cassette"
+    )]
+    OtherBytes {
+        /// Bytes the plan accounts for.
+        plan: u64,
+        /// Bytes there are.
+        input: u64,
+    },
+}
+
+impl Plan {
+    /// The reads as they were recorded, at the times they were recorded.
+    pub fn recorded(timeline: &[Tick]) -> Self {
+        let reads = reads(timeline);
+        let ends: Vec<u64> = reads.iter().map(|read| read.end).collect();
+        Self::at_recorded_times(&reads, &ends)
+    }
+
+    /// Cut as `cut` says; the pieces come when the recorded read that brought their last byte did,
+    /// or, at random, when `seed` says.
+    pub fn cut(stdout: &[u8], timeline: &[Tick], cut: Cut, seed: u64) -> Self {
+        let total = stdout.len() as u64;
+        let every = |n: u64| (1..=total.div_ceil(n)).map(|i| (i * n).min(total)).collect();
+        let ends: Vec<u64> = match cut {
+            Cut::None => return Self::recorded(timeline),
+            Cut::Random => return Self::random(total, seed),
+            Cut::Line => line_ends(stdout),
+            Cut::Byte => every(1),
+            Cut::Size(n) => every(n),
+        };
+        Self::at_recorded_times(&reads(timeline), &ends)
+    }
+
+    /// Whole lines, `pace_ms` apart: the replay that goldens are made of. It owes nothing to the
+    /// speed of the machine that recorded.
+    pub fn paced(stdout: &[u8], pace_ms: u64) -> Self {
+        let mut start = 0;
+        let steps = line_ends(stdout).into_iter().enumerate().map(|(i, end)| {
+            let bytes = end - start;
+            start = end;
+            Step { after_ms: if i == 0 { 0 } else { pace_ms }, bytes }
+        });
+        Self { format: PLAN_FORMAT, seed: None, steps: steps.collect(), faults: Vec::new() }
+    }
+
+    /// Random cuts and delays, the same ones for the same seed on every machine.
+    pub fn random(total: u64, seed: u64) -> Self {
+        let steps = random::pieces(total, seed).into_iter().map(Step::from).collect();
+        Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new() }
+    }
+
+    /// The same cuts and delays with these faults of the chat's server after those it has.
+    #[must_use]
+    pub fn with_faults(mut self, faults: impl IntoIterator<Item = Fault>) -> Self {
+        self.faults.extend(faults);
+        self
+    }
+
+    /// Random faults of `kinds`, the same ones for the same seed on every machine: four at most, at
+    /// the first calls. Few enough for the last word to arrive (V6).
+    pub fn random_faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
+        random::faults(seed, kinds)
+    }
+
+    /// The same arrival times without the cuts: every line comes whole, at the moment this plan
+    /// brings its last byte.
+    pub fn uncut(&self, stdout: &[u8]) -> Self {
+        let ends = line_ends(stdout);
+        let mut steps = Vec::with_capacity(ends.len());
+        let (mut pieces, mut arrived, mut now) = (self.steps.iter(), 0, 0);
+        let (mut start, mut before) = (0, 0);
+        for end in ends {
+            while arrived < end {
+                let Some(piece) = pieces.next() else { break };
+                arrived += piece.bytes;
+                now += piece.after_ms;
+            }
+            steps.push(Step { after_ms: now - before, bytes: end - start });
+            (start, before) = (end, now);
+        }
+        // Delays behind the last byte still pass before the end of the bytes.
+        let rest: u64 = pieces.map(|piece| piece.after_ms).sum();
+        if rest > 0 {
+            steps.push(Step { after_ms: rest, bytes: 0 });
+        }
+        Self { format: PLAN_FORMAT, seed: self.seed, steps, faults: self.faults.clone() }
+    }
+
+    /// The plan with the steps `from..to` as one, which comes when the last of them did.
+    pub fn glued(&self, from: usize, to: usize) -> Self {
+        let mut plan = self.clone();
+        let glued = plan
+            .steps
+            .splice(from..to, [])
+            .fold((0, 0), |(after_ms, bytes), step| (after_ms + step.after_ms, bytes + step.bytes));
+        plan.steps.insert(from, glued.into());
+        plan
+    }
+
+    /// The bytes as this plan brings them: milliseconds since the piece before, and the piece.
+    pub fn pieces<'a>(&'a self, stdout: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
+        self.steps.iter().scan(stdout, |rest, step| {
+            let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
+            let (piece, more) = rest.split_at(size);
+            *rest = more;
+            Some((step.after_ms, piece))
+        })
+    }
+
+    /// Reads a printed plan for an input of `total` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`] when the text is no plan or the plan is for other bytes.
+    pub fn parse(text: &str, total: u64) -> Result<Self, PlanError> {
+        let plan: Self = serde_json::from_str(text)?;
+        if plan.format > PLAN_FORMAT {
+            return Err(PlanError::TooNew(plan.format));
+        }
+        let too_much = |what: String, most: u64| Err(PlanError::TooMuch { what, most });
+        if plan.faults.len() > FAULTS {
+            return too_much(format!("{} faults", plan.faults.len()), FAULTS as u64);
+        }
+        if let Some(step) = plan.steps.iter().find(|step| step.after_ms > PAUSE_MS) {
+            return too_much(format!("a pause of {} ms", step.after_ms), PAUSE_MS);
+        }
+        let bytes = plan.steps.iter().fold(0, |sum: u64, step| sum.saturating_add(step.bytes));
+        if bytes != total {
+            return Err(PlanError::OtherBytes { plan: bytes, input: total });
+        }
+        Ok(plan)
+    }
+
+    /// The plan as one line of JSON, without LF.
+    pub fn to_line(&self) -> String {
+        // Numbers in a struct always serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn at_recorded_times(reads: &[Read], ends: &[u64]) -> Self {
+        let mut steps = Vec::with_capacity(ends.len());
+        let (mut start, mut before, mut read) = (0, 0, 0);
+        for &end in ends {
+            while read + 1 < reads.len() && reads[read].end < end {
+                read += 1;
+            }
+            let at = reads.get(read).map_or(0, |read| read.at);
+            steps.push(Step { after_ms: at - before, bytes: end - start });
+            (start, before) = (end, at);
+        }
+        Self { format: PLAN_FORMAT, seed: None, steps, faults: Vec::new() }
+    }
+}
+
+/// A recorded read: where its bytes end, and when it came (ms since the first one).
+struct Read {
+    end: u64,
+    at: u64,
+}
+
+fn reads(timeline: &[Tick]) -> Vec<Read> {
+    let (mut end, mut now, mut first) = (0, 0, None);
+    let mut reads = Vec::new();
+    for tick in timeline {
+        now += tick.after_ms;
+        if let TickKind::Out(n) = tick.kind {
+            end += n;
+            reads.push(Read { end, at: now - *first.get_or_insert(now) });
+        }
+    }
+    reads
+}
+
+/// Where lines end; an unterminated last one ends with the bytes.
+fn line_ends(stdout: &[u8]) -> Vec<u64> {
+    let mut ends: Vec<u64> =
+        (1u64..).zip(stdout).filter(|&(_, &byte)| byte == b'\n').map(|(end, _)| end).collect();
+    let total = stdout.len() as u64;
+    if total > 0 && ends.last() != Some(&total) {
+        ends.push(total);
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The lane `session`: what a gateway would have said of the session on disk after each run of a
+//! cassette, what the CLI then did with it, and where the two disagree.
+//!
+//! | kind | data |
+//! |---|---|
+//! | `verdict` | run, and the verdict of [`clitape_gateway::session`] on the transcript it left |
+//! | `resume` | run, how it was resumed, whether the CLI `went_on`, under the `same` id or a `new` one, its status and words, and what became of the calls that were open: `dropped`, `answered` or `open` in what the model was sent |
+//! | `disagreement` | run, and a sentence |
+
+use clitape_gateway::session::{Orphan, Verdict, transcript, verdict};
+use clitape_stream::{Event, Parser, Status};
+use serde_json::{Value, json};
+
+use super::builtin::Replay;
+use super::trace::{Entry, Lane, object};
+use crate::cassette::{Cassette, Exit, FurtherRun, Resume};
+
+impl Replay {
+    /// Adds the lane `session` at the replay's end: the session is looked at when the run is over. A
+    /// cassette of one run has none.
+    pub fn add_session(&mut self, cassette: &Cassette) {
+        let over = self.entries.last().map_or(0, |entry| entry.at);
+        self.entries.extend(entries(cassette, over));
+    }
+}
+
+fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if cassette.further.is_empty() {
+        return entries;
+    }
+    let mut add = |kind: &'static str, data: Value| {
+        entries.push(Entry { at, lane: Lane::Session, kind: kind.into(), data: object(data) });
+    };
+    let told = |run: usize, verdict: &Verdict| {
+        let mut data = json!({ "run": run });
+        if let (Some(data), Ok(Value::Object(said))) =
+            (data.as_object_mut(), serde_json::to_value(verdict))
+        {
+            data.extend(said);
+        }
+        data
+    };
+    let mut before = judged(&cassette.transcript);
+    let mut session = said(&cassette.stdout).session;
+    add("verdict", told(1, &before));
+    for (number, run) in (2..).zip(&cassette.further) {
+        if run.facts.resume == Resume::UnknownId {
+            before = Verdict::not_found();
+        }
+        let said = said(&run.stdout);
+        let went_on = !run.history.is_empty();
+        let mut data = json!({
+            "run": number,
+            "how": run.facts.resume,
+            "went_on": went_on,
+            "session": match &said.session {
+                None => "none",
+                id if *id == session => "same",
+                Some(_) => "new",
+            },
+            "exit": match run.facts.exit {
+                Exit::Code(code) => Value::from(code),
+                Exit::Signal(signal) => Value::from(format!("SIG{signal}")),
+            },
+            "status": said.status,
+            "words": if run.stdout.is_empty() { stderr(run) } else { said.words },
+        });
+        let fates = before.orphans.iter().map(|orphan| fate(orphan, &run.history));
+        if went_on && !before.orphans.is_empty() {
+            data["calls"] = fates.collect();
+        }
+        add("resume", data);
+        if let Some(sentence) = disagreement(&before, went_on) {
+            add("disagreement", json!({ "run": number, "sentence": sentence }));
+        }
+        before = judged(&run.transcript);
+        add("verdict", told(number, &before));
+        session = said.session.or(session);
+    }
+    entries
+}
+
+/// The verdict on a transcript of the cassette; it has none when the CLI kept none.
+fn judged(bytes: &[u8]) -> Verdict {
+    match transcript::read(bytes) {
+        Ok(read) if !bytes.is_empty() => verdict(&read),
+        // Bytes in memory always read.
+        _ => Verdict::not_found(),
+    }
+}
+
+/// The CLI's words on stderr, if it had any.
+fn stderr(run: &FurtherRun) -> Option<String> {
+    let text = String::from_utf8_lossy(&run.stderr).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// What a run's stdout says of it in the end.
+#[derive(Default)]
+struct Said {
+    session: Option<String>,
+    status: Option<Status>,
+    words: Option<String>,
+}
+
+fn said(stdout: &[u8]) -> Said {
+    let mut said = Said::default();
+    let mut sink = |event: Event<'_>| match event {
+        Event::Session { session_id, .. } => said.session = Some(session_id.into_owned()),
+        Event::Outcome(outcome) => {
+            let outcome = outcome.into_owned();
+            let words = outcome.error.map_or(outcome.text, |error| error.message);
+            said.status = Some(outcome.status);
+            said.words = Some(words);
+            said.session = outcome.session_id.or(said.session.take());
+        }
+        _ => {}
+    };
+    let mut parser = Parser::new();
+    parser.feed_with(stdout, &mut sink);
+    parser.finish_with(&mut sink);
+    said
+}
+
+/// What became of a call that was open, in what the model was sent on resume.
+fn fate(orphan: &Orphan, history: &[u8]) -> Value {
+    let lines = history.split(|&byte| byte == b'\n');
+    let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let blocks: Vec<Value> = messages
+        .flat_map(|message| message["content"].as_array().cloned().unwrap_or_default())
+        .collect();
+    let has = |key: &str| blocks.iter().any(|block| block[key] == *orphan.id);
+    let answer = blocks.iter().find(|block| block["tool_use_id"] == *orphan.id);
+    let fate = match (has("id"), answer) {
+        (false, _) => "dropped",
+        (true, Some(_)) => "answered",
+        (true, None) => "open",
+    };
+    json!({ "id": orphan.id, "fate": fate, "answer": answer.map(|block| &block["content"]) })
+}
+
+/// Where the rules and the CLI are not of one mind.
+fn disagreement(verdict: &Verdict, went_on: bool) -> Option<String> {
+    let reason = verdict.reason.as_str();
+    match (verdict.resumable, went_on) {
+        (true, true) | (false, false) => None,
+        (true, false) => Some(format!(
+            "the rules take the session for one that can go on ({reason}); the CLI did not resume it"
+        )),
+        (false, true) => Some(format!(
+            "the rules give the session up ({reason}); the CLI went on with what it could use of it"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x2_a_call_is_dropped_answered_or_open_in_what_the_model_is_sent() {
+        let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t"}]}"#;
+        let result =
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"?"}]}"#;
+        let transcript = format!(
+            "{}\n",
+            r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash"}]}}"#
+        );
+        let verdict = judged(transcript.as_bytes());
+        for (history, expect) in [
+            ("{}".to_owned(), json!({"id": "t", "fate": "dropped", "answer": null})),
+            (call.to_owned(), json!({"id": "t", "fate": "open", "answer": null})),
+            (format!("{call}\n{result}\n"), json!({"id": "t", "fate": "answered", "answer": "?"})),
+        ] {
+            assert_eq!(fate(&verdict.orphans[0], history.as_bytes()), expect);
+        }
+    }
+
+    #[test]
+    fn x2_rules_and_cli_disagree_when_one_goes_on_alone() {
+        let (found, missing) = (judged(b"{}\n"), judged(b""));
+        assert_eq!((found.reason.as_str(), missing.reason.as_str()), ("empty", "not-found"));
+        assert_eq!(disagreement(&missing, false), None);
+        let sentence = disagreement(&missing, true).unwrap();
+        assert!(sentence.contains("give the session up (not-found)"), "{sentence}");
+    }
+}

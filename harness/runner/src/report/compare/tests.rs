@@ -1,0 +1,117 @@
+use super::*;
+use crate::check::Class;
+use crate::compare::{Cell, Compared, Failed, LaneDiff, Row};
+
+fn about(name: &str) -> About {
+    let facts = vec![("revision", "abc".to_owned())];
+    About { name: name.to_owned(), facts, command: "clitape".to_owned(), note: String::new() }
+}
+
+/// A cassette whose bus differs by `text`; none means that nothing differs.
+fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
+    let cell = |text: &str| Cell {
+        at: 1_500,
+        words: "assistant".to_owned(),
+        fields: vec![(
+            "text".to_owned(),
+            vec![(false, "same ".to_owned()), (true, text.to_owned())],
+        )],
+    };
+    let lane = |text: &str| LaneDiff {
+        view: "bus".to_owned(),
+        class: Class::Text,
+        first: format!("turn 1, +7 ms: {text}"),
+        consequences: vec!["2 × assistant with another text".to_owned()],
+        rows: vec![
+            Row::Differ { class: Class::Text, a: Some(cell("A")), b: Some(cell(text)) },
+            Row::Differ { class: Class::Contract, a: None, b: Some(cell(text)) },
+            Row::More("9 more differ".to_owned()),
+        ],
+        commands: ["clitape replay x".to_owned(), "other replay x".to_owned()],
+    };
+    Compared {
+        scenario: scenario.to_owned(),
+        title: format!("The {scenario}"),
+        versions: [version, version].map(|version| version.parse().unwrap()),
+        views: 6,
+        lanes: text.map(lane).into_iter().collect(),
+        chats: Vec::new(),
+    }
+}
+
+fn comparison(compared: Vec<Compared>, failed: Vec<Failed>) -> Comparison {
+    let uncovered = vec!["All the rest.".to_owned()];
+    Comparison { a: about("this"), b: about("git:x"), compared, failed, uncovered }
+}
+
+fn failed(why: &str, count: usize) -> Vec<Failed> {
+    let failed = |at| Failed { place: format!("s {at}"), why: why.to_owned() };
+    (0..count).map(failed).collect()
+}
+
+/// The three texts, each with the same parts.
+fn check(comparison: &Comparison, parts: &[&str]) -> [String; 3] {
+    let mut told = Vec::new();
+    compare_summary(comparison, &mut told).unwrap();
+    let told = anstream::adapter::strip_str(&String::from_utf8(told).unwrap()).to_string();
+    let texts = [compare_page(comparison), compare_text(comparison), told];
+    for text in &texts {
+        for part in parts {
+            assert!(text.contains(part), "no `{part}` in\n{text}");
+        }
+    }
+    texts
+}
+
+#[test]
+fn every_text_says_what_differs_and_what_was_not_covered() {
+    let two = vec![
+        compared("one", "1.0", Some("other")),
+        compared("one", "2.0", Some("other")),
+        compared("two", "1.0", None),
+    ];
+    let shown = comparison(two, Vec::new());
+    let parts = ["2 of 3 cassettes differ", "turn 1, +7 ms: other", "All the rest.", "git:x"];
+    let [page, text, told] = check(&shown, &parts);
+    assert!(page.contains("<ins>other</ins>") && page.contains("<del>A</del>"), "{page}");
+    assert!(page.contains("It differs in the same way as 1.0."), "{page}");
+    assert!(page.contains("1 cassette, in every lane"), "{page}");
+    assert!(page.contains("A  clitape replay x\nB  other replay x"), "{page}");
+    assert!(text.contains("| 3 | 1 | 0 | 2 | 0 | 0 |"), "{text}");
+    assert!(told.contains("A  this (revision abc)\nB  git:x (revision abc)\n"), "{told}");
+    assert_eq!(page.matches("<details open>").count(), 1);
+}
+
+#[test]
+fn reasons_stand_once_each_with_their_places() {
+    let mut all = failed("it hangs", 8);
+    all.extend(failed("it ended", 1));
+    let shown = comparison(vec![compared("one", "1.0", None)], all);
+    assert!(!shown.holds());
+    let lines = ["it hangs [s 0; s 1; s 2; s 3; s 4; s 5; 2 more]", "it ended [s 0]"];
+    let verdict = "nothing differs in 1 cassette; 9 replays could not be compared";
+    check(&shown, &[&lines[..], &[verdict]].concat());
+}
+
+#[test]
+fn a_page_of_everything_stays_small() {
+    let long = "x".repeat(1_000);
+    let all = (0..4_000).map(|i| compared(&format!("s{i}"), "1.0", Some(&long))).collect();
+    let [page, text, told] = check(&comparison(all, Vec::new()), &["4000 of 4000"]);
+    assert!(page.len() < 9_000_000, "{}", page.len());
+    assert!(page.contains("The page is full: compare this scenario alone."));
+    assert!(text.len() < 60_000 && told.len() < 60_000, "{} {}", text.len(), told.len());
+}
+
+#[test]
+fn recorded_text_is_text() {
+    let odd = "</pre><script>alert(1)</script>\u{1b}[31m```\u{202e}";
+    let shown = comparison(vec![compared(odd, "2.1.329", Some(odd))], failed(odd, 1));
+    let [page, text, told] = check(&shown, &[]);
+    assert!(!page.contains("<script"), "{page}");
+    for text in [&page, &text, &told] {
+        let turns = text.chars().find(|c| *c == '\u{202e}' || (c.is_control() && *c != '\n'));
+        assert_eq!(turns, None, "{text}");
+    }
+    assert!(text.contains("\n````text\n"), "{text}");
+}

@@ -1,0 +1,297 @@
+//! A test run as every writer tells it: what ran, scenario by scenario and check by check, what was
+//! found, and the totals. `schemas/report.json` states it.
+
+use serde::{Deserialize, Serialize};
+
+use super::plain;
+use crate::cassette::TapeError;
+use crate::check::{Check, Class, DiffLine, Finding, Moment, Verdict};
+
+/// Version of the report's format.
+pub const FORMAT: u32 = 1;
+
+/// One test run, or several that were merged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Report {
+    /// Version of this format: 1.
+    pub format: u32,
+    /// Version of clitape that judged.
+    pub clitape: String,
+    /// What was run, added up.
+    pub totals: Tally,
+    /// The scenarios that were judged.
+    pub scenarios: Vec<ScenarioRun>,
+    /// Checks that belong to no scenario.
+    pub house: Vec<CheckRun>,
+}
+
+/// One scenario that was judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScenarioRun {
+    /// Its name.
+    pub name: String,
+    /// Pending goldens of it that wait for a review.
+    pub pending: u64,
+    /// Its checks, in the order they ran.
+    pub checks: Vec<CheckRun>,
+}
+
+/// One check that ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckRun {
+    /// Its name, one of its own within the scenario: `2.1.329::bus`.
+    pub name: String,
+    /// Cassettes this check accounts for.
+    pub cassettes: u64,
+    /// Goldens compared.
+    pub goldens: u64,
+    /// Plans replayed.
+    pub plans: u64,
+    /// What is wrong; empty when all held.
+    pub findings: Vec<Told>,
+    /// Why the check could not be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Trouble>,
+}
+
+/// A finding as reports tell it: plain text on one line each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Told {
+    /// Its stable id and name: `GW003 edit-after-final`.
+    pub id: String,
+    /// Where: scenario, CLI version and view, as far as they apply.
+    pub place: String,
+    /// One sentence.
+    pub sentence: String,
+    /// The command that shows it again, or settles it.
+    pub reproduce: String,
+    /// What the difference is about as a whole, where two texts differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// What differs after the first difference, grouped: `3 × editMessageText with another text`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consequences: Vec<String>,
+    /// What came in beside what was seen, up to the first difference of a golden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
+    /// An aligned diff, where two texts were compared; empty elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diff: Vec<DiffLine>,
+}
+
+/// Why a check could not be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trouble {
+    /// What it comes from.
+    pub cause: Cause,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// What keeps a check from running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Cause {
+    /// A cassette is damaged.
+    Damaged,
+    /// A file can't be read or written.
+    Unreadable,
+}
+
+/// What was run, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tally {
+    /// Scenarios, those with findings included.
+    pub scenarios: u64,
+    /// Checks.
+    pub checks: u64,
+    /// Cassettes replayed.
+    pub cassettes: u64,
+    /// Goldens compared.
+    pub goldens: u64,
+    /// Plans replayed.
+    pub plans: u64,
+    /// Findings.
+    pub findings: u64,
+    /// Checks that could not be run.
+    pub errors: u64,
+    /// Pending goldens that wait for a review.
+    pub pending: u64,
+}
+
+impl Report {
+    /// The report of a run, its totals added up.
+    pub fn new(clitape: &str, scenarios: Vec<ScenarioRun>, house: Vec<CheckRun>) -> Self {
+        let mut totals = Tally::default();
+        let named = |run: ScenarioRun| ScenarioRun { name: plain(&run.name), ..run };
+        let scenarios: Vec<ScenarioRun> = scenarios.into_iter().map(named).collect();
+        for scenario in &scenarios {
+            totals.add(scenario.tally());
+        }
+        for check in &house {
+            totals.add(check.tally());
+        }
+        Self { format: FORMAT, clitape: clitape.to_owned(), totals, scenarios, house }
+    }
+
+    /// Whether it says nothing: no cassette was replayed, and nothing is wrong either.
+    pub fn is_empty(&self) -> bool {
+        let Tally { cassettes, findings, errors, .. } = self.totals;
+        cassettes + findings + errors == 0
+    }
+
+    /// Whether every check was run and nothing was found.
+    pub fn holds(&self) -> bool {
+        self.totals.findings + self.totals.errors == 0
+    }
+
+    /// Every check with the name of its scenario, `cassettes` for those of none.
+    pub fn checks(&self) -> impl Iterator<Item = (&str, &CheckRun)> {
+        self.groups().flat_map(|(name, checks)| checks.iter().map(move |check| (name, check)))
+    }
+
+    /// The checks by scenario, those of none last.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&str, &[CheckRun])> {
+        let house = (!self.house.is_empty()).then_some(("cassettes", &self.house[..]));
+        self.scenarios.iter().map(|run| (run.name.as_str(), &run.checks[..])).chain(house)
+    }
+
+    /// Every finding.
+    pub fn findings(&self) -> impl Iterator<Item = &Told> {
+        self.checks().flat_map(|(_, check)| &check.findings)
+    }
+
+    /// Why checks could not be run, each reason once.
+    pub fn troubles(&self) -> Vec<&Trouble> {
+        let mut troubles: Vec<&Trouble> = Vec::new();
+        for trouble in self.checks().filter_map(|(_, check)| check.error.as_ref()) {
+            if !troubles.contains(&trouble) {
+                troubles.push(trouble);
+            }
+        }
+        troubles
+    }
+}
+
+impl ScenarioRun {
+    /// Whether every check was run and nothing was found.
+    pub fn holds(&self) -> bool {
+        let Tally { findings, errors, .. } = self.tally();
+        findings + errors == 0
+    }
+
+    /// What was run of this scenario.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally { scenarios: 1, pending: self.pending, ..Tally::default() };
+        for check in &self.checks {
+            tally.add(check.tally());
+        }
+        tally
+    }
+}
+
+impl CheckRun {
+    /// A check and what came of it.
+    pub fn new(check: &Check, judged: Result<Verdict, TapeError>) -> Self {
+        let name = check.to_string();
+        match judged {
+            Ok(Verdict { findings, goldens, plans }) => Self {
+                cassettes: u64::from(matches!(check, Check::Plans { .. })),
+                goldens,
+                plans,
+                ..Self::of(&name, &findings)
+            },
+            Err(error) => Self { error: Some(Trouble::from(&error)), ..Self::of(&name, &[]) },
+        }
+    }
+
+    /// A check of no cassette, and what it found.
+    pub fn of(name: &str, findings: &[Finding]) -> Self {
+        let findings = findings.iter().map(Told::from).collect();
+        Self { name: plain(name), findings, ..Self::default() }
+    }
+
+    fn tally(&self) -> Tally {
+        Tally {
+            checks: 1,
+            cassettes: self.cassettes,
+            goldens: self.goldens,
+            plans: self.plans,
+            findings: self.findings.len() as u64,
+            errors: u64::from(self.error.is_some()),
+            ..Tally::default()
+        }
+    }
+}
+
+impl From<&Finding> for Told {
+    fn from(finding: &Finding) -> Self {
+        let consequences = finding.change.iter().flat_map(|change| &change.consequences);
+        let told = Self {
+            id: finding.kind.to_string(),
+            place: finding.place.clone(),
+            sentence: finding.sentence.clone(),
+            reproduce: finding.reproduce.clone(),
+            class: finding.change.as_ref().map(|change| change.class),
+            consequences: consequences.cloned().collect(),
+            moments: finding.moments.clone(),
+            diff: finding.diff.clone(),
+        };
+        told.plain()
+    }
+}
+
+impl Told {
+    /// The same with nothing in it that is not plain text.
+    pub(super) fn plain(mut self) -> Self {
+        let Self { id, place, sentence, reproduce, class: _, consequences, moments, diff } =
+            &mut self;
+        let words = moments.iter_mut().flat_map(|moment| {
+            let Moment { at: _, came, seen } = moment;
+            came.iter_mut().chain(seen)
+        });
+        let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
+        let lines = [id, place, sentence, reproduce].into_iter().chain(consequences);
+        for text in lines.chain(words).chain(parts) {
+            *text = plain(text);
+        }
+        self
+    }
+}
+
+impl From<&TapeError> for Trouble {
+    fn from(error: &TapeError) -> Self {
+        let cause = match error {
+            damage if damage.is_damage() => Cause::Damaged,
+            _ => Cause::Unreadable,
+        };
+        Self { cause, sentence: plain(&error.to_string()) }
+    }
+}
+
+impl Tally {
+    /// Adds another tally.
+    fn add(&mut self, other: Self) {
+        self.scenarios += other.scenarios;
+        self.checks += other.checks;
+        self.cassettes += other.cassettes;
+        self.goldens += other.goldens;
+        self.plans += other.plans;
+        self.findings += other.findings;
+        self.errors += other.errors;
+        self.pending += other.pending;
+    }
+}

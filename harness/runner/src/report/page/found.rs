@@ -1,0 +1,77 @@
+//! A finding on a page: the sentence, what came in beside what was seen, the diff, and the line that
+//! shows it again.
+
+use std::fmt::Write as _;
+
+use super::escape::html;
+use crate::check::{DiffLine, Moment, Side};
+use crate::report::model::Told;
+use crate::report::text::{Row, change_text, rows};
+
+/// The finding as HTML.
+pub(crate) fn found(told: &Told) -> String {
+    let Told { id, place, sentence, reproduce, moments, diff, .. } = told;
+    let change = change_text(told);
+    let change = change.map(|text| format!("<p class=\"note\">{}</p>\n", html(&text)));
+    format!(
+        "<p class=\"finding\"><b>{}</b> {}: {}</p>\n{}{}{}<pre>{}</pre>\n",
+        html(id),
+        html(place),
+        html(sentence),
+        change.unwrap_or_default(),
+        lanes(moments),
+        difference(diff),
+        html(reproduce),
+    )
+}
+
+/// What came in beside what was seen.
+fn lanes(moments: &[Moment]) -> String {
+    if moments.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<table class=\"beside\"><thead><tr><th>time</th><th>what came in</th><th>what was seen</th>\
+         </tr></thead><tbody>\n",
+    );
+    for Row { time, came, seen } in rows(moments) {
+        let (came, seen) = (html(came), html(seen));
+        let _ = writeln!(out, "<tr><td>{time}</td><td>{came}</td><td>{seen}</td></tr>");
+    }
+    out + "</tbody></table>\n"
+}
+
+/// An aligned diff.
+pub(crate) fn difference(lines: &[DiffLine]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<pre class=\"diff\">");
+    for line in lines {
+        let tag = match line.side {
+            Side::Both | Side::Gap => "span",
+            Side::Expected => "del",
+            Side::Got => "ins",
+        };
+        let _ = write!(out, "<{tag}>{} ", line.side.mark());
+        for (changed, text) in &line.parts {
+            let text = html(text);
+            let _ = if *changed { write!(out, "<b>{text}</b>") } else { write!(out, "{text}") };
+        }
+        let _ = write!(out, "</{tag}>");
+    }
+    out + "</pre>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::align;
+
+    #[test]
+    fn a_diff_is_text() {
+        let shown = difference(&align("a\n<b>\n", "a\n<script>\n"));
+        assert!(shown.contains("<del>- ") && shown.contains("<ins>+ "), "{shown}");
+        assert!(!shown.contains("<script"), "{shown}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Where a case is from: who printed its bytes, when, with which command, and what was replaced in them.
+
+use std::fmt::Write as _;
+
+use super::escape::html;
+use crate::cassette::{Confinement, Exit, Manifest, Origin};
+use crate::names::{CassetteFile, Part};
+use crate::report::proof::{Case, CaseRun};
+
+/// Draws it: of the case, then of each of its runs.
+pub(super) fn provenance(out: &mut String, case: &Case) {
+    out.push_str("<h3>Provenance</h3>\n");
+    list(out, &of_case(case));
+    for run in &case.runs {
+        if case.runs.len() > 1 {
+            let _ = writeln!(out, "<h4>Run {}</h4>", run.number);
+        }
+        list(out, &of_run(case, run));
+    }
+}
+
+fn list(out: &mut String, rows: &[(String, String)]) {
+    out.push_str("<dl class=\"provenance\">\n");
+    for (name, value) in rows {
+        let value = if value.is_empty() { "not known" } else { value };
+        let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", html(name), html(value));
+    }
+    out.push_str("</dl>\n");
+}
+
+fn of_case(case: &Case) -> Vec<(String, String)> {
+    let manifest = &case.manifest;
+    let cli = &manifest.cli;
+    let replaced: Vec<String> =
+        manifest.canonical.iter().map(|(rule, count)| format!("{rule} ×{count}")).collect();
+    let replaced = if replaced.is_empty() { "nothing".to_owned() } else { replaced.join(", ") };
+    vec![
+        ("Origin".into(), origin(manifest.origin).to_owned()),
+        ("CLI".into(), format!("claude {}", cli.version)),
+        ("SHA-256 of the CLI".into(), cli.sha256.clone().unwrap_or_default()),
+        ("Platform".into(), cli.platform.clone()),
+        ("Date".into(), cli.date.clone()),
+        ("Confined".into(), confinement(manifest).unwrap_or_default().to_owned()),
+        ("Replaced, by rule".into(), replaced),
+    ]
+}
+
+fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
+    let hash = |file: &CassetteFile| case.manifest.sha256.get(file).cloned().unwrap_or_default();
+    let kept = CassetteFile::new(Part::Stdout, run.number);
+    let counts = run.counts;
+    let mut rows = vec![
+        ("Command line".into(), run.argv.join(" ")),
+        (
+            "Exit".into(),
+            match run.exit {
+                None => String::new(),
+                Some(Exit::Code(code)) => format!("code {code}"),
+                Some(Exit::Signal(signal)) => format!("signal {signal}"),
+            },
+        ),
+        (
+            "Size".into(),
+            format!("{} bytes, {} lines, {} reads", counts.bytes, counts.lines, counts.reads),
+        ),
+        ("SHA-256 of raw stdout".into(), hash(&CassetteFile::new(Part::RawStdout, run.number))),
+        (format!("SHA-256 of {kept}"), hash(&kept)),
+        ("Shown here".into(), format!("whole lines, as goldens are made: {}", run.command)),
+    ];
+    if !run.stderr.is_empty() {
+        rows.push(("Printed on stderr".into(), run.stderr.clone()));
+    }
+    rows
+}
+
+/// What confined the CLI while it was recorded, for people; nothing where that is not known.
+pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
+    match (manifest.origin, manifest.cli.confined) {
+        (_, Some(Confinement::Landlock)) => Some("confined by Landlock to its temporary folder"),
+        (Origin::Recorded, None) => Some("not confined"),
+        (Origin::Imported | Origin::Composed | Origin::Edited, None) => None,
+    }
+}
+
+/// How the bytes came to be, for people.
+pub(crate) fn origin(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Recorded => "recorded from the real CLI",
+        Origin::Imported => "imported from a capture made elsewhere",
+        Origin::Composed => "composed from parts of recordings",
+        Origin::Edited => "recorded, then edited by hand",
+    }
+}

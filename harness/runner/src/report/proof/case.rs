@@ -1,0 +1,170 @@
+//! What one scenario with one CLI version shows: the run, the checks, and what came of them.
+
+use super::run::CaseRun;
+use crate::cassette::{Cassette, Manifest, TapeError};
+use crate::check::{Check, Finding, Golden, Kind, View, checks, invariants, judge};
+use crate::names::CliVersion;
+use crate::scenario::{Chat, House, Proof, Scenario};
+
+/// A scenario with one CLI version, run and judged.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The scenario's name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// One sentence: what it shows.
+    pub about: String,
+    /// Issues it guards.
+    pub tracks: Vec<String>,
+    /// What a person said of it.
+    pub proof: Proof,
+    /// Who recorded what.
+    pub manifest: Manifest,
+    /// The chat that is shown: the scenario's first, or one in mode `partial`.
+    pub chat: Chat,
+    /// The runs of the CLI, at least one.
+    pub runs: Vec<CaseRun>,
+    /// The goldens, and what became of them.
+    pub goldens: Vec<Compared>,
+    /// How many seeded plans were replayed, in every channel.
+    pub plans: u64,
+    /// Everything that does not hold.
+    pub findings: Vec<Finding>,
+}
+
+/// A golden that was compared.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// What it shows: `telegram-partial`.
+    pub view: String,
+    /// The file, from the root of the project.
+    pub path: String,
+    /// What it says; none where there is no golden.
+    pub text: Option<String>,
+    /// Where it differs.
+    pub finding: Option<Finding>,
+}
+
+impl Case {
+    /// Runs and judges a scenario with the recording of one CLI version.
+    ///
+    /// # Errors
+    ///
+    /// [`TapeError`] when the cassette is not there or damaged, or a file can't be read.
+    pub fn gather(
+        house: &House,
+        scenario: &Scenario,
+        version: &CliVersion,
+    ) -> Result<Self, TapeError> {
+        let cassette = Cassette::find(house, &scenario.name, version)?;
+        let chat = scenario.first_chat();
+        let runs = CaseRun::all(scenario, &cassette, chat);
+        let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
+        for check in checks(house, scenario)? {
+            match &check {
+                Check::Golden { version: of, view } if of == version => {
+                    let found = judge(house, scenario, &check, false)?.findings;
+                    goldens.push(compared(house, scenario, version, *view, &found));
+                    findings.extend(found);
+                }
+                Check::Plans { version: of } if of == version => {
+                    let verdict = judge(house, scenario, &check, false)?;
+                    plans = verdict.plans;
+                    findings.extend(verdict.findings);
+                }
+                Check::Variants { view } => {
+                    let found = judge(house, scenario, &check, false)?.findings;
+                    named(house, scenario, *view, &found, &mut goldens);
+                    findings.extend(found);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self {
+            name: scenario.name.to_string(),
+            title: scenario.title.clone(),
+            about: scenario.about.clone(),
+            tracks: scenario.tracks.clone(),
+            proof: scenario.proof.clone(),
+            manifest: cassette.manifest,
+            chat,
+            runs,
+            goldens,
+            plans,
+            findings,
+        })
+    }
+
+    /// The CLI's version.
+    pub fn version(&self) -> &str {
+        &self.manifest.cli.version
+    }
+
+    /// The invariants, each with what breaks it.
+    pub(crate) fn invariants(&self) -> Vec<(Kind, Option<&Finding>)> {
+        let broken = |kind| self.findings.iter().find(|finding| finding.kind == kind);
+        invariants().map(|kind| (kind, broken(kind))).collect()
+    }
+
+    /// The plan under which the trace differs from that of the uncut replay.
+    pub(crate) fn diverging(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.kind == Kind::PlanDiverges)
+    }
+
+    /// What the sweep says, for people.
+    pub(crate) fn sweep_word(&self) -> String {
+        match (self.plans, self.diverging()) {
+            (0, _) => "no plan was replayed".to_owned(),
+            (plans, None) => format!("{plans} plans, {plans} equal"),
+            (plans, Some(_)) => format!("{plans} plans, not all equal"),
+        }
+    }
+
+    /// Which goldens hold, for people.
+    pub(crate) fn goldens_word(&self) -> String {
+        let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
+        format!("{} goldens compared, {held} held", self.goldens.len())
+    }
+}
+
+/// Adds the variants of a view, which hold for every version; an outcome without a name stands at
+/// the view's golden.
+fn named(
+    house: &House,
+    scenario: &Scenario,
+    view: View,
+    found: &[Finding],
+    goldens: &mut Vec<Compared>,
+) {
+    let unnamed = found.iter().find(|finding| finding.kind == Kind::OutcomeUnnamed);
+    if let Some(golden) = goldens.iter_mut().find(|golden| golden.view == view.to_string()) {
+        golden.finding = golden.finding.take().or_else(|| unnamed.cloned());
+    }
+    let view = view.to_string();
+    for variant in scenario.variants.iter().filter(|variant| variant.view == view) {
+        let view = format!("{view}.{}", variant.name);
+        let place = format!("{} {view}", scenario.name);
+        let finding = found.iter().find(|finding| finding.place == place).cloned();
+        // One that can't be read is a finding already.
+        let golden = Golden::of_variant(scenario, variant).ok();
+        let (path, text) =
+            golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
+        goldens.push(Compared { view, path: house.shown(&path), text, finding });
+    }
+}
+
+fn compared(
+    house: &House,
+    scenario: &Scenario,
+    version: &CliVersion,
+    view: View,
+    found: &[Finding],
+) -> Compared {
+    let about_golden = [Kind::GoldenDiffers, Kind::GoldenMissing, Kind::GoldenUnreadable];
+    let finding = found.iter().find(|finding| about_golden.contains(&finding.kind)).cloned();
+    // One that can't be read is a finding already.
+    let golden = Golden::find(scenario, view, version).ok();
+    let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
+    Compared { view: view.to_string(), path: house.shown(&path), text, finding }
+}

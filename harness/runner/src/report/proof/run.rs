@@ -1,0 +1,143 @@
+//! One run of the CLI, as a proof shows it: a scenario has one, or more that go on with its session.
+
+use crate::cassette::{Cassette, Counts, Exit, Resume};
+use crate::check::{command, paced, paced_further};
+use crate::replay::{AcpClient, Entry, Lane, Replay, Setup};
+use crate::report::{footer, write_entry};
+use crate::scenario::{Chat, Scenario};
+
+/// A run of the CLI, replayed as goldens are made: whole lines, one after another.
+#[derive(Debug, Clone)]
+pub struct CaseRun {
+    /// Which it is, from 1.
+    pub number: usize,
+    /// Which session it went on with; a first run has none.
+    pub resume: Option<Resume>,
+    /// The command line, machine details replaced; empty when not known.
+    pub argv: Vec<String>,
+    /// How the CLI ended; absent when an imported capture does not say.
+    pub exit: Option<Exit>,
+    /// Sizes.
+    pub counts: Counts,
+    /// What a further run printed on stderr.
+    pub stderr: String,
+    /// The trace; of the session on disk, what was told of this run.
+    pub entries: Vec<Entry>,
+    /// The lines of stdout; read `n` of the trace brought line `n`.
+    pub records: Vec<String>,
+    /// The command that replays it as shown.
+    pub command: String,
+    /// What that command prints.
+    pub terminal: String,
+}
+
+impl CaseRun {
+    /// The runs of a cassette, in `chat`.
+    pub(super) fn all(scenario: &Scenario, cassette: &Cassette, chat: Chat) -> Vec<Self> {
+        // As `clitape replay` runs it, which the text shows.
+        let acp = Some(AcpClient { terminal: false });
+        let setup = Setup { run: scenario.run, channel: Some(chat), acp };
+        let version = cassette.version();
+        let pace = scenario.run.pace_ms;
+        let shown = |command: String| format!("{command} --pace {pace} --lane telegram");
+
+        let mut first = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+        first.add_session(cassette);
+        let session: Vec<Entry> =
+            first.entries.iter().filter(|entry| entry.lane == Lane::Session).cloned().collect();
+        let manifest = &cassette.manifest;
+        let mut runs = vec![Self {
+            number: 1,
+            resume: None,
+            argv: manifest.cli.argv.clone(),
+            exit: manifest.exit,
+            counts: manifest.counts,
+            stderr: String::new(),
+            records: records(&cassette.stdout),
+            command: shown(command(scenario, version, first.setup)),
+            terminal: terminal(&first),
+            entries: entries(first, &session, 1),
+        }];
+        for (number, run) in (2..).zip(&cassette.further) {
+            let (replay, command) = paced_further(scenario, version, (number, run), setup);
+            runs.push(Self {
+                number,
+                resume: Some(run.facts.resume),
+                argv: run.facts.argv.clone(),
+                exit: Some(run.facts.exit),
+                counts: run.facts.counts,
+                stderr: String::from_utf8_lossy(&run.stderr).trim_end().to_owned(),
+                records: records(&run.stdout),
+                command: shown(command),
+                terminal: terminal(&replay),
+                entries: entries(replay, &session, number),
+            });
+        }
+        runs
+    }
+
+    /// What the CLI was asked on its command line.
+    pub(crate) fn prompt(&self) -> Option<&str> {
+        prompt(&self.argv)
+    }
+
+    /// Which session it goes on with, for people; a first run goes on with none.
+    pub(crate) fn resumed(&self) -> Option<&'static str> {
+        Some(match self.resume? {
+            Resume::Id => "goes on with the session, by its id",
+            Resume::Continue => "goes on with the last session of the project",
+            Resume::Fork => "goes on with a copy of the session, under a new id",
+            Resume::UnknownId => "asks for a session that never was",
+        })
+    }
+}
+
+/// What is shown of a replay: the chat and what led to it, and what `session` tells of this run.
+fn entries(replay: Replay, session: &[Entry], number: usize) -> Vec<Entry> {
+    let mut entries = replay.entries;
+    entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));
+    let over = entries.last().map_or(0, |entry| entry.at);
+    let own = session.iter().filter(|entry| entry.data.get("run") == Some(&number.into()));
+    entries.extend(own.map(|entry| Entry { at: over, ..entry.clone() }));
+    entries
+}
+
+/// The argument after `-p`; a CLI that reads what it is asked from stdin has none.
+fn prompt(argv: &[String]) -> Option<&str> {
+    let after = argv.iter().skip_while(|arg| *arg != "-p").nth(1)?;
+    (!after.starts_with("--")).then_some(after)
+}
+
+fn records(stdout: &[u8]) -> Vec<String> {
+    let lines = stdout.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| String::from_utf8_lossy(line).trim_end().to_owned()).collect()
+}
+
+/// What `clitape replay` prints of the chat, without colours.
+fn terminal(replay: &Replay) -> String {
+    let mut out = Vec::new();
+    // Memory takes every write.
+    for entry in replay.entries.iter().filter(|entry| entry.lane == Lane::Telegram) {
+        let _ = write_entry(&mut out, entry);
+    }
+    let _ = footer(&mut out, replay);
+    anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prompt_is_the_argument_after_p() {
+        for (argv, expect) in [
+            ("claude -p Hi --output-format stream-json", Some("Hi")),
+            ("claude -p --output-format stream-json", None),
+            ("claude -p", None),
+            ("", None),
+        ] {
+            let argv: Vec<String> = argv.split(' ').map(str::to_owned).collect();
+            assert_eq!(prompt(&argv), expect, "{argv:?}");
+        }
+    }
+}

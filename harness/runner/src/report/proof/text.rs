@@ -1,0 +1,154 @@
+//! `proof.md`: the text to paste into a pull request, its fields filled from the run.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::evidence::NOT_REAL;
+use super::{Case, CaseRun};
+use crate::cassette::Origin;
+use crate::replay::{Entry, Lane};
+use crate::report::page::escape::visible;
+use crate::report::page::markup::plain;
+use crate::report::page::{confinement, origin};
+use crate::secrets::scan;
+use crate::text::markdown::{block, code, inline};
+use crate::text::shell_quote;
+
+/// What no replay can test.
+const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
+                            answered in memory), and answers of a live model (the model was scripted)";
+
+/// Writes it.
+pub fn text(cases: &[Case]) -> String {
+    let mut out = String::from("## Real behavior proof\n\n");
+    let each = |of: &dyn Fn(&Case) -> String| -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for part in cases.iter().map(|case| one_line(&of(case))) {
+            if !part.is_empty() && !parts.contains(&part) {
+                parts.push(part);
+            }
+        }
+        parts.join("; ")
+    };
+    let _ = writeln!(out, "- Behavior or issue addressed: {}", each(&behaviour));
+    let _ = writeln!(out, "- Real environment tested: {}", each(&environment));
+    let _ = writeln!(out, "- Exact steps or command run after this patch: {}", each(&steps));
+    let evidence_at = out.len();
+    for case in cases {
+        if case.manifest.origin != Origin::Recorded {
+            let origin = origin(case.manifest.origin);
+            let _ =
+                writeln!(out, "\n{NOT_REAL} the cassette of {} was {origin}.", inline(&case.name));
+        }
+        for run in &case.runs {
+            if let Some(how) = run.resumed() {
+                let asked = run.prompt().map(|prompt| format!(": {}", code(prompt)));
+                let asked = asked.unwrap_or_default();
+                let _ = writeln!(out, "\nRun {} {how}{asked}", run.number);
+            }
+            let shown = visible(&format!("$ {}\n{}", run.command, run.terminal));
+            let _ = write!(out, "\n{}", block("text", shown.trim_end()));
+        }
+    }
+    out.push('\n');
+    let _ = writeln!(out, "- Observed result after fix: {}", each(&observed));
+    let own = each(&not_tested);
+    let and = if own.is_empty() { "" } else { "; " };
+    let _ = writeln!(out, "- What was not tested: {own}{and}{NEVER_TESTED}");
+    // Only a scan of the text can say so.
+    let is_clean = scan("proof.md", out.as_bytes()).is_empty();
+    let redacted = if is_clean { ", secrets redacted" } else { "" };
+    let evidence = format!("- Evidence after fix: terminal output of the commands{redacted}\n");
+    out.insert_str(evidence_at, &evidence);
+    out
+}
+
+fn behaviour(case: &Case) -> String {
+    let what = case.proof.behaviour.as_ref().unwrap_or(&case.about);
+    let tracks = if case.tracks.is_empty() {
+        String::new()
+    } else {
+        let tracks: Vec<String> = case.tracks.iter().map(|issue| inline(issue)).collect();
+        format!(" ({})", tracks.join(", "))
+    };
+    format!("{}{tracks}", inline(what.trim_end_matches('.')))
+}
+
+fn environment(case: &Case) -> String {
+    let cli = &case.manifest.cli;
+    let platform = if cli.platform.is_empty() { "a platform not known" } else { &cli.platform };
+    let origin = origin(case.manifest.origin);
+    let sha256 = cli.sha256.as_deref().map_or("not known".to_owned(), code);
+    let confined = confinement(&case.manifest).map(|how| format!(", {how}")).unwrap_or_default();
+    format!(
+        "the `claude` command {} (sha256 {sha256}) on {}, {origin}{confined} on {}, replayed by clitape {}",
+        inline(&cli.version),
+        inline(platform),
+        inline(&cli.date),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn steps(case: &Case) -> String {
+    let name = shell_quote(&case.name);
+    let record = match case.manifest.origin {
+        Origin::Recorded => {
+            let version = shell_quote(&format!("npm:{}", case.version()));
+            code(&format!("clitape record {name} --claude {version}")) + ", "
+        }
+        Origin::Imported | Origin::Composed | Origin::Edited => String::new(),
+    };
+    let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command)).collect();
+    format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
+}
+
+fn observed(case: &Case) -> String {
+    let invariants = case.invariants();
+    let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
+    let seen = case.runs.iter().map(|run| {
+        let seen = match last_seen(run) {
+            text if text.is_empty() => "the chat got nothing".to_owned(),
+            text => format!("the person ends up reading {}", code(&text)),
+        };
+        match run.resume {
+            None => seen,
+            Some(_) => format!("in run {} {seen}", run.number),
+        }
+    });
+    format!(
+        "{}: {}; {}; {}; {} invariants, {held} held",
+        inline(&case.name),
+        seen.collect::<Vec<_>>().join(", "),
+        case.goldens_word(),
+        case.sweep_word(),
+        invariants.len()
+    )
+}
+
+fn not_tested(case: &Case) -> String {
+    let own = case.proof.not_tested.as_deref().map(inline);
+    let further = (case.runs.len() > 1).then(|| {
+        "cuts and delays of the further runs of a session (they were replayed line by line)"
+            .to_owned()
+    });
+    own.into_iter().chain(further).collect::<Vec<_>>().join("; ")
+}
+
+/// The final text, its beginning and end.
+fn last_seen(run: &CaseRun) -> String {
+    let shown = |entry: &&Entry| entry.lane == Lane::Telegram && entry.is_shown();
+    let texts = run.entries.iter().filter(shown);
+    let last = texts.filter_map(|entry| entry.data.get("text").and_then(Value::as_str)).next_back();
+    let text = one_line(&plain(last.unwrap_or_default()));
+    let count = text.chars().count();
+    if count <= 200 {
+        return text;
+    }
+    let (head, tail) = (text.chars().take(120), text.chars().skip(count - 60));
+    head.chain(" … ".chars()).chain(tail).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

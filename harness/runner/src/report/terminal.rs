@@ -1,0 +1,185 @@
+//! A test run on the terminal: a line a scenario, then every finding, then the summary.
+
+use std::io::{self, Write};
+
+use super::model::{Report, ScenarioRun, Tally, Told};
+use super::text::{CAME, DIFF_LINES, Row, SEEN, change_text, clip, count, ran, rows, verdict};
+use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
+use crate::check::{DiffLine, Moment, Side};
+
+/// Most lines of a diff that are shown for a review.
+const REVIEW_LINES: usize = 40;
+
+/// Writes the line of one scenario.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
+    let Tally { cassettes, goldens, plans, findings, errors, .. } = run.tally();
+    let (style, word) = match (errors, findings) {
+        (0, 0) => (GOOD, "ok"),
+        (0, _) => (BAD, "FAILED"),
+        _ => (BAD, "ERROR"),
+    };
+    let name = plain(&run.name);
+    write!(
+        out,
+        "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}, {}, {}{DIM:#}",
+        count(cassettes, "cassette"),
+        count(goldens, "golden"),
+        count(plans, "plan"),
+    )?;
+    if findings > 0 {
+        write!(out, "  {BAD}{}{BAD:#}", count(findings, "finding"))?;
+    }
+    writeln!(out)
+}
+
+/// Writes one finding: the sentence, the diff, and the line that reproduces it.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
+    let Told { id, place, sentence, moments, diff, reproduce, .. } = told;
+    writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
+    if let Some(change) = change_text(told) {
+        writeln!(out, "  {change}")?;
+    }
+    lanes(out, moments)?;
+    if !diff.is_empty() {
+        writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
+    }
+    diff_lines(out, diff, DIFF_LINES)?;
+    writeln!(out, "  {DIM}reproduce:{DIM:#} {reproduce}")
+}
+
+/// What came in beside what was seen.
+fn lanes(out: &mut dyn Write, moments: &[Moment]) -> io::Result<()> {
+    if !moments.is_empty() {
+        writeln!(out, "  {DIM}{:>9}  {:<CAME$}   what was seen{DIM:#}", "", "what came in")?;
+    }
+    for Row { time, came, seen } in rows(moments) {
+        let (came, seen) = (clip(came, CAME), clip(seen, SEEN));
+        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{came:<CAME$}{COOL:#} {DIM}│{DIM:#}")?;
+        match seen.as_str() {
+            "" => writeln!(out)?,
+            seen => writeln!(out, " {GOOD}{seen}{GOOD:#}")?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes an aligned diff, a long one only in part.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn write_diff(out: &mut dyn Write, diff: &[DiffLine]) -> io::Result<()> {
+    diff_lines(out, diff, REVIEW_LINES)
+}
+
+fn diff_lines(out: &mut dyn Write, diff: &[DiffLine], most: usize) -> io::Result<()> {
+    for line in diff.iter().take(most) {
+        diff_line(out, line)?;
+    }
+    if diff.len() > most {
+        writeln!(out, "  {DIM}… {} more lines{DIM:#}", diff.len() - most)?;
+    }
+    Ok(())
+}
+
+fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
+    let number = |n: Option<usize>| n.map(|n| n.to_string()).unwrap_or_default();
+    let (old, new, mark) = (number(line.old), number(line.new), line.side.mark());
+    let (style, strong) = match line.side {
+        Side::Both | Side::Gap => (DIM, DIM),
+        Side::Expected => (BAD, STRONG_BAD),
+        Side::Got => (GOOD, STRONG_GOOD),
+    };
+    write!(out, "  {DIM}{old:>4} {new:>4} │{DIM:#} {style}{mark} {style:#}")?;
+    for (changed, text) in &line.parts {
+        let style = if *changed { strong } else { style };
+        write!(out, "{style}{}{style:#}", plain(text))?;
+    }
+    writeln!(out)
+}
+
+/// Writes a whole report: a line a scenario, then what [`findings`] writes, then the summary.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn terminal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    for run in &report.scenarios {
+        scenario_line(out, run)?;
+    }
+    findings(report, out)?;
+    summary(report, out)
+}
+
+/// Writes every finding.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    report.findings().try_for_each(|told| write_finding(out, told))
+}
+
+/// Writes the last lines of a test run.
+///
+/// # Errors
+///
+/// When `out` can't be written to.
+pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Tally { findings, errors, pending, .. } = report.totals;
+    if pending > 0 {
+        let files = count(pending, "pending golden");
+        writeln!(out, "\n{ODD}{files}: settle with `clitape review`{ODD:#}")?;
+    }
+    let style = if report.holds() { GOOD } else { BAD };
+    let verdict = verdict(findings, errors);
+    writeln!(out, "\n{}; {style}{verdict}{style:#}", ran(&report.totals))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Finding, Kind, align};
+    use crate::report::CheckRun;
+    use crate::report::tests::strip;
+
+    #[test]
+    fn a_finding_shows_sentence_diff_and_reproduction() {
+        let finding = Finding {
+            diff: align("a\nb\n", "a\nc\n"),
+            ..Finding::new(Kind::GoldenDiffers, "x 1.0 bus", "it differs".into(), "clitape".into())
+        };
+        let mut out = Vec::new();
+        write_finding(&mut out, &Told::from(&finding)).unwrap();
+        let expect = "\nGD001 golden-differs x 1.0 bus\n  it differs\n  - expected   + came\n\
+                      \x20    1    1 │   a\n\x20    2      │ - b\n\x20         2 │ + c\n\
+                      \x20 reproduce: clitape\n";
+        assert_eq!(strip(&out), expect);
+    }
+
+    #[test]
+    fn the_summary_counts_what_ran() {
+        let check = |name: &str, cassettes, goldens, plans| CheckRun {
+            cassettes,
+            goldens,
+            plans,
+            ..CheckRun::of(name, &[])
+        };
+        let checks = vec![check("1.0::bus", 0, 8, 0), check("1.0::plans", 2, 0, 128)];
+        let run = ScenarioRun { name: "x".into(), pending: 0, checks };
+        let mut out = Vec::new();
+        summary(&Report::new("1.0", vec![run], Vec::new()), &mut out).unwrap();
+        assert_eq!(
+            strip(&out),
+            "\n1 scenario: 2 cassettes, 8 goldens, 128 seeded plans replayed; all held\n"
+        );
+    }
+}

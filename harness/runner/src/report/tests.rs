@@ -1,0 +1,310 @@
+use std::io::Write;
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use super::*;
+use crate::cassette::TapeError;
+use crate::check::{Check, Finding, Kind, Moment, align, change};
+
+/// What a recording may hold to fool whoever reads a report of it.
+const HOSTILE: &str = concat!(
+    "\u{1b}[31mred\u{1b}]0;title\u{7} <script>alert(1)</script> ]]> --> &amp; %0A 50% ```\n",
+    "::error file=x::pwned\r\n##[error]pwned\n  ...\nok 1 # SKIP \"quoted\" 'one' \\ : , \u{202e}",
+);
+
+/// What every writer says the difference is about.
+const CHANGE: &str = "change of contract";
+
+/// Text without its ANSI sequences.
+pub(super) fn strip(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut plain = String::new();
+    let mut escape = false;
+    for c in text.chars() {
+        match c {
+            '\u{1b}' => escape = true,
+            'm' if escape => escape = false,
+            c if !escape => plain.push(c),
+            _ => {}
+        }
+    }
+    plain
+}
+
+fn finding(kind: Kind) -> Finding {
+    let text = |end: &str| format!("{HOSTILE}\n{end}\n");
+    let sentence = format!("entry 1: {HOSTILE}");
+    let command = format!("clitape replay {HOSTILE}");
+    Finding {
+        change: change(&text("a"), &text("b")),
+        moments: vec![Moment { at: 7, came: vec![HOSTILE.into()], seen: vec![HOSTILE.into()] }],
+        diff: align(&text("a"), &text("b")),
+        ..Finding::new(kind, HOSTILE, sentence, command)
+    }
+}
+
+fn check(name: &str, kinds: &[Kind]) -> CheckRun {
+    let findings: Vec<Finding> = kinds.iter().map(|kind| finding(*kind)).collect();
+    CheckRun { cassettes: 1, plans: 64, ..CheckRun::of(name, &findings) }
+}
+
+fn run(name: &str, checks: Vec<CheckRun>) -> ScenarioRun {
+    ScenarioRun { name: name.to_owned(), pending: 0, checks }
+}
+
+/// One scenario that holds, one that does not, and one whose cassette is damaged.
+fn report() -> Report {
+    let damaged = TapeError::Damaged { path: "x".into(), what: HOSTILE.to_owned() };
+    let scenarios = vec![
+        run("good", vec![check("1.0::bus", &[])]),
+        run("bad", vec![check("1.0::bus", &[Kind::GoldenDiffers, Kind::TooFast])]),
+        run("torn", vec![CheckRun::new(&Check::Complete, Err(damaged))]),
+    ];
+    Report::new("0.1.0", scenarios, vec![CheckRun::of("none_orphaned", &[])])
+}
+
+type Writer = fn(&Report, &mut dyn Write) -> std::io::Result<()>;
+
+fn written(writer: Writer) -> String {
+    let mut out = Vec::new();
+    writer(&report(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// What a reader of the format finds: id, place, sentence and reproduction of each finding.
+fn check_findings(found: &[[String; 4]]) {
+    let expect: Vec<[String; 4]> = report()
+        .findings()
+        .cloned()
+        .map(|told| [told.id, told.place, told.sentence, told.reproduce])
+        .collect();
+    assert_eq!(expect.len(), 2);
+    assert_eq!(found, expect);
+}
+
+#[test]
+fn the_terminal_tells_the_sentence_and_obeys_nothing() {
+    let text = written(terminal);
+    for told in report().findings() {
+        let Told { id, place, sentence, reproduce, .. } = told;
+        let told = format!("{id} {place}\n  {sentence}\n");
+        let plain = strip(text.as_bytes());
+        assert!(plain.contains(&told) && plain.contains(reproduce), "{plain}");
+    }
+    assert!(!text.contains("\u{1b}]0"), "{text}");
+    let alone = text.lines().find(|line| strip(line.as_bytes()).trim_start().starts_with("::"));
+    assert_eq!(alone, None, "a line that a CI service would obey");
+}
+
+#[test]
+fn json_is_read_back_as_it_was() {
+    assert_eq!(read("r.json", written(json).as_bytes()).unwrap(), report());
+}
+
+#[test]
+fn junit_is_read_back_with_the_same_sentences() {
+    let xml = quick_junit::Report::deserialize_from_str(&written(junit)).unwrap();
+    let names: Vec<&str> = xml.test_suites.iter().map(|suite| suite.name.as_str()).collect();
+    assert_eq!(names, ["good", "bad", "torn", "cassettes"]);
+    assert_eq!((xml.tests, xml.failures, xml.errors), (4, 1, 1));
+    let quick_junit::TestCaseStatus::NonSuccess { message, description, ty, .. } =
+        &xml.test_suites[1].test_cases[0].status
+    else {
+        panic!("a check with findings is a failure")
+    };
+    let described = description.as_ref().unwrap().as_str();
+    let mut found = Vec::new();
+    for told in described.split("\n\n") {
+        let lines: Vec<&str> = told.lines().collect();
+        let (id, place) = lines[0].split_at(lines[0].match_indices(' ').nth(1).unwrap().0);
+        let reproduce = lines.last().unwrap().strip_prefix("reproduce: ").unwrap();
+        assert_eq!(lines[2], CHANGE);
+        assert!(lines.contains(&"- a") && lines.contains(&"+ b"), "{told}");
+        found.push([id, &place[1..], lines[1], reproduce].map(str::to_owned));
+    }
+    check_findings(&found);
+    assert_eq!(message.as_ref().unwrap().as_str(), found[0][2]);
+    assert_eq!(ty.as_ref().unwrap().as_str(), found[0][0]);
+}
+
+/// A test point: whether it held, its title, and the keys and strings of its diagnostics.
+type Point = (bool, String, Vec<(String, String)>);
+
+/// A reader of TAP 14 as far as the writer goes: points, and the strings of their diagnostics.
+fn read_tap(text: &str) -> Vec<Point> {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("TAP version 14"));
+    let plan = lines.next().and_then(|line| line.strip_prefix("1..")).unwrap();
+    let mut points: Vec<Point> = Vec::new();
+    let mut inside = false;
+    for line in lines {
+        match (inside, line) {
+            (false, "  ---") => inside = true,
+            (true, "  ...") => inside = false,
+            (true, _) => {
+                let entry = line.trim_start().trim_start_matches("- ");
+                let (key, value) = entry.split_once(':').unwrap_or(("", entry));
+                if let Ok(value) = serde_json::from_str(value.trim()) {
+                    points.last_mut().unwrap().2.push((key.to_owned(), value));
+                }
+            }
+            (false, _) => {
+                let (good, rest) = match line.strip_prefix("not ok ") {
+                    Some(rest) => (false, rest),
+                    None => (true, line.strip_prefix("ok ").unwrap_or_else(|| panic!("{line}"))),
+                };
+                let (number, title) = rest.split_once(" - ").unwrap();
+                assert_eq!(number, (points.len() + 1).to_string());
+                points.push((good, title.to_owned(), Vec::new()));
+            }
+        }
+    }
+    assert_eq!(plan, points.len().to_string());
+    points
+}
+
+#[test]
+fn tap_is_read_back_with_the_same_sentences() {
+    let points = read_tap(&written(tap));
+    let good: Vec<bool> = points.iter().map(|point| point.0).collect();
+    assert_eq!(good, [true, false, false, true]);
+    assert_eq!(points[1].1, "bad::1.0::bus");
+    let of = |key: &str| {
+        let values = points[1].2.iter().filter(|(known, _)| known == key);
+        values.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+    };
+    let (ids, places, sentences) = (of("id"), of("place"), of("sentence"));
+    let rows = ids.into_iter().zip(places).zip(sentences).zip(of("reproduce"));
+    let found: Vec<_> =
+        rows.map(|(((id, place), said), command)| [id, place, said, command]).collect();
+    check_findings(&found);
+    assert_eq!(of("change"), [CHANGE, CHANGE]);
+    assert!(points[2].2[0].1.contains("::error file=x::pwned"), "{points:?}");
+}
+
+#[test]
+fn github_reads_one_annotation_a_finding() {
+    let text = written(github);
+    let unescape = |text: &str| {
+        text.replace("%0A", "\n").replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+    };
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let (head, data) = line.strip_prefix("::error ").unwrap().split_once("::").unwrap();
+        if head == "title=clitape" {
+            continue;
+        }
+        let id = head.strip_prefix("file=scenarios/bad/scenario.toml,title=").unwrap();
+        let lines: Vec<String> = data.split("%0A").map(unescape).collect();
+        let [place, sentence, change, reproduce] = lines.try_into().unwrap();
+        assert_eq!(change, CHANGE);
+        let reproduce = reproduce.strip_prefix("reproduce: ").unwrap().to_owned();
+        found.push([unescape(id), place, sentence, reproduce]);
+    }
+    check_findings(&found);
+    assert_eq!(text.lines().count(), 3, "{text}");
+}
+
+#[test]
+fn markdown_keeps_what_was_recorded_in_code_blocks() {
+    let text = written(markdown);
+    let (mut heading, mut blocks, mut title) = (false, Vec::new(), String::new());
+    for event in Parser::new(&text) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => (heading, title) = (true, String::new()),
+            Event::End(TagEnd::Heading(_)) => heading = false,
+            Event::Start(Tag::CodeBlock(_)) => blocks.push((title.clone(), String::new())),
+            Event::Text(part) if heading => title.push_str(&part),
+            Event::Text(part) => {
+                if let Some((_, block)) = blocks.last_mut() {
+                    block.push_str(&part);
+                }
+            }
+            Event::Html(_) | Event::InlineHtml(_) => panic!("markup in {text}"),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for blocks in blocks[1..].chunks(4) {
+        let [(id, told), (_, lanes), (_, diff), (_, command)] = blocks else {
+            panic!("{blocks:?}")
+        };
+        assert!(lanes.contains("what was seen\n    0.007  \\u{1b}[31mred"), "{lanes}");
+        let [place, sentence, CHANGE] = told.lines().collect::<Vec<_>>()[..] else {
+            panic!("{told}")
+        };
+        assert!(diff.contains("\n- a\n+ b\n"), "{diff}");
+        found.push([id.as_str(), place, sentence, command.trim_end()].map(str::to_owned));
+    }
+    check_findings(&found);
+}
+
+#[test]
+fn a_page_tells_the_findings_and_has_no_markup_of_them() {
+    let pages = Pages::from([("bad".into(), vec![("1.0".into(), "bad-1.0.html".into())])]);
+    let mut out = Vec::new();
+    html(&report(), &pages, &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    for told in report().findings() {
+        let Told { id, place, sentence, reproduce, .. } = told;
+        let escaped = |text: &str| super::page::escape::html(text);
+        let (id, place, sentence) = (escaped(id), escaped(place), escaped(sentence));
+        let head = format!("<p class=\"finding\"><b>{id}</b> {place}: {sentence}</p>");
+        assert!(page.contains(&head), "{head} in\n{page}");
+        assert!(page.contains(&format!("<pre>{}</pre>", escaped(reproduce))), "{page}");
+    }
+    assert_eq!(page.matches("<tr><td>0.007</td>").count(), 2, "what came in beside what was seen");
+    assert_eq!(page.matches("<a href=\"bad-1.0.html\">").count(), 3, "a link a finding, one a row");
+    assert!(page.contains("2 findings, 1 error"), "{page}");
+    for markup in ["<script", "\u{1b}", "\u{202e}"] {
+        assert!(!page.contains(markup), "{page}");
+    }
+    assert_eq!(page.matches("<title>").count(), 1);
+}
+
+#[test]
+fn a_merged_report_is_the_sum_and_owes_nothing_to_the_order() {
+    let part =
+        |name: &str| Report::new("0.1.0", vec![run(name, vec![check("1.0::bus", &[])])], vec![]);
+    let parts = |names: [&str; 2]| names.map(|name| (format!("{name}.json"), part(name))).to_vec();
+    let joined = merge(parts(["a", "b"])).unwrap();
+    assert_eq!(joined.totals.scenarios, 2);
+    assert_eq!(joined, merge(parts(["b", "a"])).unwrap());
+}
+
+#[test]
+fn what_can_t_be_merged_is_told() {
+    let part = |version: &str, name: &str| {
+        Report::new(version, vec![run(name, vec![check("1.0::bus", &[])])], vec![])
+    };
+    let empty = Report::new("0.1.0", vec![], vec![]);
+    for (other, sentence) in [
+        (empty, "b.json is empty"),
+        (part("0.1.0", "x"), "b.json has the check x::1.0::bus, as a.json has"),
+        (part("0.2.0", "y"), "b.json was judged by clitape 0.2.0"),
+    ] {
+        let parts = vec![("a.json".to_owned(), part("0.1.0", "x")), ("b.json".to_owned(), other)];
+        let error = merge(parts).unwrap_err().to_string();
+        assert!(error.starts_with(sentence), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_report_is_told() {
+    let text = written(json);
+    for (text, sentence) in [
+        ("{}".to_owned(), "r.json is no report of a test run (missing field `format`"),
+        (text.replacen("\"format\": 1", "\"format\": 2", 1), "r.json has format 2"),
+        (
+            text.replacen("\"findings\": 2", "\"findings\": 0", 1),
+            "r.json is no report of a test run (its totals",
+        ),
+        (
+            text.replacen("\"house\"", "\"hause\"", 1),
+            "r.json is no report of a test run (unknown field",
+        ),
+    ] {
+        let error = read("r.json", text.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with(sentence), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+//! `record.signal`: a signal sent to the CLI in the middle of its run, and how a CLI ends.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::cassette::Exit;
+use crate::names::CliVersion;
+
+/// `[record.signal]`: what is sent, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignalPlan {
+    /// The signal.
+    pub send: SignalName,
+    /// What the CLI must have printed first.
+    pub when: Trigger,
+    /// Milliseconds from then on.
+    #[serde(default)]
+    pub delay_ms: u64,
+}
+
+/// The signals that can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum SignalName {
+    /// Interrupt, as Ctrl-C sends it.
+    #[serde(rename = "SIGINT")]
+    Int,
+    /// Please end.
+    #[serde(rename = "SIGTERM")]
+    Term,
+    /// End at once.
+    #[serde(rename = "SIGKILL")]
+    Kill,
+}
+
+impl SignalName {
+    /// Its name and its number on Linux.
+    fn word(self) -> (&'static str, i32) {
+        match self {
+            Self::Int => ("SIGINT", 2),
+            Self::Term => ("SIGTERM", 15),
+            Self::Kill => ("SIGKILL", 9),
+        }
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        self.word().0
+    }
+}
+
+/// What the CLI prints before a signal is sent, on any thread of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trigger {
+    /// A call of this tool has started, its arguments being whole.
+    Tool(String),
+    /// So many calls have started.
+    Calls(u64),
+    /// The text of one thread so far has this in it.
+    Text(String),
+}
+
+/// How a CLI ends, as a scenario writes it: `1`, or `"SIGKILL"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum ExitWord {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(SignalName),
+}
+
+impl From<ExitWord> for Exit {
+    fn from(word: ExitWord) -> Self {
+        match word {
+            ExitWord::Code(code) => Self::Code(code),
+            ExitWord::Signal(name) => Self::Signal(name.word().1),
+        }
+    }
+}
+
+/// `record.exit`: how the CLI ends.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected an exit code, the name of a signal, or a table of them such as { \"2.1.329\" = 1 }"
+)]
+pub enum Exits {
+    /// In the same way in every version.
+    Same(ExitWord),
+    /// In this way in this version, and with code 0 in all others.
+    ByVersion(BTreeMap<CliVersion, ExitWord>),
+}
+
+impl Default for Exits {
+    fn default() -> Self {
+        Self::Same(ExitWord::Code(0))
+    }
+}
+
+impl Exits {
+    /// How a CLI version ends.
+    pub fn of(&self, version: &str) -> Exit {
+        match self {
+            Self::Same(word) => (*word).into(),
+            Self::ByVersion(words) => words.get(version).map_or(Exit::Code(0), |w| (*w).into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct File {
+        signal: Option<SignalPlan>,
+        #[serde(default)]
+        exit: Exits,
+    }
+
+    #[test]
+    fn a_signal_has_a_trigger() {
+        for (text, expect) in [
+            ("when = { tool = 'Bash' }", Trigger::Tool("Bash".into())),
+            ("when = { calls = 2 }\ndelay_ms = 0", Trigger::Calls(2)),
+            ("when = { text = 'half' }", Trigger::Text("half".into())),
+        ] {
+            let file: File = toml::from_str(&format!("[signal]\nsend = 'SIGINT'\n{text}")).unwrap();
+            let expect = SignalPlan { send: SignalName::Int, when: expect, delay_ms: 0 };
+            assert_eq!(file.signal, Some(expect));
+        }
+        assert!(toml::from_str::<File>("[signal]\nsend = 'SIGHUP'\nwhen = { calls = 1 }").is_err());
+        assert!(toml::from_str::<File>("[signal]\nsend = 'SIGINT'\nwhen = { line = 1 }").is_err());
+    }
+
+    #[test]
+    fn an_exit_is_a_code_or_a_signal_for_all_versions_or_for_each() {
+        let codes = |a, b| [Exit::Code(a), Exit::Code(b)];
+        for (text, expect) in [
+            ("", codes(0, 0)),
+            ("exit = 1", codes(1, 1)),
+            ("exit = { '2.0.0' = 7 }", codes(0, 7)),
+            ("exit = 'SIGKILL'", [Exit::Signal(9), Exit::Signal(9)]),
+            ("exit = { '1.0.0' = 'SIGTERM', '2.0.0' = 143 }", [Exit::Signal(15), Exit::Code(143)]),
+        ] {
+            let file: File = toml::from_str(text).unwrap();
+            assert_eq!(["1.0.0", "2.0.0"].map(|version| file.exit.of(version)), expect, "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `[[record.then]]`: further runs of the CLI after the first, in the same HOME and project.
+//!
+//! ```toml
+//! [[record.then]]
+//! resume = "id"                 # --resume with the id of the run before
+//! prompt = "What did it say?"
+//! ```
+
+use serde::Deserialize;
+
+use super::signal::{Exits, SignalPlan};
+use crate::cassette::Resume;
+
+/// One further run.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Which session it goes on with.
+    pub resume: Resume,
+    /// The prompt. Its words tell the turns of this run from those before: the model answers with
+    /// the first turn of its `[[step]]` when no assistant message follows them.
+    pub prompt: String,
+    /// How the CLI ends; see `record.exit`.
+    #[serde(default)]
+    pub exit: Exits,
+    /// A signal sent in the middle of it.
+    #[serde(default)]
+    pub signal: Option<SignalPlan>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{ExitWord, Record};
+
+    #[test]
+    fn a_step_says_which_session_goes_on() {
+        let text = "prompt = 'p'\nversions = ['1']\n[[then]]\nresume = 'RESUME'\nprompt = 'q'";
+        for (word, resume) in [
+            ("id", Resume::Id),
+            ("continue", Resume::Continue),
+            ("fork", Resume::Fork),
+            ("unknown-id", Resume::UnknownId),
+        ] {
+            let text = text.replace("RESUME", word);
+            let record: Record = toml::from_str(&(text + "\nexit = 1")).unwrap();
+            let [step] = &record.then[..] else { panic!("{record:?}") };
+            assert_eq!((step.resume, step.prompt.as_str()), (resume, "q"));
+            assert_eq!(step.exit, Exits::Same(ExitWord::Code(1)));
+        }
+        assert!(toml::from_str::<Record>(&text.replace("RESUME", "last")).is_err());
+    }
+}

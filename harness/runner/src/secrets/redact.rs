@@ -1,0 +1,236 @@
+//! Puts fakes in the place of the secrets of a recording, in all its files at once.
+//!
+//! A secret that a rule finds in one place is replaced wherever else it is, too. Characters are replaced one
+//! by one, each by one letter or digit, so that JSON stays JSON on every level of escapes, also where a value
+//! is split over deltas.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::decoded::Decoded;
+use super::fake::{Fakes, is_fake};
+use super::scan::{Hit, each, levels, overlaps, scan_take};
+use super::segments::{Segment, segments};
+use crate::cassette::canon::Canonical;
+use crate::cassette::canon::splice::{Edit, splice};
+use crate::cassette::{Take, Tick, TickKind};
+
+/// Why a recording can't be redacted.
+#[derive(Debug, thiserror::Error)]
+pub enum RedactError {
+    /// A secret is still found.
+    #[error(
+        "{0} is still found after all secrets were replaced; nothing was written; this is a bug of \
+         clitape, please report the rule"
+    )]
+    Left(Hit),
+}
+
+/// How often all files are looked at. A replaced value may bring out another one around it; that settles
+/// at once or twice.
+const PASSES: usize = 6;
+
+/// Replaces the secrets in all files of a recording, and says in its manifest how many by rule.
+///
+/// The hashes of stdout before replacements are left out then: with one, a short secret could be guessed.
+///
+/// # Errors
+///
+/// [`RedactError`] when a secret is left; the recording must not be written then.
+pub fn redact(take: &mut Take) -> Result<(), RedactError> {
+    let mut fakes = Fakes::default();
+    let mut counts = BTreeMap::new();
+    for _ in 0..PASSES {
+        let mut found = 0;
+        for_each_file(take, &mut |bytes| {
+            found += collect(bytes, &mut fakes);
+            None
+        });
+        if found == 0 {
+            break;
+        }
+        for_each_file(take, &mut |bytes| {
+            let replaced = replace(bytes, &mut fakes);
+            for (rule, count) in &replaced.counts {
+                *counts.entry(rule.clone()).or_default() += count;
+            }
+            Some(replaced)
+        });
+    }
+    if let Some(hit) = scan_take(take).into_iter().next() {
+        return Err(RedactError::Left(hit));
+    }
+    if !counts.is_empty() {
+        take.manifest.sha256.clear();
+    }
+    take.manifest.redacted = counts;
+    Ok(())
+}
+
+/// What a step of [`redact`] makes of a file: its new bytes, or nothing.
+type Step<'s> = &'s mut dyn FnMut(&[u8]) -> Option<Canonical>;
+
+/// Gives each file of a recording to `step`, and keeps its sizes in the timelines true.
+fn for_each_file(take: &mut Take, step: Step<'_>) {
+    argv(&mut take.manifest.cli.argv, step);
+    printed(&mut take.stdout, &mut take.stderr, &mut take.timeline, step);
+    for bytes in [&mut take.stdin, &mut take.transcript] {
+        apply(bytes, step);
+    }
+    for run in &mut take.further {
+        argv(&mut run.facts.argv, step);
+        printed(&mut run.stdout, &mut run.stderr, &mut run.timeline, step);
+        for bytes in [&mut run.transcript, &mut run.history] {
+            apply(bytes, step);
+        }
+    }
+}
+
+fn apply(bytes: &mut Vec<u8>, step: Step<'_>) -> Option<Canonical> {
+    let replaced = step(bytes)?;
+    bytes.clone_from(&replaced.bytes);
+    Some(replaced)
+}
+
+fn argv(argv: &mut Vec<String>, step: Step<'_>) {
+    let line = serde_json::to_vec(argv).unwrap_or_default();
+    let words = step(&line).and_then(|replaced| serde_json::from_slice(&replaced.bytes).ok());
+    if let Some(words) = words {
+        *argv = words;
+    }
+}
+
+fn printed(out: &mut Vec<u8>, err: &mut Vec<u8>, timeline: &mut Vec<Tick>, step: Step<'_>) {
+    let out = apply(out, step);
+    let err = apply(err, step);
+    if let (Some(out), Some(err)) = (out, err) {
+        *timeline = moved(timeline, &out, &err);
+    }
+}
+
+/// The timeline with the sizes that its reads have after replacements. A read of which nothing is left
+/// goes; the time it took stays.
+fn moved(ticks: &[Tick], out: &Canonical, err: &Canonical) -> Vec<Tick> {
+    let (mut out_at, mut err_at, mut waited) = (0_u64, 0_u64, 0_u64);
+    let size = |at: &mut u64, n: u64, of: &Canonical| {
+        let start = of.map_offset(*at);
+        *at = at.saturating_add(n);
+        of.map_offset(*at) - start
+    };
+    let mut moved = Vec::with_capacity(ticks.len());
+    for tick in ticks {
+        let kind = match &tick.kind {
+            TickKind::Out(n) => TickKind::Out(size(&mut out_at, *n, out)),
+            TickKind::Err(n) => TickKind::Err(size(&mut err_at, *n, err)),
+            other => other.clone(),
+        };
+        waited = waited.saturating_add(tick.after_ms);
+        if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
+            moved.push(Tick { after_ms: waited, kind });
+            waited = 0;
+        }
+    }
+    moved
+}
+
+/// Makes a fake for each secret of a file, and for the long words of one that has several; returns how
+/// many secrets there are.
+fn collect(raw: &[u8], fakes: &mut Fakes) -> usize {
+    let mut found = 0;
+    for segment in segments(raw) {
+        each(raw, &segment, &mut |levels, secret| {
+            let text = &levels[secret.level].text[secret.span.clone()];
+            fakes.of(text, secret.rule);
+            let in_word = |c: char| c.is_alphanumeric() || "_-+/.~".contains(c);
+            for word in text.split(|c| !in_word(c)).filter(|word| *word != text) {
+                if word.len() >= LONG && is_telling(word) && !is_fake(word) {
+                    fakes.of(word, secret.rule);
+                }
+            }
+            found += 1;
+        });
+    }
+    found
+}
+
+/// A file with fakes in the place of its secrets.
+fn replace(raw: &[u8], fakes: &mut Fakes) -> Canonical {
+    let mut edits = Vec::new();
+    for segment in segments(raw) {
+        let mut taken: Vec<Range<usize>> = Vec::new();
+        each(raw, &segment, &mut |levels, secret| {
+            let decoded = &levels[secret.level];
+            let fake = fakes.of(&decoded.text[secret.span.clone()], secret.rule);
+            put(&segment, decoded, &secret.span, (&fake.text, fake.rule), &mut edits);
+            taken.push(secret.source.clone());
+        });
+        for decoded in levels(raw, &segment) {
+            for (secret, fake) in fakes.all().filter(|(secret, _)| is_telling(secret)) {
+                for (at, _) in decoded.text.match_indices(secret) {
+                    let span = at..at + secret.len();
+                    let source = decoded.source_of(&span);
+                    if is_whole(&decoded.text, &span) && !overlaps(&taken, &source) {
+                        put(&segment, &decoded, &span, (&fake.text, fake.rule), &mut edits);
+                        taken.push(source);
+                    }
+                }
+            }
+        }
+    }
+    splice(raw, edits)
+}
+
+/// The length from which a secret is looked for inside of words too.
+const LONG: usize = 16;
+
+/// Whether a secret is unlikely enough in other text to be replaced wherever it is: `hunter2` is, `test`
+/// and `authentication` are not.
+fn is_telling(secret: &str) -> bool {
+    let has_digit = secret.contains(|c: char| c.is_ascii_digit());
+    let has_letter = secret.contains(char::is_alphabetic);
+    match secret.chars().count() {
+        7.. if has_digit && has_letter => true,
+        12.. if secret.contains(' ') => true,
+        20.. => true,
+        _ => false,
+    }
+}
+
+/// Whether what is at `span` is no part of a longer word; a long secret may be.
+fn is_whole(text: &str, span: &Range<usize>) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let is_inside =
+        is_word(text[..span.start].chars().next_back()) || is_word(text[span.end..].chars().next());
+    !is_inside || span.len() >= LONG
+}
+
+/// Adds the edits that put a fake in the place of the secret at `span` of a level.
+fn put(
+    segment: &Segment,
+    decoded: &Decoded,
+    span: &Range<usize>,
+    (fake, rule): (&str, &'static str),
+    edits: &mut Vec<Edit>,
+) {
+    let mut rule = Some(rule);
+    let secret = &decoded.text[span.clone()];
+    let first = edits.len();
+    for ((offset, old), new) in secret.char_indices().zip(fake.chars()) {
+        if old == new {
+            continue;
+        }
+        let start = span.start + offset;
+        let source = decoded.source_of(&(start..start + old.len_utf8()));
+        let start = segment.place(source.start);
+        let place = start..start + source.len();
+        let mut bytes = [0; 4];
+        let with = new.encode_utf8(&mut bytes).as_bytes();
+        match edits[first..].last_mut().filter(|edit| edit.span.end == place.start) {
+            Some(edit) => {
+                edit.span.end = place.end;
+                edit.with.extend_from_slice(with);
+            }
+            None => edits.push(Edit { span: place, with: with.to_vec(), rule: rule.take() }),
+        }
+    }
+}

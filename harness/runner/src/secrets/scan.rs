@@ -1,0 +1,165 @@
+//! Scans the bytes of a file, or of a recording in memory, and reports where a secret is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use clitape_gateway::sanitise::{SECRET_NAME, find, is_secret_value, mask};
+
+use super::decoded::Decoded;
+use super::fake::is_fake;
+use super::segments::{Segment, What, segments};
+use crate::cassette::Take;
+use crate::names::{CassetteFile, Part};
+
+/// A secret in a file. The secret itself is not part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The file, as it is shown.
+    pub file: String,
+    /// The line, from 1; of a value that is split over several, the first.
+    pub line: usize,
+    /// The id of the rule that found it.
+    pub rule: &'static str,
+    /// What may be shown of the secret: `***`, or its first six and last four characters.
+    pub excerpt: String,
+}
+
+impl fmt::Display for Hit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{} {}: {}", self.file, self.line, self.rule, self.excerpt)
+    }
+}
+
+/// How many hits each rule has.
+pub fn by_rule<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for hit in hits {
+        *counts.entry(hit.rule).or_default() += 1;
+    }
+    counts
+}
+
+/// The secrets in the bytes of a file, in the order of their lines.
+pub fn scan(file: &str, raw: &[u8]) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for segment in segments(raw) {
+        each(raw, &segment, &mut |levels, secret| {
+            let text = &levels[secret.level].text[secret.span.clone()];
+            let at = segment.place(secret.source.start);
+            let excerpt = mask(text).replace(char::is_control, " ");
+            hits.push((at, secret.rule, excerpt));
+        });
+    }
+    hits.sort();
+    let (mut line, mut counted) = (1, 0);
+    let hit = |(at, rule, excerpt): (usize, &'static str, String)| {
+        line += raw[counted..at].iter().filter(|byte| **byte == b'\n').count();
+        counted = at;
+        Hit { file: file.to_owned(), line, rule, excerpt }
+    };
+    hits.into_iter().map(hit).collect()
+}
+
+/// The secrets in the files of a recording, and in its command lines.
+pub fn scan_take(take: &Take) -> Vec<Hit> {
+    let argv = |argv: &[String]| serde_json::to_vec(argv).unwrap_or_default();
+    let mut hits = Vec::new();
+    hits.extend(scan("argv", &argv(&take.manifest.cli.argv)));
+    for (file, bytes) in [
+        (Part::Stdout, &take.stdout),
+        (Part::Stderr, &take.stderr),
+        (Part::Stdin, &take.stdin),
+        (Part::Transcript, &take.transcript),
+    ] {
+        hits.extend(scan(&CassetteFile::new(file, 1).to_string(), bytes));
+    }
+    for (number, run) in (2..).zip(&take.further) {
+        hits.extend(scan(&format!("argv of run {number}"), &argv(&run.facts.argv)));
+        for (file, bytes) in [
+            (Part::Stdout, &run.stdout),
+            (Part::Stderr, &run.stderr),
+            (Part::Transcript, &run.transcript),
+            (Part::History, &run.history),
+        ] {
+            hits.extend(scan(&CassetteFile::new(file, number).to_string(), bytes));
+        }
+    }
+    hits
+}
+
+/// Letters and digits that a secret has at least, in lines that are not JSON.
+const FEWEST: usize = 4;
+
+/// How often escapes are undone: JSON in a string of JSON in a string of JSON, and one more.
+const LEVELS: usize = 4;
+
+/// A secret in a segment.
+pub(super) struct Secret {
+    /// Which of the segment's levels shows it.
+    pub(super) level: usize,
+    /// Where it is in the text of that level.
+    pub(super) span: Range<usize>,
+    /// Where it is in the segment's own bytes.
+    pub(super) source: Range<usize>,
+    /// The rule that found it.
+    pub(super) rule: &'static str,
+}
+
+/// Reports each secret of a segment. What two levels show is reported once.
+pub(super) fn each(raw: &[u8], segment: &Segment, report: &mut dyn FnMut(&[Decoded], &Secret)) {
+    let levels = levels(raw, segment);
+    let mut taken: Vec<Range<usize>> = Vec::new();
+    for (level, decoded) in levels.iter().enumerate() {
+        for (span, rule) in secrets_of(&decoded.text, segment.what, level) {
+            let source = decoded.source_of(&span);
+            if !overlaps(&taken, &source) {
+                taken.push(source.clone());
+                report(&levels, &Secret { level, span, source, rule });
+            }
+        }
+    }
+}
+
+/// Whether a stretch shares a byte with one of `taken`.
+pub(super) fn overlaps(taken: &[Range<usize>], span: &Range<usize>) -> bool {
+    taken.iter().any(|other| other.start < span.end && span.start < other.end)
+}
+
+/// The text of a segment, with its escapes undone once, twice and so on.
+pub(super) fn levels(raw: &[u8], segment: &Segment) -> Vec<Decoded> {
+    let plain = Decoded::plain(&segment.bytes(raw));
+    let first = match segment.what {
+        What::Lines => plain,
+        What::String | What::Secret => plain.unescaped().unwrap_or(plain),
+    };
+    let mut levels = vec![first];
+    while let Some(next) = levels.last().and_then(Decoded::unescaped) {
+        levels.push(next);
+        if levels.len() == LEVELS {
+            break;
+        }
+    }
+    levels
+}
+
+/// The secrets in the text of a level. Fakes are none.
+fn secrets_of(text: &str, what: What, level: usize) -> Vec<(Range<usize>, &'static str)> {
+    if what == What::Secret {
+        let is_one = level == 0 && is_secret_value(text) && !is_fake(text);
+        return if is_one { vec![(0..text.len(), SECRET_NAME)] } else { Vec::new() };
+    }
+    // The text is whole: what a rule finds only because a text may be cut at its end is no secret.
+    let found = find(&format!("{text}\n"));
+    let spans = found.into_iter().map(|found| {
+        let span = found.bytes.start..found.bytes.end.min(text.len());
+        (span, found.rule)
+    });
+    // Where a page has JSON in a line, the quote that ends a string may look like one that begins a value.
+    let is_value = |secret: &str| {
+        what != What::Lines || secret.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST
+    };
+    spans
+        .filter(|(span, _)| is_value(&text[span.clone()]) && !is_fake(&text[span.clone()]))
+        .collect()
+}

@@ -1,0 +1,154 @@
+//! A file as texts in which a secret is whole.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use clitape_gateway::sanitise::is_secret_name;
+
+use crate::cassette::canon::json::{self, Body, Node};
+use crate::cassette::canon::texts::Texts;
+
+/// A text of a file.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The places its bytes come from, in order.
+    pub(super) pieces: Vec<Range<usize>>,
+    /// What the text is.
+    pub(super) what: What,
+}
+
+impl Segment {
+    /// Its bytes.
+    pub(super) fn bytes<'r>(&self, raw: &'r [u8]) -> Cow<'r, [u8]> {
+        match &self.pieces[..] {
+            [piece] => Cow::Borrowed(&raw[piece.clone()]),
+            pieces => Cow::Owned(pieces.iter().flat_map(|p| &raw[p.clone()]).copied().collect()),
+        }
+    }
+
+    /// Where the byte `at` of [`Segment::bytes`] is in the file.
+    pub(super) fn place(&self, at: usize) -> usize {
+        let mut before = 0;
+        for piece in &self.pieces {
+            if at < before + piece.len() {
+                return piece.start + at - before;
+            }
+            before += piece.len();
+        }
+        self.pieces.last().map_or(0, |piece| piece.end)
+    }
+}
+
+/// What a [`Segment`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// Lines that are not JSON.
+    Lines,
+    /// What is between the quotes of a JSON string, or of several that continue each other.
+    String,
+    /// A JSON string or number under a secret name: it is a secret as a whole.
+    Secret,
+}
+
+/// The texts of a file, in the order of their first bytes.
+pub(super) fn segments(raw: &[u8]) -> Vec<Segment> {
+    let (mut found, mut texts) = (Vec::new(), Texts::default());
+    for line in json::lines(raw) {
+        let Some(node) = json::value(raw, &line).filter(|node| !matches!(node.body, Body::Other))
+        else {
+            add_line(&mut found, &line);
+            continue;
+        };
+        let mut joined = texts.join(raw, &node);
+        joined.sort_by_key(|span| span.start);
+        Walk { raw, joined: &joined, found: &mut found }.value(&node, false);
+    }
+    let strings = texts.all.into_iter();
+    found.extend(strings.map(|text| Segment { pieces: text.pieces, what: What::String }));
+    found.sort_by_key(|segment| segment.pieces.first().map_or(0, |piece| piece.start));
+    found
+}
+
+/// Adds a line to the text of the lines before it: a key may have several.
+fn add_line(found: &mut Vec<Segment>, line: &Range<usize>) {
+    let last = found.last_mut().filter(|last| last.what == What::Lines);
+    match last.and_then(|last| last.pieces.last_mut()).filter(|piece| piece.end + 1 == line.start) {
+        Some(piece) => piece.end = line.end,
+        None => found.push(Segment { pieces: vec![line.clone()], what: What::Lines }),
+    }
+}
+
+struct Walk<'r> {
+    raw: &'r [u8],
+    /// The strings of the line that belong to a block of a message.
+    joined: &'r [Range<usize>],
+    found: &'r mut Vec<Segment>,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, node: &Node, is_secret: bool) {
+        match &node.body {
+            Body::Object(members) => {
+                let mut end = node.span.start + 1;
+                for (name, value) in members {
+                    self.key(end..value.span.start);
+                    end = value.span.end;
+                    self.value(value, is_secret || is_secret_name(name));
+                }
+            }
+            Body::Array(items) => {
+                let mut before = None;
+                for item in items {
+                    self.value(item, is_secret || self.is_secret_flag(before));
+                    before = Some(item);
+                }
+            }
+            Body::String => {
+                if let Some(span) = node.interior() {
+                    self.add(span, if is_secret { What::Secret } else { What::String });
+                }
+            }
+            Body::Other => match self.raw[node.span.start] {
+                // It nests deeper than the walk goes.
+                b'{' | b'[' => self.add(node.span.clone(), What::String),
+                b'0'..=b'9' | b'-' if is_secret && self.is_plain_number(&node.span) => {
+                    self.add(node.span.clone(), What::Secret);
+                }
+                _ => {}
+            },
+        }
+    }
+
+    /// Whether a number has digits only: a fake of one with an exponent would be no number.
+    fn is_plain_number(&self, span: &Range<usize>) -> bool {
+        self.raw[span.clone()].iter().all(|b| b.is_ascii_digit() || b".-".contains(b))
+    }
+
+    /// Whether `before`, the item before another of an array, is a flag whose value is a secret.
+    fn is_secret_flag(&self, before: Option<&Node>) -> bool {
+        let text = before.map_or(&b""[..], |node| node.text(self.raw));
+        text.first() == Some(&b'-') && str::from_utf8(&text[1..]).is_ok_and(is_secret_name)
+    }
+
+    /// The key that is in `gap`, what is between a value and the one before it.
+    fn key(&mut self, gap: Range<usize>) {
+        let bytes = &self.raw[gap.clone()];
+        let quote = |b: &u8| *b == b'"';
+        if let (Some(first), Some(last)) =
+            (bytes.iter().position(quote), bytes.iter().rposition(quote))
+        {
+            self.add(gap.start + first + 1..gap.start + last.max(first + 1), What::String);
+        }
+    }
+
+    fn add(&mut self, span: Range<usize>, what: What) {
+        let is_joined = self.joined.binary_search_by_key(&span.start, |s| s.start).is_ok();
+        // What no rule can find costs no search.
+        if !is_joined && (span.len() >= SHORTEST || what == What::Secret) && !span.is_empty() {
+            self.found.push(Segment { pieces: vec![span], what });
+        }
+    }
+}
+
+/// The length in bytes below which no text has a secret in it, such as `token=a1b2`.
+const SHORTEST: usize = 7;
