@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use clitape_runner::scenario::House;
 use clitape_runner::cassette::Cassette;
+use clitape_runner::scenario::House;
 
 /// The stdout of every committed cassette.
 pub(crate) fn cassettes() -> Vec<Vec<u8>> {

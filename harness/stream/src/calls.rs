@@ -20,7 +20,7 @@ pub(crate) enum Side {
 
 /// What announces a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum Origin {
     Stream,
     Snapshot,
 }
@@ -89,13 +89,13 @@ impl Calls {
         &mut self,
         (id, name, kind): (&str, &str, ToolKind),
         given: &Given<'_>,
-        from: From,
+        from: Origin,
         place: Place<'_>,
         tell: &mut Tell<'_>,
     ) {
         if let Some(at) = self.newest(id) {
             if self.list[at].is_repeated(place) {
-                if from == From::Snapshot {
+                if from == Origin::Snapshot {
                     self.list[at].correct(given, tell);
                 }
                 return;
@@ -116,7 +116,7 @@ impl Calls {
             kind,
             parent: place.parent.map(str::to_owned),
             message: place.message.to_owned(),
-            streamed: (from == From::Stream).then(|| given.clone().into_owned()),
+            streamed: (from == Origin::Stream).then(|| given.clone().into_owned()),
             ended: None,
         });
         let held = self.held_by_id.remove(id).and_then(|at| self.held[at].take());

@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Kind, tool_kind};
 use crate::body::{Body, Part};
-use crate::calls::{Calls, From, Side};
+use crate::calls::{Calls, Origin, Side};
 use crate::event::{DiagnosticCode, ToolKind};
 use crate::given::Given;
 use crate::json::{self, Field};
@@ -229,7 +229,7 @@ impl Record {
             }
             Some(Kind::Tool(streams)) if given.is_empty() => {
                 let streamed = streams.streamed().into_owned();
-                calls.start((id, name, kind), &streamed, From::Stream, lane.place(self.at), tell);
+                calls.start((id, name, kind), &streamed, Origin::Stream, lane.place(self.at), tell);
             }
             streams => {
                 if let Some(Kind::Tool(streams)) = streams
@@ -238,7 +238,7 @@ impl Record {
                 {
                     tell.differs(name, &how);
                 }
-                calls.start((id, name, kind), &given, From::Snapshot, lane.place(self.at), tell);
+                calls.start((id, name, kind), &given, Origin::Snapshot, lane.place(self.at), tell);
             }
         }
     }

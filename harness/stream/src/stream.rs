@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Input, Kind, tool_kind};
 use crate::body::Part;
-use crate::calls::{Calls, From, Side};
+use crate::calls::{Calls, Origin, Side};
 use crate::event::DiagnosticCode;
 use crate::frame::{Adds, Piece};
 use crate::given::Given;
@@ -278,7 +278,7 @@ fn settle(lane: &mut Lane, calls: &mut Calls, (at, block): (usize, Block), tell:
             if !calls.knows(&input.id, place) {
                 input.close();
                 let call = (input.id.as_str(), input.name.as_str(), input.kind);
-                calls.start(call, &input.streamed(), From::Stream, place, tell);
+                calls.start(call, &input.streamed(), Origin::Stream, place, tell);
             }
         }
         Kind::Quiet | Kind::Unknown => {}
