@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use clitape_gateway::MessageTools;
 use serde_json::Value;
 
-use super::call::{is_final, is_lost, is_lost_draft, wait_s};
 use super::divergence::moment;
 use super::finding::Kind;
 use super::lanes::{Moment, moments};
@@ -137,8 +136,8 @@ fn bus_broken(replay: &Replay) -> Option<Break<'_>> {
 
 /// V7: once a part of the final text is in the chat, no edit of the draft comes.
 fn edit_after_final(replay: &Replay) -> Option<Break<'_>> {
-    let mut calls = lane(replay, Lane::Telegram).skip_while(|entry| !is_final(entry));
-    let late = calls.find(|entry| !is_final(entry))?;
+    let mut calls = lane(replay, Lane::Telegram).skip_while(|entry| !entry.is_final());
+    let late = calls.find(|entry| !entry.is_final())?;
     by(late, format!("after the final text came {}", late.headline()))
 }
 
@@ -151,7 +150,7 @@ fn final_not_once(replay: &Replay) -> Option<Break<'_>> {
         return whole(format!("{count} finals reached the chat, {expect} should have"));
     }
     let is_in_doubt =
-        |entry: &Entry| entry.kind == "sendMessage" && is_final(entry) && is_lost(entry);
+        |entry: &Entry| entry.kind == "sendMessage" && entry.is_final() && entry.is_lost();
     let failed = lane(replay, Lane::Telegram).find(|entry| word(entry, "delivery") == "failed")?;
     let why = word(failed, "reason");
     if lane(replay, Lane::Telegram).any(is_in_doubt) {
@@ -165,7 +164,7 @@ fn final_not_once(replay: &Replay) -> Option<Break<'_>> {
 fn second_message(replay: &Replay) -> Option<Break<'_>> {
     let drafts: Vec<&Entry> =
         drafts(replay).filter(|entry| entry.kind == "sendMessage" && entry.is_shown()).collect();
-    let lost = drafts.iter().take_while(|entry| is_lost_draft(entry)).count();
+    let lost = drafts.iter().take_while(|entry| entry.is_lost_draft()).count();
     let second = drafts.get((lost + 1).min(LOST_LIMIT))?;
     by(second, format!("a second message was sent: {}", second.headline()))
 }
@@ -250,7 +249,7 @@ fn called_too_early(replay: &Replay) -> Option<Break<'_>> {
     let calls: Vec<&Entry> =
         lane(replay, Lane::Telegram).filter(|entry| entry.kind != "final").collect();
     calls.iter().enumerate().find_map(|(i, limited)| {
-        let wait_s = wait_s(limited)?;
+        let wait_s = limited.wait_s()?;
         // A typing signal may come before the answer does.
         let answered = limited.at + LATENCY.as_millis() as u64;
         let until = answered + wait_s * 1_000;
@@ -268,7 +267,7 @@ fn drafts(replay: &Replay) -> impl Iterator<Item = &Entry> {
 
 /// A call of the draft; a typing signal is none.
 fn is_draft(entry: &Entry) -> bool {
-    entry.lane == Lane::Telegram && entry.data.contains_key("text") && !is_final(entry)
+    entry.lane == Lane::Telegram && entry.data.contains_key("text") && !entry.is_final()
 }
 
 fn lane(replay: &Replay, lane: Lane) -> impl Iterator<Item = &Entry> {

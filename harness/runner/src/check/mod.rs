@@ -1,7 +1,6 @@
 //! Holds replays against goldens, invariants and each other; what does not hold is a finding.
 
 mod bytes;
-mod call;
 mod change;
 mod diff;
 mod divergence;

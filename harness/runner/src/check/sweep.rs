@@ -6,16 +6,15 @@
 //! ends up reading the same. And against its own twin, in which every line comes whole at the very
 //! moment the plan completes it: every lane is the same, times included.
 
-use std::collections::BTreeMap;
+use serde_json::Value;
 
-use super::call;
 use super::change::change;
 use super::diff::align;
 use super::divergence::{self, first_divergence};
 use super::finding::{Finding, Kind};
 use super::invariant::{self, Broken};
 use super::lanes::{Moment, moments};
-use crate::replay::{Entry, Lane, Plan, Replay, Setup, replay};
+use crate::replay::{ChatView, Entry, Lane, Plan, Replay, Setup, replay};
 use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
@@ -179,19 +178,10 @@ fn is_by_tool(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.kind == "final" && word(entry))
 }
 
-/// What a person reads in the end: every message's last text, but for a draft whose number nobody
-/// was told, so that nobody can ever change it (V3).
+/// The final text of a chat, each message as a JSON string on a line.
 fn last_seen(entries: &[Entry]) -> String {
-    let mut messages = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.lane == Lane::Telegram && entry.is_shown()) {
-        if let (Some(id), Some(text)) = (entry.data.get("message_id"), entry.data.get("text")) {
-            messages.insert(id.as_u64(), text.to_string() + "\n");
-            if call::is_lost_draft(entry) {
-                messages.remove(&id.as_u64());
-            }
-        }
-    }
-    messages.into_values().collect()
+    let view = ChatView::after(entries);
+    view.final_text().into_iter().map(|text| Value::from(text).to_string() + "\n").collect()
 }
 
 #[cfg(test)]

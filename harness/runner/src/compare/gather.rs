@@ -17,7 +17,7 @@ use super::uncovered::{Run, uncovered};
 use crate::cassette::Cassette;
 use crate::check::{View, setups};
 use crate::names::CliVersion;
-use crate::replay::{AcpClient, Entry, Lane, Setup};
+use crate::replay::{AcpClient, ChatView, Entry, Lane, Setup};
 use crate::scenario::{Chat, House, Scenario};
 
 /// Compares both sides on everything selected; `tell` hears how many cassettes are done.
@@ -229,16 +229,8 @@ fn chats(compared: &mut Compared, chat: Chat, a: &[Entry], b: &[Entry]) {
     }
 }
 
-/// The last word of each message, oldest first.
+/// The calls that gave the final messages of a chat their text, the oldest message first.
 fn last(entries: &[Entry]) -> Vec<Entry> {
-    let mut messages: BTreeMap<u64, &Entry> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.lane == Lane::Telegram && entry.is_shown()) {
-        if let (Some(id), Some(_)) = (
-            entry.data.get("message_id").and_then(Value::as_u64),
-            entry.data.get("text").and_then(Value::as_str),
-        ) {
-            messages.insert(id, entry);
-        }
-    }
-    messages.into_values().cloned().collect()
+    let view = ChatView::after(entries);
+    view.final_messages().map(|message| entries[message.entry].clone()).collect()
 }

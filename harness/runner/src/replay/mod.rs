@@ -4,6 +4,7 @@ mod acp;
 mod builtin;
 mod bus;
 mod chat;
+mod chat_view;
 mod headline;
 mod lifecycle;
 mod live;
@@ -16,6 +17,7 @@ mod trace;
 
 pub use builtin::{AcpClient, Replay, Setup, replay};
 pub(crate) use chat::LATENCY;
+pub use chat_view::{ChatChange, ChatView, SeenMessage};
 pub(crate) use headline::shortened;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};

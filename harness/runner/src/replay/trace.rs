@@ -31,11 +31,6 @@ impl Entry {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Whether a call's text reached the chat; what the server refused did not.
-    pub fn is_shown(&self) -> bool {
-        self.data.get("shown") != Some(&Value::Bool(false))
-    }
-
     /// Whether the two entries are the same but for their times.
     pub fn same_but_time(&self, other: &Self) -> bool {
         self.lane == other.lane && self.kind == other.kind && self.data == other.data

@@ -1,40 +1,27 @@
 //! The chat as a person sees it: Telegram calls applied to a screen that is drawn in a terminal.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
-
-use serde_json::Value;
 
 use super::page::markup::{Span, spans};
 use super::{BOLD, DIM};
-use crate::replay::{Entry, Lane};
+use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
 
 /// What a tab is in a terminal.
 const TAB: &str = "    ";
 /// Width of a message in columns.
 const WIDTH: usize = 64;
 
-/// The messages on the screen, by id, as Telegram HTML.
+/// A chat that is drawn in a terminal, and how many lines it takes there.
 #[derive(Debug, Default)]
 pub struct Screen {
-    messages: BTreeMap<u64, String>,
+    view: ChatView,
     drawn: usize,
 }
 
 impl Screen {
     /// Applies one entry; `true` when it changed what is seen.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        if entry.lane != Lane::Telegram || !entry.is_shown() {
-            return false;
-        }
-        let id = entry.data.get("message_id").and_then(Value::as_u64);
-        let text = entry.data.get("text").and_then(Value::as_str);
-        match (id, text) {
-            (Some(id), Some(text)) => {
-                self.messages.insert(id, text.to_owned()).is_none_or(|before| before != text)
-            }
-            _ => false,
-        }
+        self.view.apply(0, entry) == ChatChange::Text
     }
 
     /// Draws the screen over what was drawn before.
@@ -47,7 +34,7 @@ impl Screen {
             write!(out, "\u{1b}[{}A\u{1b}[J", self.drawn)?;
         }
         let mut lines = vec![format!("{DIM}{:>5}.{:03} s{DIM:#}", at / 1000, at % 1000)];
-        for html in self.messages.values() {
+        for SeenMessage { text: html, .. } in self.view.messages() {
             lines.push(format!("{DIM}╭{}{DIM:#}", "─".repeat(WIDTH + 1)));
             for line in wrap(&visible(html)) {
                 lines.push(format!("{DIM}│{DIM:#} {line}"));

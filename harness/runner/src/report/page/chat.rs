@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::escape::visible;
 use super::markup::{Span, spans};
-use crate::replay::{Entry, Lane};
+use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
 use crate::scenario::Profile;
 
 /// The chat from a moment on.
@@ -34,48 +33,33 @@ pub(crate) struct Message {
 
 /// The frames of a trace, one for each change.
 pub(crate) fn frames(entries: &[Entry], profile: Profile) -> Vec<Frame> {
-    let mut messages: BTreeMap<u64, Message> = BTreeMap::new();
+    let mut view = ChatView::default();
+    // The runs of text of each message, by the entry that gave it its text.
+    let mut runs: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
     let mut frames = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
-        if entry.lane == Lane::Telegram && entry.kind == "final" {
-            if mark_final(&mut messages, entry) {
-                let messages = messages.values().cloned().collect();
-                frames.push(Frame { at: entry.at, entry: number, messages });
-            }
+        if view.apply(number, entry) == ChatChange::Nothing {
             continue;
         }
-        let id = entry.data.get("message_id").and_then(Value::as_u64);
-        let text = entry.data.get("text").and_then(Value::as_str);
-        let (Lane::Telegram, Some(id), Some(text)) = (entry.lane, id, text) else { continue };
-        if !entry.is_shown() {
-            continue;
-        }
-        let spans = match profile {
-            Profile::Telegram => spans(text),
-            // Marks of other services stand as they are.
-            Profile::Discord | Profile::Slack => {
-                vec![Span { text: visible(text), marks: String::new(), link: None }]
-            }
-        };
-        let edits = messages.get(&id).map_or(0, |before| before.edits + 1);
-        let is_final = entry.data.get("final") == Some(&Value::Bool(true));
-        messages.insert(id, Message { edits, is_final, spans });
-        let messages = messages.values().cloned().collect();
-        frames.push(Frame { at: entry.at, entry: number, messages });
+        let messages =
+            view.messages().map(|SeenMessage { text, edits, is_final, entry, .. }| {
+                let spans = runs.entry(*entry).or_insert_with(|| in_spans(text, profile));
+                Message { edits: *edits, is_final: *is_final, spans: spans.clone() }
+            });
+        frames.push(Frame { at: entry.at, entry: number, messages: messages.collect() });
     }
     frames
 }
 
-/// Marks the messages that hold the final text, if it was there before it was final; whether one is.
-fn mark_final(messages: &mut BTreeMap<u64, Message>, entry: &Entry) -> bool {
-    let ids = entry.data.get("message_ids").and_then(Value::as_array);
-    let mut is_new = false;
-    for id in ids.into_iter().flatten().filter_map(Value::as_u64) {
-        if let Some(message) = messages.get_mut(&id) {
-            is_new |= !std::mem::replace(&mut message.is_final, true);
+/// The text of a message as runs of text with marks.
+fn in_spans(text: &str, profile: Profile) -> Vec<Span> {
+    match profile {
+        Profile::Telegram => spans(text),
+        // The marks of other services are shown as they are written.
+        Profile::Discord | Profile::Slack => {
+            vec![Span { text: visible(text), marks: String::new(), link: None }]
         }
     }
-    is_new
 }
 
 #[cfg(test)]

@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::evidence::NOT_REAL;
 use super::{Case, CaseRun};
 use crate::cassette::Origin;
-use crate::replay::{Entry, Lane};
+use crate::replay::ChatView;
 use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
 use crate::report::page::{confinement, origin};
@@ -137,10 +135,7 @@ fn not_tested(case: &Case) -> String {
 
 /// The final text, its beginning and end.
 fn last_seen(run: &CaseRun) -> String {
-    let shown = |entry: &&Entry| entry.lane == Lane::Telegram && entry.is_shown();
-    let texts = run.entries.iter().filter(shown);
-    let last = texts.filter_map(|entry| entry.data.get("text").and_then(Value::as_str)).next_back();
-    let text = one_line(&plain(last.unwrap_or_default()));
+    let text = one_line(&plain(&ChatView::after(&run.entries).final_text().join(" ")));
     let count = text.chars().count();
     if count <= 200 {
         return text;

@@ -1,0 +1,203 @@
+//! What a person sees in a chat: one fold over the calls of the Telegram lane.
+//!
+//! Everything that shows or compares a chat uses this fold, so that no two of them can disagree:
+//! the equivalence of plans, the comparison of two sides, the proof's text, the page and the
+//! pictures. It has one policy for calls that go wrong:
+//!
+//! - A call that the server refused (`"shown": false`) changes nothing.
+//! - A call that was done and whose answer was lost changes the chat like any other: the person
+//!   sees it, although the caller does not know.
+//! - A new message of the draft whose answer was lost stays in the chat for good, because nobody
+//!   knows its number. A person sees it, but it is no part of the [final text](ChatView::final_text).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Entry, Lane};
+use crate::scenario::FaultKind;
+
+/// A chat at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChatView {
+    messages: BTreeMap<u64, SeenMessage>,
+}
+
+/// One message of a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenMessage {
+    /// The text in the markup of the chat's service.
+    pub text: String,
+    /// How often the text was edited.
+    pub edits: u64,
+    /// Whether the message holds a part of the final text.
+    pub is_final: bool,
+    /// Whether it is a draft whose number nobody knows, because the answer to its call was lost.
+    pub is_orphaned: bool,
+    /// The index of the entry that gave it its text, among the entries that were applied.
+    pub entry: usize,
+}
+
+/// What an entry changed in a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatChange {
+    /// The entry is of another lane, was refused, or marks what was marked before.
+    Nothing,
+    /// A call gave a message the text that it had.
+    SameText,
+    /// A message is new or has another text.
+    Text,
+    /// The text that a message has is now known to be final.
+    Final,
+}
+
+impl ChatView {
+    /// The chat after all of `entries`, those of other lanes left out.
+    pub fn after(entries: &[Entry]) -> Self {
+        let mut view = Self::default();
+        for (number, entry) in entries.iter().enumerate() {
+            view.apply(number, entry);
+        }
+        view
+    }
+
+    /// Applies the entry with the index `number`.
+    pub fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        if entry.lane != Lane::Telegram || !entry.is_shown() {
+            return ChatChange::Nothing;
+        }
+        if entry.kind == "final" {
+            return self.mark_final(entry);
+        }
+        let id = entry.data.get("message_id").and_then(Value::as_u64);
+        let text = entry.data.get("text").and_then(Value::as_str);
+        let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
+        let before = self.messages.get(&id);
+        let is_same = before.is_some_and(|before| before.text == text);
+        let edits = before.map_or(0, |before| before.edits + 1);
+        let message = SeenMessage {
+            text: text.to_owned(),
+            edits,
+            is_final: entry.is_final(),
+            is_orphaned: entry.is_lost_draft(),
+            entry: number,
+        };
+        self.messages.insert(id, message);
+        if is_same { ChatChange::SameText } else { ChatChange::Text }
+    }
+
+    /// Marks the messages that an entry names as holding the final text.
+    fn mark_final(&mut self, entry: &Entry) -> ChatChange {
+        let ids = entry.data.get("message_ids").and_then(Value::as_array);
+        let mut is_new = false;
+        for id in ids.into_iter().flatten().filter_map(Value::as_u64) {
+            if let Some(message) = self.messages.get_mut(&id) {
+                is_new |= !std::mem::replace(&mut message.is_final, true);
+            }
+        }
+        if is_new { ChatChange::Final } else { ChatChange::Nothing }
+    }
+
+    /// All messages that a person sees, the oldest first.
+    pub fn messages(&self) -> impl Iterator<Item = &SeenMessage> {
+        self.messages.values()
+    }
+
+    /// The messages that a person ends up reading, the oldest first: all but orphaned drafts.
+    pub fn final_messages(&self) -> impl Iterator<Item = &SeenMessage> {
+        self.messages().filter(|message| !message.is_orphaned)
+    }
+
+    /// The texts of the [final messages](Self::final_messages).
+    pub fn final_text(&self) -> Vec<&str> {
+        self.final_messages().map(|message| message.text.as_str()).collect()
+    }
+}
+
+/// What the answer of the chat's server says of a call.
+impl Entry {
+    /// Whether a call's text reached the chat. What the server refused did not.
+    pub fn is_shown(&self) -> bool {
+        self.data.get("shown") != Some(&Value::Bool(false))
+    }
+
+    /// Whether a call carries a part of the final text, or the entry says that it is delivered.
+    pub(crate) fn is_final(&self) -> bool {
+        self.kind == "final" || self.data.get("final") == Some(&Value::Bool(true))
+    }
+
+    /// Whether this is a new message of the draft that reached the chat and whose answer was lost.
+    pub(crate) fn is_lost_draft(&self) -> bool {
+        self.kind == "sendMessage" && !self.is_final() && self.is_lost()
+    }
+
+    /// Whether the call was done and its answer never came.
+    pub(crate) fn is_lost(&self) -> bool {
+        [FaultKind::LostReply, FaultKind::Hang].map(FaultKind::as_str).contains(&self.answer())
+    }
+
+    /// The seconds that the server asked to wait, if it did.
+    pub(crate) fn wait_s(&self) -> Option<u64> {
+        let (kind, wait) = self.answer().split_once(':')?;
+        (kind == FaultKind::RateLimit.as_str()).then(|| wait.strip_suffix('s')?.parse().ok())?
+    }
+
+    /// What went wrong with the call, or an empty text.
+    fn answer(&self) -> &str {
+        self.data.get("answer").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Applies calls such as `send 1 a`, `edit 1 b lost-reply`, `edit 1 c refused`, `final 1`;
+    /// compares the messages that are seen and the final text.
+    fn check(calls: &[&str], seen: &[&str], final_text: &[&str]) {
+        let entries: Vec<Entry> = calls
+            .iter()
+            .map(|call| {
+                let words: Vec<&str> = call.split(' ').collect();
+                let [kind, id] = [words[0], words[1]];
+                let text = words.get(2).unwrap_or(&"");
+                let extra = match words.get(3) {
+                    None => String::new(),
+                    Some(&"refused") => r#","answer":"server-error","shown":false"#.to_owned(),
+                    Some(&"final") => r#","final":true"#.to_owned(),
+                    Some(answer) => format!(r#","answer":"{answer}""#),
+                };
+                let kind = match kind {
+                    "send" => "sendMessage",
+                    "edit" => "editMessageText",
+                    kind => kind,
+                };
+                let data = match kind {
+                    "final" => format!(r#"{{"message_ids":[{id}]}}"#),
+                    _ => format!(r#"{{"message_id":{id},"text":"{text}"{extra}}}"#),
+                };
+                let line = format!(r#"{{"at":1,"lane":"telegram","kind":"{kind}","data":{data}}}"#);
+                serde_json::from_str(&line).unwrap()
+            })
+            .collect();
+        let view = ChatView::after(&entries);
+        let shown = view.messages().map(|message| {
+            let end = if message.is_final { " final" } else { "" };
+            format!("{}+{}{end}", message.text, message.edits)
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), seen, "{calls:?}");
+        assert_eq!(view.final_text(), final_text, "{calls:?}");
+    }
+
+    #[test]
+    fn issue_14_one_policy_for_calls_that_go_wrong() {
+        check(&["send 1 a", "edit 1 b"], &["b+1"], &["b"]);
+        check(&["send 1 a", "edit 1 b refused"], &["a+0"], &["a"]);
+        check(&["send 1 a", "edit 1 b lost-reply"], &["b+1"], &["b"]);
+        check(&["send 1 a lost-reply", "send 2 b"], &["a+0", "b+0"], &["b"]);
+        check(&["send 1 a hang", "send 2 b final"], &["a+0", "b+0 final"], &["b"]);
+        check(&["send 1 a", "final 1"], &["a+0 final"], &["a"]);
+        check(&["send 2 b", "send 1 a"], &["a+0", "b+0"], &["a", "b"]);
+        check(&[], &[], &[]);
+    }
+}
