@@ -17,7 +17,7 @@ const HEX: &str = "0123456789abcdef";
 /// comes behind it.
 type Kind = (&'static str, &'static str, &'static str, &'static str, usize, &'static str);
 
-const KINDS: [Kind; 60] = [
+const KINDS: [Kind; 63] = [
     ("openai", "", "sk-proj-", URL, 48, ""),
     ("anthropic", "", "sk-ant-api03-", URL, 80, ""),
     ("openrouter", "", "sk-or-v1-", HEX, 64, ""),
@@ -78,6 +78,9 @@ const KINDS: [Kind; 60] = [
     ("bcrypt", "me:$2y$10$", "", ALNUM, 53, ":x"),
     ("crypt", "root:$6$", "", ALNUM, 86, ":1"),
     ("zapier", "https://hooks.zapier.com/hooks/catch/", "", ALNUM, 24, "/"),
+    ("mailchimp", "", "", HEX, 32, "-us12"),
+    ("go-dsn", "app:", "", ALNUM, 20, "@tcp(db:3306)/x"),
+    ("sudo", "echo ", "", ALNUM, 16, " | sudo -S id"),
 ];
 
 /// Places of a recording.

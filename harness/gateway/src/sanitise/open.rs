@@ -2,7 +2,8 @@
 //!
 //! A text is cut where it ends by chance, so a rule's pattern, which needs the whole secret and at
 //! times what follows it, has not matched yet. From each pattern another one is derived that matches
-//! its *beginnings* at the end of a text: whatever some continuation could complete.
+//! its *beginnings* at the end of a text: whatever some continuation could complete. Rules that are
+//! `complete_only` have none, see `rules.toml`.
 
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};

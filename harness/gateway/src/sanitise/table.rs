@@ -19,7 +19,10 @@ pub(super) struct Table {
     pub(super) rules: Vec<Rule>,
     /// The patterns of all rules, in their order: one pass says which rules have work to do.
     pub(super) set: RegexSet,
-    /// The patterns of what may still go on, in the same order.
+    /// The patterns of matches that may still go on where the text ends, without those of rules that are
+    /// `complete_only`; the group of each is what has come of the secret.
+    pub(super) open: Vec<Regex>,
+    /// The same patterns in the same order, for one pass.
     pub(super) open_set: RegexSet,
     /// The texts that a secret of a known kind begins with, such as `ghp_`, longest first.
     pub(super) prefixes: Vec<String>,
@@ -34,8 +37,6 @@ pub(super) struct Rule {
     pub(super) how: How,
     /// A match; its group is the secret.
     pub(super) closed: Regex,
-    /// A match that may still go on where the text ends; its group is what has come of the secret.
-    pub(super) open: Regex,
 }
 
 /// What stands for a secret.
@@ -82,6 +83,8 @@ struct Entry {
     how: How,
     #[serde(default)]
     prefix_first: bool,
+    #[serde(default)]
+    complete_only: bool,
     pattern: String,
 }
 
@@ -91,18 +94,17 @@ pub(super) fn read(source: &str) -> Result<Table, TableError> {
     let parts = parts(&file.names);
     let written_out: Vec<String> =
         file.rule.iter().map(|entry| write_out(&entry.pattern, &parts)).collect();
-    let (mut open_patterns, mut prefixes) = (Vec::new(), Vec::new());
+    let (mut open, mut open_patterns, mut prefixes) = (Vec::new(), Vec::new(), Vec::new());
     let rules = file.rule.iter().zip(&written_out).map(|(entry, pattern)| {
         let failed = |message: String| TableError::Pattern { id: entry.id.clone(), message };
-        let open = unfinished(pattern, entry.prefix_first).map_err(failed)?;
+        let regex = |pattern: &str| Regex::new(pattern).map_err(|error| failed(error.to_string()));
+        let unfinished = unfinished(pattern, entry.prefix_first).map_err(failed)?;
+        if !entry.complete_only {
+            open.push(regex(&unfinished)?);
+            open_patterns.push(unfinished);
+        }
         prefixes.extend(beginnings(pattern).map_err(failed)?);
-        let rule = Rule {
-            id: entry.id.clone(),
-            how: entry.how,
-            closed: Regex::new(pattern).map_err(|error| failed(error.to_string()))?,
-            open: Regex::new(&open).map_err(|error| failed(error.to_string()))?,
-        };
-        open_patterns.push(open);
+        let rule = Rule { id: entry.id.clone(), how: entry.how, closed: regex(pattern)? };
         Ok(rule)
     });
     let whole = |id: &str| {
@@ -114,6 +116,7 @@ pub(super) fn read(source: &str) -> Result<Table, TableError> {
     prefixes.dedup();
     Ok(Table {
         rules,
+        open,
         set: set(&written_out).map_err(whole("all"))?,
         open_set: set(&open_patterns).map_err(whole("all, unfinished"))?,
         prefixes,

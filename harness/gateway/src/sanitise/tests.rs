@@ -27,6 +27,9 @@ pub(super) struct Rule {
     /// Whether text is held back only once the prefix is whole.
     #[serde(default)]
     pub(super) prefix_first: bool,
+    /// Whether nothing of text that still grows is held back for it.
+    #[serde(default)]
+    pub(super) complete_only: bool,
     #[serde(rename = "how")]
     _how: Option<String>,
     #[serde(rename = "pattern")]
@@ -198,6 +201,32 @@ fn b2_image_and_document_data_is_replaced_by_its_size() {
     for (value, expect) in &cases {
         check(value, expect);
     }
+}
+
+/// What only the text behind it gives away is shown while it grows, and masked from then on.
+#[test]
+fn issue_13_finding_9_a_complete_only_rule_holds_nothing_back() {
+    let check = |text: &str, growing: &str, whole: &str| {
+        assert_eq!(redact_open(text), growing, "{text}");
+        assert_eq!(redact_text(text), whole, "{text}");
+        let fields = json!({"command": text});
+        let open = sanitise_open_args(fields.as_object().unwrap(), Some("command"));
+        assert_eq!(open["command"], growing, "{text}");
+        assert_eq!(sanitise_args(&fields)["command"], whole, "{text}");
+    };
+    let same = |text: &str| check(text, text, text);
+    same("echo hunter2 | sudo -");
+    let masked = "echo *** | sudo -S ";
+    check("echo hunter2 | sudo -S ", masked, masked);
+    same("app:hunter2@tcp");
+    check("app:hunter2@tcp(", "app:***@tcp(", "app:***@tcp(");
+    let hash = "0123456789abcdef0123456789abcdef";
+    same(&format!("{hash}-us"));
+    check(&format!("{hash}-us1"), "012345…cdef-us1", "012345…cdef-us1");
+    // Of a text that is too long to be looked at as a whole, what is complete is masked, too.
+    let long = format!("echo hunter2 | sudo -S id\n{}", "x ".repeat(SCAN_LIMIT));
+    let clean = sanitise_args(&json!(long));
+    assert!(clean.as_str().unwrap().starts_with("echo *** | sudo -S id\n"), "{clean}");
 }
 
 /// `|` parts what is shown from what is held back.

@@ -91,7 +91,9 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
 
 /// What may be shown of a `text` that still grows at its end (B2): its secrets are masked, and all
 /// that could still become part of one is held back. That is a word that may be the beginning of a
-/// token, a value behind a secret name, flag or header, a key that is not closed.
+/// token, a value behind a secret name, flag or header, a key that is not closed. A secret that only
+/// what follows it gives away, such as a password in `echo … | sudo -S`, is shown until that follows:
+/// to hold it back would hold back nearly all text.
 ///
 /// What is shown of a longer text begins with what was shown of a shorter one. Only where the two
 /// conflict, in texts in which one secret stands around another, secrecy wins.
@@ -105,7 +107,7 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
         return Cow::Borrowed("");
     };
     let held = table.open_set.matches(text).into_iter().filter_map(|index| {
-        let found = table.rules[index].open.captures(text)?;
+        let found = table.open[index].captures(text)?;
         found.iter().skip(1).flatten().next().map(|begun| begun.start())
     });
     let mut end = held.min().unwrap_or(text.len());
