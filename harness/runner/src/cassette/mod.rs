@@ -5,6 +5,7 @@ mod format;
 mod further;
 mod import;
 mod store;
+mod timeline;
 mod write;
 
 pub(crate) use format::today;
@@ -16,4 +17,5 @@ pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};
 pub(crate) use store::{hex, sha256, sha256_of_file};
+pub(crate) use timeline::{moved, timeline};
 pub(crate) use write::leftovers;

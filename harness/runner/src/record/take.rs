@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::run::{RawRun, Recording};
 use crate::cassette::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
 use crate::cassette::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
-use crate::cassette::{TickKind, sha256, today};
+use crate::cassette::{sha256, timeline, today};
 use crate::names::{CassetteFile, Part};
 use crate::scenario::{Scenario, Step};
 
@@ -85,8 +85,8 @@ impl Maker {
                 *self.counts.entry(rule.clone()).or_default() += n;
             }
         }
-        let timeline =
-            timeline(&run.events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw));
+        let events = run.events.iter().cloned();
+        let timeline = timeline(events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw));
         let argv = run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect();
         self.substitutions = Some(substitutions);
         Made {
@@ -114,64 +114,5 @@ fn facts(recording: &Recording) -> Facts {
         user: user.ok().flatten().map(|user| user.name),
         address: Some(recording.address.clone()),
         cli_version: Some(recording.version.to_string()),
-    }
-}
-
-/// Intervals for points in time, canonical sizes for raw ones; `out` and `err` map raw offsets.
-fn timeline(
-    events: &[(u64, TickKind)],
-    out: impl Fn(u64) -> u64,
-    err: impl Fn(u64) -> u64,
-) -> Vec<Tick> {
-    let (mut at, mut out_at, mut err_at) = (0, 0, 0);
-    let size = |from: &mut u64, n: u64, map: &dyn Fn(u64) -> u64| {
-        let start = map(*from);
-        *from += n;
-        map(*from) - start
-    };
-    let mut ticks = Vec::new();
-    for (when, kind) in events {
-        let kind = match kind {
-            TickKind::Out(n) => TickKind::Out(size(&mut out_at, *n, &out)),
-            TickKind::Err(n) => TickKind::Err(size(&mut err_at, *n, &err)),
-            other => other.clone(),
-        };
-        // A read that lay within a value whose placeholder is shorter brought nothing.
-        if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
-            let after_ms = when.saturating_sub(at);
-            at = *when;
-            ticks.push(Tick { after_ms, kind });
-        }
-    }
-    ticks
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cassette::Exit;
-
-    #[test]
-    fn sizes_are_canonical_and_intervals_add_up() {
-        let events = [
-            (5, TickKind::Out(10)),
-            (7, TickKind::Out(4)),
-            (7, TickKind::Err(3)),
-            (9, TickKind::In(1)),
-            (12, TickKind::Out(6)),
-            (15, TickKind::Exit(Exit::Code(0))),
-        ];
-        // Bytes 8 to 16 of stdout became one byte.
-        let out = |raw: u64| if raw <= 8 { raw } else { 9 + raw.saturating_sub(16) };
-        let ticks = timeline(&events, out, |raw| raw);
-        let found: Vec<_> = ticks.into_iter().map(|tick| (tick.after_ms, tick.kind)).collect();
-        let expect = [
-            (5, TickKind::Out(9)),
-            (2, TickKind::Err(3)),
-            (2, TickKind::In(1)),
-            (3, TickKind::Out(4)),
-            (3, TickKind::Exit(Exit::Code(0))),
-        ];
-        assert_eq!(found, expect);
     }
 }

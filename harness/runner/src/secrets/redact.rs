@@ -13,7 +13,7 @@ use super::scan::{Hit, each, levels, overlaps, scan_take};
 use super::segments::{Segment, segments};
 use crate::cassette::canon::Canonical;
 use crate::cassette::canon::splice::{Edit, splice};
-use crate::cassette::{Take, Tick, TickKind};
+use crate::cassette::{Take, Tick, moved};
 
 /// Why a recording can't be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -106,31 +106,6 @@ fn printed(out: &mut Vec<u8>, err: &mut Vec<u8>, timeline: &mut Vec<Tick>, step:
     if let (Some(out), Some(err)) = (out, err) {
         *timeline = moved(timeline, &out, &err);
     }
-}
-
-/// The timeline with the sizes that its reads have after replacements. A read of which nothing is left
-/// goes; the time it took stays.
-fn moved(ticks: &[Tick], out: &Canonical, err: &Canonical) -> Vec<Tick> {
-    let (mut out_at, mut err_at, mut waited) = (0_u64, 0_u64, 0_u64);
-    let size = |at: &mut u64, n: u64, of: &Canonical| {
-        let start = of.map_offset(*at);
-        *at = at.saturating_add(n);
-        of.map_offset(*at) - start
-    };
-    let mut moved = Vec::with_capacity(ticks.len());
-    for tick in ticks {
-        let kind = match &tick.kind {
-            TickKind::Out(n) => TickKind::Out(size(&mut out_at, *n, out)),
-            TickKind::Err(n) => TickKind::Err(size(&mut err_at, *n, err)),
-            other => other.clone(),
-        };
-        waited = waited.saturating_add(tick.after_ms);
-        if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
-            moved.push(Tick { after_ms: waited, kind });
-            waited = 0;
-        }
-    }
-    moved
 }
 
 /// Makes a fake for each secret of a file, and for the long words of one that has several; returns how
