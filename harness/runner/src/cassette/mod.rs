@@ -4,6 +4,7 @@ pub mod canon;
 mod format;
 mod further;
 mod import;
+mod parts;
 mod store;
 mod timeline;
 mod write;

@@ -64,29 +64,20 @@ impl Take {
     fn write_files(&self, dir: &Path) -> Result<(), TapeError> {
         let mut manifest = self.manifest.clone();
         manifest.counts = counts(&self.stdout, &self.timeline);
-        let timeline = |ticks| Cow::from(render_timeline(ticks).into_bytes());
-        let mut files = vec![
-            (Part::Stdout, 1, Cow::from(&self.stdout)),
-            (Part::Timeline, 1, timeline(&self.timeline)),
-            (Part::Stderr, 1, Cow::from(&self.stderr)),
-            (Part::Stdin, 1, Cow::from(&self.stdin)),
-            (Part::Transcript, 1, Cow::from(&self.transcript)),
-        ];
-        manifest.runs.clear();
-        for (number, run) in (2..).zip(&self.further) {
-            let counts = counts(&run.stdout, &run.timeline);
-            manifest.runs.push(RunFacts { counts, ..run.facts.clone() });
-            files.extend([
-                (Part::Stdout, number, Cow::from(&run.stdout)),
-                (Part::Timeline, number, timeline(&run.timeline)),
-                (Part::Stderr, number, Cow::from(&run.stderr)),
-                (Part::Transcript, number, Cow::from(&run.transcript)),
-                (Part::History, number, Cow::from(&run.history)),
-            ]);
-        }
-        for (part, number, bytes) in files {
-            let is_always_there = matches!(part, Part::Stdout | Part::Timeline);
-            let file = CassetteFile::new(part, number);
+        let further = self.further.iter();
+        let further = further.map(|run| RunFacts {
+            counts: counts(&run.stdout, &run.timeline),
+            ..run.facts.clone()
+        });
+        manifest.runs = further.collect();
+        let files = self.runs().flat_map(|run| {
+            let timeline = CassetteFile::new(Part::Timeline, run.number);
+            let rendered = Cow::from(render_timeline(run.timeline).into_bytes());
+            let files = run.files.into_iter().map(|(file, bytes)| (file, Cow::from(bytes)));
+            std::iter::once((timeline, rendered)).chain(files)
+        });
+        for (file, bytes) in files {
+            let is_always_there = matches!(file.part(), Part::Stdout | Part::Timeline);
             if let Some(path) = file.path(dir)
                 && (is_always_there || !bytes.is_empty())
             {

@@ -13,7 +13,8 @@ use super::scan::{Hit, each, levels, overlaps, scan_take};
 use super::segments::{Segment, segments};
 use crate::cassette::canon::Canonical;
 use crate::cassette::canon::splice::{Edit, splice};
-use crate::cassette::{Take, Tick, moved};
+use crate::cassette::{Take, moved};
+use crate::names::Part;
 
 /// Why a recording can't be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -70,26 +71,24 @@ pub fn redact(take: &mut Take) -> Result<(), RedactError> {
 /// What a step of [`redact`] makes of a file: its new bytes, or nothing.
 type Step<'s> = &'s mut dyn FnMut(&[u8]) -> Option<Canonical>;
 
-/// Gives each file of a recording to `step`, and keeps its sizes in the timelines true.
+/// Gives each command line and each file of a recording to `step`, and keeps the sizes in the timelines true.
 fn for_each_file(take: &mut Take, step: Step<'_>) {
-    argv(&mut take.manifest.cli.argv, step);
-    printed(&mut take.stdout, &mut take.stderr, &mut take.timeline, step);
-    for bytes in [&mut take.stdin, &mut take.transcript] {
-        apply(bytes, step);
-    }
-    for run in &mut take.further {
-        argv(&mut run.facts.argv, step);
-        printed(&mut run.stdout, &mut run.stderr, &mut run.timeline, step);
-        for bytes in [&mut run.transcript, &mut run.history] {
-            apply(bytes, step);
+    for run in take.runs_mut() {
+        argv(run.argv, step);
+        let (mut out, mut err) = (None, None);
+        for (file, bytes) in run.files {
+            let Some(replaced) = step(bytes) else { continue };
+            bytes.clone_from(&replaced.bytes);
+            match file.part() {
+                Part::Stdout => out = Some(replaced),
+                Part::Stderr => err = Some(replaced),
+                _ => {}
+            }
+        }
+        if let (Some(out), Some(err)) = (out, err) {
+            *run.timeline = moved(run.timeline, &out, &err);
         }
     }
-}
-
-fn apply(bytes: &mut Vec<u8>, step: Step<'_>) -> Option<Canonical> {
-    let replaced = step(bytes)?;
-    bytes.clone_from(&replaced.bytes);
-    Some(replaced)
 }
 
 fn argv(argv: &mut Vec<String>, step: Step<'_>) {
@@ -97,14 +96,6 @@ fn argv(argv: &mut Vec<String>, step: Step<'_>) {
     let words = step(&line).and_then(|replaced| serde_json::from_slice(&replaced.bytes).ok());
     if let Some(words) = words {
         *argv = words;
-    }
-}
-
-fn printed(out: &mut Vec<u8>, err: &mut Vec<u8>, timeline: &mut Vec<Tick>, step: Step<'_>) {
-    let out = apply(out, step);
-    let err = apply(err, step);
-    if let (Some(out), Some(err)) = (out, err) {
-        *timeline = moved(timeline, &out, &err);
     }
 }
 

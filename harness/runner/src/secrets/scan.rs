@@ -10,7 +10,6 @@ use super::decoded::Decoded;
 use super::fake::is_fake;
 use super::segments::{Segment, What, segments};
 use crate::cassette::Take;
-use crate::names::{CassetteFile, Part};
 
 /// A secret in a file. The secret itself is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,26 +62,16 @@ pub fn scan(file: &str, raw: &[u8]) -> Vec<Hit> {
 
 /// The secrets in the files of a recording, and in its command lines.
 pub fn scan_take(take: &Take) -> Vec<Hit> {
-    let argv = |argv: &[String]| serde_json::to_vec(argv).unwrap_or_default();
     let mut hits = Vec::new();
-    hits.extend(scan("argv", &argv(&take.manifest.cli.argv)));
-    for (file, bytes) in [
-        (Part::Stdout, &take.stdout),
-        (Part::Stderr, &take.stderr),
-        (Part::Stdin, &take.stdin),
-        (Part::Transcript, &take.transcript),
-    ] {
-        hits.extend(scan(&CassetteFile::new(file, 1).to_string(), bytes));
-    }
-    for (number, run) in (2..).zip(&take.further) {
-        hits.extend(scan(&format!("argv of run {number}"), &argv(&run.facts.argv)));
-        for (file, bytes) in [
-            (Part::Stdout, &run.stdout),
-            (Part::Stderr, &run.stderr),
-            (Part::Transcript, &run.transcript),
-            (Part::History, &run.history),
-        ] {
-            hits.extend(scan(&CassetteFile::new(file, number).to_string(), bytes));
+    for run in take.runs() {
+        let argv = serde_json::Value::from(run.argv.clone()).to_string();
+        let name = match run.number {
+            1 => "argv".to_owned(),
+            number => format!("argv of run {number}"),
+        };
+        hits.extend(scan(&name, argv.as_bytes()));
+        for (file, bytes) in run.files {
+            hits.extend(scan(&file.to_string(), bytes));
         }
     }
     hits

@@ -1,0 +1,63 @@
+//! What the runs of a recording left, run by run: the one place that lists the files of a cassette, for all
+//! who write, scan or replace every one of them.
+
+use super::format::{Take, Tick};
+use crate::names::{CassetteFile, Part};
+
+/// What one run left.
+pub(crate) struct RunParts<Argv, Timeline, Bytes> {
+    /// Which run it is, from 1.
+    pub(crate) number: usize,
+    /// The command line, which `cassette.toml` keeps.
+    pub(crate) argv: Argv,
+    /// When what it printed came: the timeline's file, parsed.
+    pub(crate) timeline: Timeline,
+    /// The other files, also those that are empty.
+    pub(crate) files: Vec<(CassetteFile, Bytes)>,
+}
+
+/// The runs of a [`Take`], borrowed as `$borrow` says.
+macro_rules! runs {
+    ($take:expr, $($borrow:tt)+) => {{
+        let take = $take;
+        let first = RunParts {
+            number: 1,
+            argv: $($borrow)+ take.manifest.cli.argv,
+            timeline: $($borrow)+ take.timeline,
+            files: vec![
+                (CassetteFile::new(Part::Stdout, 1), $($borrow)+ take.stdout),
+                (CassetteFile::new(Part::Stderr, 1), $($borrow)+ take.stderr),
+                (CassetteFile::new(Part::Stdin, 1), $($borrow)+ take.stdin),
+                (CassetteFile::new(Part::Transcript, 1), $($borrow)+ take.transcript),
+            ],
+        };
+        let further = (2..).zip($($borrow)+ take.further).map(|(number, run)| RunParts {
+            number,
+            argv: $($borrow)+ run.facts.argv,
+            timeline: $($borrow)+ run.timeline,
+            files: vec![
+                (CassetteFile::new(Part::Stdout, number), $($borrow)+ run.stdout),
+                (CassetteFile::new(Part::Stderr, number), $($borrow)+ run.stderr),
+                (CassetteFile::new(Part::Transcript, number), $($borrow)+ run.transcript),
+                (CassetteFile::new(Part::History, number), $($borrow)+ run.history),
+            ],
+        });
+        std::iter::once(first).chain(further)
+    }};
+}
+
+impl Take {
+    /// What each run left, to read it.
+    pub(crate) fn runs(
+        &self,
+    ) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
+        runs!(self, &)
+    }
+
+    /// What each run left, to change it.
+    pub(crate) fn runs_mut(
+        &mut self,
+    ) -> impl Iterator<Item = RunParts<&mut Vec<String>, &mut Vec<Tick>, &mut Vec<u8>>> {
+        runs!(self, &mut)
+    }
+}
