@@ -102,8 +102,9 @@ pub(super) fn is_fake(text: &str) -> bool {
             0 | 1 => others == 0 && fake.iter().any(is_number),
             2 | 3 => others == 0,
             4..8 => others < SHORTEST,
-            // A whole word, or a masked one: what follows it may be the text in which it is shown.
-            _ => !other.iter().any(|run| is_secret_like(run)),
+            // A whole word, or a masked one: what follows it may be the text in which it is shown, unless it
+            // is joined to it as the parts of a secret are.
+            _ => !other.iter().any(|run| is_secret_like(run)) && !is_continued(&text),
         }
     })
 }
@@ -112,6 +113,20 @@ pub(super) fn is_fake(text: &str) -> bool {
 fn is_secret_like(run: &str) -> bool {
     let has_digit = run.contains(|c: char| c.is_ascii_digit());
     run.len() >= SHORTEST && has_digit && run.contains(char::is_alphabetic) || run.len() >= 16
+}
+
+/// Whether a fake's word goes on, behind one character that secrets have in them, with letters of another
+/// word, enough for a secret. A word behind a blank is the text around the fake for all that can be known:
+/// a fake is as long as its secret was, and nothing here says how long that is.
+fn is_continued(text: &str) -> bool {
+    let parts: Vec<&str> = text.split_inclusive(|c: char| !c.is_alphanumeric()).collect();
+    parts.windows(2).any(|pair| {
+        let [fake, next] =
+            [pair[0], pair[1]].map(|part| part.trim_end_matches(|c: char| !c.is_alphanumeric()));
+        let is_joined = pair[0][fake.len()..].contains(['-', '_', '.', '+', '/', '~', '=']);
+        let is_word = fake.len() >= WORD.len() && is_stretch(fake);
+        is_joined && is_word && next.len() >= SHORTEST && !is_stretch(next)
+    })
 }
 
 /// `text` without the tags of HTML in it, up to a quote, also one that HTML escapes, or to an escape
@@ -179,6 +194,9 @@ mod tests {
             "Beare…cted0321reda",
             "Be…eda…reda",
             "red=acted</i><b class=",
+            "redacted0001redac, correctly",
+            "redacted0001redac and something",
+            "redacted0001-redacted0001-reda",
         ];
         for text in shown {
             assert!(is_fake(text), "{text}");
@@ -192,6 +210,8 @@ mod tests {
             "decade",
             "red-hat9",
             "redacted-hunter2",
+            "redacted0001.correcthorse",
+            "ghp_redacted0001redacted_battery/x",
         ] {
             assert!(!is_fake(text), "{text}");
         }
