@@ -10,7 +10,7 @@ use clitape_runner::report::proof::{
     Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
 };
 use clitape_runner::scenario::House;
-use clitape_runner::secrets::{Hit, scan, scan_cassette};
+use clitape_runner::secrets::{Hit, scan};
 
 use crate::exit::Exit;
 use crate::outputs::write_file;
@@ -82,7 +82,7 @@ fn write(
         ("preview.cast", cast(&cases)),
         ("preview.svg", picture(&cases)),
     ];
-    let secrets = secrets(house, &cases, &published)?;
+    let secrets = secrets(&cases, &published);
     if let Some(first) = secrets.first() {
         bail!(
             "{} secrets would be published, the first is {first}; nothing was written; record or import \
@@ -113,20 +113,14 @@ fn write(
 
 /// The secrets in what a proof publishes and in the recordings behind it, but for those that the
 /// recordings allow.
-fn secrets(
-    house: &House,
-    cases: &[Case],
-    published: &[(&str, String)],
-) -> anyhow::Result<Vec<Hit>> {
+fn secrets(cases: &[Case], published: &[(&str, String)]) -> Vec<Hit> {
     let mut hits: Vec<Hit> =
         published.iter().flat_map(|(file, text)| scan(file, text.as_bytes())).collect();
     let allowed: Vec<&String> =
         cases.iter().flat_map(|case| &case.manifest.allowed_secrets).collect();
     hits.retain(|hit| !allowed.iter().any(|rule| *rule == hit.rule));
-    for case in cases {
-        hits.extend(scan_cassette(&house.cassettes().join(&case.name).join(case.version()))?.hits);
-    }
-    Ok(hits)
+    hits.extend(cases.iter().flat_map(|case| case.secrets.clone()));
+    hits
 }
 
 /// The picture of the page, or why there is none: everything else stands without it.

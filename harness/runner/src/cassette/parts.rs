@@ -2,6 +2,7 @@
 //! who write, scan or replace every one of them.
 
 use super::format::{Take, Tick};
+use super::store::Cassette;
 use crate::names::{CassetteFile, Part};
 
 /// What one run left.
@@ -16,7 +17,7 @@ pub(crate) struct RunParts<Argv, Timeline, Bytes> {
     pub(crate) files: Vec<(CassetteFile, Bytes)>,
 }
 
-/// The runs of a [`Take`], borrowed as `$borrow` says.
+/// The runs of a [`Take`] or of a [`Cassette`], borrowed as `$borrow` says.
 macro_rules! runs {
     ($take:expr, $($borrow:tt)+) => {{
         let take = $take;
@@ -59,5 +60,14 @@ impl Take {
         &mut self,
     ) -> impl Iterator<Item = RunParts<&mut Vec<String>, &mut Vec<Tick>, &mut Vec<u8>>> {
         runs!(self, &mut)
+    }
+}
+
+impl Cassette {
+    /// What each run left.
+    pub(crate) fn runs(
+        &self,
+    ) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
+        runs!(self, &)
     }
 }

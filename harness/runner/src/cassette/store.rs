@@ -89,6 +89,10 @@ pub struct Cassette {
     pub stdout: Vec<u8>,
     /// When they came.
     pub timeline: Vec<Tick>,
+    /// The bytes of `stderr.txt`; empty if there is none.
+    pub stderr: Vec<u8>,
+    /// The bytes of `stdin.jsonl`; empty if there is none.
+    pub stdin: Vec<u8>,
     /// The conversation in the session's transcript after the run; empty if there was none.
     pub transcript: Vec<u8>,
     /// The further runs, from the second.
@@ -140,7 +144,8 @@ impl Cassette {
         }
         let (stdout, timeline) = printed(dir, &mut files, 1, manifest.counts)?;
         let mut take = |part, run| files.remove(&CassetteFile::new(part, run)).unwrap_or_default();
-        let transcript = take(Part::Transcript, 1);
+        let [stderr, stdin, transcript] =
+            [Part::Stderr, Part::Stdin, Part::Transcript].map(|part| take(part, 1));
         let mut further = Vec::new();
         for (number, facts) in (2..).zip(&manifest.runs) {
             let (stdout, timeline) = printed(dir, &mut files, number, facts.counts)?;
@@ -151,7 +156,8 @@ impl Cassette {
             let facts = facts.clone();
             further.push(FurtherRun { facts, stdout, timeline, stderr, transcript, history });
         }
-        Ok(Self { dir: dir.to_owned(), manifest, stdout, timeline, transcript, further })
+        let dir = dir.to_owned();
+        Ok(Self { dir, manifest, stdout, timeline, stderr, stdin, transcript, further })
     }
 
     /// Reads the cassette of a scenario and a CLI version.

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use walkdir::WalkDir;
 
 use super::scan::{Hit, scan};
+use crate::cassette::{Cassette, render_timeline};
 use crate::files::{self, FileError};
+use crate::names::{CassetteFile, Part};
 
 /// What a scan of files found.
 #[derive(Debug, Default)]
@@ -70,6 +72,29 @@ pub fn scan_cassette(dir: &Path) -> io::Result<Scanned> {
     let mut scanned = Scanned::default();
     scan_path(dir, &mut scanned)?;
     Ok(scanned)
+}
+
+/// Scans the files of a cassette that was read; what its `cassette.toml` allows is left out.
+///
+/// Comments in `cassette.toml` are not looked at: they are no part of what was read.
+///
+/// # Errors
+///
+/// When its facts can't be written as TOML, which they were read from.
+pub fn scan_loaded(cassette: &Cassette) -> io::Result<Vec<Hit>> {
+    let shown = |name: &str| cassette.dir.join(name).display().to_string();
+    let manifest = toml::to_string(&cassette.manifest).map_err(io::Error::other)?;
+    let mut hits = scan(&shown("cassette.toml"), manifest.as_bytes());
+    for run in cassette.runs() {
+        let timeline = CassetteFile::new(Part::Timeline, run.number);
+        let ticks = render_timeline(run.timeline);
+        hits.extend(scan(&shown(&timeline.to_string()), ticks.as_bytes()));
+        for (file, bytes) in run.files {
+            hits.extend(scan(&shown(&file.to_string()), bytes));
+        }
+    }
+    hits.retain(|hit| !cassette.manifest.allowed_secrets.iter().any(|rule| rule == hit.rule));
+    Ok(hits)
 }
 
 /// Scans the goldens of a scenario, whose cassettes allow the rules `allowed`.

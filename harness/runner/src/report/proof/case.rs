@@ -5,6 +5,7 @@ use crate::cassette::{Cassette, Manifest, TapeError};
 use crate::check::{Check, Finding, Golden, Kind, View, checks, invariants, judge};
 use crate::names::CliVersion;
 use crate::scenario::{Chat, House, Proof, Scenario};
+use crate::secrets::{Hit, scan_loaded};
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct Case {
     pub plans: u64,
     /// Everything that does not hold.
     pub findings: Vec<Finding>,
+    /// The secrets in the recording that it does not allow.
+    pub secrets: Vec<Hit>,
 }
 
 /// A golden that was compared.
@@ -87,6 +90,7 @@ impl Case {
             about: scenario.about.clone(),
             tracks: scenario.tracks.clone(),
             proof: scenario.proof.clone(),
+            secrets: scan_loaded(&cassette)?,
             manifest: cassette.manifest,
             chat,
             runs,
