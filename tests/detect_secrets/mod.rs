@@ -62,9 +62,7 @@ fn stretches(planted: &Planted) -> impl Iterator<Item = &str> {
     let Planted { text, secret, .. } = planted;
     let begin = text.find(&**secret).expect("the text has the secret in it");
     let end = begin + secret.len();
-    (0..end).flat_map(move |from| {
-        let shortest = from.max(begin) + SHARED;
-        let to = if shortest <= end { shortest..=text.len() } else { 1..=0 };
-        to.map(move |to| &text[from..to])
+    (0..=end - SHARED).flat_map(move |from| {
+        (from.max(begin) + SHARED..=text.len()).map(move |to| &text[from..to])
     })
 }
