@@ -216,14 +216,16 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
 }
 
 /// How the name of a file begins that is not yet in its place.
-const UNFINISHED: &str = ".clitape-";
+pub(crate) const UNFINISHED: &str = ".clitape-";
 
-/// Files in `dir` that a writer left when it was ended; none where there is no such folder.
+/// What stands in `dir` under a name that begins with one of `prefixes`, sorted; none where there is no such
+/// folder. Writers use such names until they are done, so this is what one left when it was ended, as long as
+/// no one writes there now.
 ///
 /// # Errors
 ///
 /// When the folder can't be read.
-pub(crate) fn leftovers(dir: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn leftovers(dir: &Path, prefixes: &[&str]) -> io::Result<Vec<PathBuf>> {
     let entries = match fs_err::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -231,7 +233,9 @@ pub(crate) fn leftovers(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut left = Vec::new();
     for entry in entries {
         let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
             left.push(entry.path());
         }
     }

@@ -19,4 +19,4 @@ pub use import::{ImportError, import};
 pub use store::{Cassette, TapeError};
 pub(crate) use store::{hex, sha256, sha256_of_file};
 pub(crate) use timeline::{moved, timeline};
-pub(crate) use write::leftovers;
+pub(crate) use write::abandoned;

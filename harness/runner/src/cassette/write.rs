@@ -2,7 +2,7 @@
 //!
 //! The files go to a folder beside the cassette, which then takes its place in one step, so that a
 //! reader sees the old cassette or the new one, and so does whoever looks after a crash. A crash may
-//! leave the folder beside it; [`leftovers`] finds those.
+//! leave the folder beside it; [`abandoned`] finds those.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -112,14 +112,14 @@ fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
 }
 
 /// Removes what a writer left that was killed: nobody else writes while this one has the lock. A folder
-/// that may hold the cassette that was there before stays, to be found by [`leftovers`].
+/// that may hold the cassette that was there before stays, to be found by [`abandoned`].
 fn remove_unfinished(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with(UNFINISHED[0]) && !name.ends_with(".old") {
+    let left = files::leftovers(dir, &UNFINISHED[..1]);
+    // A folder that can't be listed can't be written to either, which the caller finds out.
+    for path in left.into_iter().flatten() {
+        if path.extension().is_none_or(|extension| extension != "old") {
             // The cassette itself is written all the same.
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = fs::remove_dir_all(path);
         }
     }
 }
@@ -147,7 +147,7 @@ fn lock(dir: &Path) -> Result<Flock<File>, TapeError> {
 /// # Errors
 ///
 /// When the folder can't be read.
-pub(crate) fn leftovers(dir: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn abandoned(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let is_written = || {
         Flock::lock(File::open(dir)?, FlockArg::LockSharedNonblock)
             .map_or(Ok(true), |_| io::Result::Ok(false))
@@ -155,17 +155,7 @@ pub(crate) fn leftovers(dir: &Path) -> io::Result<Vec<PathBuf>> {
     if !dir.is_dir() || is_written()? {
         return Ok(Vec::new());
     }
-    let mut left = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if UNFINISHED.iter().any(|prefix| name.starts_with(prefix)) {
-            left.push(entry.path());
-        }
-    }
-    left.sort();
-    Ok(left)
+    files::leftovers(dir, &UNFINISHED)
 }
 
 /// Temporary folders are private to their owner; a cassette is not.

@@ -63,13 +63,13 @@ fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
         let sentence = "a clitape that was ended while it wrote a cassette left this folder; the cassette \
                         beside it is whole; remove the folder, or look into it first when that cassette \
                         is missing";
-        let left = cassette::leftovers(&house.cassettes().join(name.as_str()))?;
+        let left = cassette::abandoned(&house.cassettes().join(name.as_str()))?;
         found.extend(left.into_iter().map(|path| (path, sentence)));
     }
     for name in house.names()? {
         let sentence = "a clitape that was ended while it wrote a golden left this file; the golden is \
                         whole; remove the file";
-        let left = files::leftovers(&house.scenario(&name).join("golden"))?;
+        let left = files::leftovers(&house.scenario(&name).join("golden"), &[files::UNFINISHED])?;
         found.extend(left.into_iter().map(|path| (path, sentence)));
     }
     let finding = |(path, sentence): (PathBuf, &str)| {
