@@ -4,19 +4,25 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use clitape_gateway::limits as gateway;
-use clitape_gateway::sse::Limits;
+use clitape_gateway::sse::{Limits, ServerSettings};
 use clitape_runner::files::LARGEST;
 use clitape_runner::limits::{
-    CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, MODEL_LINES, MODEL_REQUEST,
-    OutputLimits, PAUSE_MS, PIECES, VERSION_TIME,
+    CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, INSTALL_OUTPUT, INSTALL_TIME,
+    MODEL_LINES, MODEL_REQUEST, OutputLimits, PAUSE_MS, PIECES, PLANS, RECORDED_TIME,
+    VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
-use clitape_runner::record::WORKSPACE_LIMIT;
 use clitape_runner::scenario::bounds;
 use common::{clitape, house, root};
+
+/// How the table of limits begins that are options, and that of limits that are fields of a library.
+const OPTIONS: &str = "what | at most | option | at the limit |";
+const FIELDS: &str = "what of the server | at most | field | at the limit |";
 
 fn page() -> String {
     fs::read_to_string(root().join("docs/limits.md")).expect("the page")
@@ -31,54 +37,66 @@ fn rows<'a>(page: &'a str, head: &str) -> Vec<Vec<&'a str>> {
 
 #[test]
 fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
-    let s = |time: std::time::Duration| format!("{} s", time.as_secs());
+    let s = |time: Duration| format!("{} s", time.as_secs());
+    let ms = |time: Duration| format!("{} ms", time.as_millis());
     let (recorded, compared) = (OutputLimits::RECORDED, OutputLimits::COMPARED);
-    let held = Limits::default();
-    let (floor, ceiling) = (gateway::RECONNECT_FLOOR, gateway::RECONNECT_CEILING);
     let expect = [
         LARGEST.to_string(),
         CAPTURE.to_string(),
         PIECES.to_string(),
+        PLANS.to_string(),
         recorded.bytes.to_string(),
         recorded.line.to_string(),
         recorded.lines.to_string(),
-        "`record.timeout_s`, 120 s".to_owned(),
-        WORKSPACE_LIMIT.to_string(),
+        s(RECORDED_TIME),
+        WORKSPACE_BYTES.to_string(),
+        WORKSPACE_FILES.to_string(),
         MODEL_LINES.to_string(),
         MODEL_REQUEST.to_string(),
+        s(VERSION_TIME),
+        VERSION_OUTPUT.to_string(),
+        s(INSTALL_TIME),
+        INSTALL_OUTPUT.to_string(),
+        s(COMPARED_TIME),
         compared.bytes.to_string(),
         compared.line.to_string(),
         compared.lines.to_string(),
-        s(COMPARED_TIME),
-        OutputLimits::ASIDE.bytes.to_string(),
-        s(VERSION_TIME),
+        "120 s".to_owned(),
         gateway::STREAM_BYTES.to_string(),
+        gateway::STREAM_EVENT.to_string(),
+        gateway::COLLECTED_ANSWER.to_string(),
         gateway::COLLECTED_BYTES.to_string(),
         gateway::COLLECTED_CALLS.to_string(),
         gateway::RECONNECTS.to_string(),
-        "120 s".to_owned(),
-        gateway::STREAM_EVENT.to_string(),
-        format!("{} ms to {}", floor.as_millis(), s(ceiling)),
+        ms(gateway::RECONNECT_FLOOR),
+        ms(gateway::RECONNECT_CEILING),
         gateway::BOT_API_ANSWER.to_string(),
         s(gateway::BOT_API_CALL),
         s(gateway::LAST_WORD),
         gateway::LAST_WORD_WAITS.to_string(),
         s(gateway::RETRY_AFTER),
-        gateway::CONNECTIONS.to_string(),
-        gateway::CONNECTIONS_WAITING.to_string(),
-        s(gateway::REQUEST_HEAD),
-        held.readers.to_string(),
-        held.events.to_string(),
-        format!("{} bytes", held.bytes),
-        held.ended.to_string(),
-        format!("{PAUSE_MS} ms"),
-        FAULTS.to_string(),
-        format!("{FAULT_WAIT_S} s"),
-        format!("{FAULT_SLOW_MS} ms"),
     ];
     let page = page();
-    let found: Vec<&str> = rows(&page, "what ").iter().map(|row| row[1]).collect();
+    let found: Vec<&str> = rows(&page, OPTIONS).iter().map(|row| row[1]).collect();
     assert_eq!(found, expect);
+    let (server, held) = (ServerSettings::new("x"), Limits::default());
+    let expect = [
+        ("connections", server.connections.to_string()),
+        ("waiting", server.waiting.to_string()),
+        ("head_time", s(server.head_time)),
+        ("readers", held.readers.to_string()),
+        ("events", held.events.to_string()),
+        ("bytes", held.bytes.to_string()),
+        ("ended", held.ended.to_string()),
+    ];
+    let rows = rows(&page, FIELDS);
+    let found = rows.iter().map(|row| (row[2].trim_matches('`'), row[1].to_owned()));
+    assert!(found.eq(expect), "{rows:?}");
+}
+
+#[test]
+fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
+    let page = page();
     let keys = |ranges: &[(&str, RangeInclusive<u64>)]| -> Vec<Vec<String>> {
         let row = |(key, range): &(&str, RangeInclusive<u64>)| {
             vec![(*key).to_owned(), range.start().to_string(), range.end().to_string()]
@@ -87,35 +105,78 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
     };
     assert_eq!(rows(&page, "key of `scenario.toml`"), keys(&bounds::SCENARIO));
     assert_eq!(rows(&page, "key of `model.toml`"), keys(&bounds::MODEL));
+    let plan = [
+        ("steps, ms of a pause", 0..=PAUSE_MS),
+        ("faults (entries)", 0..=FAULTS as u64),
+        ("faults, s of `rate-limit`", 0..=FAULT_WAIT_S),
+        ("faults, ms of `slow`", 0..=FAULT_SLOW_MS),
+    ];
+    assert_eq!(rows(&page, "key of a plan"), keys(&plan));
+    // There is no table that none of these tests reads.
+    let tables = page.split("\n\n").filter_map(|part| part.strip_prefix("| "));
+    for table in tables {
+        let is_read = [OPTIONS, FIELDS, "key of "].iter().any(|head| table.starts_with(head));
+        assert!(is_read, "{table}");
+    }
+}
+
+/// The options under "Limits" in the help of `command`, each with its default.
+fn limits_of(command: &str) -> BTreeMap<String, String> {
+    let help = clitape().args([command, "--help"]).output().expect("the command runs");
+    let help = String::from_utf8(help.stdout).expect("help is UTF-8");
+    let (_, section) = help.split_once("\nLimits:").unwrap_or_else(|| panic!("{command}: {help}"));
+    let is_over =
+        |&(at, _): &(usize, &str)| section[at + 1..].starts_with(|c: char| !c.is_whitespace());
+    let end = section.match_indices('\n').find(is_over).map_or(section.len(), |(at, _)| at);
+    let section = &section[..end];
+    let options = section.split("\n      --").skip(1);
+    options
+        .map(|text| {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let name = text.split(' ').next().expect("a word");
+            let default = text.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
+            let (default, _) = default.unwrap_or_else(|| panic!("{command} {name} has no default"));
+            (format!("--{name}"), default.to_owned())
+        })
+        .collect()
 }
 
 #[test]
-fn issue_13_point_5_every_option_of_the_page_has_its_default_in_the_help() {
+fn issue_13_point_5_every_limit_of_the_page_is_an_option_with_its_default_and_the_other_way_round()
+{
+    let help = clitape().arg("--help").output().expect("the command runs");
+    let help = String::from_utf8(help.stdout).expect("help is UTF-8");
+    let (_, commands) = help.split_once("Commands:\n").expect("there are commands");
+    let commands = commands.lines().map_while(|line| line.strip_prefix("  "));
+    let commands = commands.filter(|line| !line.starts_with(' '));
+    let commands: Vec<&str> = commands.filter_map(|line| line.split(' ').next()).collect();
+    assert!(commands.contains(&"record") && commands.contains(&"replay"), "{commands:?}");
+
     let page = page();
-    let mut options = 0;
-    for row in rows(&page, "what ") {
-        let (commands, option) = match row[2].rsplit_once(": ") {
-            Some(of_commands) => of_commands,
+    let mut expect: BTreeMap<&str, BTreeMap<String, String>> = BTreeMap::new();
+    let (mut options, mut of_all) = (0, 0);
+    for row in rows(&page, OPTIONS) {
+        let (named, option) = match row[2].rsplit_once(": ") {
+            Some((named, option)) => {
+                (named.split(", ").map(|name| name.trim_matches('`')).collect(), option)
+            }
             // Every command has it.
-            None if row[2].starts_with("`--") => ("`replay`", row[2]),
-            None => continue,
+            None => (commands.clone(), row[2]),
         };
-        for command in commands.split(", ") {
-            let help = clitape().args([command.trim_matches('`'), "--help"]).output().unwrap();
-            let help = String::from_utf8(help.stdout).unwrap();
-            let option = option.trim_matches('`');
-            let text = help.split("\n      --").find(|text| {
-                let name = text.split(' ').next();
-                name.is_some_and(|name| option.strip_prefix("--") == Some(name))
-            });
-            let text = text.unwrap_or_else(|| panic!("{command} has no {option}"));
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let default = row[1].trim_end_matches(" s").trim_end_matches(" bytes");
-            assert!(text.contains(&format!("[default: {default}]")), "{command} {option}: {text}");
-            options += 1;
+        let option = option.strip_prefix('`').and_then(|option| option.strip_suffix('`'));
+        let option = option.filter(|option| option.starts_with("--"));
+        let option = option.unwrap_or_else(|| panic!("{row:?} has no option"));
+        let default = row[1].trim_end_matches(" s").trim_end_matches(" ms");
+        of_all += usize::from(named.len() == commands.len());
+        for command in named {
+            expect.entry(command).or_default().insert(option.to_owned(), default.to_owned());
         }
+        options += 1;
     }
-    assert_eq!(options, 15);
+    assert_eq!((options, of_all), (34, 3));
+    for command in commands.into_iter().filter(|command| *command != "help") {
+        assert_eq!(limits_of(command), expect[command], "{command}");
+    }
 }
 
 /// Runs the command in `dir` with a variable; its exit code, and all it printed.
@@ -181,6 +242,10 @@ fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
         (
             "\n[sweep]\nplans = 9223372036854775807\n".to_owned(),
             "`sweep.plans` is 9223372036854775807",
+        ),
+        (
+            "\n[sweep]\nplans = 10001\n".to_owned(),
+            "`sweep.plans` is 10001, and 10000 are the most that are replayed",
         ),
         ("\n[[channel]]\nkind = 'sse'\n".repeat(3_000), "entries; 50 are the most"),
     ] {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clitape_runner::check::{Finding, checks, judge, workspace};
+use clitape_runner::limits::PLANS;
 use clitape_runner::report::{Told, write_finding};
 use clitape_runner::scenario::House;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -20,6 +21,7 @@ fn trials(house: &House) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
     for name in house.names()? {
         let scenario = house.load(&name)?;
+        scenario.check_plans(PLANS)?;
         for check in checks(house, &scenario)? {
             let (house, scenario) = (house.clone(), scenario.clone());
             let title = format!("{name}::{check}");

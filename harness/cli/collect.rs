@@ -3,8 +3,12 @@
 use std::io;
 use std::time::Duration;
 
+use anyhow::bail;
 use clitape_gateway::ByteSize;
-use clitape_gateway::limits::{COLLECTED_BYTES, COLLECTED_CALLS, RECONNECTS, STREAM_BYTES};
+use clitape_gateway::limits::{
+    COLLECTED_ANSWER, COLLECTED_BYTES, COLLECTED_CALLS, RECONNECT_CEILING, RECONNECT_FLOOR,
+    RECONNECTS, STREAM_BYTES, STREAM_EVENT,
+};
 use clitape_gateway::sse::{
     CollectLimits, Collected, Kept, Reach, Target, ToolCall, converse, listen,
 };
@@ -32,6 +36,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "send",
         value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
+    /// Collect from another machine; nothing is encrypted on the way, the token neither
+    #[arg(long)]
+    allow_remote: bool,
+    /// Print {output, error, metadata} as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What the gateway may send, and how long it is waited for.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
     /// Seconds that a turn may take
     #[arg(long, value_name = "S", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -39,22 +57,34 @@ pub(crate) struct Args {
     /// Bytes of the stream that are read, of all connections together
     #[arg(long, value_name = "SIZE", default_value_t = STREAM_BYTES)]
     max_stream: ByteSize,
+    /// Bytes that one event may have
+    #[arg(long, value_name = "SIZE", default_value_t = STREAM_EVENT)]
+    max_event: ByteSize,
+    /// Bytes that an answer to a message or to a new session may have
+    #[arg(long, value_name = "SIZE", default_value_t = COLLECTED_ANSWER)]
+    max_answer: ByteSize,
     /// Bytes of the answer and of the calls that are kept
     #[arg(long, value_name = "SIZE", default_value_t = COLLECTED_BYTES)]
     max_output: ByteSize,
     /// Calls that are kept
     #[arg(long, value_name = "N", default_value_t = COLLECTED_CALLS)]
     max_calls: usize,
-    /// Times that the stream is opened again; between two the collector waits as long as the server
-    /// asks, 100 ms at least and 30 s at most
+    /// Times that the stream is opened again
     #[arg(long, value_name = "N", default_value_t = RECONNECTS)]
     max_reconnects: u32,
-    /// Collect from another machine; nothing is encrypted on the way, the token neither
-    #[arg(long)]
-    allow_remote: bool,
-    /// Print {output, error, metadata} as JSON
-    #[arg(long)]
-    json: bool,
+    /// Milliseconds to wait at least before it is opened again, whatever the server asks for
+    #[arg(long, value_name = "MS", default_value_t = ms(RECONNECT_FLOOR),
+        value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    retry_min: u64,
+    /// Milliseconds to wait at most before it is opened again, whatever the server asks for
+    #[arg(long, value_name = "MS", default_value_t = ms(RECONNECT_CEILING),
+        value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    retry_max: u64,
+}
+
+/// A time in ms, as an option takes it.
+fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).expect("a default is no longer than a day")
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -63,12 +93,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(name) = &args.token_env {
         target.set_token(&secret(name, "the token")?)?;
     }
+    let limits = &args.limits;
+    if limits.retry_min > limits.retry_max {
+        bail!("`--retry-min` is more than `--retry-max`; write a smaller one, or raise the other");
+    }
     target.set_limits(CollectLimits {
-        stream: args.max_stream,
-        kept: Kept { bytes: args.max_output, calls: args.max_calls },
-        reconnects: args.max_reconnects,
+        stream: limits.max_stream,
+        event: limits.max_event,
+        answer: limits.max_answer,
+        kept: Kept { bytes: limits.max_output, calls: limits.max_calls },
+        reconnects: limits.max_reconnects,
+        retry_min: Duration::from_millis(limits.retry_min),
+        retry_max: Duration::from_millis(limits.retry_max),
     });
-    let limit = Duration::from_secs(args.timeout);
+    let limit = Duration::from_secs(limits.timeout);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let collected = runtime.block_on(async {
         if args.send.is_empty() {

@@ -1,11 +1,12 @@
 //! `clitape compare`: two subjects, two versions or two builds on the same cassettes.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_gateway::ByteSize;
 use clitape_runner::compare::{Around, Side, Told, gather, resolve, select};
-use clitape_runner::limits::OutputLimits;
+use clitape_runner::limits::{COMPARED_TIME, OutputLimits};
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
 use clitape_runner::scenario::House;
@@ -23,10 +24,10 @@ A and B are each one of
   this        this clitape, in process
   git:REV     clitape as of a revision of the project's repository, built with cargo and kept
   ./PROGRAM   a path with a / in it: a program that is called in the project's folder as
-              `PROGRAM replay cassettes/SCENARIO/VERSION <flags> --pace MS --lane LANE,… --json`, and
-              prints the trace, one JSON object a line, within 60 s. It ends with code 0, or with 2
-              when it does not know a flag or a lane; it is then asked lane by lane for those it
-              knows. Anything else is told as a replay that could not be compared.
+              `PROGRAM replay cassettes/SCENARIO/VERSION <flags> --pace MS --lane LANE,… --json`,
+              and prints the trace, one JSON object a line, within --timeout. It ends with code 0,
+              or with 2 when it does not know a flag or a lane; it is then asked lane by lane for
+              those it knows. Anything else is told as a replay that could not be compared.
   2.1.148     a version of the CLI: this clitape, on the cassettes of that version; B is one too
 
 Exit codes: 0 nothing differs, 3 something differs or could not be compared, 2 a side or a scenario
@@ -48,6 +49,18 @@ pub(crate) struct Args {
     /// Folder for index.html and compare.md
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What a program that is compared may take for one replay.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
+    /// Seconds that a program may take for one replay
+    #[arg(long, value_name = "S", default_value_t = COMPARED_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
     /// Bytes that a program may print for one replay, and as many on stderr
     #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::COMPARED.bytes)]
     max_output: ByteSize,
@@ -78,9 +91,10 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     let mut progress = Progress::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't tell which program this is")?;
-    let output =
-        OutputLimits { bytes: args.max_output, line: args.max_line, lines: args.max_lines };
-    let around = Around { house, builds: &builds, this: &this, output, stop: &stop };
+    let &Limits { timeout, max_output, max_line, max_lines } = &args.limits;
+    let output = OutputLimits { bytes: max_output, line: max_line, lines: max_lines };
+    let time = Duration::from_secs(timeout);
+    let around = Around { house, builds: &builds, this: &this, time, output, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
         Told::Begins(text) => progress.step(text),
         Told::GoesOn(text) => progress.now(text),

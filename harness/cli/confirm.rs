@@ -8,9 +8,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clitape_gateway::ByteSize;
 use clitape_runner::names::ScenarioName;
-use clitape_runner::record::{Known, RecordError, Review, WORKSPACE_LIMIT, digest};
+use clitape_runner::record::{Known, RecordError, Review, Settings, WorkspaceLimits, digest};
 use clitape_runner::scenario::{House, Scenario};
 
 use crate::terminal;
@@ -24,8 +23,8 @@ pub(crate) struct How {
     pub(crate) yes: bool,
     /// What is known is not shown.
     pub(crate) quiet: bool,
-    /// Size that a workspace may have.
-    pub(crate) limit: ByteSize,
+    /// How they are recorded.
+    pub(crate) settings: Settings,
 }
 
 /// Shows what each scenario has the CLI do, and asks about those that are not known.
@@ -35,7 +34,7 @@ pub(crate) fn confirm(scenarios: &[Scenario], how: &How, stop: &AtomicBool) -> a
         None => None,
     };
     for scenario in scenarios {
-        let review = Review::of(scenario, how.limit, stop)
+        let review = Review::of(scenario, how.settings, stop)
             .with_context(|| format!("can't record {}", scenario.name))?;
         let name = &scenario.name;
         let is_known = known.as_ref().is_some_and(|known| known.has(&review.digest));
@@ -70,7 +69,7 @@ pub(crate) fn confirm(scenarios: &[Scenario], how: &How, stop: &AtomicBool) -> a
 pub(crate) fn remember(house: &House, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
         let scenario = house.load(name.as_str())?;
-        let digest = digest(&scenario, WORKSPACE_LIMIT, &AtomicBool::new(false))?;
+        let digest = digest(&scenario, WorkspaceLimits::default(), &AtomicBool::new(false))?;
         let folder = folder().context("there is no folder for it")?;
         Ok(Known::read(&folder)?.add(&digest, name.as_str())?)
     };

@@ -1,12 +1,18 @@
-//! How much of a recording or a capture is taken, for all commands that replay one.
+//! Limits that several commands have: how much is read of a file, a recording or a capture, and how many
+//! plans are replayed.
 
 use clitape_gateway::ByteSize;
+use clitape_runner::files;
 use clitape_runner::input::set_most;
-use clitape_runner::limits::{CAPTURE, PIECES};
+use clitape_runner::limits::{CAPTURE, PIECES, PLANS};
 
-/// How much is taken
+/// What every command has: how much is read.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
 pub(crate) struct InputLimits {
+    /// Size of the largest file that is read: of a workspace, a capture, a report
+    #[arg(long, global = true, value_name = "SIZE", default_value_t = files::LARGEST)]
+    max_file: ByteSize,
     /// Bytes that a recording or a capture may have; a replay takes up to twenty times as much memory
     #[arg(long, global = true, value_name = "SIZE", default_value_t = CAPTURE)]
     max_input: ByteSize,
@@ -19,6 +25,17 @@ pub(crate) struct InputLimits {
 impl InputLimits {
     /// Makes them count.
     pub(crate) fn set(&self) {
+        files::set_largest(self.max_file);
         set_most(self.max_input, self.max_pieces);
     }
+}
+
+/// How many plans are replayed, for the commands that replay them.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct PlanLimit {
+    /// Seeded plans that a scenario may ask for with `sweep.plans`
+    #[arg(long, value_name = "N", default_value_t = PLANS,
+        value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    pub(crate) max_plans: u64,
 }

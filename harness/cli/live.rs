@@ -1,12 +1,16 @@
 //! `clitape replay --telegram-api`: the chat's calls go to a Bot API server, in real time.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use clitape_gateway::Delivery;
-use clitape_gateway::limits::BOT_API_CALL;
-use clitape_gateway::telegram::{Answer, BotApi, Call, HttpApi, HttpSettings, Signal, Token};
+use clitape_gateway::limits::{
+    BOT_API_ANSWER, BOT_API_CALL, ChatLimits, LAST_WORD, LAST_WORD_WAITS, RETRY_AFTER,
+};
+use clitape_gateway::telegram::{
+    Answer, ApiError, BotApi, Call, HttpApi, HttpSettings, Signal, Token,
+};
+use clitape_gateway::{ByteSize, Delivery};
 use clitape_runner::replay::{Entry, Lane, Plan, Setup, live};
 use clitape_runner::report::Screen;
 use serde_json::{Map, Value};
@@ -18,9 +22,7 @@ use crate::terminal;
 /// The chat that is written to.
 #[derive(clap::Args)]
 pub(crate) struct Chat {
-    /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time;
-    /// of an answer 1 MiB is read in 15 s, and the last word waits 10 times and 300 s in all at
-    /// most, however long the server asks to wait
+    /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time
     #[arg(long, value_name = "URL", requires = "chat", conflicts_with_all = ["json", "print_plan", "silent"])]
     telegram_api: Option<String>,
     /// The chat to write to: its number, or @name
@@ -29,6 +31,44 @@ pub(crate) struct Chat {
     /// Environment variable that holds the bot's token
     #[arg(long, value_name = "NAME", default_value = "TELEGRAM_BOT_TOKEN")]
     bot_token_env: String,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What the Bot API server may send, and how long it is waited for.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
+    /// Bytes that an answer of the Bot API server may have
+    #[arg(long, value_name = "SIZE", default_value_t = BOT_API_ANSWER)]
+    api_max_answer: ByteSize,
+    /// Seconds that a call of the Bot API server may take, its answer included
+    #[arg(long, value_name = "S", default_value_t = BOT_API_CALL.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    api_timeout: u64,
+    /// Seconds that the last word may take, its waits included, however long the server asks to wait
+    #[arg(long, value_name = "S", default_value_t = LAST_WORD.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    api_wait: u64,
+    /// Times in a row that the last word waits because the server asks for it
+    #[arg(long, value_name = "N", default_value_t = LAST_WORD_WAITS)]
+    api_waits: u32,
+    /// Seconds that are waited at most when the server asks to wait; a longer wait counts as this
+    #[arg(long, value_name = "S", default_value_t = RETRY_AFTER.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    api_retry_after: u64,
+}
+
+impl Limits {
+    /// How long the server is waited for.
+    fn of_chat(&self) -> ChatLimits {
+        ChatLimits {
+            call: Duration::from_secs(self.api_timeout),
+            last_word: Duration::from_secs(self.api_wait),
+            waits: self.api_waits,
+            retry_after: Duration::from_secs(self.api_retry_after),
+        }
+    }
 }
 
 impl Chat {
@@ -46,7 +86,9 @@ impl Chat {
         let token = secret(name, "the bot's token")?;
         let (server, chat) = (server.clone(), chat.clone());
         let token = Token::new(token);
-        Ok(HttpApi::new(HttpSettings { server, token, chat, timeout: BOT_API_CALL })?)
+        let timeout = self.limits.of_chat().call;
+        let max_answer = self.limits.api_max_answer;
+        Ok(HttpApi::new(HttpSettings { server, token, chat, timeout, max_answer })?)
     }
 }
 
@@ -58,9 +100,15 @@ pub(crate) fn run(
     setup: Setup,
     speed: f64,
 ) -> anyhow::Result<Exit> {
-    let api = Shown { api: chat.api()?, began: Instant::now(), screen: Mutex::default() };
+    let limits = chat.limits.of_chat();
+    let api = Shown {
+        api: chat.api()?,
+        retry_after: limits.retry_after,
+        began: Instant::now(),
+        screen: Mutex::default(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(live(stdout, plan, setup, Arc::new(api), speed));
+    let report = runtime.block_on(live(stdout, plan, setup, Arc::new(api), speed, limits));
     for channel in &report.channels {
         match &channel.final_delivered {
             Delivery::Failed { reason } => {
@@ -77,6 +125,8 @@ pub(crate) fn run(
 /// Passes calls on, and draws what they make of the chat.
 struct Shown {
     api: HttpApi,
+    /// The longest wait that is kept.
+    retry_after: Duration,
     began: Instant,
     screen: Mutex<Screen>,
 }
@@ -91,6 +141,14 @@ impl BotApi for Shown {
             let (kind, text) = (call.method.as_str(), call.text.clone());
             let sent = self.api.call(call).await.inspect_err(|error| {
                 terminal::note(format_args!("{kind}: {error}"));
+                if let ApiError::RetryAfter { seconds } = error
+                    && Duration::from_secs(*seconds) > self.retry_after
+                {
+                    let most = self.retry_after.as_secs();
+                    terminal::note(format_args!(
+                        "{kind}: it counts as {most} s, the most that `--api-retry-after` allows"
+                    ));
+                }
             })?;
             let mut data = Map::new();
             data.insert("message_id".to_owned(), sent.message_id.into());

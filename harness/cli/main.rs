@@ -28,8 +28,6 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
-use clitape_gateway::ByteSize;
-use clitape_runner::files;
 use clitape_runner::record::{SUPERVISE, supervise, supervise_with};
 use clitape_runner::scenario::House;
 
@@ -47,9 +45,6 @@ struct Args {
     /// Say only what does not hold
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Size of the largest file that is read: of a workspace, a capture, a report
-    #[arg(long, global = true, value_name = "SIZE", default_value_t = files::LARGEST)]
-    max_file: ByteSize,
     #[command(flatten)]
     limits: input::InputLimits,
     #[command(subcommand)]
@@ -99,7 +94,6 @@ fn main() -> ExitCode {
             Color::Always => Some(true),
             Color::Never => Some(false),
         });
-        files::set_largest(args.max_file);
         args.limits.set();
         match args.command {
             Command::Record(record) => record::run(&house(args.root)?, &record, args.quiet),

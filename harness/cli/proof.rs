@@ -13,6 +13,7 @@ use clitape_runner::scenario::House;
 use clitape_runner::secrets::{Hit, scan};
 
 use crate::exit::Exit;
+use crate::input::PlanLimit;
 use crate::outputs::write_file;
 use crate::progress::Progress;
 use crate::signals::stop_on_signals;
@@ -34,6 +35,8 @@ pub(crate) struct Args {
     /// Say whether the pull request text in this file proves what it says, and what is missing
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
+    #[command(flatten)]
+    plans: PlanLimit,
 }
 
 pub(crate) fn run(
@@ -43,18 +46,13 @@ pub(crate) fn run(
 ) -> anyhow::Result<Exit> {
     match (&args.check, &args.out) {
         (Some(file), _) => check_file(file),
-        (None, Some(out)) => write(&house()?, &args.scenario, out, !args.no_png, quiet),
+        (None, Some(out)) => write(&house()?, args, out, quiet),
         (None, None) => bail!("say where to write it, with --out DIR"),
     }
 }
 
-fn write(
-    house: &House,
-    names: &[String],
-    dir: &Path,
-    with_png: bool,
-    quiet: bool,
-) -> anyhow::Result<Exit> {
+fn write(house: &House, args: &Args, dir: &Path, quiet: bool) -> anyhow::Result<Exit> {
+    let names = &args.scenario;
     let mut progress = Progress::new(quiet);
     let mut cases = Vec::new();
     for (i, name) in names.iter().enumerate() {
@@ -63,6 +61,7 @@ fn write(
             None => (name.as_str(), None),
         };
         let scenario = house.load(name)?;
+        scenario.check_plans(args.plans.max_plans)?;
         let recorded = house.recorded(&scenario.name)?;
         let version = version.or_else(|| scenario.record.versions.first().cloned());
         let Some(version) = version.filter(|version| recorded.contains(version)) else {
@@ -98,7 +97,7 @@ fn write(
         write_file(&path, text)?;
         out.line(format_args!("wrote {}", path.display()))?;
     }
-    if with_png {
+    if !args.no_png {
         progress.step("taking a picture of the page with Chromium");
         let taken = write_png(dir)?;
         progress.clear();

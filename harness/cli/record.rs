@@ -2,15 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_gateway::ByteSize;
 use clitape_runner::cassette::{Cassette, FurtherRun, Take};
 use clitape_runner::check::first_difference;
 use clitape_runner::files;
-use clitape_runner::limits::OutputLimits;
+use clitape_runner::limits::{
+    INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
+    VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
+};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, Settings, Swept, WORKSPACE_LIMIT, record, remove_stale, resolve,
+    Claude, ClaudeChoice, ResolveLimits, Settings, Swept, WorkspaceLimits, record, remove_stale,
+    resolve,
 };
 use clitape_runner::scenario::{House, Scenario};
 use clitape_runner::secrets::redact;
@@ -54,6 +59,22 @@ pub(crate) struct Args {
     /// Record into memory and say whether the bytes are those of the cassette; writes nothing
     #[arg(long)]
     check: bool,
+    /// Ask nothing: record scenarios that were not recorded here before; for CI
+    #[arg(long)]
+    yes: bool,
+    /// Let the CLI do whatever you can, also where the system could confine it
+    #[arg(long)]
+    no_confine: bool,
+    #[command(flatten)]
+    secrets: Secrets,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What a scenario and the CLI may take.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
     /// Bytes that the CLI may print on stdout, and as many on stderr
     #[arg(long, value_name = "SIZE", default_value_t = OutputLimits::RECORDED.bytes)]
     max_output: ByteSize,
@@ -64,27 +85,67 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = OutputLimits::RECORDED.lines,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     max_lines: u64,
-    /// Ask nothing: record scenarios that were not recorded here before; for CI
-    #[arg(long)]
-    yes: bool,
-    /// Let the CLI do whatever you can, also where the system could confine it
-    #[arg(long)]
-    no_confine: bool,
+    /// Seconds that a run of the CLI may take, whatever `record.timeout_s` of the scenario allows
+    #[arg(long, value_name = "S", default_value_t = RECORDED_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    max_time: u64,
     /// Size that the files of a workspace may have together
-    #[arg(long, value_name = "SIZE", default_value_t = WORKSPACE_LIMIT)]
+    #[arg(long, value_name = "SIZE", default_value_t = WORKSPACE_BYTES)]
     max_workspace: ByteSize,
-    #[command(flatten)]
-    secrets: Secrets,
+    /// Files, folders and links that a workspace may have
+    #[arg(long, value_name = "N", default_value_t = WORKSPACE_FILES)]
+    max_workspace_files: usize,
+    /// Lines that all `{{lines:N}}` of a model.toml may ask for
+    #[arg(long, value_name = "N", default_value_t = MODEL_LINES)]
+    max_model_lines: usize,
+    /// Bytes that a request of the CLI to the scripted model may have
+    #[arg(long, value_name = "SIZE", default_value_t = MODEL_REQUEST)]
+    max_request: ByteSize,
+    /// Seconds that `claude --version` may take
+    #[arg(long, value_name = "S", default_value_t = VERSION_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    version_timeout: u64,
+    /// Bytes that `claude --version` may print on stdout, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = VERSION_OUTPUT)]
+    max_version_output: ByteSize,
+    /// Seconds that npm may take to install a CLI
+    #[arg(long, value_name = "S", default_value_t = INSTALL_TIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    install_timeout: u64,
+    /// Bytes that npm may print on stdout, and as many on stderr
+    #[arg(long, value_name = "SIZE", default_value_t = INSTALL_OUTPUT)]
+    max_install_output: ByteSize,
 }
 
 impl Args {
     /// How recordings are made.
     fn settings(&self) -> Settings {
-        let Self { max_output, max_line, max_lines, .. } = *self;
+        let limits = &self.limits;
         Settings {
-            output: OutputLimits { bytes: max_output, line: max_line, lines: max_lines },
-            workspace_limit: self.max_workspace,
+            output: OutputLimits {
+                bytes: limits.max_output,
+                line: limits.max_line,
+                lines: limits.max_lines,
+            },
+            time: Duration::from_secs(limits.max_time),
+            workspace: WorkspaceLimits {
+                bytes: limits.max_workspace,
+                files: limits.max_workspace_files,
+            },
+            model_lines: limits.max_model_lines,
+            request: limits.max_request,
             confine: !self.no_confine,
+        }
+    }
+
+    /// How much it may take to find the CLI.
+    fn resolve_limits(&self) -> ResolveLimits {
+        let limits = &self.limits;
+        ResolveLimits {
+            version_time: Duration::from_secs(limits.version_timeout),
+            version_output: limits.max_version_output,
+            install_time: Duration::from_secs(limits.install_timeout),
+            install_output: limits.max_install_output,
         }
     }
 }
@@ -105,7 +166,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     }
     let settings = args.settings();
     let stop = stop_on_signals()?;
-    confirm(&scenarios, &How { yes: args.yes, quiet, limit: settings.workspace_limit }, &stop)?;
+    confirm(&scenarios, &How { yes: args.yes, quiet, settings }, &stop)?;
     say(remove_stale());
     let take = |scenario: &Scenario, claude: &Claude| take(scenario, claude, settings, &stop);
     let mut progress = Progress::new(quiet);
@@ -115,7 +176,10 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
         let claude = match known.iter().find(|(of, _)| *of == choice) {
             Some((_, claude)) => claude.clone(),
             None => {
-                let claude = resolve(choice, &cache()?, &stop, &mut |text| progress.step(text))?;
+                let claude =
+                    resolve(choice, &cache()?, args.resolve_limits(), &stop, &mut |text| {
+                        progress.step(text);
+                    })?;
                 known.push((choice, claude.clone()));
                 claude
             }

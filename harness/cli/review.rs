@@ -12,6 +12,7 @@ use clitape_runner::scenario::House;
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::input::PlanLimit;
 use crate::terminal::{self, Terminal};
 
 /// Settles the goldens that `clitape test --update` proposed
@@ -35,6 +36,8 @@ pub(crate) struct Args {
     /// One JSON object a line
     #[arg(long, requires = "list")]
     json: bool,
+    #[command(flatten)]
+    plans: PlanLimit,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,7 +118,7 @@ impl Item {
 pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     let mut items = items(house)?;
     if args.list {
-        items.extend(variants(house, &items)?);
+        items.extend(variants(house, &items, args.plans.max_plans)?);
     }
     items.retain(|item| {
         args.filter.as_ref().is_none_or(|filter| house.shown(&item.golden).contains(filter))
@@ -183,10 +186,11 @@ fn items(house: &House) -> anyhow::Result<Vec<Item>> {
 }
 
 /// Variants whose golden is not there or that no replay gives, but for those on the list already.
-fn variants(house: &House, listed: &[Item]) -> anyhow::Result<Vec<Item>> {
+fn variants(house: &House, listed: &[Item], max_plans: u64) -> anyhow::Result<Vec<Item>> {
     let mut items = Vec::new();
     for name in house.names()? {
         let scenario = house.scenario_of(&name)?;
+        scenario.check_plans(max_plans)?;
         let missing = Golden::unwritten(&scenario).into_iter().map(|path| (path, State::Missing));
         let unseen = never_seen(house, &scenario)?.into_iter().map(|path| (path, State::Unseen));
         let open = missing.chain(unseen);

@@ -14,6 +14,7 @@ use clitape_runner::report::{
 use clitape_runner::scenario::{House, Scenario};
 
 use crate::exit::Exit;
+use crate::input::PlanLimit;
 use crate::outputs::{self, Outputs, write_file};
 use crate::progress::Progress;
 use crate::terminal;
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     json: Option<PathBuf>,
     #[command(flatten)]
     outputs: Outputs,
+    #[command(flatten)]
+    plans: PlanLimit,
 }
 
 pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
@@ -40,7 +43,11 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     names.retain(|name| name.contains(filter));
     let (mut scenarios, mut runs) = (Vec::new(), Vec::new());
     for name in &names {
-        match house.scenario_of(name) {
+        let checked = house.scenario_of(name).and_then(|scenario| {
+            scenario.check_plans(args.plans.max_plans)?;
+            Ok(scenario)
+        });
+        match checked {
             Ok(scenario) => scenarios.push(scenario),
             // The others can be judged all the same.
             Err(error) => runs.push(ScenarioRun {

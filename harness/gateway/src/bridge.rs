@@ -196,15 +196,21 @@ pub(crate) struct Close {
 }
 
 impl Bridge {
-    /// Puts `channel` on `bus`.
-    pub(crate) fn new(bus: &Bus, channel: Box<dyn Channel>, path: Path, gate: Gate) -> Self {
+    /// Puts `channel` on `bus`; its last word may take `last_word`.
+    pub(crate) fn new(
+        bus: &Bus,
+        channel: Box<dyn Channel>,
+        path: Path,
+        gate: Gate,
+        last_word: Duration,
+    ) -> Self {
         let (queue, events) = mpsc::unbounded_channel();
         let (close, end) = watch::channel(None);
         let subscription = bus.subscribe(move |event| {
             // The worker ends only with the bridge, which is off the bus by then.
             let _ = queue.send(event.data.clone());
         });
-        let worker = Task::spawn(work(events, end, channel, path, gate));
+        let worker = Task::spawn(work(events, end, channel, path, gate, last_word));
         Self { subscription: Some(subscription), close, worker }
     }
 

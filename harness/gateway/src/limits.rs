@@ -18,10 +18,36 @@ pub const BOT_API_CALL: Duration = Duration::from_secs(15);
 /// Bytes of one answer of the Bot API.
 pub const BOT_API_ANSWER: ByteSize = ByteSize::mib(1);
 
+/// How long a chat's server is waited for. Each field is an option of `clitape replay`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChatLimits {
+    /// How long one call may take, its answer included; `--api-timeout`.
+    pub call: Duration,
+    /// How long the last word of a run may take, its waits included; `--api-wait`.
+    pub last_word: Duration,
+    /// How often in a row the last word waits; `--api-waits`.
+    pub waits: u32,
+    /// The longest wait that is kept from a `retry_after`; `--api-retry-after`.
+    pub retry_after: Duration,
+}
+
+impl Default for ChatLimits {
+    fn default() -> Self {
+        Self {
+            call: BOT_API_CALL,
+            last_word: LAST_WORD,
+            waits: LAST_WORD_WAITS,
+            retry_after: RETRY_AFTER,
+        }
+    }
+}
+
 /// Bytes of one event of a stream that is collected.
 pub const STREAM_EVENT: ByteSize = ByteSize::mib(16);
 /// Bytes of the streams that one collection reads.
 pub const STREAM_BYTES: ByteSize = ByteSize::mib(64);
+/// Bytes of an answer that is no stream, of which a collection reads one for each message it sends.
+pub const COLLECTED_ANSWER: ByteSize = ByteSize::mib(1);
 /// Bytes of the answer and of the calls that one collection keeps.
 pub const COLLECTED_BYTES: ByteSize = ByteSize::mib(16);
 /// Calls that one collection keeps.

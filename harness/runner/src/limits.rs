@@ -1,7 +1,8 @@
 //! Every limit on what scenarios, captures and programs bring, with its default.
 //!
 //! `docs/limits.md` lists them with what happens at each; `tests/limits.rs` compares the page with
-//! these values. The ranges of the keys of a scenario are in `scenario/bounds.rs`.
+//! these values. The ranges of the keys of a scenario are in `scenario/bounds.rs`: they are part of the
+//! format, as the ranges of a plan and of its faults are below.
 
 use std::time::Duration;
 
@@ -25,9 +26,12 @@ impl OutputLimits {
     /// What a program may print that `clitape compare` calls.
     pub const COMPARED: Self =
         Self { bytes: ByteSize::mib(32), line: ByteSize::mib(16), lines: 500_000 };
-    /// What `claude --version` may print.
-    pub const ASIDE: Self =
-        Self { bytes: ByteSize::mib(1), line: ByteSize::kib(256), lines: 10_000 };
+
+    /// What a program may print of which the bytes alone are counted: as long a line as they allow, and as
+    /// many lines.
+    pub const fn within(bytes: ByteSize) -> Self {
+        Self { bytes, line: bytes, lines: bytes.get() }
+    }
 }
 
 impl Default for OutputLimits {
@@ -36,8 +40,16 @@ impl Default for OutputLimits {
     }
 }
 
+/// How long a CLI may take for one run that is recorded, whatever its scenario allows.
+pub const RECORDED_TIME: Duration = Duration::from_secs(86_400);
 /// How long `claude --version` may take.
 pub const VERSION_TIME: Duration = Duration::from_secs(30);
+/// Bytes that `claude --version` may print on stdout, and as many on stderr.
+pub const VERSION_OUTPUT: ByteSize = ByteSize::mib(1);
+/// How long npm may take to install a CLI.
+pub const INSTALL_TIME: Duration = Duration::from_secs(900);
+/// Bytes that npm may print on stdout while it installs a CLI, and as many on stderr.
+pub const INSTALL_OUTPUT: ByteSize = ByteSize::mib(1);
 /// How long a program that `clitape compare` calls may take for one replay.
 pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 
@@ -46,6 +58,13 @@ pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 pub const CAPTURE: ByteSize = ByteSize::mib(64);
 /// Lines of what is replayed, and pieces that a plan cuts it into.
 pub const PIECES: u64 = 500_000;
+/// Seeded plans that a scenario may ask for.
+pub const PLANS: u64 = 10_000;
+
+/// Bytes that the files of a scenario's workspace may have together.
+pub const WORKSPACE_BYTES: ByteSize = ByteSize::mib(256);
+/// Files, folders and links that a scenario's workspace may have.
+pub const WORKSPACE_FILES: usize = 100_000;
 /// Lines that all `{{lines:N}}` of a `model.toml` may ask for, about 6.5 MB of text.
 pub const MODEL_LINES: usize = 100_000;
 /// Bytes of a request to the scripted model, as many as the API takes.

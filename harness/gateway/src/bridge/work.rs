@@ -1,12 +1,13 @@
 //! The worker of a bridge: one callback at a time, and then the channel's last word.
 
+use std::time::Duration;
+
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep_until, timeout};
 
 use super::{Callback, Channel, ChannelReport, Close, DRAIN_LIMIT, Delivery, Path, guarded};
 use crate::bus::{Data, Tool};
 use crate::ending::{Ending, LastWord};
-use crate::limits::LAST_WORD;
 use crate::messaging::Gate;
 use crate::typing::Seat;
 
@@ -15,6 +16,8 @@ struct Desk {
     seat: Seat,
     path: Path,
     gate: Gate,
+    /// How long the last word may take.
+    last_word: Duration,
     /// Answer and reasoning so far.
     text: String,
     thinking: String,
@@ -37,11 +40,13 @@ pub(super) async fn work(
     channel: Box<dyn Channel>,
     path: Path,
     gate: Gate,
+    last_word: Duration,
 ) -> ChannelReport {
     let mut desk = Desk {
         seat: Seat::new(channel),
         path,
         gate,
+        last_word,
         text: String::new(),
         thinking: String::new(),
         report: ChannelReport::new(),
@@ -159,10 +164,11 @@ impl Desk {
     }
 
     async fn deliver(&mut self, ending: &Ending) -> Delivery {
+        let last_word = self.last_word;
         let channel = &mut self.seat.channel;
         // Within a future of its own, so that a panic before the first await is caught as well.
         let finish = Box::pin(async move { channel.finish(ending).await });
-        let finished = timeout(LAST_WORD, guarded(finish)).await;
+        let finished = timeout(last_word, guarded(finish)).await;
         let failed = |reason: String| Delivery::Failed { reason };
         match finished {
             Ok(Ok(delivery)) => delivery,
@@ -170,8 +176,9 @@ impl Desk {
             Err(_) => {
                 self.report.gave_up = true;
                 failed(format!(
-                    "the channel took more than {} s; see whether the chat's server answers",
-                    LAST_WORD.as_secs()
+                    "the channel took more than {} s; see whether the chat's server answers, or raise \
+                     the limit (`--api-wait`)",
+                    last_word.as_secs_f64()
                 ))
             }
         }
@@ -180,7 +187,7 @@ impl Desk {
     async fn leave(&mut self) -> Delivery {
         let channel = &mut self.seat.channel;
         let leave = Box::pin(async move { channel.leave().await });
-        match timeout(LAST_WORD, guarded(leave)).await {
+        match timeout(self.last_word, guarded(leave)).await {
             Ok(Ok(Ok(()))) => {}
             Ok(Ok(Err(error))) => self.report.failed(error.to_string()),
             Ok(Err(words)) => self.report.failed(panicked(&words)),

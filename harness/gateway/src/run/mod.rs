@@ -9,13 +9,14 @@ use tokio::time::sleep_until;
 use crate::bridge::{Bridge, Channel, ChannelReport, Path};
 use crate::bus::{Bus, Data, Phase};
 use crate::ending::{LastWord, phase, stopped};
+use crate::limits::LAST_WORD;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
 use crate::publish::Publisher;
 use crate::sanitise::Masked;
 use crate::watchdog::{Watch, Watchdog, given_up};
 
 /// How a run is bridged.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSettings {
     /// Nobody is to see the run (a heartbeat, a turn that is expected to say `NO_REPLY`): no
     /// callback of a channel is ever called (G3). The bus tells of it as of any other.
@@ -28,6 +29,21 @@ pub struct RunSettings {
     pub message_tools: MessageTools,
     /// How long the agent may print nothing (G8); `None` is for ever.
     pub watchdog: Option<Watchdog>,
+    /// How long a channel may take for the last word (G7); [`LAST_WORD`] by default.
+    pub last_word: Duration,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            silent: false,
+            path: Path::default(),
+            delivery: DeliveryMode::default(),
+            message_tools: MessageTools::default(),
+            watchdog: None,
+            last_word: LAST_WORD,
+        }
+    }
 }
 
 /// What a finished run tells of its bridges.
@@ -63,9 +79,11 @@ impl Run {
         settings: RunSettings,
         channels: impl IntoIterator<Item = Box<dyn Channel>>,
     ) -> Self {
-        let RunSettings { silent, path, delivery, message_tools, watchdog } = settings;
-        let bridge =
-            |channel| Bridge::new(&bus, channel, path, Gate::new(delivery, message_tools.clone()));
+        let RunSettings { silent, path, delivery, message_tools, watchdog, last_word } = settings;
+        let bridge = |channel| {
+            let gate = Gate::new(delivery, message_tools.clone());
+            Bridge::new(&bus, channel, path, gate, last_word)
+        };
         let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
         bus.publish(Data::Lifecycle(Phase::Start));
         Self {

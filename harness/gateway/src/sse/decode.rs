@@ -4,6 +4,7 @@
 //! several lines, comments) and bytes that are no UTF-8, which become U+FFFD.
 
 use crate::limits::STREAM_EVENT;
+use crate::size::ByteSize;
 
 /// One event as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,16 +17,22 @@ pub struct Frame {
     pub data: String,
 }
 
-/// A frame is longer than [`STREAM_EVENT`]: than any event of a run.
+/// A frame is longer than the limit of its decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "an event of the stream is longer than {STREAM_EVENT}; see whether the URL is an event stream"
+    "an event of the stream is longer than {0}; raise the limit with `--max-event`, or see whether \
+     the URL is an event stream"
 )]
-pub struct TooLong;
+pub struct TooLong(
+    /// The limit.
+    pub ByteSize,
+);
 
 /// The decoder of one connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
+    /// Bytes that a frame may have.
+    limit: ByteSize,
     line: Vec<u8>,
     /// The last byte was a CR: an LF that follows belongs to it.
     after_cr: bool,
@@ -37,10 +44,31 @@ pub struct Decoder {
     retry_ms: Option<u64>,
 }
 
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::within(STREAM_EVENT)
+    }
+}
+
 impl Decoder {
-    /// Makes a decoder for a new connection.
+    /// Makes a decoder for a new connection, whose events have at most [`STREAM_EVENT`]: more than any
+    /// event of a run.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes a decoder for a new connection, whose events have at most `limit` bytes.
+    pub fn within(limit: ByteSize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            after_cr: false,
+            begun: false,
+            id: None,
+            name: String::new(),
+            data: None,
+            retry_ms: None,
+        }
     }
 
     /// The time to wait before connecting again that the server asked for last, in ms.
@@ -69,7 +97,7 @@ impl Decoder {
         self.after_cr &= rest.is_empty();
         self.line.extend_from_slice(rest);
         let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
-        if STREAM_EVENT.is_below(held) { Err(TooLong) } else { Ok(frames) }
+        if self.limit.is_below(held) { Err(TooLong(self.limit)) } else { Ok(frames) }
     }
 
     fn end_line(&mut self) -> Option<Frame> {

@@ -3,8 +3,6 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use crate::limits::RETRY_AFTER;
-
 /// Whatever sends calls to Telegram, or pretends to.
 pub trait BotApi: Send + Sync {
     /// Makes one call. The channel never has two at work at once.
@@ -98,16 +96,17 @@ pub(super) fn backoff(failures: u32) -> Duration {
 }
 
 /// How long to wait after the `in_row`-th 429 in a row, which asks for `seconds`: as long as it asks,
-/// at most [`RETRY_AFTER`]; at least 1 s after the first, doubled each time, at most 30 s (V6).
-pub(super) fn pause(seconds: u64, in_row: u32) -> Duration {
+/// at most `most`; at least 1 s after the first, doubled each time, at most 30 s (V6).
+pub(super) fn pause(seconds: u64, in_row: u32, most: Duration) -> Duration {
     let doublings = in_row.saturating_sub(1).min(5);
     let least = Duration::from_secs(1 << doublings).min(Duration::from_secs(30));
-    Duration::from_secs(seconds).clamp(least, RETRY_AFTER)
+    Duration::from_secs(seconds).min(most).max(least)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::RETRY_AFTER;
 
     #[test]
     fn v6_backoff_doubles_up_to_eight_seconds() {
@@ -124,7 +123,11 @@ mod tests {
             (86_401, [86_400; 7]),
             (u64::MAX, [86_400; 7]),
         ] {
-            assert!((1..8).map(|in_row| pause(seconds, in_row).as_secs()).eq(expect), "{seconds}");
+            let waits = (1..8).map(|in_row| pause(seconds, in_row, RETRY_AFTER).as_secs());
+            assert!(waits.eq(expect), "{seconds}");
         }
+        // A server is not called again at once, however low the limit is.
+        assert_eq!(pause(90, 1, Duration::from_secs(7)).as_secs(), 7);
+        assert_eq!(pause(90, 6, Duration::from_secs(7)).as_secs(), 30);
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout};
 
 use super::api::{ApiError, BotApi, Call, pause};
 use crate::bus::lock;
-use crate::limits::BOT_API_CALL;
+use crate::limits::ChatLimits;
 
 /// How long a typing signal may take; the last word may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
@@ -15,26 +15,28 @@ const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
 /// The calls of one chat. The texts know when they may come again (V6); the signals ask here.
 pub(super) struct Caller {
     api: Arc<dyn BotApi>,
+    /// How long the server is waited for.
+    pub(super) limits: ChatLimits,
     /// When Telegram wants the next call at the earliest.
     not_before: Mutex<Option<Instant>>,
 }
 
 impl Caller {
-    pub(super) fn new(api: Arc<dyn BotApi>) -> Self {
-        Self { api, not_before: Mutex::default() }
+    pub(super) fn new(api: Arc<dyn BotApi>, limits: ChatLimits) -> Self {
+        Self { api, limits, not_before: Mutex::default() }
     }
 
-    /// Makes `call`, which may take [`BOT_API_CALL`]. `NotModified` is success.
+    /// Makes `call`, which may take [`ChatLimits::call`]. `NotModified` is success.
     pub(super) async fn submit(&self, call: Call) -> Result<i64, ApiError> {
         let message_id = call.message_id;
-        match timeout(BOT_API_CALL, self.api.call(call)).await {
+        match timeout(self.limits.call, self.api.call(call)).await {
             Ok(Ok(sent)) => Ok(sent.message_id),
             Ok(Err(ApiError::NotModified)) => message_id.ok_or(ApiError::NotModified),
             Ok(Err(error)) => {
                 self.heed(&error);
                 Err(error)
             }
-            Err(_) => Err(ApiError::Lost(format!("none came in {} s", BOT_API_CALL.as_secs()))),
+            Err(_) => Err(ApiError::Lost(late(self.limits.call))),
         }
     }
 
@@ -51,7 +53,13 @@ impl Caller {
 
     fn heed(&self, error: &ApiError) {
         if let ApiError::RetryAfter { seconds } = error {
-            *lock(&self.not_before) = Some(Instant::now() + pause(*seconds, 1));
+            let wait = pause(*seconds, 1, self.limits.retry_after);
+            *lock(&self.not_before) = Some(Instant::now() + wait);
         }
     }
+}
+
+/// What is said of an answer that did not come within `limit`.
+pub(super) fn late(limit: Duration) -> String {
+    format!("none came in {} s, the most that `--api-timeout` allows", limit.as_secs_f64())
 }

@@ -121,7 +121,8 @@ async fn keep_up(
                 shown.html = html;
             }
             Err(ApiError::RetryAfter { seconds }) => {
-                due = window.max(Instant::now() + pause(seconds, waits));
+                let wait = pause(seconds, waits, caller.limits.retry_after);
+                due = window.max(Instant::now() + wait);
                 shown.not_before = Some(due);
             }
             Err(error @ (ApiError::Network(_) | ApiError::Lost(_))) => {

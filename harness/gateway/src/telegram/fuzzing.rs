@@ -1,11 +1,10 @@
 //! What the client makes of an answer, without a connection (feature `fuzzing`), for the fuzz target
 //! `bot_api`.
 
-use std::time::Duration;
-
 use hyper::Response;
 
 use super::{HttpApi, HttpSettings, TELEGRAM_SERVER, Token, sent};
+use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
 use crate::telegram::{ApiError, Sent};
 
 /// A client that is given answers in place of asking for them.
@@ -24,7 +23,8 @@ impl Answers {
             server: TELEGRAM_SERVER.to_owned(),
             token: Token::new(token),
             chat: "42".to_owned(),
-            timeout: Duration::from_secs(15),
+            timeout: BOT_API_CALL,
+            max_answer: BOT_API_ANSWER,
         };
         Self(HttpApi::new(settings).expect("the token has the form of one"))
     }

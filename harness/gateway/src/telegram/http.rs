@@ -17,7 +17,7 @@
 //! | 500, 502, 503, JSON or a proxy's page | [`ApiError::Network`]: it says that nothing was done |
 //! | no connection, no name, no TLS | [`ApiError::Network`]: nothing went out |
 //! | anything else of 5xx, no answer in time, an answer that breaks off or can't be read | [`ApiError::Lost`] |
-//! | an answer over [`BOT_API_ANSWER`], with its status | as above; the words name the limit |
+//! | an answer over [`HttpSettings::max_answer`], with its status | as above; the words name the limit |
 //! | any other status | [`ApiError::Other`] |
 //!
 //! An answer is read piece by piece and never past the limit. The server's words are passed on
@@ -37,8 +37,9 @@ use serde_json::Value;
 
 use super::address::{AddressError, server_address};
 use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
-use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
+use super::caller::late;
 use crate::secret::masked;
+use crate::size::ByteSize;
 
 #[cfg(feature = "fuzzing")]
 #[path = "fuzzing.rs"]
@@ -78,8 +79,10 @@ pub struct HttpSettings {
     pub token: Token,
     /// The chat's number, or `@name` of a public one.
     pub chat: String,
-    /// How long one call may take, its answer included; over [`BOT_API_CALL`] counts as that.
+    /// How long one call may take, its answer included ([`crate::limits::BOT_API_CALL`]).
     pub timeout: Duration,
+    /// Bytes of an answer ([`crate::limits::BOT_API_ANSWER`]); a longer one is not read.
+    pub max_answer: ByteSize,
 }
 
 /// Why there is no client.
@@ -104,6 +107,8 @@ pub struct HttpApi {
     server: String,
     token: Token,
     chat: ChatId,
+    timeout: Duration,
+    max_answer: ByteSize,
 }
 
 impl HttpApi {
@@ -113,7 +118,7 @@ impl HttpApi {
     ///
     /// The address or the token has not the form of one, or TLS can't be set up.
     pub fn new(settings: HttpSettings) -> Result<Self, HttpSetupError> {
-        let HttpSettings { server, token, chat, timeout } = settings;
+        let HttpSettings { server, token, chat, timeout, max_answer } = settings;
         let (server, is_here) = server_address(&server)?;
         let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
         if !token.0.contains(':') || !token.0.chars().all(is_of_token) {
@@ -122,13 +127,12 @@ impl HttpApi {
         // The process's own choice of cryptography stands, if it made one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // A redirect would carry the token to who knows where.
-        let timeout = timeout.min(BOT_API_CALL);
         let builder = Client::builder().redirect(Policy::none()).timeout(timeout);
         let builder = if is_here { builder.no_proxy() } else { builder };
         let client =
             builder.build().map_err(|error| HttpSetupError::Client(root(&error.without_url())))?;
         let chat = chat.parse().map_or(ChatId::String(chat), ChatId::Integer);
-        Ok(Self { client, server, token, chat })
+        Ok(Self { client, server, token, chat, timeout, max_answer })
     }
 
     /// The JSON of `call`.
@@ -170,7 +174,7 @@ impl HttpApi {
         let response = request.body(body).send().await.map_err(|error| {
             // Without a connection nothing went out.
             let lost = if error.is_connect() { ApiError::Network } else { ApiError::Lost };
-            lost(self.words(&root(&error.without_url())))
+            lost(self.why(error))
         })?;
         self.answered(response).await
     }
@@ -178,7 +182,7 @@ impl HttpApi {
     /// What an answer says when the call went well.
     async fn answered(&self, response: Response) -> Result<String, ApiError> {
         let status = response.status();
-        match read(response).await {
+        match self.read(response).await {
             Ok(answer) if status.is_success() && !is_refusal(&answer) => Ok(answer),
             Ok(answer) => Err(self.refusal(status, &answer)),
             Err(Unread::Broken(why)) if status.is_success() => {
@@ -201,11 +205,36 @@ impl HttpApi {
     /// What an answer says that is longer than any of the Bot API: its status counts.
     fn overlong(&self, status: StatusCode) -> ApiError {
         let status = status.as_u16();
-        let words = format!("the answer (HTTP {status}) is longer than {BOT_API_ANSWER}");
+        let words = format!(
+            "the answer (HTTP {status}) is longer than {}, the most that `--api-max-answer` allows",
+            self.max_answer
+        );
         match failure(status.into(), words.clone(), None) {
             ApiError::Other(_) if (200..300).contains(&status) => ApiError::Lost(words),
             failure => failure,
         }
+    }
+
+    /// The whole answer, of which no more than the limit is held.
+    async fn read(&self, mut response: Response) -> Result<String, Unread> {
+        let mut bytes = Vec::new();
+        while let Some(piece) =
+            response.chunk().await.map_err(|error| Unread::Broken(self.why(error)))?
+        {
+            if self.max_answer.is_below(bytes.len() + piece.len()) {
+                return Err(Unread::TooLong);
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Why there is no answer, in words that may be shown.
+    fn why(&self, error: reqwest::Error) -> String {
+        if error.is_timeout() {
+            return late(self.timeout);
+        }
+        self.words(&root(&error.without_url()))
     }
 
     /// `words` that may be shown: short, and without the token.
@@ -228,22 +257,8 @@ impl BotApi for HttpApi {
 enum Unread {
     /// It broke off, or took too long.
     Broken(String),
-    /// It is longer than [`BOT_API_ANSWER`].
+    /// It is longer than [`HttpSettings::max_answer`].
     TooLong,
-}
-
-/// The whole answer, of which no more than [`BOT_API_ANSWER`] is held.
-async fn read(mut response: Response) -> Result<String, Unread> {
-    let mut bytes = Vec::new();
-    while let Some(piece) =
-        response.chunk().await.map_err(|error| Unread::Broken(root(&error.without_url())))?
-    {
-        if BOT_API_ANSWER.is_below(bytes.len() + piece.len()) {
-            return Err(Unread::TooLong);
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The message in the answer to a call that went well.
@@ -286,9 +301,6 @@ fn refused(why: &str) -> ApiError {
 
 /// The first cause of `error`; the ones above it name the address, and with it the token.
 fn root(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "none came in time".to_owned();
-    }
     let mut cause = error.source();
     let mut words = "the request failed".to_owned();
     while let Some(error) = cause {
@@ -301,6 +313,7 @@ fn root(error: &reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::BOT_API_ANSWER;
 
     fn settings(server: &str, token: &str) -> HttpSettings {
         HttpSettings {
@@ -308,6 +321,7 @@ mod tests {
             token: Token::new(token),
             chat: "42".to_owned(),
             timeout: Duration::from_secs(5),
+            max_answer: BOT_API_ANSWER,
         }
     }
 

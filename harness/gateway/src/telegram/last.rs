@@ -16,7 +16,7 @@ use super::draft::{Shown, method};
 use super::markup::{Piece, Style, piece, read};
 use crate::bridge::Delivery;
 use crate::ending::Ending;
-use crate::limits::{LAST_WORD, LAST_WORD_WAITS};
+use crate::limits::ChatLimits;
 
 /// How often a call is made that comes to nothing (V6).
 const TRIES: u32 = 5;
@@ -34,15 +34,16 @@ pub(super) fn last_word(ending: &Ending) -> Vec<Piece> {
 /// Puts the first of `pages` in place of the draft and the others below it.
 pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -> Delivery {
     let began = Instant::now();
+    let limits = caller.limits;
     let is_shown = |page: &String| *page == shown.html;
     let already_shown = match (pages.as_slice(), shown.message_id) {
         ([page], Some(message_id)) if is_shown(page) => Some(Delivery::AlreadyShown { message_id }),
         _ => None,
     };
     match shown.not_before {
-        Some(until) if until >= began + LAST_WORD => {
+        Some(until) if until >= began + limits.last_word => {
             let reason = "Telegram asks to wait longer than a last word does".to_owned();
-            return already_shown.unwrap_or(Delivery::Failed { reason: given_up(&reason) });
+            return already_shown.unwrap_or(Delivery::Failed { reason: given_up(&reason, limits) });
         }
         Some(until) => sleep_until(until).await,
         None => {}
@@ -68,7 +69,7 @@ pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -
             Err(error @ ApiError::Lost(_)) if !is_edit => in_doubt = Some(error),
             Err(ApiError::RetryAfter { seconds }) => {
                 let reason = format!("Telegram asks to wait {seconds} s");
-                return Delivery::Failed { reason: given_up(&reason) };
+                return Delivery::Failed { reason: given_up(&reason, limits) };
             }
             Err(error) => return Delivery::Failed { reason: error.to_string() },
         }
@@ -80,16 +81,17 @@ pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -
 }
 
 /// Why a last word is lost that Telegram asked to wait with.
-fn given_up(asked: &str) -> String {
+fn given_up(asked: &str, limits: ChatLimits) -> String {
     format!(
-        "{asked}; the last word waits {LAST_WORD_WAITS} times in a row and {} s in all at most, and \
-         was not sent: run it again later",
-        LAST_WORD.as_secs()
+        "{asked}; the last word waits {} times in a row (`--api-waits`) and {} s in all \
+         (`--api-wait`) at most, and was not sent: run it again later, or raise the limit",
+        limits.waits,
+        limits.last_word.as_secs_f64()
     )
 }
 
 /// Makes one call until it settles: waits as long as Telegram asks, and calls again when that can't
-/// make two messages of one. A wait that is one too many or that [`LAST_WORD`] since `began` has no
+/// make two messages of one. A wait that is one too many or that [`ChatLimits::last_word`] since `began` has no
 /// time for is an error.
 async fn settle(
     caller: &Caller,
@@ -98,14 +100,15 @@ async fn settle(
     text: String,
 ) -> Result<i64, ApiError> {
     let (mut failures, mut waits) = (0, 0);
+    let limits = caller.limits;
     loop {
         let call =
             Call { method: method(message_id), message_id, text: text.clone(), is_final: true };
         match caller.submit(call).await {
             Err(ApiError::RetryAfter { seconds }) => {
                 waits += 1;
-                let until = Instant::now() + pause(seconds, waits);
-                if waits > LAST_WORD_WAITS || until >= began + LAST_WORD {
+                let until = Instant::now() + pause(seconds, waits, limits.retry_after);
+                if waits > limits.waits || until >= began + limits.last_word {
                     return Err(ApiError::RetryAfter { seconds });
                 }
                 sleep_until(until).await;

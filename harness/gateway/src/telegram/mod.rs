@@ -35,6 +35,7 @@ use typing::Typing;
 use crate::bridge::{Callback, CallbackError, Channel, Delivery, Finish};
 use crate::bus::{Tool, lock};
 use crate::ending::Ending;
+use crate::limits::ChatLimits;
 use crate::notice::Notice;
 use crate::profile::{self, Profile};
 
@@ -73,6 +74,8 @@ pub struct TelegramSettings {
     pub time_of_day: Duration,
     /// How the chat service writes (V10).
     pub profile: &'static Profile,
+    /// How long the chat's server is waited for.
+    pub limits: ChatLimits,
 }
 
 impl Default for TelegramSettings {
@@ -83,6 +86,7 @@ impl Default for TelegramSettings {
             reasoning: false,
             time_of_day: Duration::ZERO,
             profile: &profile::TELEGRAM,
+            limits: ChatLimits::default(),
         }
     }
 }
@@ -101,7 +105,7 @@ impl Telegram {
     pub fn new(settings: TelegramSettings, api: Arc<dyn BotApi>) -> Self {
         Self {
             settings,
-            caller: Arc::new(Caller::new(api)),
+            caller: Arc::new(Caller::new(api, settings.limits)),
             compositor: Arc::new(Mutex::new(Compositor::new(settings))),
             draft: None,
             typing: None,

@@ -51,6 +51,8 @@ async fn issue_13_finding_14_a_stream_without_end_is_collected_to_its_limits() {
         stream: ByteSize::mib(2),
         kept: Kept { bytes: ByteSize::kib(64), calls: 100 },
         reconnects: 3,
+        event: ByteSize::kib(256),
+        ..CollectLimits::default()
     };
     for (piece, expect) in [
         (": nothing\n", "the stream has more than 2MiB; raise the limit with `--max-stream`"),
@@ -62,6 +64,10 @@ async fn issue_13_finding_14_a_stream_without_end_is_collected_to_its_limits() {
         (
             "event: tool_use\ndata: {\"name\":\"x\"}\n\n",
             "the stream has more than 100 calls; raise the limit with `--max-calls`",
+        ),
+        (
+            "data: x\n",
+            "an event of the stream is longer than 256KiB; raise the limit with `--max-event`",
         ),
     ] {
         let (address, _) = server("", piece).await;

@@ -53,7 +53,11 @@ async fn call(address: SocketAddr) -> ApiError {
 
 #[tokio::test]
 async fn issue_13_finding_14_an_answer_without_end_is_read_to_its_limit() {
-    let words = |status: u16| format!("the answer (HTTP {status}) is longer than 1MiB");
+    let words = |status: u16| {
+        format!(
+            "the answer (HTTP {status}) is longer than 1MiB, the most that `--api-max-answer` allows"
+        )
+    };
     for (status, expect) in [
         (200, ApiError::Lost(words(200))),
         (400, ApiError::Other(words(400))),
@@ -74,7 +78,8 @@ async fn issue_13_finding_14_an_answer_without_end_is_read_to_its_limit() {
 async fn issue_13_finding_14_an_answer_that_trickles_is_given_up_in_time() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n".to_owned();
     let (address, _task) = server(head, vec![b' ']).await;
-    assert_eq!(call(address).await, ApiError::Lost("none came in time".to_owned()));
+    let late = "none came in 0.4 s, the most that `--api-timeout` allows";
+    assert_eq!(call(address).await, ApiError::Lost(late.to_owned()));
 }
 
 #[tokio::test]

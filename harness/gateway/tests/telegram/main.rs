@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clitape_gateway::limits::BOT_API_ANSWER;
 use clitape_gateway::telegram::{
     ApiError, BotApi, Call, HttpApi, HttpSettings, Method, Mode, Telegram, TelegramSettings, Token,
 };
@@ -33,6 +34,7 @@ fn client(address: &str) -> HttpApi {
         token: Token::new(TOKEN),
         chat: CHAT.to_string(),
         timeout: Duration::from_millis(400),
+        max_answer: BOT_API_ANSWER,
     })
     .unwrap()
 }

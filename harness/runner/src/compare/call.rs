@@ -42,8 +42,9 @@ pub(super) fn call(
     match (&ended.why, ended.exit) {
         (Why::Stopped, _) => return Err(CallError::Stopped),
         (Why::Limit | Why::Alarm(_), _) => {
-            let s = limit.as_secs();
-            return Err(CallError::Failed(format!("it had not ended after {s} s{said}")));
+            let s = limit.as_secs_f64();
+            let raise = "raise the limit with `--timeout`";
+            return Err(CallError::Failed(format!("it had not ended after {s} s ({raise}){said}")));
         }
         (Why::Overflow(what), _) => {
             let raise = format!("and was ended; raise the limit with `{}`", what.option());
@@ -124,7 +125,12 @@ mod tests {
         check("kill -9 $$", &failed("signal 9 ended it and said nothing"));
         let unknown = "it ended with code 2: what?";
         check("echo 'what?' >&2; exit 2", &Err(CallError::Unknown(unknown.to_owned())));
-        check("sleep 600", &failed("it had not ended after 1 s and said nothing"));
+        check(
+            "sleep 600",
+            &failed(
+                "it had not ended after 1 s (raise the limit with `--timeout`) and said nothing",
+            ),
+        );
         let no_entry =
             "line 1 it printed is no entry of a trace: expected value at line 1 column 1: x";
         check("echo x", &failed(no_entry));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use fs_err as fs;
 
@@ -14,7 +15,7 @@ use super::model::About;
 use super::side::Side;
 use crate::cassette::{Cassette, sha256_of_file};
 use crate::check::{command, paced};
-use crate::limits::{COMPARED_TIME, OutputLimits};
+use crate::limits::OutputLimits;
 use crate::replay::{Entry, Lane, Setup};
 use crate::scenario::{House, Scenario};
 use crate::text::shell_quote;
@@ -32,6 +33,8 @@ pub struct Around<'a> {
     pub builds: &'a Path,
     /// The program that is running.
     pub this: &'a Path,
+    /// How long a program may take for one replay.
+    pub time: Duration,
     /// How much a program may print for one replay.
     pub output: OutputLimits,
     /// Ends what is being built when it is set.
@@ -51,8 +54,8 @@ pub struct Subject {
     foreign: bool,
     /// The lanes it knows, once it was seen not to know them all.
     lanes: OnceLock<BTreeSet<Lane>>,
-    /// How much it may print for one replay.
-    output: OutputLimits,
+    /// How long it may take for one replay, and how much it may print.
+    limits: (Duration, OutputLimits),
 }
 
 /// A trace, and the lanes that were asked for.
@@ -138,8 +141,8 @@ pub fn resolve(
         let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, Side::Program(_));
-        let (lanes, output) = (OnceLock::new(), around.output);
-        ready.push(Subject { about, program, root, foreign, lanes, output });
+        let (lanes, limits) = (OnceLock::new(), (around.time, around.output));
+        ready.push(Subject { about, program, root, foreign, lanes, limits });
     }
     match <[Subject; 2]>::try_from(ready) {
         Ok(both) => Ok(both),
@@ -172,7 +175,7 @@ impl Subject {
         let ask = |lanes: &BTreeSet<Lane>| {
             let line = line(scenario, cassette.version(), setup, lanes);
             let args: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
-            call(program, &self.root, &args, (COMPARED_TIME, self.output), stop)
+            call(program, &self.root, &args, self.limits, stop)
         };
         let known = self.lanes.get().cloned().unwrap_or_else(|| LANES.into());
         let (entries, lanes) = match ask(&known) {
@@ -199,7 +202,7 @@ impl Subject {
             let line = format!("replay cassettes/{name}/{version} --lane {lane} --json");
             let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
             !matches!(
-                call(program, &self.root, &args, (COMPARED_TIME, self.output), stop),
+                call(program, &self.root, &args, self.limits, stop),
                 Err(CallError::Unknown(_) | CallError::Stopped)
             )
         };

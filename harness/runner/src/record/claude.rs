@@ -6,20 +6,19 @@ use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use fs_err as fs;
 
 use super::RecordError;
-use super::child::{Ended, Notes, Script, Why, drive};
+use super::child::{Notes, Script, Why, drive};
 use super::error::Said;
 use super::launch::{Guard, command};
 use super::sandbox::no_folder;
 use super::scratch::{PREFIX, Scratch, sweep};
 use crate::cassette::{Exit, sha256_of_file};
-use crate::limits::{OutputLimits, VERSION_TIME};
+use crate::limits::{INSTALL_OUTPUT, INSTALL_TIME, OutputLimits, VERSION_OUTPUT, VERSION_TIME};
 use crate::names::{CliVersion, NameError};
 
-/// How long npm may take to install a version.
-const INSTALL_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// What the names of folders begin with that are being installed into.
 const INSTALLING: &str = ".installing-";
 
@@ -45,6 +44,30 @@ impl FromStr for ClaudeChoice {
             None if text == "path" => Ok(Self::OnPath),
             None if text.is_empty() => Err("write a path, npm:VERSION or path".into()),
             None => Ok(Self::Path(text.into())),
+        }
+    }
+}
+
+/// How much it may take to find a CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResolveLimits {
+    /// How long `claude --version` may take.
+    pub version_time: Duration,
+    /// Bytes that it may print on stdout, and as many on stderr.
+    pub version_output: ByteSize,
+    /// How long npm may take to install a CLI.
+    pub install_time: Duration,
+    /// Bytes that npm may print on stdout, and as many on stderr.
+    pub install_output: ByteSize,
+}
+
+impl Default for ResolveLimits {
+    fn default() -> Self {
+        Self {
+            version_time: VERSION_TIME,
+            version_output: VERSION_OUTPUT,
+            install_time: INSTALL_TIME,
+            install_output: INSTALL_OUTPUT,
         }
     }
 }
@@ -80,13 +103,14 @@ impl Claude {
 pub fn resolve(
     choice: &ClaudeChoice,
     cache: &Path,
+    limits: ResolveLimits,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     match choice {
         ClaudeChoice::Path(path) => {
             let program = std::path::absolute(path)?;
-            let version = version(&program, "name the program with `--claude PATH`", stop)?;
+            let version = version(&program, "name the program with `--claude PATH`", limits, stop)?;
             Claude::new(program, version)
         }
         ClaudeChoice::OnPath => {
@@ -95,11 +119,11 @@ pub fn resolve(
             let Some(program) = on_path("claude") else {
                 return Err(no_claude("there is no `claude` on PATH".into(), hint));
             };
-            let version = version(&program, hint, stop)?;
+            let version = version(&program, hint, limits, stop)?;
             Claude::new(program, version)
         }
         ClaudeChoice::Npm(wanted) => {
-            installed(wanted, &cache.join("claude"), &Npm::real(), stop, note)
+            installed(wanted, &cache.join("claude"), &Npm::real(), limits, stop, note)
         }
     }
 }
@@ -120,6 +144,7 @@ impl Npm {
         wanted: &CliVersion,
         to: &Path,
         lock: &Path,
+        limits: ResolveLimits,
         stop: &AtomicBool,
     ) -> Result<(), RecordError> {
         let package = format!("@anthropic-ai/claude-code@{wanted}");
@@ -133,16 +158,27 @@ impl Npm {
         npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).arg(&package);
         let script = Script {
             guard: Guard { lock: Some(lock), bounds: None },
-            output: OutputLimits::ASIDE,
+            output: OutputLimits::within(limits.install_output),
             ..Script::default()
         };
-        let ended = drive(npm, script, INSTALL_LIMIT, stop, &Notes::new())?;
-        match ended {
-            Ended { why: Why::Itself, exit: Exit::Code(0), .. } => return Ok(()),
-            Ended { why: Why::Stopped, .. } => return Err(RecordError::Stopped),
-            _ => {}
-        }
-        let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+        let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
+        let said = match ended.why {
+            Why::Stopped => return Err(RecordError::Stopped),
+            Why::Itself if ended.exit == Exit::Code(0) => return Ok(()),
+            Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
+            Why::Limit => {
+                let s = limits.install_time.as_secs_f64();
+                format!(
+                    "it had not ended after {s} s and was ended; raise the limit with \
+                     `--install-timeout`"
+                )
+            }
+            Why::Overflow(what) => {
+                format!(
+                    "it printed {what} and was ended; raise the limit with `--max-install-output`"
+                )
+            }
+        };
         Err(no_claude(
             format!("npm could not install {package}: {said}"),
             &format!(
@@ -156,6 +192,7 @@ fn installed(
     wanted: &CliVersion,
     cache: &Path,
     npm: &Npm,
+    limits: ResolveLimits,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
@@ -167,7 +204,7 @@ fn installed(
         let fresh = Scratch::new(cache, INSTALLING)?;
         let whole = fresh.path().join("whole");
         fs::create_dir(&whole)?;
-        npm.install(wanted, &whole, &fresh.lock(), stop)?;
+        npm.install(wanted, &whole, &fresh.lock(), limits, stop)?;
         let moved = fs::rename(&whole, &folder);
         // Somebody else who installed it at the same time has done the same.
         if !folder.exists() {
@@ -179,7 +216,7 @@ fn installed(
         "remove {} and record again, or name an installed CLI with `--claude PATH`",
         folder.display()
     );
-    let version = version(&program, &hint, stop)?;
+    let version = version(&program, &hint, limits, stop)?;
     if version != *wanted {
         let why = format!("{} is version {version}, not {wanted}", program.display());
         return Err(no_claude(why, &hint));
@@ -188,7 +225,12 @@ fn installed(
 }
 
 /// What `program --version` prints first, asked in a HOME of its own.
-fn version(program: &Path, hint: &str, stop: &AtomicBool) -> Result<CliVersion, RecordError> {
+fn version(
+    program: &Path,
+    hint: &str,
+    limits: ResolveLimits,
+    stop: &AtomicBool,
+) -> Result<CliVersion, RecordError> {
     let parent = fs::canonicalize(std::env::temp_dir()).map_err(|error| no_folder(&error))?;
     let home = Scratch::new(&parent, PREFIX).map_err(|error| no_folder(&error))?;
     let mut version = command(program);
@@ -202,16 +244,25 @@ fn version(program: &Path, hint: &str, stop: &AtomicBool) -> Result<CliVersion, 
         .current_dir(home.path());
     let lock = home.lock();
     let guard = Guard { lock: Some(&lock), bounds: None };
-    let script = Script { output: OutputLimits::ASIDE, guard, ..Script::default() };
-    let run = drive(version, script, VERSION_TIME, stop, &Notes::new());
+    let output = OutputLimits::within(limits.version_output);
+    let script = Script { output, guard, ..Script::default() };
+    let run = drive(version, script, limits.version_time, stop, &Notes::new());
     let ended =
         run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
-    if ended.why == Why::Stopped {
-        return Err(RecordError::Stopped);
-    }
-    if let Why::Overflow(what) = ended.why {
-        let why = format!("{} --version printed {what} and was ended", program.display());
-        return Err(no_claude(why, hint));
+    let past = |what: &str, option: &str| {
+        let program = program.display();
+        let why =
+            format!("{program} --version {what} and was ended; raise the limit with `{option}`");
+        Err(no_claude(why, &format!("or {hint}")))
+    };
+    match ended.why {
+        Why::Stopped => return Err(RecordError::Stopped),
+        Why::Overflow(what) => return past(&format!("printed {what}"), "--max-version-output"),
+        Why::Limit => {
+            let s = limits.version_time.as_secs_f64();
+            return past(&format!("had not ended after {s} s"), "--version-timeout");
+        }
+        Why::Itself | Why::Alarm(_) => {}
     }
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
     match text.split_whitespace().next().unwrap_or_default().parse() {

@@ -48,14 +48,25 @@ pub enum RecordError {
     },
     /// The workspace is larger than what is copied.
     #[error(
-        "{path} has more than {limit} in its files, or more than 100,000 of them; make it smaller, or \
-         raise the limit with `--max-workspace SIZE`"
+        "{path} has more than {limit} in its files; make it smaller, or raise the limit with \
+         `--max-workspace`"
     )]
     LargeWorkspace {
         /// The workspace.
         path: PathBuf,
         /// How large it may be.
         limit: ByteSize,
+    },
+    /// The workspace has more files than are copied.
+    #[error(
+        "{path} has more than {limit} files, folders and links; remove some, or raise the limit with \
+         `--max-workspace-files`"
+    )]
+    ManyFiles {
+        /// The workspace.
+        path: PathBuf,
+        /// How many it may have.
+        limit: usize,
     },
     /// The CLI asked the model something the script has no answer to.
     #[error(
@@ -69,12 +80,13 @@ pub enum RecordError {
     },
     /// The CLI did not end in time.
     #[error(
-        "the CLI had not ended after {limit_s} s and was stopped; raise `record.timeout_s` in the \
-         scenario if it needs longer{said}"
+        "the CLI had not ended after {limit_s} s and was stopped; raise {raise} if it needs longer{said}"
     )]
     Timeout {
-        /// `record.timeout_s`.
+        /// How long it might take.
         limit_s: u64,
+        /// What says so: `record.timeout_s` of the scenario, or the option that is a limit for all.
+        raise: &'static str,
         /// What the CLI had printed last.
         said: Said,
     },

@@ -36,9 +36,10 @@ mod trigger;
 mod workspace;
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
-pub use claude::{Claude, ClaudeChoice, resolve};
+pub use claude::{Claude, ClaudeChoice, ResolveLimits, resolve};
 pub use error::{RecordError, Said};
 pub use known::Known;
 pub(crate) use launch::{Guard, Running, command, launch};
@@ -49,12 +50,12 @@ pub(crate) use scratch::{Scratch, sweep};
 pub use scratch::{Swept, remove_stale};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
-pub use workspace::WORKSPACE_LIMIT;
+pub use workspace::WorkspaceLimits;
 
 use clitape_gateway::ByteSize;
 
 use crate::cassette::Take;
-use crate::limits::OutputLimits;
+use crate::limits::{MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME};
 use crate::scenario::Scenario;
 
 /// How recordings are made.
@@ -62,15 +63,28 @@ use crate::scenario::Scenario;
 pub struct Settings {
     /// How much the CLI may print.
     pub output: OutputLimits,
-    /// Size of all files of a workspace together.
-    pub workspace_limit: ByteSize,
+    /// How long one run of the CLI may take, whatever `record.timeout_s` of the scenario allows.
+    pub time: Duration,
+    /// How much a workspace may hold.
+    pub workspace: WorkspaceLimits,
+    /// Lines that all `{{lines:N}}` of a `model.toml` may ask for.
+    pub model_lines: usize,
+    /// Bytes of a request to the scripted model.
+    pub request: ByteSize,
     /// Whether the CLI is confined to its temporary folder, where the system can do that.
     pub confine: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { output: OutputLimits::default(), workspace_limit: WORKSPACE_LIMIT, confine: true }
+        Self {
+            output: OutputLimits::default(),
+            time: RECORDED_TIME,
+            workspace: WorkspaceLimits::default(),
+            model_lines: MODEL_LINES,
+            request: MODEL_REQUEST,
+            confine: true,
+        }
     }
 }
 

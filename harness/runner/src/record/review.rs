@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use clitape_gateway::ByteSize;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::RecordError;
-use super::workspace::{Workspace, field};
+use super::workspace::{Workspace, WorkspaceLimits, field};
+use super::{RecordError, Settings};
 use crate::cassette::hex;
 use crate::files;
 use crate::scenario::{Content, Model, Scenario, ScenarioError, ToolSide};
@@ -38,16 +37,17 @@ impl Review {
     ///
     /// # Errors
     ///
-    /// [`RecordError`] when the workspace holds what is no file or more than `limit` bytes, or
+    /// [`RecordError`] when the workspace holds what is no file or more than `settings` allow, or
     /// `model.toml` can't be used.
     pub fn of(
         scenario: &Scenario,
-        limit: ByteSize,
+        settings: Settings,
         stop: &AtomicBool,
     ) -> Result<Self, RecordError> {
-        let workspace = Workspace::read(&scenario.dir.join("workspace"), limit, stop)?;
+        let place = scenario.dir.join("workspace");
+        let workspace = Workspace::read(&place, settings.workspace, stop)?;
         let digest = digest_of(scenario, &workspace, stop)?;
-        let model = Model::load(&scenario.dir)?;
+        let model = Model::load_within(&scenario.dir, settings.model_lines)?;
         let mut lines = Vec::new();
         let record = &scenario.record;
         let prompts = record.prompt.iter().chain(record.then.iter().map(|step| &step.prompt));
@@ -69,10 +69,10 @@ impl Review {
 /// As [`Review::of`].
 pub fn digest(
     scenario: &Scenario,
-    limit: ByteSize,
+    limits: WorkspaceLimits,
     stop: &AtomicBool,
 ) -> Result<String, RecordError> {
-    let workspace = Workspace::read(&scenario.dir.join("workspace"), limit, stop)?;
+    let workspace = Workspace::read(&scenario.dir.join("workspace"), limits, stop)?;
     digest_of(scenario, &workspace, stop)
 }
 
@@ -203,7 +203,6 @@ mod tests {
     use fs_err as fs;
 
     use super::*;
-    use crate::record::WORKSPACE_LIMIT;
 
     const SCENARIO: &str = "
         title = 't'
@@ -244,7 +243,7 @@ mod tests {
     }
 
     fn review(scenario: &Scenario) -> Review {
-        Review::of(scenario, WORKSPACE_LIMIT, &AtomicBool::new(false)).unwrap()
+        Review::of(scenario, Settings::default(), &AtomicBool::new(false)).unwrap()
     }
 
     #[test]

@@ -124,6 +124,14 @@ fn resume(which: Resume, session: &str) -> Vec<&str> {
     }
 }
 
+/// How long a run may take, and what says so: the scenario, unless that is more than anyone may.
+fn time(timeout_s: u64, most: Duration) -> (Duration, &'static str) {
+    match Duration::from_secs(timeout_s) {
+        limit if limit > most => (most, "the limit with `--max-time`"),
+        limit => (limit, "`record.timeout_s` in the scenario"),
+    }
+}
+
 /// What all runs of a scenario share.
 struct Stand<'a> {
     scenario: &'a Scenario,
@@ -146,15 +154,14 @@ pub(crate) fn run(
     settings: Settings,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
-    let model = Model::load(&scenario.dir)?;
+    let model = Model::load_within(&scenario.dir, settings.model_lines)?;
     if let Some(what) = cut::overrun(&model) {
         let path = scenario.dir.join("model.toml");
         return Err(ScenarioError::Invalid { path, what }.into());
     }
-    let workspace =
-        Workspace::read(&scenario.dir.join("workspace"), settings.workspace_limit, stop)?;
+    let workspace = Workspace::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
     let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace, stop)?;
-    let server = Server::start(model, sandbox.folders.clone())?;
+    let server = Server::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();
     let bounds = settings.confine.then(|| Bounds::new(claude, sandbox.root(), port));
     let stand = Stand { scenario, claude, sandbox, server, settings, bounds };
@@ -198,16 +205,19 @@ impl Stand<'_> {
         let stdin: Vec<StdinLine> = stdin
             .map(|line| StdinLine { line: folders.expand(&line.line), ..line.clone() })
             .collect();
-        let limit_s = scenario.record.timeout_s;
+        let (limit, raise) = time(scenario.record.timeout_s, settings.time);
         let output = settings.output;
         let lock = sandbox.lock();
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
         let script = Script { stdin: &stdin, signal: wanted.signal, output, guard };
-        let ended = drive(self.command(&args), script, Duration::from_secs(limit_s), stop, &notes)?;
+        let ended = drive(self.command(&args), script, limit, stop, &notes)?;
         let said = || Said::new(&ended.stdout, &ended.stderr);
         match &ended.why {
             Why::Stopped => return Err(RecordError::Stopped),
-            Why::Limit => return Err(RecordError::Timeout { limit_s, said: said() }),
+            Why::Limit => {
+                let limit_s = limit.as_secs();
+                return Err(RecordError::Timeout { limit_s, raise, said: said() });
+            }
             Why::Alarm(asked) => {
                 let path = scenario.dir.join("model.toml");
                 return Err(RecordError::Unscripted { path, asked: asked.clone() });

@@ -155,11 +155,13 @@ pub(crate) fn no_folder(error: &io::Error) -> RecordError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::WorkspaceLimits;
 
     static RUNS: AtomicBool = AtomicBool::new(false);
 
     fn sandbox(parent: &Path) -> Result<Sandbox, RecordError> {
-        let none = Workspace::read(Path::new("none"), clitape_gateway::ByteSize::bytes(0), &RUNS)?;
+        let limits = WorkspaceLimits::default();
+        let none = Workspace::read(Path::new("none"), limits, &RUNS)?;
         Sandbox::new(parent, &none, &RUNS)
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use clitape_gateway::ByteSize;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -24,7 +25,6 @@ use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
 use super::script::{Attempts, Stage, choose, complaint};
-use crate::limits::MODEL_REQUEST;
 use crate::scenario::{Conversation, FailureKind, Model};
 
 /// A running server; stopped when dropped.
@@ -39,6 +39,8 @@ pub(crate) struct Server {
 struct Desk {
     script: Model,
     folders: Folders,
+    /// Bytes of a request.
+    max_request: ByteSize,
     attempts: Mutex<Attempts>,
     run: Mutex<CurrentRun>,
 }
@@ -58,8 +60,12 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 impl Server {
-    /// Starts to serve `script`.
-    pub(crate) fn start(script: Model, folders: Folders) -> io::Result<Self> {
+    /// Starts to serve `script`; a request may have `max_request` bytes.
+    pub(crate) fn start(
+        script: Model,
+        folders: Folders,
+        max_request: ByteSize,
+    ) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -69,7 +75,7 @@ impl Server {
             TcpListener::from_std(listener)?
         };
         let (attempts, run) = (Mutex::default(), Mutex::default());
-        let desk = Arc::new(Desk { script, folders, attempts, run });
+        let desk = Arc::new(Desk { script, folders, max_request, attempts, run });
         let for_thread = Arc::clone(&desk);
         let (stop, stopped) = oneshot::channel();
         let thread =
@@ -137,12 +143,13 @@ async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
     if head.method == Method::HEAD {
         return Response::new(Paced::at_once(""));
     }
-    let limit = usize::try_from(MODEL_REQUEST.get()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(desk.max_request.get()).unwrap_or(usize::MAX);
     let body = Limited::new(body, limit).collect().await.map(|body| body.to_bytes());
     let asked = match body {
         Ok(body) => Asked::parse(&body).map(|asked| (asked, body)),
         Err(error) if error.is::<LengthLimitError>() => {
-            Err(format!("it is longer than {MODEL_REQUEST}"))
+            let most = desk.max_request;
+            Err(format!("it is longer than {most}; raise the limit with `--max-request`"))
         }
         Err(error) => Err(error.to_string()),
     };

@@ -15,11 +15,23 @@ use sha2::{Digest as _, Sha256};
 use walkdir::WalkDir;
 
 use super::RecordError;
+use crate::limits::{WORKSPACE_BYTES, WORKSPACE_FILES};
 
-/// Bytes that the files of a workspace may have together, unless the caller says otherwise.
-pub const WORKSPACE_LIMIT: ByteSize = ByteSize::mib(256);
-/// Files, folders and links at most.
-const MOST: usize = 100_000;
+/// How much a workspace may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkspaceLimits {
+    /// Bytes of all its files together.
+    pub bytes: ByteSize,
+    /// Files, folders and links.
+    pub files: usize,
+}
+
+impl Default for WorkspaceLimits {
+    fn default() -> Self {
+        Self { bytes: WORKSPACE_BYTES, files: WORKSPACE_FILES }
+    }
+}
+
 /// Bytes that are read at a time; between them the caller may stop.
 const CHUNK: usize = 1 << 20;
 
@@ -45,17 +57,17 @@ struct Entry {
 pub(crate) struct Workspace {
     root: PathBuf,
     entries: Vec<Entry>,
-    limit: ByteSize,
+    limits: WorkspaceLimits,
 }
 
 impl Workspace {
     /// Looks through `root`; a workspace that is not there is an empty one. Nothing is opened.
     pub(crate) fn read(
         root: &Path,
-        limit: ByteSize,
+        limits: WorkspaceLimits,
         stop: &AtomicBool,
     ) -> Result<Self, RecordError> {
-        let mut found = Self { root: root.to_owned(), entries: Vec::new(), limit };
+        let mut found = Self { root: root.to_owned(), entries: Vec::new(), limits };
         match std::fs::symlink_metadata(root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
             Ok(folder) if folder.is_dir() => {}
@@ -83,8 +95,11 @@ impl Workspace {
                 };
                 return Err(odd(entry.path(), what));
             };
-            if size > limit.get() || found.entries.len() >= MOST {
+            if size > limits.bytes.get() {
                 return Err(found.too_large());
+            }
+            if found.entries.len() >= limits.files {
+                return Err(RecordError::ManyFiles { path: found.root, limit: limits.files });
             }
             let Ok(inside) = entry.path().strip_prefix(root) else {
                 continue;
@@ -102,7 +117,7 @@ impl Workspace {
     }
 
     fn too_large(&self) -> RecordError {
-        RecordError::LargeWorkspace { path: self.root.clone(), limit: self.limit }
+        RecordError::LargeWorkspace { path: self.root.clone(), limit: self.limits.bytes }
     }
 
     /// Copies all of it into `to`, which is there, with modes and links as they are.
@@ -173,7 +188,7 @@ impl Workspace {
                 0 => return Ok(()),
                 n => {
                     *size += n as u64;
-                    if *size > self.limit.get() {
+                    if *size > self.limits.bytes.get() {
                         return Err(self.too_large());
                     }
                     take(&buffer[..n])?;
@@ -205,16 +220,23 @@ mod tests {
 
     static RUNS: AtomicBool = AtomicBool::new(false);
 
-    fn copied(limit: ByteSize, fill: impl FnOnce(&Path)) -> Result<tempfile::TempDir, RecordError> {
+    fn within(bytes: u64) -> WorkspaceLimits {
+        WorkspaceLimits { bytes: ByteSize::bytes(bytes), files: 3 }
+    }
+
+    fn copied(
+        limits: WorkspaceLimits,
+        fill: impl FnOnce(&Path),
+    ) -> Result<tempfile::TempDir, RecordError> {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fill(from.path());
-        Workspace::read(from.path(), limit, &RUNS)?.copy(to.path(), &RUNS)?;
+        Workspace::read(from.path(), limits, &RUNS)?.copy(to.path(), &RUNS)?;
         Ok(to)
     }
 
     #[test]
     fn a_workspace_is_copied_with_its_modes_and_links() {
-        let to = copied(ByteSize::bytes(1000), |from| {
+        let to = copied(WorkspaceLimits::default(), |from| {
             fs::create_dir(from.join("sub")).unwrap();
             fs::write(from.join("sub/run.sh"), "#!/bin/sh\n").unwrap();
             let mode = std::fs::Permissions::from_mode(0o755);
@@ -233,7 +255,7 @@ mod tests {
     #[test]
     fn issue_13_finding_17_what_is_no_file_is_refused_by_name() {
         for what in ["a FIFO", "a socket"] {
-            let error = copied(ByteSize::bytes(1000), |from| {
+            let error = copied(within(1000), |from| {
                 let path = from.join("odd");
                 match what {
                     "a FIFO" => nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap(),
@@ -252,14 +274,25 @@ mod tests {
             let file = std::fs::File::create(from.join("huge")).unwrap();
             file.set_len(20 << 30).unwrap();
         };
-        let error = copied(WORKSPACE_LIMIT, sparse).unwrap_err().to_string();
+        let error = copied(WorkspaceLimits::default(), sparse).unwrap_err().to_string();
         assert!(error.contains("more than 256MiB") && error.contains("--max-workspace"), "{error}");
-        assert!(
-            copied(ByteSize::bytes(4), |from| fs::write(from.join("a"), "1234").unwrap()).is_ok()
-        );
-        assert!(
-            copied(ByteSize::bytes(3), |from| fs::write(from.join("a"), "1234").unwrap()).is_err()
-        );
+        assert!(copied(within(4), |from| fs::write(from.join("a"), "1234").unwrap()).is_ok());
+        assert!(copied(within(3), |from| fs::write(from.join("a"), "1234").unwrap()).is_err());
+    }
+
+    #[test]
+    fn issue_13_point_5_a_workspace_of_too_many_files_is_refused() {
+        let many = |n: usize| {
+            copied(within(1000), |from| {
+                fs::create_dir(from.join("sub")).unwrap();
+                (1..n).for_each(|i| fs::write(from.join(format!("sub/{i}")), "").unwrap());
+            })
+        };
+        assert!(many(3).is_ok());
+        let error = many(4).unwrap_err().to_string();
+        let expect = "more than 3 files, folders and links; remove some, or raise the limit with \
+                      `--max-workspace-files`";
+        assert!(error.ends_with(expect), "{error}");
     }
 
     #[test]
@@ -268,7 +301,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fill(dir.path());
             let mut hash = Sha256::new();
-            let workspace = Workspace::read(dir.path(), ByteSize::bytes(1000), &RUNS).unwrap();
+            let workspace = Workspace::read(dir.path(), within(1000), &RUNS).unwrap();
             workspace.hash(&mut hash, &RUNS).unwrap();
             hash.finalize()
         };
@@ -298,7 +331,7 @@ mod tests {
     fn reading_and_copying_can_be_stopped() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a"), "a").unwrap();
-        let stopped = Workspace::read(dir.path(), ByteSize::bytes(1000), &AtomicBool::new(true));
+        let stopped = Workspace::read(dir.path(), within(1000), &AtomicBool::new(true));
         assert!(matches!(stopped, Err(RecordError::Stopped)));
     }
 }

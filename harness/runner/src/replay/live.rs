@@ -6,14 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clitape_gateway::telegram::{BotApi, Telegram};
-use clitape_gateway::{Bus, Channel, Run, RunReport};
+use clitape_gateway::limits::ChatLimits;
+use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
+use clitape_gateway::{Bus, Channel, Run, RunReport, RunSettings};
 use clitape_stream::Parser;
 
 use super::builtin::{RUN_ID, Setup, chat_settings, settings};
 use super::plan::Plan;
 
-/// Plays `stdout` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`.
+/// Plays `stdout` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
+/// waited for as long as `limits` say.
 ///
 /// Works on the current tokio runtime, which must have IO and a clock that runs. A setup without a
 /// chat makes no calls.
@@ -23,11 +25,14 @@ pub async fn live(
     setup: Setup,
     api: Arc<dyn BotApi>,
     speed: f64,
+    limits: ChatLimits,
 ) -> RunReport {
-    let channel = setup
-        .channel
-        .map(|chat| Box::new(Telegram::new(chat_settings(chat), api)) as Box<dyn Channel>);
-    let mut run = Run::start(Bus::new(RUN_ID), settings(setup.run), channel);
+    let channel = setup.channel.map(|chat| {
+        let settings = TelegramSettings { limits, ..chat_settings(chat) };
+        Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
+    });
+    let settings = RunSettings { last_word: limits.last_word, ..settings(setup.run) };
+    let mut run = Run::start(Bus::new(RUN_ID), settings, channel);
     let mut parser = Parser::new();
     for (after_ms, piece) in plan.pieces(stdout) {
         let pause = Duration::from_millis(after_ms).div_f64(speed);

@@ -1,5 +1,6 @@
 //! The ranges of the numbers and lists in `scenario.toml` and `model.toml`, checked when they are
-//! read: a scenario of somebody else must not make a command run without end.
+//! read: a scenario of somebody else must not make a command run without end. How many plans are run is
+//! a limit of the command that runs them ([`Scenario::check_plans`]).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -27,7 +28,7 @@ pub const SCENARIO: [Range; 18] = [
     ("[[channel]] (entries)", 0..=50),
     ("[[variant]] (entries)", 0..=50),
     ("chat.faults (entries)", 0..=1_000),
-    ("sweep.plans", 0..=10_000),
+    ("sweep.plans", 0..=1_000_000_000),
     ("sweep.faults (entries)", 0..=50),
     ("title and about (bytes)", 0..=10_000),
 ];
@@ -144,10 +145,10 @@ mod tests {
 
     #[test]
     fn issue_13_finding_20_every_number_of_a_scenario_has_a_range() {
-        let plans = "`sweep.plans` is 9223372036854775807; write a number from 0 to 10000";
+        let plans = "`sweep.plans` is 9223372036854775807; write a number from 0 to 1000000000";
         check("[sweep]\nplans = 9223372036854775807", Some(plans));
-        check("[sweep]\nplans = 1000000", Some("from 0 to 10000"));
-        check("[sweep]\nplans = 10000", None);
+        check("[sweep]\nplans = 1000000001", Some("from 0 to 1000000000"));
+        check("[sweep]\nplans = 1000000000", None);
         let channels = "[[channel]]\nkind = 'acp'\n".repeat(3_000);
         check(&channels, Some("`[[channel]]` has 3000 entries; 50 are the most"));
         check(&"[[channel]]\nkind = 'acp'\n".repeat(50), None);

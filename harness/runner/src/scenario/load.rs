@@ -196,6 +196,24 @@ impl Scenario {
         }
     }
 
+    /// Checks that it asks for at most `most` seeded plans. A command that replays them calls this first;
+    /// the others take any number.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError::Invalid`], which names the option that raises the limit.
+    pub fn check_plans(&self, most: u64) -> Result<(), ScenarioError> {
+        let plans = self.sweep.plans;
+        if plans <= most {
+            return Ok(());
+        }
+        let what = format!(
+            "`sweep.plans` is {plans}, and {most} are the most that are replayed; write fewer, or \
+             raise the limit with `--max-plans`"
+        );
+        Err(ScenarioError::Invalid { path: self.dir.join("scenario.toml"), what })
+    }
+
     /// The first chat among the channels, or one in mode `partial`.
     pub(crate) fn first_chat(&self) -> Chat {
         let chat = self.channels.iter().find_map(|channel| match *channel {

@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::header::{self, HeaderValue};
@@ -13,14 +14,14 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::limits::{RECONNECTS, STREAM_BYTES};
+use crate::limits::{
+    COLLECTED_ANSWER, RECONNECT_CEILING, RECONNECT_FLOOR, RECONNECTS, STREAM_BYTES, STREAM_EVENT,
+};
 use crate::secret::masked;
 use crate::size::ByteSize;
 use crate::sse::Reach;
 use crate::sse::gather::Kept;
 
-/// Bytes of an answer that are read; longer ones are none.
-const ANSWER_LIMIT: usize = 1 << 20;
 /// Characters of an answer that a sentence quotes.
 const QUOTED: usize = 200;
 
@@ -51,7 +52,9 @@ pub enum CollectError {
         reason: String,
     },
     /// Nobody answered in time.
-    #[error("the gateway did not answer in time; see whether it works, or wait longer")]
+    #[error(
+        "the gateway did not answer in time; see whether it works, or raise the limit with `--timeout`"
+    )]
     Silent,
     /// The answer is a refusal.
     #[error("{path} answered {status}: {words}{advice}")]
@@ -73,6 +76,12 @@ pub enum CollectError {
         /// Its content type.
         found: String,
     },
+    /// The answer is longer than what is read of one.
+    #[error(
+        "the gateway's answer is longer than {0}; raise the limit with `--max-answer`, or see whether \
+         the URL makes sessions"
+    )]
+    LongAnswer(ByteSize),
     /// The answer is no JSON.
     #[error("the gateway answered with no JSON; see whether the URL makes sessions")]
     NoJson,
@@ -97,15 +106,31 @@ pub struct Target {
 pub struct CollectLimits {
     /// Bytes of the streams, of all connections together.
     pub stream: ByteSize,
+    /// Bytes of one event.
+    pub event: ByteSize,
+    /// Bytes of one answer that is no stream.
+    pub answer: ByteSize,
     /// What is kept of them.
     pub kept: Kept,
     /// How often a stream is opened again.
     pub reconnects: u32,
+    /// The shortest wait before it is, whatever the server asks for.
+    pub retry_min: Duration,
+    /// The longest wait before it is, whatever the server asks for; at least `retry_min`.
+    pub retry_max: Duration,
 }
 
 impl Default for CollectLimits {
     fn default() -> Self {
-        Self { stream: STREAM_BYTES, kept: Kept::default(), reconnects: RECONNECTS }
+        Self {
+            stream: STREAM_BYTES,
+            event: STREAM_EVENT,
+            answer: COLLECTED_ANSWER,
+            kept: Kept::default(),
+            reconnects: RECONNECTS,
+            retry_min: RECONNECT_FLOOR,
+            retry_max: RECONNECT_CEILING,
+        }
     }
 }
 
@@ -279,11 +304,7 @@ impl Client {
         let response = sender.send_request(request).await.map_err(|e| self.gone(&e))?;
         let status = response.status();
         let answer = Answer { response, path, _connection: task };
-        if status.is_success() {
-            Ok(answer)
-        } else {
-            Err(refused(answer, status, &self.target.secret).await)
-        }
+        if status.is_success() { Ok(answer) } else { Err(self.refused(answer, status).await) }
     }
 
     async fn connect(&self) -> Result<TcpStream, CollectError> {
@@ -301,13 +322,41 @@ impl Client {
         let host = self.target.uri.authority().map_or("", |host| host.as_str()).to_owned();
         CollectError::Unreachable { host, reason: reason.to_string() }
     }
+
+    /// What the server says with an answer that is no good one.
+    async fn refused(&self, answer: Answer, status: StatusCode) -> CollectError {
+        let path = answer.path.clone();
+        let text = match self.whole(answer).await {
+            Ok(body) => masked(&String::from_utf8_lossy(&body), &self.target.secret),
+            Err(Some(long)) => long.to_string(),
+            Err(None) => String::new(),
+        };
+        refused(path, status, &text)
+    }
+
+    /// The JSON of an answer.
+    pub(super) async fn json(&self, answer: Answer) -> Result<Value, CollectError> {
+        let body = self.whole(answer).await;
+        let body = body.map_err(|long| long.unwrap_or(CollectError::NoJson))?;
+        serde_json::from_slice(&body).map_err(|_| CollectError::NoJson)
+    }
+
+    /// All bytes of an answer; on failure why, unless it broke off.
+    async fn whole(&self, answer: Answer) -> Result<Bytes, Option<CollectError>> {
+        let limit = self.target.limits.answer;
+        let most = usize::try_from(limit.get()).unwrap_or(usize::MAX);
+        match Limited::new(answer.response.into_body(), most).collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => {
+                Err(Some(CollectError::LongAnswer(limit)))
+            }
+            Err(_) => Err(None),
+        }
+    }
 }
 
-async fn refused(answer: Answer, status: StatusCode, secret: &str) -> CollectError {
-    let body = Limited::new(answer.response.into_body(), ANSWER_LIMIT).collect().await;
-    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
-    let text = String::from_utf8_lossy(&body);
-    let text = masked(&text, secret).split_whitespace().collect::<Vec<_>>().join(" ");
+fn refused(path: String, status: StatusCode, text: &str) -> CollectError {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Nothing that steers a terminal.
     let mut words: String = text.chars().filter(|c| !c.is_control()).take(QUOTED).collect();
     if words.is_empty() {
@@ -320,12 +369,5 @@ async fn refused(answer: Answer, status: StatusCode, secret: &str) -> CollectErr
         500.. => " (see the gateway's log)",
         _ => "",
     };
-    CollectError::Refused { path: answer.path, status: status.as_u16(), words, advice }
-}
-
-/// The JSON of an answer.
-pub(super) async fn answer(answer: Answer) -> Result<Value, CollectError> {
-    let body = Limited::new(answer.response.into_body(), ANSWER_LIMIT).collect().await;
-    let body = body.map_err(|_| CollectError::NoJson)?.to_bytes();
-    serde_json::from_slice(&body).map_err(|_| CollectError::NoJson)
+    CollectError::Refused { path, status: status.as_u16(), words, advice }
 }

@@ -7,7 +7,6 @@ use http_body_util::BodyExt as _;
 use tokio::time::sleep;
 
 use super::client::{Answer, Client, CollectError, CollectLimits};
-use crate::limits::{RECONNECT_CEILING, RECONNECT_FLOOR};
 use crate::size::ByteSize;
 use crate::sse::decode::{Decoder, Frame, TooLong};
 
@@ -28,7 +27,10 @@ pub(super) enum Lost {
     NoIds,
     #[error("the stream broke off {TRIES} times without a new event; see the gateway's log")]
     Broken,
-    #[error("the turn was not complete after {} s; wait longer, or see the gateway's log", .0.as_secs_f64())]
+    #[error(
+        "the turn was not complete after {} s; raise the limit with `--timeout`, or see the gateway's log",
+        .0.as_secs_f64()
+    )]
     Late(Duration),
     #[error(
         "the stream has more than {0}; raise the limit with `--max-stream` if it is to be collected"
@@ -74,7 +76,7 @@ impl Events {
             client,
             path,
             answer,
-            decoder: Decoder::new(),
+            decoder: Decoder::within(limits.event),
             ready: VecDeque::new(),
             last_id: None,
             is_unnumbered: false,
@@ -127,8 +129,9 @@ impl Events {
             return Err(Lost::NoIds);
         }
         let asked = self.decoder.retry_ms().map(Duration::from_millis);
-        self.wait = asked.unwrap_or(self.wait).clamp(RECONNECT_FLOOR, RECONNECT_CEILING);
-        self.decoder = Decoder::new();
+        let CollectLimits { retry_min, retry_max, event, .. } = self.limits;
+        self.wait = asked.unwrap_or(self.wait).min(retry_max).max(retry_min);
+        self.decoder = Decoder::within(event);
         loop {
             self.failures += 1;
             if self.failures > TRIES {

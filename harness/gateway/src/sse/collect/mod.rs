@@ -10,7 +10,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use client::{Client, answer};
+use client::Client;
 pub use client::{CollectError, CollectLimits, Target};
 use events::{Events, Lost};
 
@@ -68,7 +68,7 @@ pub async fn converse(
     let deadline = || Instant::now() + limit;
     let client = Client::new(target, None);
     let made = within(deadline(), client.send(Method::POST, base, Some(&request))).await?;
-    let made = within(deadline(), answer(made)).await?;
+    let made = within(deadline(), client.json(made)).await?;
     let text = |name: &str| made.get(name).and_then(Value::as_str);
     let (Some(id), token) = (text("agentId"), text("token")) else {
         return Err(CollectError::NoSession);
@@ -104,7 +104,7 @@ async fn turns_of(
         let body = json!({ "content": message });
         let path = format!("{session}/messages");
         let sent = within(deadline, client.send(Method::POST, &path, Some(&body))).await?;
-        let sent = within(deadline, answer(sent)).await?;
+        let sent = within(deadline, client.json(sent)).await?;
         gather.begin(sent.get("messageId").and_then(Value::as_str).map(str::to_owned));
         if !turn_of(events, gather, deadline, limit).await {
             break;

@@ -12,7 +12,7 @@ async fn check(script: Vec<Reply>, steps: &[Step], calls: &[&str], reason: &str)
     assert_eq!(log, calls);
     let Some(Delivery::Failed { reason: found }) = delivery else { panic!("{delivery:?}") };
     assert!(found.starts_with(reason), "{found}");
-    assert!(found.contains("300 s in all at most, and was not sent"), "{found}");
+    assert!(found.contains("300 s in all (`--api-wait`) at most, and was not sent"), "{found}");
 }
 
 #[tokio::test(start_paused = true)]

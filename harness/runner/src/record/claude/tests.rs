@@ -17,6 +17,10 @@ fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
+fn resolve_path(path: &Path, cache: &Path, limits: ResolveLimits) -> Result<Claude, RecordError> {
+    resolve(&ClaudeChoice::Path(path.to_owned()), cache, limits, &RUNS, &mut |_| {})
+}
+
 fn version_of(text: &str) -> CliVersion {
     text.parse().unwrap()
 }
@@ -41,8 +45,7 @@ fn choices_are_read() {
 #[test]
 fn a_program_tells_its_version() {
     let dir = tempfile::tempdir().unwrap();
-    let choose =
-        |path: &Path| resolve(&ClaudeChoice::Path(path.to_owned()), dir.path(), &RUNS, &mut |_| {});
+    let choose = |path: &Path| resolve_path(path, dir.path(), ResolveLimits::default());
     let good = program(&dir, "good", "[ \"$1\" = --version ] && echo '2.1.329 (Claude Code)'");
     let sha256 = sha256(&fs::read(&good).unwrap());
     let link = dir.path().join("link");
@@ -88,9 +91,16 @@ fn npm_installs_once() {
     let npm = npm(&dir, "2.1.329");
     let mut notes = Vec::new();
     for _ in 0..2 {
-        let claude = installed(&version_of("2.1.329"), &cache, &npm, &RUNS, &mut |s| {
-            notes.push(s.to_owned());
-        })
+        let claude = installed(
+            &version_of("2.1.329"),
+            &cache,
+            &npm,
+            ResolveLimits::default(),
+            &RUNS,
+            &mut |s| {
+                notes.push(s.to_owned());
+            },
+        )
         .unwrap();
         assert_eq!(claude.program, cache.join("2.1.329/node_modules/.bin/claude"));
     }
@@ -109,8 +119,15 @@ fn two_who_install_at_once_do_not_break_each_other() {
     let npm = npm(&dir, "2.1.329");
     std::thread::scope(|scope| {
         let one = || {
-            installed(&version_of("2.1.329"), &cache, &npm, &RUNS, &mut |_| {})
-                .map(|claude| claude.version)
+            installed(
+                &version_of("2.1.329"),
+                &cache,
+                &npm,
+                ResolveLimits::default(),
+                &RUNS,
+                &mut |_| {},
+            )
+            .map(|claude| claude.version)
         };
         let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
         for version in all {
@@ -136,10 +153,59 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
         (&silent, "can't run ", 1),
     ] {
         let cache = tempfile::tempdir_in(&dir).unwrap();
-        let error = installed(&version_of("9.9.9"), cache.path(), npm, &RUNS, &mut |_| {})
-            .unwrap_err()
-            .to_string();
+        let error = installed(
+            &version_of("9.9.9"),
+            cache.path(),
+            npm,
+            ResolveLimits::default(),
+            &RUNS,
+            &mut |_| {},
+        )
+        .unwrap_err()
+        .to_string();
         assert!(error.contains(part), "{error}");
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), left, "{error}");
+    }
+}
+
+#[test]
+fn issue_13_point_5_a_limit_on_the_way_to_a_cli_is_told_with_its_option() {
+    let dir = tempfile::tempdir().unwrap();
+    let low = ResolveLimits {
+        version_time: Duration::from_millis(300),
+        version_output: ByteSize::kib(1),
+        install_time: Duration::from_millis(300),
+        install_output: ByteSize::kib(1),
+    };
+    for (script, by_npm, by_itself) in [
+        (
+            "sleep 600",
+            "npm could not install @anthropic-ai/claude-code@9.9.9: it had not ended after 0.3 s and \
+             was ended; raise the limit with `--install-timeout`",
+            "--version had not ended after 0.3 s and was ended; raise the limit with `--version-timeout`",
+        ),
+        (
+            "exec yes",
+            "it printed more than 1KiB on stdout or stderr and was ended; raise the limit with \
+             `--max-install-output`",
+            "--version printed more than 1KiB on stdout or stderr and was ended; raise the limit with \
+             `--max-version-output`; or name the program with",
+        ),
+        (
+            "exec yes >&2",
+            "raise the limit with `--max-install-output`",
+            "raise the limit with `--max-version-output`",
+        ),
+    ] {
+        let program = program(&dir, "program", script);
+        let error = resolve_path(&program, dir.path(), low).unwrap_err().to_string();
+        assert!(error.contains(by_itself), "{error}");
+        let cache = tempfile::tempdir_in(&dir).unwrap();
+        let npm = Npm { program: Some(program) };
+        let error = installed(&version_of("9.9.9"), cache.path(), &npm, low, &RUNS, &mut |_| {})
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(by_npm), "{error}");
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0, "nothing is left over");
     }
 }

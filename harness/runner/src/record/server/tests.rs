@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::sync::mpsc;
 
 use super::*;
+use crate::limits::MODEL_REQUEST;
 
 const MODEL: &str = "
     delay_ms = 1
@@ -19,7 +20,7 @@ type Answer = (String, Vec<String>, String);
 fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Vec<String>) {
     let (complain, complaints) = mpsc::channel();
     let script = toml::from_str(MODEL).unwrap();
-    let server = Server::start(script, Folders::canonical()).unwrap();
+    let server = Server::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
     server.begin(Stage::default(), move |what| complain.send(what).unwrap());
     let (status, headers, body) = ask_server(&server, method, path, body);
     drop(server);
@@ -140,7 +141,7 @@ fn a_request_nobody_scripted_is_told_and_not_retried() {
 /// The answers to requests in a row for the one turn of this script, streamed or not.
 fn ask_again(turn: &str, streams: &[bool]) -> Vec<Answer> {
     let script = toml::from_str(&format!("delay_ms = 0\n[[turn]]\n{turn}")).unwrap();
-    let server = Server::start(script, Folders::canonical()).unwrap();
+    let server = Server::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
     let each = streams.iter();
     each.map(|stream| ask_server(&server, "POST", "/v1/messages", &request(*stream, 0))).collect()
 }
@@ -209,4 +210,27 @@ fn an_error_event_ends_the_stream_or_is_an_http_error() {
     assert!(body.ends_with("0\r\n\r\n"), "{body}");
     assert_eq!(answers[1].0, "HTTP/1.1 529 <none>");
     assert_eq!(answers[2].0, "HTTP/1.1 200 OK");
+}
+
+#[test]
+fn issue_13_point_5_a_request_over_the_limit_is_told_with_the_option() {
+    let body = request(false, 0);
+    for (size, is_answered) in [(body.len(), true), (body.len() - 1, false)] {
+        let (complain, complaints) = mpsc::channel();
+        let limit = ByteSize::bytes(size as u64);
+        let server =
+            Server::start(toml::from_str(MODEL).unwrap(), Folders::canonical(), limit).unwrap();
+        server.begin(Stage::default(), move |what| complain.send(what).unwrap());
+        let (status, ..) = ask_server(&server, "POST", "/v1/messages", &body);
+        drop(server);
+        let expect = format!(
+            "POST /v1/messages, unreadable: it is longer than {limit}; raise the limit with `--max-request`"
+        );
+        let complaints: Vec<String> = complaints.iter().collect();
+        if is_answered {
+            assert_eq!((status.as_str(), complaints.len()), ("HTTP/1.1 200 OK", 0));
+        } else {
+            assert_eq!(complaints, [expect]);
+        }
+    }
 }

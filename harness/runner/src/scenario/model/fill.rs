@@ -11,12 +11,19 @@ use crate::limits::MODEL_LINES;
 thread_local! {
     /// How many lines the file that is being read may still ask for. The conversions that write them
     /// out are called by serde, which has no place for a count.
-    static LEFT: Cell<usize> = const { Cell::new(MODEL_LINES) };
+    static LEFT: Cell<Lines> = const { Cell::new(Lines { left: MODEL_LINES, most: MODEL_LINES }) };
 }
 
-/// Reads one file, whose texts may ask for [`MODEL_LINES`] lines.
-pub(super) fn limited<T>(read: impl FnOnce() -> T) -> T {
-    LEFT.set(MODEL_LINES);
+/// The lines that a file may ask for.
+#[derive(Debug, Clone, Copy)]
+struct Lines {
+    left: usize,
+    most: usize,
+}
+
+/// Reads one file, whose texts may ask for `most` lines.
+pub(super) fn limited<T>(most: usize, read: impl FnOnce() -> T) -> T {
+    LEFT.set(Lines { left: most, most });
     read()
 }
 
@@ -40,13 +47,15 @@ pub(super) fn text(text: &str) -> Result<String, String> {
                 "`{{lines:…}}` says how many lines; write a number, as in `{{lines:500}}`".into()
             );
         };
-        let left = LEFT.get().checked_sub(lines).ok_or_else(|| {
+        let Lines { left, most } = LEFT.get();
+        let left = left.checked_sub(lines).ok_or_else(|| {
             format!(
-                "the `{{{{lines:…}}}}` of a file may ask for {MODEL_LINES} lines in all, and \
-                 `{{{{lines:{lines}}}}}` is past that; write a smaller number"
+                "the `{{{{lines:…}}}}` of a file may ask for {most} lines in all, and \
+                 `{{{{lines:{lines}}}}}` is past that; write a smaller number, or raise the limit with \
+                 `--max-model-lines`"
             )
         })?;
-        LEFT.set(left);
+        LEFT.set(Lines { left, most });
         filled.push_str(before);
         filled.extend((1..=lines).map(line));
         rest = after;
@@ -105,13 +114,16 @@ mod tests {
     #[test]
     fn issue_13_point_5_the_lines_of_a_file_have_a_limit() {
         let two = format!("{{{{lines:{}}}}} {{{{lines:2}}}}", MODEL_LINES - 2);
-        let filled = limited(|| text(&two)).unwrap();
+        let filled = limited(MODEL_LINES, || text(&two)).unwrap();
         assert_eq!(filled.lines().count(), MODEL_LINES);
         for more in [&format!("{two}{{{{lines:1}}}}"), "{{lines:18446744073709551615}}"] {
-            let error = limited(|| text(more)).unwrap_err();
+            let error = limited(MODEL_LINES, || text(more)).unwrap_err();
             assert!(error.contains("may ask for 100000 lines in all"), "{error}");
         }
-        assert!(limited(|| text(&two)).is_ok(), "the next file has all of them again");
+        let error = limited(5, || text("{{lines:2}}{{lines:4}}")).unwrap_err();
+        assert!(error.contains("5 lines in all, and `{{lines:4}}` is past that"), "{error}");
+        assert!(error.ends_with("raise the limit with `--max-model-lines`"), "{error}");
+        assert!(limited(MODEL_LINES, || text(&two)).is_ok(), "the next file has all of them again");
     }
 
     #[test]

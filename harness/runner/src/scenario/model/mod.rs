@@ -30,6 +30,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer};
 
 use super::{ScenarioError, bounds, read_toml};
+use crate::limits::MODEL_LINES;
 
 mod block;
 mod failure;
@@ -153,13 +154,22 @@ impl Model {
     ///
     /// [`ScenarioError`] that points at the line of a key or value that can't be used.
     pub fn load(dir: &Path) -> Result<Self, ScenarioError> {
+        Self::load_within(dir, MODEL_LINES)
+    }
+
+    /// [`load`](Self::load), where all `{{lines:N}}` may ask for `lines` lines.
+    ///
+    /// # Errors
+    ///
+    /// As of [`load`](Self::load).
+    pub fn load_within(dir: &Path, lines: usize) -> Result<Self, ScenarioError> {
         let path = dir.join("model.toml");
         if !path.exists() {
             let what = "there is none, so nobody knows what the model answers; write one as \
                         `clitape new` does (an imported scenario comes without)";
             return Err(ScenarioError::Invalid { path, what: what.to_owned() });
         }
-        let model: Self = fill::limited(|| read_toml(&path))?;
+        let model: Self = fill::limited(lines, || read_toml(&path))?;
         match model.complaint() {
             None => Ok(model),
             Some(what) => Err(ScenarioError::Invalid { path, what }),

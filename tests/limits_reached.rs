@@ -1,0 +1,236 @@
+//! Every limit that is an option, reached: a low value on the command line makes it bite, and what is printed
+//! names the option. Those of the files that are read are in `limits.rs`.
+
+#![cfg(unix)]
+#![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
+
+mod common;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use common::{clitape, house, root};
+
+/// Runs the command, which has to end with `code` and print every one of `parts`.
+#[track_caller]
+fn check(command: &mut Command, code: i32, parts: &[&str]) {
+    let output = command.output().expect("the command runs");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert_eq!(output.status.code(), Some(code), "{command:?}\n{said}");
+    for part in parts {
+        assert!(said.contains(part), "{command:?}: no `{part}` in\n{said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// Writes an executable script.
+fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the folder");
+    fs::write(path, text).expect("the script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it can be executed");
+}
+
+/// A server that answers each connection with the next of `answers`, the last one again and again, and keeps
+/// the connection open when `is_open`.
+fn server(answers: &'static [&'static str], is_open: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for (number, socket) in listener.incoming().enumerate() {
+            let Ok(mut socket) = socket else { continue };
+            let _ = socket.read(&mut [0; 16_384]);
+            let answer = answers[number.min(answers.len() - 1)];
+            let _ = socket.write_all(answer.as_bytes());
+            if is_open {
+                open.push(socket);
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn issue_13_point_5_limits_on_plans_are_told_with_their_option() {
+    let house = house(&["plain-text"]);
+    let sentence =
+        "are the most that are replayed; write fewer, or raise the limit with `--max-plans`";
+    for (args, code) in [
+        (&["test", "--max-plans", "63"][..], 3),
+        (&["proof", "plain-text", "--out", "x", "--no-png", "--max-plans", "63"], 2),
+        (&["review", "--list", "--max-plans", "63"], 2),
+    ] {
+        let parts = ["`sweep.plans` is 64, and 63", sentence];
+        check(clitape().current_dir(house.path()).args(args), code, &parts);
+    }
+    check(clitape().current_dir(house.path()).args(["test", "--max-plans", "64"]), 0, &[]);
+}
+
+#[test]
+fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
+    let house = house(&["plain-text", "big-write"]);
+    let in_house = |place: &str| house.path().join(place);
+    fs::write(in_house("scenarios/plain-text/workspace/more.txt"), "more").expect("a file");
+    let version = "case $1 in --version) echo 2.1.329 '(Claude Code)'; exit;; esac";
+    let post = "url=${ANTHROPIC_BASE_URL#http://}\n\
+                exec 3<>/dev/tcp/${url%:*}/${url#*:}\n\
+                printf 'POST /v1/messages HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 15\\r\\n\\r\\n{\"messages\":[]}' >&3\n\
+                cat <&3";
+    let known = |then: &str| format!("{version}\n{then}");
+    for (text, scenario, option, low, part) in [
+        ("sleep 600".to_owned(), "plain-text", "--version-timeout", "1", "had not ended after 1 s"),
+        (
+            "exec yes".to_owned(),
+            "plain-text",
+            "--max-version-output",
+            "1KiB",
+            "printed more than 1KiB",
+        ),
+        (known("sleep 600"), "plain-text", "--max-time", "1", "had not ended after 1 s"),
+        (known("exec yes"), "plain-text", "--max-lines", "9", "more than 9 lines"),
+        (known("exec yes"), "plain-text", "--max-output", "1KiB", "more than 1KiB on stdout"),
+        (known("printf 123456789"), "plain-text", "--max-line", "8", "a line of more than 8B"),
+        (known(post), "plain-text", "--max-request", "14", "is longer than 14B"),
+        (known(""), "plain-text", "--max-workspace", "3", "has more than 3B in its files"),
+        (known(""), "plain-text", "--max-workspace-files", "1", "more than 1 files, folders"),
+        (known(""), "big-write", "--max-model-lines", "3", "may ask for 3 lines in all"),
+    ] {
+        script(&in_house("claude"), &format!("#!/bin/bash\n{text}\n"));
+        let args = ["record", "--yes", scenario, "--claude", "./claude", option, low];
+        let named = format!("raise the limit with `{option}`");
+        check(clitape().current_dir(house.path()).args(args), 4, &[part, &named]);
+    }
+    for (text, option, low, part) in [
+        ("sleep 600", "--install-timeout", "1", "it had not ended after 1 s"),
+        ("exec yes >&2", "--max-install-output", "1KiB", "it printed more than 1KiB"),
+    ] {
+        script(&in_house("bin/npm"), &format!("#!/bin/bash\n{text}\n"));
+        let path = format!("{}:/usr/bin:/bin", in_house("bin").display());
+        let args = ["record", "--yes", "plain-text", "--claude", "npm:9.9.9", option, low];
+        let mut command = clitape();
+        command.current_dir(house.path()).args(args).env("PATH", path);
+        command.env("XDG_CACHE_HOME", in_house("cache"));
+        check(&mut command, 4, &[part, &format!("raise the limit with `{option}`")]);
+    }
+}
+
+#[test]
+fn issue_13_point_5_limits_on_what_is_compared_are_told_with_their_option() {
+    let house = house(&["plain-text"]);
+    for (text, option, low, part) in [
+        ("sleep 600", "--timeout", "1", "it had not ended after 1 s"),
+        ("exec yes", "--max-output", "1KiB", "it printed more than 1KiB"),
+        ("exec yes", "--max-lines", "9", "it printed more than 9 lines"),
+        ("printf 123456789", "--max-line", "8", "it printed a line of more than 8B"),
+    ] {
+        script(&house.path().join("subject"), &format!("#!/bin/sh\n{text}\n"));
+        let args = ["compare", "this", "./subject", "plain-text", "--out", "out", option, low];
+        let named = format!("raise the limit with `{option}`");
+        check(clitape().current_dir(house.path()).args(args), 3, &[part, &named]);
+    }
+}
+
+const STREAM: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+#[test]
+fn issue_13_point_5_limits_on_what_is_collected_are_told_with_their_option() {
+    const OUTPUT: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
+                          id: 1\nevent: output\ndata: {\"content\":\"xxxxxxxx\"}\n\n";
+    const CALL: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
+                        event: tool_use\ndata: {\"name\":\"x\"}\n\n";
+    const SESSION: &str =
+        "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"agentId\":\"a\",\"token\":1} ";
+    for (answers, is_open, option, low, code, part) in [
+        (&[STREAM][..], true, "--timeout", "1", 3, "was not complete after 1 s"),
+        (&[OUTPUT], true, "--max-stream", "9", 3, "the stream has more than 9B"),
+        (&[OUTPUT], true, "--max-output", "7", 3, "are more than 7B"),
+        (&[CALL], true, "--max-calls", "0", 3, "the stream has more than 0 calls"),
+        (
+            &["HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: 1234567"],
+            true,
+            "--max-event",
+            "12",
+            3,
+            "is longer than 12B",
+        ),
+        (&[OUTPUT], false, "--max-reconnects", "0", 3, "broke off more than 0 times"),
+        (&[SESSION], true, "--max-answer", "25", 4, "answer is longer than 25B"),
+    ] {
+        let url = format!("http://{}/s", server(answers, is_open));
+        let mut command = clitape();
+        command.args(["collect", &url, option, low]);
+        if option == "--max-answer" {
+            command.args(["--send", "Go."]);
+        }
+        check(&mut command, code, &[part, &format!("raise the limit with `{option}`")]);
+    }
+    let url = format!("http://{}/", server(&[STREAM], true));
+    let mut command = clitape();
+    command.args(["collect", &url, "--retry-min", "2", "--retry-max", "1"]);
+    check(&mut command, 2, &["`--retry-min` is more than `--retry-max`"]);
+}
+
+#[test]
+fn issue_13_point_5_the_waits_between_connections_have_both_limits() {
+    const FAST: &str =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nretry: 0\nid: 1\ndata: x\n\n";
+    const SLOW: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nretry: 99999999\nid: 1\ndata: x\n\n";
+    for (answers, option, low, least, most) in [
+        (&[FAST], "--retry-min", "700", 1_400, 20_000),
+        (&[SLOW], "--retry-max", "200", 400, 20_000),
+    ] {
+        let url = format!("http://{}/", server(answers, false));
+        let began = std::time::Instant::now();
+        let mut command = clitape();
+        command.args(["collect", &url, "--max-reconnects", "2", option, low]);
+        check(&mut command, 3, &["broke off more than 2 times"]);
+        let took = began.elapsed().as_millis();
+        assert!((least..most).contains(&took), "{option}: {took} ms");
+    }
+}
+
+#[test]
+fn issue_13_point_5_limits_on_a_bot_api_server_are_told_with_their_option() {
+    const LONG: &str =
+        "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"ok\":true,\"result\":{}}         ";
+    const WAIT: &str = "HTTP/1.1 429 X\r\ncontent-length: 62\r\n\r\n\
+                        {\"ok\":false,\"error_code\":429,\"parameters\":{\"retry_after\":999}}";
+    const AGAIN: &str = "HTTP/1.1 429 X\r\ncontent-length: 60\r\n\r\n\
+                         {\"ok\":false,\"error_code\":429,\"parameters\":{\"retry_after\":1}}";
+    let cassette = root().join("cassettes/plain-text/2.1.329");
+    for (answer, is_open, options, part) in [
+        (
+            LONG,
+            true,
+            &["--api-max-answer", "20"][..],
+            "is longer than 20B, the most that `--api-max-answer`",
+        ),
+        (
+            "",
+            true,
+            &["--api-timeout", "1"],
+            "none came in 1 s, the most that `--api-timeout` allows",
+        ),
+        (WAIT, false, &["--api-wait", "7"], "7 s in all (`--api-wait`) at most"),
+        (AGAIN, false, &["--api-waits", "0"], "waits 0 times in a row (`--api-waits`)"),
+        (
+            WAIT,
+            false,
+            &["--api-retry-after", "1", "--api-waits", "0"],
+            "it counts as 1 s, the most that `--api-retry-after` allows",
+        ),
+    ] {
+        let answers: &'static [&'static str] = Box::leak(Box::new([answer]));
+        let url = format!("http://{}", server(answers, is_open));
+        let mut command = clitape();
+        command.arg("replay").arg(&cassette).args(["--telegram-api", &url, "--chat", "1"]);
+        command.args(["--mode", "off", "--speed", "1000"]).args(options);
+        command.env("TELEGRAM_BOT_TOKEN", "1:secret");
+        check(&mut command, 3, &[part, "the last word did not arrive"]);
+    }
+}
