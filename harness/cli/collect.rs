@@ -84,7 +84,7 @@ struct Limits {
 
 /// A time in ms, as an option takes it.
 fn ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).expect("a default is no longer than a day")
+    time.as_secs() * 1_000 + u64::from(time.subsec_millis())
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -1,0 +1,93 @@
+//! What settings make a client, and what an answer comes to, without a connection.
+
+use super::*;
+use crate::limits::BOT_API_ANSWER;
+
+fn settings(server: &str, token: &str) -> HttpSettings {
+    HttpSettings {
+        server: server.to_owned(),
+        token: Token::new(token),
+        chat: "42".to_owned(),
+        timeout: Duration::from_secs(5),
+        max_answer: BOT_API_ANSWER,
+    }
+}
+
+#[test]
+fn v6_a_client_needs_an_address_and_a_token() {
+    use {AddressError as A, HttpSetupError as E};
+    let cases = [
+        ("https://api.telegram.org", "1:A", None),
+        ("http://127.0.0.1:80/", "1:A-_b", None),
+        ("http://[::1]:80", "1:A", None),
+        ("http://localhost", "1:A", None),
+        ("http://10.0.0.1", "1:A", Some(E::Address(A::InTheClear("http://10.0.0.1".into())))),
+        ("ftp://localhost", "1:A", Some(E::Address(A::Scheme("ftp".into())))),
+        ("api", "1:A", Some(E::Address(A::NoUrl))),
+        ("http://localhost", "1A", Some(E::Token)),
+        ("http://localhost", "1:A/../b", Some(E::Token)),
+    ];
+    for (server, token, expect) in cases {
+        assert_eq!(HttpApi::new(settings(server, token)).err(), expect, "{server} {token}");
+    }
+}
+
+#[test]
+fn v6_what_an_answer_says() {
+    let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
+    let other = |words: &str| ApiError::Other(words.to_owned());
+    let cases = [
+        (
+            429,
+            r#"{"error_code":429,"parameters":{"retry_after":7}}"#,
+            ApiError::RetryAfter { seconds: 7 },
+        ),
+        (
+            429,
+            r#"{"error_code":429,"parameters":{"retry_after":99999}}"#,
+            ApiError::RetryAfter { seconds: 99_999 },
+        ),
+        (429, "<html>", ApiError::RetryAfter { seconds: 5 }),
+        (
+            400,
+            r#"{"error_code":400,"description":"Bad Request: message is not modified: specified"}"#,
+            ApiError::NotModified,
+        ),
+        (
+            400,
+            r#"{"error_code":400,"description":"Bad Request: chat not found"}"#,
+            other("Bad Request: chat not found"),
+        ),
+        (404, r#"{"error_code":404,"description":"no bot1:AbC here"}"#, other("no bot*** here")),
+        (403, "", other("HTTP 403")),
+        (302, "", other("HTTP 302")),
+        (502, "<html><h1>Bad Gateway</h1>", ApiError::Network("HTTP 502".to_owned())),
+        (
+            500,
+            r#"{"error_code":500,"description":"Internal Server Error"}"#,
+            ApiError::Network("Internal Server Error".to_owned()),
+        ),
+        (504, "", ApiError::Lost("HTTP 504".to_owned())),
+        (
+            429,
+            r#"{"parameters":{"retry_after":18446744073709551615}}"#,
+            ApiError::RetryAfter { seconds: u64::MAX },
+        ),
+        (
+            429,
+            r#"{"parameters":{"retry_after":1e300}}"#,
+            ApiError::RetryAfter { seconds: u64::MAX },
+        ),
+        (429, r#"{"parameters":{"retry_after":-1}}"#, ApiError::RetryAfter { seconds: 5 }),
+        (200, r#"{"ok":false,"description":"chat not found"}"#, other("chat not found")),
+        (
+            200,
+            r#"{"ok":false,"error_code":429,"parameters":{"retry_after":7}}"#,
+            ApiError::RetryAfter { seconds: 7 },
+        ),
+    ];
+    for (status, body, expect) in cases {
+        let status = StatusCode::from_u16(status).expect("a status");
+        assert_eq!(api.refusal(status, body), expect, "{status} {body}");
+    }
+}
