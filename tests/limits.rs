@@ -124,7 +124,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
 fn limits_of(command: &str) -> BTreeMap<String, String> {
     let help = clitape().args([command, "--help"]).output().expect("the command runs");
     let help = String::from_utf8(help.stdout).expect("help is UTF-8");
-    let (_, section) = help.split_once("\nLimits:").unwrap_or_else(|| panic!("{command}: {help}"));
+    let (_, section) = help.split_once("\nLimits:").expect("every command has limits");
     let is_over =
         |&(at, _): &(usize, &str)| section[at + 1..].starts_with(|c: char| !c.is_whitespace());
     let end = section.match_indices('\n').find(is_over).map_or(section.len(), |(at, _)| at);
@@ -135,7 +135,7 @@ fn limits_of(command: &str) -> BTreeMap<String, String> {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let name = text.split(' ').next().expect("a word");
             let default = text.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-            let (default, _) = default.unwrap_or_else(|| panic!("{command} {name} has no default"));
+            let (default, _) = default.expect("every limit has a default");
             (format!("--{name}"), default.to_owned())
         })
         .collect()
