@@ -6,159 +6,16 @@
 
 mod common;
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
-use clitape_runner::cassette::Cassette;
 use common::clitape;
+use common::project::{Project, RESULT, daemons, send, text, ways};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
-use tempfile::TempDir;
-
-/// How long anything is waited for that has to come.
-const PATIENCE: Duration = Duration::from_secs(120);
-const RESULT: &str = r#"echo '{"type":"result","session_id":"5-a"}'"#;
-
-/// A project with one scenario, a CLI and a folder for temporary files, all its own.
-struct Project {
-    dir: TempDir,
-}
-
-impl Project {
-    /// One whose CLI runs `script` when it is not asked for its version.
-    fn new(script: &str) -> Self {
-        Self::with_version("echo 9.9.9", script)
-    }
-
-    fn with_version(version: &str, script: &str) -> Self {
-        let project = Self { dir: tempfile::tempdir().unwrap() };
-        let scenario = project.path().join("scenarios/slow");
-        fs::create_dir_all(scenario.join("workspace")).unwrap();
-        fs::create_dir(project.tmp()).unwrap();
-        let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\nversions = ['9.9.9']\n";
-        fs::write(scenario.join("scenario.toml"), toml).unwrap();
-        let model = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\n";
-        fs::write(scenario.join("model.toml"), model).unwrap();
-        let text =
-            format!("#!/bin/bash\nif [ \"$1\" = --version ]; then {version}; exit; fi\n{script}\n");
-        let program = project.path().join("claude");
-        fs::write(&program, text).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        project
-    }
-
-    fn path(&self) -> PathBuf {
-        self.dir.path().canonicalize().unwrap()
-    }
-
-    fn tmp(&self) -> PathBuf {
-        self.path().join("tmp")
-    }
-
-    fn cassette(&self) -> PathBuf {
-        self.path().join("cassettes/slow/9.9.9")
-    }
-
-    /// The command that records; it waits on nobody's answer.
-    fn record(&self) -> Command {
-        let mut command = clitape();
-        command
-            .args(["record", "slow", "--claude", "./claude"])
-            .current_dir(self.path())
-            .env("TMPDIR", self.tmp())
-            .env("XDG_STATE_HOME", self.path().join("state"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-
-    /// Processes of the project: its folder stands in their environment or their command line.
-    fn processes(&self) -> Vec<(i32, String)> {
-        let folder = self.path().to_string_lossy().into_owned();
-        let me = i32::try_from(std::process::id()).unwrap();
-        let read = |pid: i32, name: &str| {
-            let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).replace('\0', " ")
-        };
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        pids.filter(|pid| *pid != me)
-            .map(|pid| (pid, read(pid, "cmdline"), read(pid, "environ")))
-            .filter(|(_, line, environment)| (line.clone() + environment).contains(&folder))
-            .map(|(pid, line, _)| (pid, line))
-            .collect()
-    }
-
-    /// Waits until no process of the project is left; one that was killed takes a moment.
-    fn wait_for_silence(&self, what: &str) {
-        let begin = Instant::now();
-        loop {
-            let left = self.processes();
-            if left.is_empty() {
-                return;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{what}: {left:?} is left");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Nothing temporary is left, and what is recorded is whole.
-    fn check_files(&self, what: &str) {
-        let names = |dir: &Path| -> BTreeSet<String> {
-            let entries = fs::read_dir(dir).into_iter().flatten();
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
-        };
-        assert_eq!(names(&self.tmp()), BTreeSet::new(), "{what}");
-        let recorded = names(&self.path().join("cassettes/slow"));
-        let whole = [String::from("9.9.9")];
-        assert!(recorded.iter().all(|name| whole.contains(name)), "{what}: {recorded:?}");
-        if self.cassette().exists() {
-            Cassette::load(&self.cassette()).unwrap();
-        }
-    }
-
-    /// Waits for a file below the folder for temporary files; its whole path.
-    fn wait_for(&self, name: &str) -> PathBuf {
-        let begin = Instant::now();
-        loop {
-            let walk = walkdir::WalkDir::new(self.tmp()).into_iter().flatten();
-            let mut found = walk.filter(|entry| entry.file_name() == name);
-            if let Some(entry) = found.next() {
-                return entry.into_path();
-            }
-            assert!(begin.elapsed() < PATIENCE, "no {name}: {:?}", self.processes());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-fn send(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    kill(pid, signal).unwrap();
-}
-
-fn text(output: &Output) -> String {
-    let (out, err) = (&output.stdout, &output.stderr);
-    format!("{}{}{}", output.status, String::from_utf8_lossy(out), String::from_utf8_lossy(err))
-}
-
-/// Daemons that leave the group, the session, the folder and the environment, then the rest.
-fn daemons(then: &str) -> String {
-    format!(
-        "setsid bash -c 'cd /; sleep 600' & \
-         env -i setsid bash -c 'cd /; setsid bash -c \"sleep 600; : $0\" \"$0\" & \
-         sleep 600; :' \"$0\" </dev/null >/dev/null 2>&1 & \
-         {then}"
-    )
-}
 
 #[test]
 fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
@@ -176,30 +33,33 @@ fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {
         let part = f64::from(random.next_u32()) / f64::from(u32::MAX) * 1.1;
         draws.push((number, SIGNALS[number % SIGNALS.len()], part));
     }
+    let ways = ways();
+    let ways = ways.iter().copied().chain(ways.is_empty().then_some("none")).cycle();
     // Most of the time is waited: four projects share the moments.
     std::thread::scope(|scope| {
-        for draws in draws.chunks(15) {
-            scope.spawn(move || disturb(seed, draws));
+        for (draws, way) in draws.chunks(15).zip(ways) {
+            scope.spawn(move || disturb(seed, way, draws));
         }
     });
 }
 
 /// Records in a project of its own again and again, each time with a signal at a part of the time that an
 /// undisturbed recording takes, and checks that nothing is left.
-fn disturb(seed: u64, draws: &[(usize, Signal, f64)]) {
+fn disturb(seed: u64, way: &str, draws: &[(usize, Signal, f64)]) {
     let script = daemons(&format!("echo '{{\"type\":\"x\"}}'; sleep 0.1; {RESULT}"));
     let project = Project::new(&script);
+    let confine = ["--yes", "--confine", way];
     // The first is not disturbed: it says how long one takes.
     let begin = Instant::now();
-    let first = project.record().arg("--yes").output().unwrap();
+    let first = project.record().args(confine).output().unwrap();
     assert!(first.status.success(), "{}", text(&first));
     let whole = begin.elapsed();
     project.wait_for_silence("undisturbed");
     project.check_files("undisturbed");
     for &(number, signal, part) in draws {
         let moment = whole.mul_f64(part);
-        let what = format!("seed {seed}, number {number}: {signal} after {moment:?}");
-        let child = project.record().arg("--yes").spawn().unwrap();
+        let what = format!("seed {seed}, number {number}, {way}: {signal} after {moment:?}");
+        let child = project.record().args(confine).spawn().unwrap();
         std::thread::sleep(moment);
         send(&child, signal);
         let output = child.wait_with_output().unwrap();
@@ -212,7 +72,7 @@ fn disturb(seed: u64, draws: &[(usize, Signal, f64)]) {
         }
         if signal == Signal::SIGKILL {
             project.wait_for_silence(&what);
-            let next = project.record().arg("--yes").output().unwrap();
+            let next = project.record().args(confine).output().unwrap();
             assert!(next.status.success(), "{what}: {}", text(&next));
         }
         project.wait_for_silence(&what);
@@ -222,34 +82,54 @@ fn disturb(seed: u64, draws: &[(usize, Signal, f64)]) {
 
 #[test]
 fn issue_13_finding_2_the_next_recording_ends_what_a_killed_one_left() {
-    let project = Project::new(&daemons(": > \"$HOME/ready\"; sleep 600"));
-    let mut child = project.record().arg("--yes").spawn().unwrap();
-    project.wait_for("ready");
-    let is_supervisor = |(_, line): &&(i32, String)| line.contains("__supervise");
-    let processes = project.processes();
-    let (supervisor, _) = processes.iter().find(is_supervisor).unwrap();
-    // It can't do its work, so that the next recording has to.
-    kill(Pid::from_raw(*supervisor), Signal::SIGSTOP).unwrap();
-    send(&child, Signal::SIGKILL);
-    child.wait().unwrap();
-    assert!(!project.processes().is_empty());
-    let short = fs::read_to_string(project.path().join("claude")).unwrap();
-    let script = short.replace("sleep 600", "true") + "\n" + RESULT;
-    fs::write(project.path().join("claude"), script).unwrap();
-    let next = project.record().arg("--yes").output().unwrap();
-    let told = text(&next);
-    assert!(told.contains("temporary folders: 1, processes in them: "), "{told}");
-    project.check_files("after the next");
+    for way in ways() {
+        let project = Project::new(&daemons(": > \"$HOME/ready\"; sleep 600"));
+        let confine = ["--yes", "--confine", way];
+        let mut child = project.record().args(confine).spawn().unwrap();
+        project.wait_for("ready");
+        let is_supervisor = |(_, line): &&(i32, String)| line.contains("__supervise");
+        let processes = project.processes();
+        let (supervisor, _) = processes.iter().find(is_supervisor).unwrap();
+        // It can't do its work, so that the next recording has to.
+        kill(Pid::from_raw(*supervisor), Signal::SIGSTOP).unwrap();
+        send(&child, Signal::SIGKILL);
+        child.wait().unwrap();
+        assert!(!project.processes().is_empty());
+        let short = fs::read_to_string(project.path().join("claude")).unwrap();
+        let script = short.replace("sleep 600", "true") + "\n" + RESULT;
+        fs::write(project.path().join("claude"), script).unwrap();
+        let next = project.record().args(confine).output().unwrap();
+        let told = text(&next);
+        assert!(told.contains("temporary folders: 1, processes in them: "), "{way}: {told}");
+        project.check_files("after the next");
+    }
+}
+
+#[test]
+fn issue_13_finding_2_a_killed_recording_leaves_nothing_in_a_sandbox() {
+    for way in ways() {
+        let project = Project::new(&daemons(": > \"$HOME/ready\"; sleep 600"));
+        let mut child = project.record().args(["--yes", "--confine", way]).spawn().unwrap();
+        project.wait_for("ready");
+        let processes = project.processes();
+        assert!(!processes.iter().any(|(_, line)| line.contains("bwrap")), "{processes:?}");
+        send(&child, Signal::SIGKILL);
+        child.wait().unwrap();
+        project.wait_for_silence(way);
+        project.check_files(way);
+    }
 }
 
 #[test]
 fn issue_13_finding_27_a_daemon_does_not_outlive_the_recording() {
-    let project = Project::new(&daemons(RESULT));
-    let output = project.record().arg("--yes").output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    let left = project.processes();
-    assert!(left.is_empty(), "{left:?}");
-    project.check_files("a daemon");
+    for way in ways() {
+        let project = Project::new(&daemons(RESULT));
+        let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let left = project.processes();
+        assert!(left.is_empty(), "{way}: {left:?}");
+        project.check_files("a daemon");
+    }
 }
 
 #[test]
@@ -322,30 +202,4 @@ fn issue_13_point_7_an_unknown_scenario_is_shown_and_not_recorded_unasked() {
     assert_eq!(output.status.code(), Some(4), "there is no such CLI: {}{told}", text(&output));
     fs::write(project.path().join("scenarios/mine/workspace/more"), "").unwrap();
     assert_eq!(known.output().unwrap().status.code(), Some(2));
-}
-
-#[test]
-fn issue_13_point_7_the_cli_is_confined_to_its_folder() {
-    let script = "cat ../../../secret; echo x > ../../../new; cat /etc/hostname >/dev/null; \
-                  echo y > \"$HOME/y\"; cat \"$HOME/y\";";
-    let project = Project::new(&format!("{script} {RESULT}"));
-    fs::write(project.path().join("secret"), "a secret\n").unwrap();
-    let record = |args: &[&str]| {
-        let output = project.record().arg("--yes").args(args).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        let read = |name| fs::read_to_string(project.cassette().join(name)).unwrap();
-        (read("stdout.jsonl"), read("cassette.toml"))
-    };
-    let (stdout, manifest) = record(&["--no-confine"]);
-    assert!(stdout.starts_with("a secret\ny\n"), "{stdout}");
-    assert!(!manifest.contains("confined"), "{manifest}");
-    fs::remove_file(project.path().join("new")).unwrap();
-    let (stdout, manifest) = record(&[]);
-    // A system without Landlock says so by what the manifest does not say.
-    if manifest.contains("confined = \"landlock\"") {
-        assert!(stdout.starts_with("y\n"), "{stdout}");
-        assert!(!project.path().join("new").exists());
-    } else {
-        assert!(stdout.starts_with("a secret\n"), "{stdout}");
-    }
 }

@@ -1,5 +1,6 @@
 //! Records with the real CLI, which npm installs into the user's cache. Without npm these tests
-//! are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `npm`.
+//! are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `npm`. So is the one that
+//! confines the CLI with bubblewrap, without `bwrap`.
 
 mod common;
 
@@ -12,7 +13,7 @@ const CLI: &str = "npm:2.1.329";
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
-    let trials = vec![
+    let mut trials = vec![
         trial("plain_text_records_byte_for_byte", || check("plain-text")),
         trial("three_tools_records_byte_for_byte", || check("three-tools")),
         trial("api_400_records_byte_for_byte", || check("api-400")),
@@ -28,25 +29,52 @@ fn main() -> ExitCode {
         trial("an_unscripted_request_ends_the_recording", unscripted),
         trial("a_cli_that_fails_unexpectedly_writes_nothing", unexpected_exit),
     ];
+    if !kernel_refuses_sandboxes() {
+        trials.push(trial_with(&["npm", "bwrap"], "bubblewrap_records_byte_for_byte", || {
+            check_with("resume-killed-mid-tool", &["--confine", "bubblewrap"])
+        }));
+    }
     libtest_mimic::run(&args, trials).exit_code()
 }
 
+/// Whether `bwrap` is installed and can't make a sandbox, although nothing demands that it can.
+fn kernel_refuses_sandboxes() -> bool {
+    let makes = ["--unshare-user", "--ro-bind", "/", "/", "true"];
+    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+    let made = Command::new("bwrap").args(makes).output();
+    made.is_ok_and(|out| !out.status.success())
+        && !required.split([',', ' ']).any(|it| it == "bwrap")
+}
+
 fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
+    trial_with(&["npm"], name, test)
+}
+
+/// A test that needs these programs.
+fn trial_with(tools: &'static [&str], name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     Trial::ignorable_test(name, move || {
-        if Command::new("npm").arg("--version").output().is_ok_and(|out| out.status.success()) {
+        let is_there = |tool: &&&str| {
+            Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success())
+        };
+        let Some(missing) = tools.iter().find(|tool| !is_there(tool)) else {
             return test().map(|()| Completion::Completed);
-        }
+        };
         let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-        if required.split([',', ' ']).any(|tool| tool == "npm") {
-            return Err("npm is not installed, and CLITAPE_REQUIRE names it".into());
+        if required.split([',', ' ']).any(|tool| tool == *missing) {
+            return Err(format!("{missing} is not installed, and CLITAPE_REQUIRE names it").into());
         }
-        Ok(Completion::ignored_with("npm is not installed"))
+        Ok(Completion::ignored_with(format!("{missing} is not installed")))
     })
 }
 
 /// Recording again gives the committed bytes.
 fn check(scenario: &str) -> Result<(), Failed> {
-    let (code, out, err) = run(root(), &["record", "--yes", "--check", scenario, "--claude", CLI]);
+    check_with(scenario, &[])
+}
+
+fn check_with(scenario: &str, options: &[&str]) -> Result<(), Failed> {
+    let args = [&["record", "--yes", "--check", scenario, "--claude", CLI], options].concat();
+    let (code, out, err) = run(root(), &args);
     expect(code == 0 && out.contains("identical"), &format!("{code}\n{out}{err}"))
 }
 

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
-use clitape_runner::record::{SUPERVISE, supervise, supervise_with};
+use clitape_runner::record::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_runner::scenario::House;
 
 /// Records real runs of the `claude` command, replays them in pieces at random through a parser
@@ -78,8 +78,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == SUPERVISE) {
-        return supervise(arguments);
+    match arguments.next() {
+        Some(first) if first == SUPERVISE => return supervise(arguments),
+        Some(first) if first == ENTER => return enter(arguments),
+        _ => {}
     }
     // Also when the file of this program is replaced while it runs.
     supervise_with("/proc/self/exe".into());

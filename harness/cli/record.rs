@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_gateway::ByteSize;
-use clitape_runner::cassette::{Cassette, FurtherRun, Take};
+use clitape_runner::cassette::{Cassette, Confinement, FurtherRun, Take};
 use clitape_runner::check::first_difference;
 use clitape_runner::files;
 use clitape_runner::limits::{
@@ -14,8 +14,8 @@ use clitape_runner::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ResolveLimits, Settings, Swept, WorkspaceLimits, record, remove_stale,
-    resolve,
+    Claude, ClaudeChoice, ConfineBy, ResolveLimits, Settings, Swept, WorkspaceLimits, record,
+    remove_stale, resolve,
 };
 use clitape_runner::scenario::{House, Scenario};
 use clitape_runner::secrets::redact;
@@ -37,9 +37,12 @@ recorded here before or has changed since.
 
 The CLI runs in a temporary folder that is removed afterwards. Where the system has
 Landlock (Linux 5.13 and later), it can write that folder alone, read only the system
-and itself, signal nothing outside, and connect to nothing but the model by TCP (Linux
-6.7). cassette.toml and the proof page say whether it was so confined. Without it, a
-scenario can do whatever you can.
+and itself, signal nothing outside (Linux 6.12), and connect to nothing but the model
+by TCP (Linux 6.7). Elsewhere bubblewrap does the same where `bwrap` is installed and
+may make user namespaces; it holds files, not signals and connections. cassette.toml
+and the proof page say what confined it. Without either, or with `--confine none`, a
+scenario can do whatever you can. A way that is named and that the system can't do is
+an error: nothing is recorded then.
 
 Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and all it started, and remove the
 folder; so does the next `clitape record` after a kill -9, where the CLI did not end at
@@ -62,9 +65,9 @@ pub(crate) struct Args {
     /// Ask nothing: record scenarios that were not recorded here before; for CI
     #[arg(long)]
     yes: bool,
-    /// Let the CLI do whatever you can, also where the system could confine it
-    #[arg(long)]
-    no_confine: bool,
+    /// What confines the CLI to its temporary folder
+    #[arg(long, value_name = "WAY", value_enum, default_value = "auto")]
+    confine: Confine,
     #[command(flatten)]
     secrets: Secrets,
     #[command(flatten)]
@@ -117,6 +120,20 @@ struct Limits {
     max_install_output: ByteSize,
 }
 
+/// What may confine the CLI.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Confine {
+    /// Landlock, else bubblewrap, else nothing
+    Auto,
+    /// Landlock, or nothing is recorded
+    Landlock,
+    /// bubblewrap, or nothing is recorded
+    Bubblewrap,
+    /// Nothing: the CLI can do whatever you can
+    #[value(name = "none")]
+    Nothing,
+}
+
 impl Args {
     /// How recordings are made.
     fn settings(&self) -> Settings {
@@ -134,7 +151,12 @@ impl Args {
             },
             model_lines: limits.max_model_lines,
             request: limits.max_request,
-            confine: !self.no_confine,
+            confine: match self.confine {
+                Confine::Auto => Some(ConfineBy::Any),
+                Confine::Landlock => Some(ConfineBy::Only(Confinement::Landlock)),
+                Confine::Bubblewrap => Some(ConfineBy::Only(Confinement::Bubblewrap)),
+                Confine::Nothing => None,
+            },
         }
     }
 

@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod project;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

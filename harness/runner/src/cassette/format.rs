@@ -94,6 +94,8 @@ pub struct Cli {
 pub enum Confinement {
     /// Landlock, a part of the Linux kernel.
     Landlock,
+    /// bubblewrap, which makes a sandbox of namespaces; it holds files, not connections.
+    Bubblewrap,
 }
 
 /// Today's date (UTC), as [`Cli::date`] has it.

@@ -294,7 +294,8 @@ pub(crate) fn node() -> Option<PathBuf> {
     on_path("node")
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+/// The program of this name on PATH.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
     programs.find(|program| program.is_absolute() && program.is_file())

@@ -1,14 +1,16 @@
 //! Confines what is recorded: it reads the system and itself, writes its temporary folder, and
-//! connects to the scripted model, as far as Landlock can hold it to that.
+//! connects to the scripted model, as far as Landlock can hold it to that. [`super::bubblewrap`] holds
+//! it to the files where there is no Landlock.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::claude::{Claude, node};
+use super::claude::{Claude, node, on_path};
+use crate::cassette::Confinement;
 
 /// What of the system the CLI and its tools may read and execute.
-const SYSTEM: [&str; 14] = [
+pub(super) const SYSTEM: [&str; 14] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -36,6 +38,57 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
+/// What is to confine a CLI to its temporary folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConfineBy {
+    /// The first of these that the system can do: Landlock, bubblewrap, nothing.
+    Any,
+    /// This one; where the system can't do it, nothing is recorded.
+    Only(Confinement),
+}
+
+impl ConfineBy {
+    /// The ways to try, the best one first.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn ways(self) -> &'static [Confinement] {
+        match self {
+            Self::Any => &[Confinement::Landlock, Confinement::Bubblewrap],
+            Self::Only(Confinement::Landlock) => &[Confinement::Landlock],
+            Self::Only(Confinement::Bubblewrap) => &[Confinement::Bubblewrap],
+        }
+    }
+}
+
+/// Why a CLI that is to be confined is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub(crate) enum NotConfined {
+    /// The kernel does not offer Landlock.
+    #[error(
+        "the CLI can't be confined by Landlock: this system does not have it (Linux 5.13 and later, \
+         where it is not turned off); use `--confine auto` or `--confine bubblewrap`, or `--confine none` \
+         to let it do whatever you can"
+    )]
+    NoLandlock,
+    /// There is no `bwrap`.
+    #[error(
+        "the CLI can't be confined by bubblewrap: there is no `bwrap` on PATH; install the package \
+         bubblewrap, or use `--confine auto`, or `--confine none` to let it do whatever you can"
+    )]
+    NoBubblewrap,
+    /// `bwrap` can't make a sandbox, and says this.
+    #[error(
+        "the CLI can't be confined by bubblewrap: {0}; let bwrap make user namespaces on this system, or use \
+         `--confine auto`, or `--confine none` to let it do whatever you can"
+    )]
+    Bubblewrap(String),
+    /// Nothing supervises the CLI here.
+    #[error(
+        "the CLI can't be confined on this system, which is not Linux; use `--confine auto`, or \
+         `--confine none` to let it do whatever you can"
+    )]
+    NoSupervisor,
+}
+
 /// Where a program is confined to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bounds {
@@ -45,12 +98,17 @@ pub(crate) struct Bounds {
     pub(crate) write: Vec<PathBuf>,
     /// The port it may connect to.
     pub(crate) port: u16,
+    /// What is to hold it there.
+    pub(crate) by: ConfineBy,
+    /// The program of bubblewrap, as clitape itself finds it: the CLI's PATH may name folders of others.
+    pub(crate) bwrap: Option<PathBuf>,
 }
 
 impl Bounds {
     /// The bounds of a CLI that runs in the temporary folder `root` and asks the model at `port`.
-    pub(crate) fn new(claude: &Claude, root: &Path, port: u16) -> Self {
+    pub(crate) fn new(claude: &Claude, root: &Path, port: u16, by: ConfineBy) -> Self {
         let mut read = places(&claude.program);
+        read.extend(node());
         // Node's own modules lie beside the folder that its program is in.
         let node = node().and_then(|node| node.canonicalize().ok());
         read.extend(node.iter().filter_map(|node| node.parent()?.parent()).map(Path::to_owned));
@@ -68,7 +126,7 @@ impl Bounds {
         });
         read.sort();
         read.dedup();
-        Self { read, write: vec![root.to_owned()], port }
+        Self { read, write: vec![root.to_owned()], port, by, bwrap: on_path("bwrap") }
     }
 }
 
@@ -89,12 +147,6 @@ fn places(program: &Path) -> Vec<PathBuf> {
 #[cfg(target_os = "linux")]
 pub(crate) use landlocked::restrict;
 
-/// Confines this thread and what it starts; nothing where the system can't.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn restrict(_bounds: &Bounds) -> Option<crate::cassette::Confinement> {
-    None
-}
-
 #[cfg(target_os = "linux")]
 mod landlocked {
     use landlock::{
@@ -104,15 +156,13 @@ mod landlocked {
     };
 
     use super::{Bounds, DEVICES, SYSTEM};
-    use crate::cassette::Confinement;
 
     /// The version of Landlock whose rights are asked for; older systems hold to those they know.
     const RIGHTS: ABI = ABI::V4;
 
-    /// Confines this thread and what it starts; nothing where the system can't.
-    pub(crate) fn restrict(bounds: &Bounds) -> Option<Confinement> {
-        let status = apply(bounds).ok()?;
-        (status.ruleset != RulesetStatus::NotEnforced).then_some(Confinement::Landlock)
+    /// Confines this thread and what it starts; whether the system can do that.
+    pub(crate) fn restrict(bounds: &Bounds) -> bool {
+        apply(bounds).is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
     }
 
     fn apply(bounds: &Bounds) -> Result<RestrictionStatus, RulesetError> {
@@ -157,7 +207,7 @@ mod tests {
             version: "1.0.0".parse().unwrap(),
             sha256: String::new(),
         };
-        let bounds = Bounds::new(&claude, Path::new("/tmp/clitape-1"), 1);
+        let bounds = Bounds::new(&claude, Path::new("/tmp/clitape-1"), 1, ConfineBy::Any);
         assert!(bounds.read.contains(&home.join("claude")), "{bounds:?}");
         assert!(!bounds.read.iter().any(|path| home.starts_with(path)), "{bounds:?}");
     }
@@ -165,35 +215,63 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn what_is_confined_writes_its_folder_alone() {
-        let inside = tempfile::tempdir().unwrap();
-        let outside = tempfile::tempdir().unwrap();
-        let secret = outside.path().join("secret");
-        fs_err::write(&secret, "secret").unwrap();
-        let bounds = Bounds { read: Vec::new(), write: vec![inside.path().to_owned()], port: 1 };
-        let script = "cat \"$0/secret\" 2>&1; echo a > \"$0/new\"; echo b > inside; kill -0 $1; \
-             (: < /dev/tcp/127.0.0.1/$2); ls -d /usr; echo c > /dev/null && echo null";
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port().to_string();
-        let dir = inside.path().to_owned();
-        let folder = outside.path().to_owned();
-        let me = std::process::id().to_string();
-        let run = std::thread::spawn(move || {
-            let confined = restrict(&bounds);
-            let mut command = std::process::Command::new("/bin/bash");
-            command.args(["-c", script]).arg(folder).args([me, port]).current_dir(dir);
-            (confined, command.output().unwrap())
-        });
-        let (confined, output) = run.join().unwrap();
-        if confined.is_none() {
-            // This system has no Landlock; nothing can be held to it.
-            return;
+        for (way, refusal) in [
+            (Confinement::Landlock, "Permission denied"),
+            (Confinement::Bubblewrap, "No such file or directory"),
+        ] {
+            let inside = tempfile::tempdir().unwrap();
+            let outside = tempfile::tempdir().unwrap();
+            fs_err::write(outside.path().join("secret"), "secret").unwrap();
+            let bounds = Bounds {
+                read: Vec::new(),
+                write: vec![inside.path().to_owned()],
+                port: 1,
+                by: ConfineBy::Only(way),
+                bwrap: on_path("bwrap"),
+            };
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let port = listener.local_addr().unwrap().port().to_string();
+            let me = std::process::id().to_string();
+            let script = "cat \"$0/secret\" 2>&1; cat /proc/$1/root/etc/hostname; echo a > \"$0/new\"; \
+                 echo a > \"$3/../new\"; echo b > inside; echo d > /dev/d; (: < /dev/tcp/127.0.0.1/$2) \
+                 && echo connected; kill -0 $1 && echo signalled; ls -d /usr; echo c > /dev/null && echo null";
+            let dir = inside.path().to_owned();
+            let arguments =
+                [outside.path().to_owned(), me.into(), port.into(), inside.path().to_owned()];
+            let run = std::thread::spawn(move || {
+                let mut command = match way {
+                    Confinement::Landlock if !restrict(&bounds) => return None,
+                    Confinement::Landlock => std::process::Command::new("/bin/bash"),
+                    Confinement::Bubblewrap => {
+                        let mut command = super::super::bubblewrap::sandboxed(&bounds)?;
+                        command.arg("/bin/bash");
+                        command
+                    }
+                };
+                command.arg("-c").arg(script).args(arguments).current_dir(dir);
+                Some(command.output().unwrap())
+            });
+            let Some(output) = run.join().unwrap() else {
+                let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+                let is_required = way == Confinement::Bubblewrap && required.contains("bwrap");
+                assert!(!is_required, "bwrap is not installed, and CLITAPE_REQUIRE names it");
+                // This system has none of it; nothing can be held to it.
+                continue;
+            };
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(text.starts_with("cat: ") && text.contains(refusal), "{text}{errors}");
+            assert!(text.ends_with("/usr\nnull\n"), "{text}{errors}");
+            assert!(errors.contains(refusal), "{errors}");
+            assert!(!outside.path().join("new").exists());
+            assert!(!inside.path().with_file_name("new").exists());
+            assert!(!Path::new("/dev/d").exists());
+            let written = fs_err::read_to_string(inside.path().join("inside"));
+            assert_eq!(written.unwrap(), "b\n", "{errors}");
+            if way == Confinement::Bubblewrap {
+                // It holds neither connections nor signals, as SECURITY.md says.
+                assert!(text.contains("connected\nsignalled\n"), "{text}{errors}");
+            }
         }
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!text.contains("secret\nsecret") && text.contains("Permission denied"), "{text}");
-        assert!(text.ends_with("/usr\nnull\n"), "{text}{errors}");
-        assert!(!outside.path().join("new").exists());
-        assert_eq!(fs_err::read_to_string(inside.path().join("inside")).unwrap(), "b\n");
-        assert!(errors.contains("Permission denied"), "{errors}");
     }
 }

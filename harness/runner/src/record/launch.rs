@@ -19,11 +19,13 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::confine::Bounds;
+use super::confine::{Bounds, ConfineBy, NotConfined};
 use crate::cassette::{Confinement, Exit};
 
 /// The first argument of a `clitape` that supervises.
 pub const SUPERVISE: &str = "__supervise";
+/// The first argument of a `clitape` that becomes a program in the sandbox of bubblewrap.
+pub const ENTER: &str = "__enter";
 /// What the supervisor is sent when nothing went wrong and only processes are to be ended.
 pub(crate) const DONE: &[u8] = b"done\n";
 /// How long the supervisor may take to start the program, and to end everything.
@@ -68,12 +70,14 @@ pub(crate) struct Plan {
 }
 
 /// What the supervisor answers, each on a line as JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// The program runs.
     Started { pid: i32, confined: Option<Confinement> },
     /// It could not be started, for this reason of the operating system.
     Failed(i32),
+    /// It was not started, because it can't be confined as it has to be.
+    NotConfined(NotConfined),
     /// It has ended.
     Ended(Exit),
 }
@@ -114,7 +118,13 @@ pub(crate) fn launch(
 ) -> io::Result<Running> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let is_supervised = SUPERVISOR.get().is_some_and(|path| command.get_program() == path);
-    if is_supervised { supervised(command, with_stdin, guard) } else { direct(command, with_stdin) }
+    if is_supervised {
+        return supervised(command, with_stdin, guard);
+    }
+    if guard.bounds.is_some_and(|bounds| bounds.by != ConfineBy::Any) {
+        return Err(io::Error::other(NotConfined::NoSupervisor));
+    }
+    direct(command, with_stdin)
 }
 
 fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
@@ -152,6 +162,7 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
     match answer {
         Ok(Answer::Started { pid, confined }) => Ok(running(Pid::from_raw(pid), confined)),
         Ok(Answer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason)),
+        Ok(Answer::NotConfined(why)) => Err(io::Error::other(why)),
         Ok(Answer::Ended(_)) => Err(gone()),
         Err(error) => Err(error),
     }

@@ -8,6 +8,8 @@
 //! real time: nothing here is for a replay.
 
 mod answer;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
 mod child;
 mod claude;
 mod confine;
@@ -38,12 +40,15 @@ mod workspace;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+pub use bubblewrap::enter;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, ResolveLimits, resolve};
+pub use confine::ConfineBy;
 pub use error::{RecordError, Said};
 pub use known::Known;
+pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
-pub use launch::{SUPERVISE, supervise_with};
 pub use meter::Overflow;
 pub use review::{Review, digest};
 pub(crate) use scratch::{Scratch, sweep};
@@ -71,8 +76,8 @@ pub struct Settings {
     pub model_lines: usize,
     /// Bytes of a request to the scripted model.
     pub request: ByteSize,
-    /// Whether the CLI is confined to its temporary folder, where the system can do that.
-    pub confine: bool,
+    /// What confines the CLI to its temporary folder, if anything is to.
+    pub confine: Option<ConfineBy>,
 }
 
 impl Default for Settings {
@@ -83,7 +88,7 @@ impl Default for Settings {
             workspace: WorkspaceLimits::default(),
             model_lines: MODEL_LINES,
             request: MODEL_REQUEST,
-            confine: true,
+            confine: Some(ConfineBy::Any),
         }
     }
 }
@@ -91,6 +96,12 @@ impl Default for Settings {
 /// No supervisor is known on this system, so nothing asks for one.
 #[cfg(not(target_os = "linux"))]
 pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
+    std::process::ExitCode::from(2)
+}
+
+/// There is no bubblewrap on this system, so nothing enters a sandbox.
+#[cfg(not(target_os = "linux"))]
+pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     std::process::ExitCode::from(2)
 }
 

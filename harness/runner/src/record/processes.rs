@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -47,6 +49,14 @@ impl Stat {
 /// one process, also after the id was given to another.
 pub(crate) fn start_time(pid: i32) -> Option<u64> {
     Stat::of(pid).filter(|stat| !stat.is_zombie).map(|stat| stat.start)
+}
+
+/// How a child of this process has ended that nobody waited for.
+pub(crate) fn exit_status(pid: Pid) -> Option<ExitStatus> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(") ")?;
+    // The 52nd field of the line.
+    rest.split_whitespace().nth(49)?.parse().ok().map(ExitStatus::from_raw)
 }
 
 fn pids() -> impl Iterator<Item = i32> {

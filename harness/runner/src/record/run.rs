@@ -163,7 +163,7 @@ pub(crate) fn run(
     let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace, stop)?;
     let server = Server::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();
-    let bounds = settings.confine.then(|| Bounds::new(claude, sandbox.root(), port));
+    let bounds = settings.confine.map(|by| Bounds::new(claude, sandbox.root(), port, by));
     let stand = Stand { scenario, claude, sandbox, server, settings, bounds };
     let (first, mut session, confined) = stand.run(&Wanted::first(scenario), stop)?;
     let mut further = Vec::new();

@@ -5,14 +5,14 @@
 //! and session is still found below it. The program has the pipes of `clitape` itself: no byte of
 //! what it prints passes through here. Where `clitape` asks for it, the program is confined.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,9 +21,10 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::confine;
+use super::bubblewrap::{self, Failure};
+use super::confine::{self, Bounds, ConfineBy, NotConfined};
 use super::launch::{Answer, DONE, Plan, exit_of};
-use super::processes::{end_descendants, zombies};
+use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::cassette::{Confinement, Exit};
 
@@ -50,17 +51,18 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     orders.read_line(&mut plan)?;
     let plan: Plan = serde_json::from_str(&plan)?;
     set_child_subreaper(true)?;
-    let mut command = Command::new(program);
-    command.args(arguments).process_group(0);
-    match start(command, &plan) {
-        Err(error) => {
+    let arguments: Vec<OsString> = arguments.collect();
+    let started = start(&program, &arguments, &plan);
+    // The program that runs already is ended below when this fails.
+    match let_go().map_err(Failure::Io).and(started) {
+        Err(Failure::Io(error)) => {
             let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
-            tell(&mut control, Answer::Failed(reason));
+            tell(&mut control, &Answer::Failed(reason));
         }
-        Ok((child, confined)) => {
-            let pid = i32::try_from(child.id()).unwrap_or_default();
-            tell(&mut control, Answer::Started { pid, confined });
-            thread::spawn(move || watch(child, Pid::from_raw(pid), &mut control));
+        Err(Failure::NotConfined(why)) => tell(&mut control, &Answer::NotConfined(why)),
+        Ok((pid, confined)) => {
+            tell(&mut control, &Answer::Started { pid: pid.as_raw(), confined });
+            thread::spawn(move || watch(pid, &mut control));
         }
     }
     let mut said = Vec::new();
@@ -75,39 +77,68 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts the program with the pipes of this process, of which it then lets go.
-fn start(mut command: Command, plan: &Plan) -> io::Result<(Child, Option<Confinement>)> {
-    match plan.stdin {
-        Some(number) => {
-            command.stdin(File::open(format!("/proc/{}/fd/{number}", plan.parent))?);
-        }
-        None => {
-            command.stdin(Stdio::null());
+/// Starts the program with the pipes of this process, confined as the plan says.
+fn start(
+    program: &OsStr,
+    arguments: &[OsString],
+    plan: &Plan,
+) -> Result<(Pid, Option<Confinement>), Failure> {
+    let stdin = || {
+        let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
+        plan.stdin.map(open).transpose().map_err(Failure::Io)
+    };
+    let command = || {
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0);
+        command.stdin(stdin()?.map_or_else(Stdio::null, Stdio::from));
+        Ok(command)
+    };
+    let Some(bounds) = &plan.bounds else { return Ok((spawn(command()?)?, None)) };
+    for way in bounds.by.ways() {
+        let started = match way {
+            Confinement::Landlock => landlocked(command()?, bounds.clone()),
+            Confinement::Bubblewrap => bubblewrap::start(program, arguments, bounds, stdin()?),
+        };
+        match started {
+            Err(Failure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
+            other => return other.map(|pid| (pid, Some(*way))),
         }
     }
-    let bounds = plan.bounds.clone();
-    // Landlock holds for a thread and what it starts, and this process has to stay free of it.
+    Ok((spawn(command()?)?, None))
+}
+
+fn spawn(mut command: Command) -> Result<Pid, Failure> {
+    let child = command.spawn().map_err(Failure::Io)?;
+    i32::try_from(child.id())
+        .map(Pid::from_raw)
+        .map_err(|error| Failure::Io(io::Error::other(error)))
+}
+
+/// Landlock holds for a thread and what it starts, and this process has to stay free of it.
+fn landlocked(command: Command, bounds: Bounds) -> Result<Pid, Failure> {
     let starter = thread::spawn(move || {
-        let confined = bounds.and_then(|bounds| confine::restrict(&bounds));
-        command.spawn().map(|child| (child, confined))
+        if confine::restrict(&bounds) {
+            spawn(command)
+        } else {
+            Err(Failure::NotConfined(NotConfined::NoLandlock))
+        }
     });
-    let started = starter.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
-    let let_go = || -> io::Result<()> {
-        let null = File::options().read(true).write(true).open("/dev/null")?;
-        dup2_stdin(&null)?;
-        dup2_stdout(&null)?;
-        dup2_stderr(&null)?;
-        std::env::set_current_dir("/")
-    };
-    // The program that runs already is ended by the caller when this fails.
-    let_go()?;
-    started
+    starter.join().unwrap_or_else(|_| Err(Failure::Io(io::Error::other("it panicked"))))
+}
+
+/// Lets go of the program's pipes and of its folder.
+fn let_go() -> io::Result<()> {
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    dup2_stderr(&null)?;
+    std::env::set_current_dir("/")
 }
 
 /// Tells `clitape` something. One that was killed can't be told, and the end of the connection is
 /// seen where that is read: nothing here may return before the program was ended.
-fn tell(control: &mut UnixStream, answer: Answer) {
-    let mut line = serde_json::to_vec(&answer).unwrap_or_default();
+fn tell(control: &mut UnixStream, answer: &Answer) {
+    let mut line = serde_json::to_vec(answer).unwrap_or_default();
     line.push(b'\n');
     let _ = control.write_all(&line);
 }
@@ -115,21 +146,21 @@ fn tell(control: &mut UnixStream, answer: Answer) {
 /// Says when the program has ended and how. Until then it reaps what came to this process, as the
 /// system's first process would have done. The program itself stays in the table, so that its id is
 /// given to no other.
-fn watch(mut program: Child, pid: Pid, control: &mut UnixStream) {
+fn watch(pid: Pid, control: &mut UnixStream) {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     loop {
         match waitid(Id::Pid(pid), flags | WaitPidFlag::WNOHANG) {
             Ok(WaitStatus::StillAlive) => {}
             Ok(WaitStatus::Exited(_, code)) => {
-                break tell(control, Answer::Ended(Exit::Code(code)));
+                break tell(control, &Answer::Ended(Exit::Code(code)));
             }
             Ok(WaitStatus::Signaled(_, signal, _)) => {
-                break tell(control, Answer::Ended(Exit::Signal(signal as i32)));
+                break tell(control, &Answer::Ended(Exit::Signal(signal as i32)));
             }
             // A signal that has no name, which a look at the process has to tell.
-            _ => match program.wait() {
-                Ok(status) => break tell(control, Answer::Ended(exit_of(status))),
-                Err(_) => break,
+            _ => match exit_status(pid) {
+                Some(status) => break tell(control, &Answer::Ended(exit_of(status))),
+                None => break,
             },
         }
         for other in zombies().into_iter().filter(|other| *other != pid) {

@@ -1,0 +1,172 @@
+//! A project with a shell script in the CLI's place, which records it and looks what is left.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use clitape_runner::cassette::Cassette;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use super::clitape;
+
+/// How long anything is waited for that has to come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const RESULT: &str = r#"echo '{"type":"result","session_id":"5-a"}'"#;
+
+/// A project with one scenario, a CLI and a folder for temporary files, all its own.
+pub(crate) struct Project {
+    dir: TempDir,
+}
+
+impl Project {
+    /// One whose CLI runs `script` when it is not asked for its version.
+    pub(crate) fn new(script: &str) -> Self {
+        Self::with_version("echo 9.9.9", script)
+    }
+
+    pub(crate) fn with_version(version: &str, script: &str) -> Self {
+        let project = Self { dir: tempfile::tempdir().unwrap() };
+        let scenario = project.path().join("scenarios/slow");
+        fs::create_dir_all(scenario.join("workspace")).unwrap();
+        fs::create_dir(project.tmp()).unwrap();
+        let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\nversions = ['9.9.9']\n";
+        fs::write(scenario.join("scenario.toml"), toml).unwrap();
+        let model = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\n";
+        fs::write(scenario.join("model.toml"), model).unwrap();
+        let text =
+            format!("#!/bin/bash\nif [ \"$1\" = --version ]; then {version}; exit; fi\n{script}\n");
+        let program = project.path().join("claude");
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        project
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path().join("tmp")
+    }
+
+    pub(crate) fn cassette(&self) -> PathBuf {
+        self.path().join("cassettes/slow/9.9.9")
+    }
+
+    /// The command that records; it waits on nobody's answer.
+    pub(crate) fn record(&self) -> Command {
+        let mut command = clitape();
+        command
+            .args(["record", "slow", "--claude", "./claude"])
+            .current_dir(self.path())
+            .env("TMPDIR", self.tmp())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Processes of the project: its folder stands in their environment or their command line.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let folder = self.path().to_string_lossy().into_owned();
+        let me = i32::try_from(std::process::id()).unwrap();
+        let read = |pid: i32, name: &str| {
+            let bytes = fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).replace('\0', " ")
+        };
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        pids.filter(|pid| *pid != me)
+            .map(|pid| (pid, read(pid, "cmdline"), read(pid, "environ")))
+            .filter(|(_, line, environment)| (line.clone() + environment).contains(&folder))
+            .map(|(pid, line, _)| (pid, line))
+            .collect()
+    }
+
+    /// Waits until no process of the project is left; one that was killed takes a moment.
+    pub(crate) fn wait_for_silence(&self, what: &str) {
+        let begin = Instant::now();
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{what}: {left:?} is left");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Nothing temporary is left, and what is recorded is whole.
+    pub(crate) fn check_files(&self, what: &str) {
+        let names = |dir: &Path| -> BTreeSet<String> {
+            let entries = fs::read_dir(dir).into_iter().flatten();
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(names(&self.tmp()), BTreeSet::new(), "{what}");
+        let recorded = names(&self.path().join("cassettes/slow"));
+        let whole = [String::from("9.9.9")];
+        assert!(recorded.iter().all(|name| whole.contains(name)), "{what}: {recorded:?}");
+        if self.cassette().exists() {
+            Cassette::load(&self.cassette()).unwrap();
+        }
+    }
+
+    /// Waits for a file below the folder for temporary files; its whole path.
+    pub(crate) fn wait_for(&self, name: &str) -> PathBuf {
+        let begin = Instant::now();
+        loop {
+            let walk = walkdir::WalkDir::new(self.tmp()).into_iter().flatten();
+            let mut found = walk.filter(|entry| entry.file_name() == name);
+            if let Some(entry) = found.next() {
+                return entry.into_path();
+            }
+            assert!(begin.elapsed() < PATIENCE, "no {name}: {:?}", self.processes());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// The ways to confine a CLI that this system has. Where `CLITAPE_REQUIRE` names `bwrap`, bubblewrap has to
+/// be one of them.
+pub(crate) fn ways() -> Vec<&'static str> {
+    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+    let project = Project::new(RESULT);
+    let is_there = |way: &&str| {
+        let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
+        let told = text(&output);
+        assert!(output.status.success() || told.contains("can't be confined by"), "{told}");
+        let is_required =
+            *way == "bubblewrap" && required.split([',', ' ']).any(|it| it == "bwrap");
+        assert!(output.status.success() || !is_required, "CLITAPE_REQUIRE names bwrap: {told}");
+        output.status.success()
+    };
+    ["landlock", "bubblewrap"].into_iter().filter(is_there).collect()
+}
+
+pub(crate) fn send(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    kill(pid, signal).unwrap();
+}
+
+pub(crate) fn text(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!("{}{}{}", output.status, String::from_utf8_lossy(out), String::from_utf8_lossy(err))
+}
+
+/// Daemons that leave the group, the session, the folder and the environment, then the rest.
+pub(crate) fn daemons(then: &str) -> String {
+    format!(
+        "setsid bash -c 'cd /; sleep 600' & \
+         env -i setsid bash -c 'cd /; setsid bash -c \"sleep 600; : $0\" \"$0\" & \
+         sleep 600; :' \"$0\" </dev/null >/dev/null 2>&1 & \
+         {then}"
+    )
+}
