@@ -3,7 +3,7 @@
 mod common;
 
 use clitape_runner::replay::{Plan, Setup, replay};
-use clitape_runner::scenario::{Chat, Mode, Run};
+use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
 use common::cassettes;
 use divan::Bencher;
 use divan::counter::BytesCount;
@@ -17,7 +17,8 @@ fn main() {
 fn replay_at_random(bencher: Bencher<'_, '_>) {
     let runs = cassettes();
     let once: usize = runs.iter().map(Vec::len).sum();
-    let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Partial)), acp: None };
+    let setup =
+        Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     bencher.counter(BytesCount::new(once)).bench(|| {
         let entries = runs
             .iter()

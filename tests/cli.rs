@@ -4,9 +4,9 @@ mod common;
 
 use std::fs;
 
-use clitape_runner::check::{Check, Kind, checks, judge};
+use clitape_runner::check::{Check, FindingKind, checks, judge};
 use clitape_runner::replay::Entry;
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 use common::{files, house, root, run};
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
@@ -92,10 +92,10 @@ fn a_damaged_cassette_is_5() {
 
 #[test]
 fn one_changed_character_in_any_golden_is_caught_and_explained() {
-    let names = House::at(root()).names().unwrap();
+    let names = Workspace::at(root()).names().unwrap();
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     let temporary = house(&names);
-    let house = House::at(temporary.path());
+    let house = Workspace::at(temporary.path());
     let mut broken = 0;
     for name in names {
         let scenario = house.load(name).unwrap();
@@ -118,7 +118,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let findings = judge(&house, &scenario, &check, false).unwrap().findings;
             fs::write(&path, text).unwrap();
             let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
-            assert_eq!(finding.kind, Kind::GoldenDiffers, "{}", path.display());
+            assert_eq!(finding.kind, FindingKind::GoldenDiffers, "{}", path.display());
             assert!(!finding.sentence.is_empty() && !finding.diff.is_empty());
             broken += 1;
         }

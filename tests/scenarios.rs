@@ -5,19 +5,19 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clitape_runner::check::{Finding, checks, judge, workspace};
+use clitape_runner::check::{Finding, check_workspace, checks, judge};
 use clitape_runner::limits::PLANS;
 use clitape_runner::report::{Told, write_finding};
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let args = Arguments::from_args();
-    let house = House::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let house = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
     Ok(libtest_mimic::run(&args, trials(&house)?).exit_code())
 }
 
-fn trials(house: &House) -> Result<Vec<Trial>, Box<dyn Error>> {
+fn trials(house: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
     for name in house.names()? {
         let scenario = house.load(&name)?;
@@ -30,7 +30,7 @@ fn trials(house: &House) -> Result<Vec<Trial>, Box<dyn Error>> {
             }));
         }
     }
-    for (check, findings) in workspace(house)? {
+    for (check, findings) in check_workspace(house)? {
         trials.push(Trial::test(format!("cassettes::{check}"), move || told(&findings)));
     }
     Ok(trials)

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clitape_runner::cassette::{Cassette, Take, import};
-use clitape_runner::scenario::{House, template};
+use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::secrets::{Scanned, redact, scan_path, scan_take};
 use common::{check, clitape, files, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -195,7 +195,7 @@ fn recording(draws: &mut Draws, all: &[Planted]) -> Take {
 
 /// Writes a recording into `dir` with all that is made of it: a scenario, goldens, a proof.
 fn fill(dir: &Path, take: &Take) {
-    let house = House::at(dir);
+    let house = Workspace::at(dir);
     let name = "planted".parse().unwrap();
     let scenario = template::skeleton(&house, &name, &take.manifest.cli.version).unwrap();
     let cassette = take.write(&house).unwrap();
@@ -276,7 +276,7 @@ fn another_scanner() -> Result<Completion, Failed> {
             .collect())
     };
     let before = tempfile::tempdir()?;
-    take.write(&House::at(before.path()))?;
+    take.write(&Workspace::at(before.path()))?;
     let found = reported(before.path())?;
     assert!(found.len() >= FOUND_BEFORE, "{} found:\n{}", found.len(), told(&found));
 

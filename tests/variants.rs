@@ -7,8 +7,8 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clitape_runner::check::{Check, Verdict, checks, judge};
-use clitape_runner::scenario::House;
+use clitape_runner::check::{Check, CheckResult, checks, judge};
+use clitape_runner::scenario::Workspace;
 use common::{check, files, house};
 
 /// A scenario with three variants of one chat.
@@ -44,8 +44,8 @@ fn with(text: &str, variant: &str) -> String {
 }
 
 /// What the check of the variants says, with `update` or without.
-fn judged(house: &Path, update: bool) -> Verdict {
-    let house = House::at(house);
+fn judged(house: &Path, update: bool) -> CheckResult {
+    let house = Workspace::at(house);
     let scenario = house.load(NAME).expect("a scenario");
     let checks = checks(&house, &scenario).expect("its checks");
     let mut variants =
@@ -61,7 +61,7 @@ fn judged(house: &Path, update: bool) -> Verdict {
 fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
     let house = house(&[NAME]);
     breaks(house.path());
-    let Verdict { findings, .. } = judged(house.path(), false);
+    let CheckResult { findings, .. } = judged(house.path(), false);
     assert_eq!(findings.len(), expect.len(), "{findings:#?}");
     for (finding, parts) in findings.iter().zip(expect) {
         let told = format!("{} {} {}", finding.kind, finding.place, finding.sentence);
@@ -75,7 +75,7 @@ fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
 #[test]
 fn what_was_compared_is_counted() {
     let house = house(&[NAME]);
-    let Verdict { findings, goldens, plans } = judged(house.path(), true);
+    let CheckResult { findings, goldens, plans } = judged(house.path(), true);
     assert_eq!(findings, []);
     assert_eq!((goldens, plans), (3, 3 * 64));
     assert!(files(house.path(), ".new").is_empty(), "nothing is left to propose");

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use clitape_runner::cassette::Cassette;
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 
 /// The stdout of every committed cassette.
 pub(crate) fn cassettes() -> Vec<Vec<u8>> {
-    let house = House::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let house = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
     let mut all = Vec::new();
     for name in house.names().unwrap_or_default() {
         for version in house.recorded(&name).unwrap_or_default() {

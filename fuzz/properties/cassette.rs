@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clitape_runner::cassette::{Cassette, Take, Tick, TickKind};
 use clitape_runner::replay::Plan;
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
@@ -144,7 +144,7 @@ fn check_cassette(root: &Path, cassette: &Cassette) {
         further: cassette.further.clone(),
     };
     take.manifest.sha256.clear();
-    let written = take.write(&House::at(root)).expect("what was loaded can be written");
+    let written = take.write(&Workspace::at(root)).expect("what was loaded can be written");
     assert!(written.starts_with(root), "{} is outside of {}", written.display(), root.display());
     let again = Cassette::load(&written).expect("what was written can be loaded");
     assert_eq!(again.stdout, cassette.stdout);

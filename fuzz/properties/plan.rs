@@ -4,9 +4,9 @@
 use std::sync::OnceLock;
 
 use clitape_runner::replay::{
-    AcpClient, Entry, Lane, PLAN_FORMAT, Plan, PlanError, Replay, Setup, Step, replay,
+    AcpClient, Entry, Lane, PLAN_FORMAT, Plan, PlanError, PlanStep, Replay, Setup, replay,
 };
-use clitape_runner::scenario::{Chat, Mode, Profile, Run};
+use clitape_runner::scenario::{Chat, ChatMode, ChatProfile, RunSpec};
 
 /// The bytes that are replayed: a thought, a tool and an answer.
 const STDOUT: &[u8] = include_bytes!("../seeds/stream/tool");
@@ -78,7 +78,7 @@ fn fitted(mut plan: Plan) -> Plan {
         left -= step.bytes;
     }
     if left > 0 {
-        plan.steps.push(Step { after_ms: 0, bytes: left });
+        plan.steps.push(PlanStep { after_ms: 0, bytes: left });
     }
     plan
 }
@@ -92,23 +92,31 @@ fn timeless(entries: &[Entry], lane: Lane) -> Vec<String> {
 fn setups() -> &'static [(Setup, Replay)] {
     static SETUPS: OnceLock<Vec<(Setup, Replay)>> = OnceLock::new();
     SETUPS.get_or_init(|| {
-        let run = Run::default();
+        let run = RunSpec::default();
         let chat = |mode, reasoning, profile| Some(Chat { mode, reasoning, profile });
         let acp = |terminal| Some(AcpClient { terminal });
         let setups = [
             Setup { run, channel: None, acp: None },
-            Setup { run, channel: chat(Mode::Off, false, Profile::Telegram), acp: acp(false) },
-            Setup { run, channel: chat(Mode::Partial, true, Profile::Telegram), acp: acp(true) },
-            Setup { run, channel: chat(Mode::Block, false, Profile::Discord), acp: None },
-            Setup { run, channel: chat(Mode::Progress, true, Profile::Slack), acp: None },
             Setup {
-                run: Run { resume: true, ..run },
-                channel: chat(Mode::Partial, false, Profile::Telegram),
+                run,
+                channel: chat(ChatMode::Off, false, ChatProfile::Telegram),
+                acp: acp(false),
+            },
+            Setup {
+                run,
+                channel: chat(ChatMode::Partial, true, ChatProfile::Telegram),
+                acp: acp(true),
+            },
+            Setup { run, channel: chat(ChatMode::Block, false, ChatProfile::Discord), acp: None },
+            Setup { run, channel: chat(ChatMode::Progress, true, ChatProfile::Slack), acp: None },
+            Setup {
+                run: RunSpec { resume: true, ..run },
+                channel: chat(ChatMode::Partial, false, ChatProfile::Telegram),
                 acp: None,
             },
             Setup {
-                run: Run { silent: true, ..run },
-                channel: chat(Mode::Partial, false, Profile::Telegram),
+                run: RunSpec { silent: true, ..run },
+                channel: chat(ChatMode::Partial, false, ChatProfile::Telegram),
                 acp: acp(false),
             },
         ];

@@ -13,7 +13,7 @@ use clitape_gateway::sse::{
     CollectLimits, Collected, Kept, Reach, Target, ToolCall, converse, listen,
 };
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::secret::secret;
 use crate::terminal::{self, Terminal};
 
@@ -87,7 +87,7 @@ fn ms(time: Duration) -> u64 {
     time.as_secs() * 1_000 + u64::from(time.subsec_millis())
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let reach = if args.allow_remote { Reach::Anywhere } else { Reach::Loopback };
     let mut target = Target::within(&args.url, reach)?;
     if let Some(name) = &args.token_env {
@@ -121,9 +121,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         print(&mut out, &collected)?;
     }
-    let Some(error) = &collected.error else { return Ok(Exit::Ok) };
+    let Some(error) = &collected.error else { return Ok(ExitStatus::Ok) };
     terminal::note(format_args!("the turn failed: {error}"));
-    Ok(Exit::Findings)
+    Ok(ExitStatus::Findings)
 }
 
 /// The answer, and below it a line for each call.

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_gateway::ByteSize;
-use clitape_runner::compare::{Around, Side, Told, gather, resolve, select};
+use clitape_runner::compare::{BuildProgress, CompareFolders, SideName, gather, resolve, select};
 use clitape_runner::limits::{COMPARED_TIME, OutputLimits};
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::outputs::write_file;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::record::cache;
 use crate::signals::stop_on_signals;
 use crate::terminal;
@@ -38,9 +38,9 @@ can't be used, 4 there is nothing to compare, 5 a cassette is damaged.";
 #[command(disable_version_flag = true, after_help = HELP)]
 pub(crate) struct Args {
     /// What is taken as what should be: this, git:REV, a path to a program, or a CLI version
-    a: Side,
+    a: SideName,
     /// What is held against it
-    b: Side,
+    b: SideName,
     /// Scenarios, or SCENARIO/VERSION [default: all]
     scenario: Vec<String>,
     /// Only cassettes of this version of the CLI; may be given several times
@@ -73,7 +73,7 @@ struct Limits {
     max_lines: u64,
 }
 
-pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let sides = [&args.a, &args.b];
     let selection = select(house, sides, &args.scenario, &args.version)?;
     let total = selection.cassettes();
@@ -83,21 +83,21 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
             "nothing to compare: there is no recording that both sides take of {names}; add one \
              with `clitape record SCENARIO`"
         ));
-        return Ok(Exit::Nothing);
+        return Ok(ExitStatus::Nothing);
     }
     let dir = &args.out;
     std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
     let stop = stop_on_signals()?;
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
     let this = std::env::current_exe().context("can't tell which program this is")?;
     let &Limits { timeout, max_output, max_line, max_lines } = &args.limits;
     let output = OutputLimits { bytes: max_output, line: max_line, lines: max_lines };
     let time = Duration::from_secs(timeout);
-    let around = Around { house, builds: &builds, this: &this, time, output, stop: &stop };
+    let around = CompareFolders { house, builds: &builds, this: &this, time, output, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
-        Told::Begins(text) => progress.step(text),
-        Told::GoesOn(text) => progress.now(text),
+        BuildProgress::Begins(text) => progress.step(text),
+        BuildProgress::GoesOn(text) => progress.now(text),
     })?;
     progress.step(&format!("comparing {total} cassettes"));
     let comparison = gather(house, &selection, &sides, &stop, |done| {
@@ -118,5 +118,5 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
             out.line(format_args!("wrote {}", path.display()))?;
         }
     }
-    Ok(if holds { Exit::Ok } else { Exit::Findings })
+    Ok(if holds { ExitStatus::Ok } else { ExitStatus::Findings })
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Command;
 use clap_complete::Shell;
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::terminal::verbatim;
 
 /// Prints the completions of a shell
@@ -24,21 +24,21 @@ pub(crate) struct Man {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<Exit> {
+pub(crate) fn completions(args: &Completions, mut command: Command) -> anyhow::Result<ExitStatus> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut command, "clitape", &mut text);
     verbatim(&text)?;
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }
 
-pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<Exit> {
+pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<ExitStatus> {
     let Some(dir) = &args.out else {
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text)?;
         verbatim(&text)?;
-        return Ok(Exit::Ok);
+        return Ok(ExitStatus::Ok);
     };
     clap_mangen::generate_to(command, dir)
         .with_context(|| format!("can't write manual pages into {}", dir.display()))?;
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }

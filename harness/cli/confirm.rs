@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_runner::names::ScenarioName;
-use clitape_runner::record::{Known, RecordError, Review, Settings, WorkspaceLimits, digest};
-use clitape_runner::scenario::{House, Scenario};
+use clitape_runner::record::{
+    KnownScenarios, RecordError, RecordSettings, Review, WorkspaceLimits, digest,
+};
+use clitape_runner::scenario::{Scenario, Workspace};
 
 use crate::terminal;
 
@@ -18,19 +20,25 @@ use crate::terminal;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How scenarios are confirmed.
-pub(crate) struct How {
+pub(crate) struct Confirmation {
     /// Nothing is asked.
     pub(crate) yes: bool,
     /// What is known is not shown.
     pub(crate) quiet: bool,
     /// How they are recorded.
-    pub(crate) settings: Settings,
+    pub(crate) settings: RecordSettings,
 }
 
 /// Shows what each scenario has the CLI do, and asks about those that are not known.
-pub(crate) fn confirm(scenarios: &[Scenario], how: &How, stop: &AtomicBool) -> anyhow::Result<()> {
+pub(crate) fn confirm(
+    scenarios: &[Scenario],
+    how: &Confirmation,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
     let mut known = match folder() {
-        Some(folder) => Some(Known::read(&folder).context("can't tell which scenarios are known")?),
+        Some(folder) => {
+            Some(KnownScenarios::read(&folder).context("can't tell which scenarios are known")?)
+        }
         None => None,
     };
     for scenario in scenarios {
@@ -66,12 +74,12 @@ pub(crate) fn confirm(scenarios: &[Scenario], how: &How, stop: &AtomicBool) -> a
 }
 
 /// Makes a scenario known that was just written here; it is asked about when that fails.
-pub(crate) fn remember(house: &House, name: &ScenarioName) {
+pub(crate) fn remember(house: &Workspace, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
         let scenario = house.load(name.as_str())?;
         let digest = digest(&scenario, WorkspaceLimits::default(), &AtomicBool::new(false))?;
         let folder = folder().context("there is no folder for it")?;
-        Ok(Known::read(&folder)?.add(&digest, name.as_str())?)
+        Ok(KnownScenarios::read(&folder)?.add(&digest, name.as_str())?)
     };
     let _ = remember();
 }

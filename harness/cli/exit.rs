@@ -14,7 +14,7 @@ use crate::terminal;
 
 /// How the command ends; the numbers are documented and stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub(crate) enum ExitStatus {
     /// All held.
     Ok = 0,
     /// A bug of clitape.
@@ -41,43 +41,45 @@ Exit codes:
   5  a cassette is damaged";
 
 /// Runs the command; errors are printed as one sentence, a panic is owned as a bug.
-pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<Exit>) -> ExitCode {
+pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>) -> ExitCode {
     terminal::catch_panics();
     let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit,
-        Ok(Err(error)) if is_broken_pipe(&error) => Exit::Ok,
+        Ok(Err(error)) if is_broken_pipe(&error) => ExitStatus::Ok,
         Ok(Err(error)) => {
             terminal::error(format_args!("{error:#}"));
             classify(&error)
         }
         Err(_) => {
             terminal::note("this is a bug of clitape: please report it with the lines above");
-            Exit::Bug
+            ExitStatus::Bug
         }
     };
     ExitCode::from(exit as u8)
 }
 
 /// What an error means for the caller: the first cause that says so decides.
-fn classify(error: &anyhow::Error) -> Exit {
+fn classify(error: &anyhow::Error) -> ExitStatus {
     for cause in error.chain() {
         if let Some(tape) = cause.downcast_ref::<TapeError>() {
-            return if tape.is_damage() { Exit::Damaged } else { Exit::Usage };
+            return if tape.is_damage() { ExitStatus::Damaged } else { ExitStatus::Usage };
         }
         if cause.is::<RecordError>()
             || matches!(cause.downcast_ref::<CompareError>(), Some(CompareError::Stopped))
             || matches!(cause.downcast_ref::<PhotoError>(), Some(PhotoError::Stopped))
         {
-            return Exit::Nothing;
+            return ExitStatus::Nothing;
         }
         if let Some(collect) = cause.downcast_ref::<CollectError>() {
             return match collect {
-                CollectError::Url(_) | CollectError::Remote(_) | CollectError::Token => Exit::Usage,
-                _ => Exit::Nothing,
+                CollectError::Url(_) | CollectError::Remote(_) | CollectError::Token => {
+                    ExitStatus::Usage
+                }
+                _ => ExitStatus::Nothing,
             };
         }
     }
-    Exit::Usage
+    ExitStatus::Usage
 }
 
 /// A reader that went away, such as `head`, is no failure.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::import;
 use clitape_runner::names::{CliVersion, ScenarioName};
-use clitape_runner::scenario::{House, template};
+use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::text::shell_quote;
 use clitape_runner::{files, input};
 
 use crate::confirm::remember;
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::scan::{Guarded, Secrets};
 use crate::terminal;
 
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     secrets: Secrets,
 }
 
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
     let stdout = files::read_named(&args.file)?;
     input::check(&args.file, &stdout)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         Guarded::Kept(said) => said,
         Guarded::Stopped(why) => {
             out.line(format_args!("{}: {why}", args.file.display()))?;
-            return Ok(Exit::Findings);
+            return Ok(ExitStatus::Findings);
         }
     };
     if !files::is_there(&house.scenario(name)) {
@@ -73,5 +73,5 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         shell_quote(&house.shown(&dir)),
         shell_quote(name)
     ))?;
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }

@@ -15,13 +15,13 @@ use clitape_runner::replay::{Entry, Lane, Plan, Setup, live};
 use clitape_runner::report::Screen;
 use serde_json::{Map, Value};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::secret::secret;
 use crate::terminal;
 
 /// The chat that is written to.
 #[derive(clap::Args)]
-pub(crate) struct Chat {
+pub(crate) struct LiveChat {
     /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time
     #[arg(long, value_name = "URL", requires = "chat", conflicts_with_all = ["json", "print_plan", "silent"])]
     telegram_api: Option<String>,
@@ -71,7 +71,7 @@ impl Limits {
     }
 }
 
-impl Chat {
+impl LiveChat {
     /// Whether a server was named.
     pub(crate) fn is_named(&self) -> bool {
         self.telegram_api.is_some()
@@ -94,14 +94,14 @@ impl Chat {
 
 /// Plays the bytes into the chat, and draws here what it shows there.
 pub(crate) fn run(
-    chat: &Chat,
+    chat: &LiveChat,
     stdout: &[u8],
     plan: &Plan,
     setup: Setup,
     speed: f64,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<ExitStatus> {
     let limits = chat.limits.of_chat();
-    let api = Shown {
+    let api = LiveState {
         api: chat.api()?,
         retry_after: limits.retry_after,
         began: Instant::now(),
@@ -113,17 +113,17 @@ pub(crate) fn run(
         match &channel.final_delivered {
             Delivery::Failed { reason } => {
                 terminal::note(format_args!("the last word did not arrive: {reason}"));
-                return Ok(Exit::Findings);
+                return Ok(ExitStatus::Findings);
             }
             Delivery::ByTool => terminal::note("the agent's own tool sent the message"),
             _ => {}
         }
     }
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }
 
 /// Passes calls on, and draws what they make of the chat.
-struct Shown {
+struct LiveState {
     api: HttpApi,
     /// The longest wait that is kept.
     retry_after: Duration,
@@ -131,7 +131,7 @@ struct Shown {
     screen: Mutex<Screen>,
 }
 
-impl BotApi for Shown {
+impl BotApi for LiveState {
     fn typing(&self) -> Signal<'_> {
         self.api.typing()
     }

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clitape_runner::record::{ENTER, SUPERVISE, enter, supervise, supervise_with};
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 
 /// Records real runs of the `claude` command, replays them in pieces at random through a parser
 /// and a chat bridge, and holds what a person would have seen against goldens.
@@ -88,8 +88,8 @@ fn main() -> ExitCode {
     exit::as_documented(|| {
         let args = match Args::try_parse() {
             Ok(args) => args,
-            Err(said) if terminal::usage(&said) => return Ok(exit::Exit::Usage),
-            Err(_) => return Ok(exit::Exit::Ok),
+            Err(said) if terminal::usage(&said) => return Ok(exit::ExitStatus::Usage),
+            Err(_) => return Ok(exit::ExitStatus::Ok),
         };
         terminal::set_colors(match args.color {
             Color::Auto => None,
@@ -117,12 +117,12 @@ fn main() -> ExitCode {
 }
 
 /// The house that `--root` names, or the nearest one.
-fn house(root: Option<PathBuf>) -> anyhow::Result<House> {
+fn house(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     if let Some(root) = root {
-        return Ok(House::at(&root));
+        return Ok(Workspace::at(&root));
     }
     let here = std::env::current_dir().context("can't tell the current folder")?;
-    House::above(&here).with_context(|| {
+    Workspace::above(&here).with_context(|| {
         format!(
             "there is no scenarios/ folder in {} or above; go to the project, name it with \
              --root DIR, or start one with `clitape new NAME`",
@@ -132,10 +132,10 @@ fn house(root: Option<PathBuf>) -> anyhow::Result<House> {
 }
 
 /// Like [`house`], but a new one may begin in the current folder.
-fn house_or_here(root: Option<PathBuf>) -> anyhow::Result<House> {
+fn house_or_here(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     let here = std::env::current_dir().context("can't tell the current folder")?;
     match root {
-        Some(root) => Ok(House::at(&root)),
-        None => Ok(House::above(&here).unwrap_or_else(|| House::at(&here))),
+        Some(root) => Ok(Workspace::at(&root)),
+        None => Ok(Workspace::above(&here).unwrap_or_else(|| Workspace::at(&here))),
     }
 }

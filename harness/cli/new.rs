@@ -1,11 +1,11 @@
 //! `clitape new`: writes a scenario that records and passes as it stands.
 
 use clitape_runner::names::ScenarioName;
-use clitape_runner::scenario::{House, template};
+use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::text::shell_quote;
 
 use crate::confirm::remember;
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::terminal;
 
 /// Writes a scenario that records and passes as it stands, with comments that say what to change
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     scenario: ScenarioName,
 }
 
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
     let dir = template::write(house, name)?;
     remember(house, name);
@@ -26,5 +26,5 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     ))?;
     let name = shell_quote(name);
     out.lines(format_args!("then:\n  clitape record {name}\n  clitape test {name}"))?;
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }

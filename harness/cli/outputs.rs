@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clitape_runner::files;
-use clitape_runner::report::{Cause, Files, Format, Pages, Report, Tally, github, html, markdown};
+use clitape_runner::report::{
+    Cause, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
+};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
 
 /// The variable by which GitHub Actions names the file of the job summary.
@@ -36,8 +38,8 @@ pub(crate) struct Outputs {
 }
 
 /// The places of a report, open before anything runs.
-pub(crate) struct Open {
-    files: Files,
+pub(crate) struct OpenOutput {
+    files: ReportFiles,
     html: Option<PathBuf>,
     summary: Option<(PathBuf, File)>,
     /// What makes GitHub Actions listen again, once it was told not to obey what is printed.
@@ -46,7 +48,7 @@ pub(crate) struct Open {
 
 impl Outputs {
     /// Opens them all, `json` too.
-    pub(crate) fn open(&self, json: Option<&Path>) -> anyhow::Result<Open> {
+    pub(crate) fn open(&self, json: Option<&Path>) -> anyhow::Result<OpenOutput> {
         let wanted = [
             (Format::Junit, self.junit.as_deref()),
             (Format::Tap, self.tap.as_deref()),
@@ -64,17 +66,17 @@ impl Outputs {
             anyhow::Ok((path, file))
         });
         let token = self.github.then(|| format!("{:016x}", RandomState::new().hash_one(SUMMARY)));
-        let files = Files::open(&wanted)?;
+        let files = ReportFiles::open(&wanted)?;
         if let Some(dir) = &self.html {
             std::fs::create_dir_all(dir).with_context(|| {
                 format!("can't make the folder {} for the page; choose another", dir.display())
             })?;
         }
-        Ok(Open { files, html: self.html.clone(), summary: summary.transpose()?, token })
+        Ok(OpenOutput { files, html: self.html.clone(), summary: summary.transpose()?, token })
     }
 }
 
-impl Open {
+impl OpenOutput {
     /// Begins what is printed for people: GitHub Actions obeys none of it.
     pub(crate) fn begin(&self, out: &mut Terminal) -> std::io::Result<()> {
         self.token.iter().try_for_each(|token| out.workflow(&format!("::stop-commands::{token}")))
@@ -126,16 +128,16 @@ pub(crate) fn complain(report: &Report) {
 }
 
 /// How a command ends that tells this report.
-pub(crate) fn exit(report: &Report) -> Exit {
+pub(crate) fn exit(report: &Report) -> ExitStatus {
     if let Some(trouble) = report.troubles().first() {
         return match trouble.cause {
-            Cause::Damaged => Exit::Damaged,
-            Cause::Unreadable => Exit::Usage,
+            Cause::Damaged => ExitStatus::Damaged,
+            Cause::Unreadable => ExitStatus::Usage,
         };
     }
     match report.totals {
-        Tally { findings: 1.., .. } => Exit::Findings,
-        Tally { cassettes: 0, .. } => Exit::Nothing,
-        _ => Exit::Ok,
+        Tally { findings: 1.., .. } => ExitStatus::Findings,
+        Tally { cassettes: 0, .. } => ExitStatus::Nothing,
+        _ => ExitStatus::Ok,
     }
 }

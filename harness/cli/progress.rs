@@ -10,35 +10,35 @@ use crate::terminal::{self, Filtered};
 const WIDTH: usize = 70;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
+enum ProgressStyle {
     Rewritten,
     Lines,
     Quiet,
 }
 
 /// Progress on stderr; the line goes when this is dropped.
-pub(crate) struct Progress<W: Write = Filtered<Box<dyn Write>>> {
-    how: How,
+pub(crate) struct ProgressLine<W: Write = Filtered<Box<dyn Write>>> {
+    how: ProgressStyle,
     shown: bool,
     out: W,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Progress as it befits where stderr goes.
     pub(crate) fn new(quiet: bool) -> Self {
         let how = match terminal::can_rewrite() {
-            _ if quiet => How::Quiet,
-            true => How::Rewritten,
-            false => How::Lines,
+            _ if quiet => ProgressStyle::Quiet,
+            true => ProgressStyle::Rewritten,
+            false => ProgressStyle::Lines,
         };
         Self { how, shown: false, out: terminal::rewritable() }
     }
 }
 
-impl<W: Write> Progress<W> {
+impl<W: Write> ProgressLine<W> {
     /// Says what goes on where a line can be rewritten, and nothing elsewhere.
     pub(crate) fn now(&mut self, text: &str) {
-        if self.how == How::Rewritten {
+        if self.how == ProgressStyle::Rewritten {
             let text: String = plain(text).chars().take(WIDTH).collect();
             // What can't be shown is no reason to stop.
             let _ = write!(self.out, "\r\u{1b}[2K{text}").and_then(|()| self.out.flush());
@@ -49,7 +49,7 @@ impl<W: Write> Progress<W> {
     /// Says what begins, as a line where none can be rewritten.
     pub(crate) fn step(&mut self, text: &str) {
         self.now(text);
-        if self.how == How::Lines {
+        if self.how == ProgressStyle::Lines {
             let _ = writeln!(self.out, "{}", plain(text));
         }
     }
@@ -62,7 +62,7 @@ impl<W: Write> Progress<W> {
     }
 }
 
-impl<W: Write> Drop for Progress<W> {
+impl<W: Write> Drop for ProgressLine<W> {
     fn drop(&mut self) {
         self.clear();
     }
@@ -76,11 +76,13 @@ mod tests {
     fn a_line_is_rewritten_on_a_terminal_only() {
         let long = format!("3 of 4 {}", "x".repeat(100));
         let cut = format!("\r\u{1b}[2K3 of 4 {}\r\u{1b}[2K", "x".repeat(WIDTH - 7));
-        for (how, expect) in
-            [(How::Rewritten, cut), (How::Lines, format!("{long}\n")), (How::Quiet, String::new())]
-        {
+        for (how, expect) in [
+            (ProgressStyle::Rewritten, cut),
+            (ProgressStyle::Lines, format!("{long}\n")),
+            (ProgressStyle::Quiet, String::new()),
+        ] {
             let mut out = Vec::new();
-            let mut progress = Progress { how, shown: false, out: &mut out };
+            let mut progress = ProgressLine { how, shown: false, out: &mut out };
             progress.step(&long);
             progress.clear();
             drop(progress);

@@ -9,13 +9,13 @@ use clitape_runner::report::page;
 use clitape_runner::report::proof::{
     Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
 };
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 use clitape_runner::secrets::{Hit, scan};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::input::PlanLimit;
 use crate::outputs::write_file;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
@@ -40,10 +40,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(
-    house: impl FnOnce() -> anyhow::Result<House>,
+    house: impl FnOnce() -> anyhow::Result<Workspace>,
     args: &Args,
     quiet: bool,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<ExitStatus> {
     match (&args.check, &args.out) {
         (Some(file), _) => check_file(file),
         (None, Some(out)) => write(&house()?, args, out, quiet),
@@ -51,9 +51,9 @@ pub(crate) fn run(
     }
 }
 
-fn write(house: &House, args: &Args, dir: &Path, quiet: bool) -> anyhow::Result<Exit> {
+fn write(house: &Workspace, args: &Args, dir: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
     let names = &args.scenario;
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     let mut cases = Vec::new();
     for (i, name) in names.iter().enumerate() {
         let (name, version) = match name.split_once('/') {
@@ -107,7 +107,7 @@ fn write(house: &House, args: &Args, dir: &Path, quiet: bool) -> anyhow::Result<
     for finding in cases.iter().flat_map(|case| &case.findings) {
         clitape_runner::report::write_finding(out.styled(), &finding.into())?;
     }
-    Ok(if findings == 0 { Exit::Ok } else { Exit::Findings })
+    Ok(if findings == 0 { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
 /// The secrets in what a proof publishes and in the recordings behind it, but for those that the
@@ -151,9 +151,9 @@ fn take_photo(page: &Path) -> anyhow::Result<Photo> {
     Ok(photo(&Chromium::find(named.map(PathBuf::from))?, page, &stop)?)
 }
 
-fn check_file(file: &Path) -> anyhow::Result<Exit> {
+fn check_file(file: &Path) -> anyhow::Result<ExitStatus> {
     let text = files::read_named_text(file)?;
     let checked = check(&text);
     terminal::stdout().lines(&checked)?;
-    Ok(if checked.passed() { Exit::Ok } else { Exit::Findings })
+    Ok(if checked.passed() { ExitStatus::Ok } else { ExitStatus::Findings })
 }

@@ -14,15 +14,15 @@ use clitape_runner::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, ResolveLimits, Settings, Swept, WorkspaceLimits, record,
+    Claude, ClaudeChoice, ConfineBy, RecordSettings, ResolveLimits, Swept, WorkspaceLimits, record,
     remove_stale, resolve,
 };
-use clitape_runner::scenario::{House, Scenario};
+use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::secrets::redact;
 
-use crate::confirm::{How, confirm};
-use crate::exit::Exit;
-use crate::progress::Progress;
+use crate::confirm::{Confirmation, confirm};
+use crate::exit::ExitStatus;
+use crate::progress::ProgressLine;
 use crate::scan::{Guarded, Secrets};
 use crate::signals::stop_on_signals;
 use crate::terminal;
@@ -136,9 +136,9 @@ enum Confine {
 
 impl Args {
     /// How recordings are made.
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> RecordSettings {
         let limits = &self.limits;
-        Settings {
+        RecordSettings {
             output: OutputLimits {
                 bytes: limits.max_output,
                 line: limits.max_line,
@@ -172,7 +172,7 @@ impl Args {
     }
 }
 
-pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     args.secrets.check()?;
     let mut scenarios = Vec::new();
     for name in &args.scenarios {
@@ -188,11 +188,11 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     }
     let settings = args.settings();
     let stop = stop_on_signals()?;
-    confirm(&scenarios, &How { yes: args.yes, quiet, settings }, &stop)?;
+    confirm(&scenarios, &Confirmation { yes: args.yes, quiet, settings }, &stop)?;
     say(remove_stale());
     let take = |scenario: &Scenario, claude: &Claude| take(scenario, claude, settings, &stop);
-    let mut progress = Progress::new(quiet);
-    let mut exit = Exit::Ok;
+    let mut progress = ProgressLine::new(quiet);
+    let mut exit = ExitStatus::Ok;
     let mut known: Vec<(&ClaudeChoice, Claude)> = Vec::new();
     for (i, (scenario, choice)) in takes.iter().enumerate() {
         let claude = match known.iter().find(|(of, _)| *of == choice) {
@@ -215,10 +215,10 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
             write(house, &mut take(scenario, &claude)?, &args.secrets)?
         };
         progress.clear();
-        if !quiet || recorded != Exit::Ok {
+        if !quiet || recorded != ExitStatus::Ok {
             terminal::stdout().lines(said)?;
         }
-        if recorded != Exit::Ok {
+        if recorded != ExitStatus::Ok {
             exit = recorded;
         }
     }
@@ -235,12 +235,16 @@ fn say(Swept { folders, processes }: Swept) {
     }
 }
 
-fn write(house: &House, take: &mut Take, secrets: &Secrets) -> anyhow::Result<(Exit, String)> {
+fn write(
+    house: &Workspace,
+    take: &mut Take,
+    secrets: &Secrets,
+) -> anyhow::Result<(ExitStatus, String)> {
     let kept = match secrets.guard(take)? {
         Guarded::Kept(said) => said,
         Guarded::Stopped(why) => {
             let place = format!("{} {}", take.manifest.scenario, take.manifest.cli.version);
-            return Ok((Exit::Findings, format!("{place}: {why}")));
+            return Ok((ExitStatus::Findings, format!("{place}: {why}")));
         }
     };
     let dir = take.write(house)?;
@@ -249,16 +253,16 @@ fn write(house: &House, take: &mut Take, secrets: &Secrets) -> anyhow::Result<(E
     let (shown, bytes) = (house.shown(&dir), take.stdout.len());
     let said =
         format!("wrote {shown}: {lines} lines, {bytes} bytes, {replaced} replacements{kept}");
-    Ok((Exit::Ok, said))
+    Ok((ExitStatus::Ok, said))
 }
 
 /// Holds a new recording against the cassette, or, where there is none, against a second one.
 fn check(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     claude: &Claude,
     take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
-) -> anyhow::Result<(Exit, String)> {
+) -> anyhow::Result<(ExitStatus, String)> {
     let mut again = take(scenario, claude)?;
     let dir = house.cassette(&scenario.name, &claude.version);
     let mut note = String::new();
@@ -279,16 +283,19 @@ fn check(
         if let Some(sentence) = first_difference(before, again) {
             let run = if run == 1 { String::new() } else { format!("run {run}, ") };
             let said = format!("{place}: differs from {against}: {run}{sentence}{note}");
-            return Ok((Exit::Findings, said));
+            return Ok((ExitStatus::Findings, said));
         }
     }
     if before.len() != again.len() {
         let (before, again) = (before.len(), again.len());
         let runs = format!("{again} runs where there were {before}");
-        return Ok((Exit::Findings, format!("{place}: differs from {against}: {runs}{note}")));
+        return Ok((
+            ExitStatus::Findings,
+            format!("{place}: differs from {against}: {runs}{note}"),
+        ));
     }
     let bytes: usize = again.iter().map(Vec::len).sum();
-    Ok((Exit::Ok, format!("{place}: identical to {against}, {bytes} bytes{note}")))
+    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes} bytes{note}")))
 }
 
 /// A note that the cassette was made by another program than this one of the same version.
@@ -308,7 +315,7 @@ fn runs(first: Vec<u8>, further: Vec<FurtherRun>) -> Vec<Vec<u8>> {
 fn take(
     scenario: &Scenario,
     claude: &Claude,
-    settings: Settings,
+    settings: RecordSettings,
     stop: &AtomicBool,
 ) -> anyhow::Result<Take> {
     record(scenario, claude, settings, stop)

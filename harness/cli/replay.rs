@@ -9,10 +9,12 @@ use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
 use clitape_runner::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
 use clitape_runner::report::{Screen, footer, write_entry};
-use clitape_runner::scenario::{Chat, Delivery, Fault, FaultKind, House, Mode, Profile, Run};
+use clitape_runner::scenario::{
+    Chat, ChatMode, ChatProfile, DeliverySpec, Fault, FaultKind, RunSpec, Workspace,
+};
 use clitape_runner::{files, input};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::live;
 use crate::terminal::{self, Terminal};
 
@@ -61,13 +63,13 @@ pub(crate) struct Args {
     lane: Vec<Lane>,
     /// What the chat shows while the run goes on: off, partial, block or progress
     #[arg(long, default_value = "partial")]
-    mode: Mode,
+    mode: ChatMode,
     /// Show the reasoning in the chat
     #[arg(long)]
     reasoning: bool,
     /// Whose marks and limits the chat has: telegram, discord or slack
     #[arg(long, default_value = "telegram")]
-    profile: Profile,
+    profile: ChatProfile,
     /// The ACP client shows terminals
     #[arg(long)]
     terminal: bool,
@@ -76,7 +78,7 @@ pub(crate) struct Args {
     silent: bool,
     /// How the answer reaches the person: automatic or message_tool_only
     #[arg(long, default_value = "automatic")]
-    delivery: Delivery,
+    delivery: DeliverySpec,
     /// Seconds the run may take; an agent that is silent for a share of them is given up
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: u64,
@@ -94,9 +96,9 @@ pub(crate) struct Args {
     speed: Option<f64>,
     /// What is played: telegram draws the chat, acp and sse print their lane
     #[arg(long, value_enum, default_value = "telegram")]
-    channel: Channel,
+    channel: ChannelArg,
     #[command(flatten)]
-    live: live::Chat,
+    live: live::LiveChat,
 }
 
 /// The slowest pace, in ms.
@@ -106,7 +108,7 @@ const SPEEDS: RangeInclusive<f64> = 0.01..=1_000.0;
 
 /// What can be played in real time.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Channel {
+enum ChannelArg {
     /// The chat a person sees
     Telegram,
     /// What a client of the Agent Client Protocol gets
@@ -115,7 +117,7 @@ enum Channel {
     Sse,
 }
 
-impl Channel {
+impl ChannelArg {
     fn lane(self) -> Lane {
         match self {
             Self::Telegram => Lane::Telegram,
@@ -125,22 +127,22 @@ impl Channel {
     }
 }
 
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
-    let Input { stdout, timeline, cassette } = load(house, &args.input)?;
+pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+    let ReplayInput { stdout, timeline, cassette } = load(house, &args.input)?;
     let plan = plan(args, &stdout, &timeline)?;
     input::check_pieces(&args.input, plan.steps.len() as u64)?;
     let mut out = terminal::stdout();
     if args.print_plan {
         out.json(&plan.to_line())?;
-        return Ok(Exit::Ok);
+        return Ok(ExitStatus::Ok);
     }
-    let run = Run {
+    let run = RunSpec {
         silent: args.silent,
         delivery: args.delivery,
         limit_s: args.limit,
         resume: args.resume,
         stuck_callback: args.stuck_callback,
-        ..Run::default()
+        ..RunSpec::default()
     };
     let chat = Chat { mode: args.mode, reasoning: args.reasoning, profile: args.profile };
     let acp = Some(AcpClient { terminal: args.terminal });
@@ -165,7 +167,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         if !args.json {
             footer(out.styled(), &replay)?;
         }
-        return Ok(Exit::Ok);
+        return Ok(ExitStatus::Ok);
     };
     let channel = args.channel.lane();
     if args.json {
@@ -180,7 +182,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
         let entries = replay.entries.iter().filter(|entry| entry.lane == channel);
         play(&mut out, entries, speed, |out, entry| write_entry(out.styled(), entry))?;
     }
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }
 
 /// How fast to play.
@@ -210,7 +212,7 @@ fn play<'a>(
 }
 
 /// What is replayed.
-struct Input {
+struct ReplayInput {
     stdout: Vec<u8>,
     timeline: Vec<Tick>,
     /// Where it is from, if it is no plain capture.
@@ -218,7 +220,7 @@ struct Input {
 }
 
 /// Bytes and times of a cassette, or of a plain capture, whose lines come one by one.
-fn load(house: &House, given: &Path) -> anyhow::Result<Input> {
+fn load(house: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
     let named = house.cassettes().join(given);
     let path = if !given.exists() && named.exists() { &named } else { given };
     if path.is_dir() {
@@ -228,14 +230,14 @@ fn load(house: &House, given: &Path) -> anyhow::Result<Input> {
         }
         let cassette = Cassette::load(path)?;
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
-        return Ok(Input { stdout, timeline, cassette: Some(cassette) });
+        return Ok(ReplayInput { stdout, timeline, cassette: Some(cassette) });
     }
     let stdout = files::read_named(path).with_context(|| {
         format!("{}: neither a cassette nor a file of stream-json lines", given.display())
     })?;
     input::check(path, &stdout)?;
     let timeline = line_by_line(&stdout);
-    Ok(Input { stdout, timeline, cassette: None })
+    Ok(ReplayInput { stdout, timeline, cassette: None })
 }
 
 /// The cassettes in a folder, for somebody who named the folder above them.

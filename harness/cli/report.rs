@@ -6,7 +6,7 @@ use clap::Subcommand;
 use clitape_runner::files;
 use clitape_runner::report::{self, Pages, findings, merge, read, summary};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::outputs::{self, Outputs};
 use crate::terminal;
 
@@ -14,11 +14,11 @@ use crate::terminal;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: ReportCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum ReportCommand {
     Merge(Merge),
 }
 
@@ -35,8 +35,8 @@ struct Merge {
     outputs: Outputs,
 }
 
-pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
-    let What::Merge(args) = &args.what;
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let ReportCommand::Merge(args) = &args.what;
     let open = args.outputs.open(args.out.as_deref())?;
     let mut parts = Vec::new();
     for path in &args.reports {

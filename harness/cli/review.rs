@@ -8,10 +8,10 @@ use anyhow::{Context as _, bail};
 use clitape_runner::check::{Golden, align, body, first_divergence, never_seen};
 use clitape_runner::files;
 use clitape_runner::report::{plain, write_diff};
-use clitape_runner::scenario::House;
+use clitape_runner::scenario::Workspace;
 use serde_json::json;
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::input::PlanLimit;
 use crate::terminal::{self, Terminal};
 
@@ -49,7 +49,7 @@ enum Choice {
 
 /// Why a golden is on the list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum GoldenState {
     New,
     Changed,
     Orphan,
@@ -57,14 +57,14 @@ enum State {
     Unseen,
 }
 
-impl State {
+impl GoldenState {
     /// Whether a golden is proposed, so that it can be settled.
     fn waits(self) -> bool {
         matches!(self, Self::New | Self::Changed)
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for GoldenState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::New => "new",
@@ -77,15 +77,15 @@ impl fmt::Display for State {
 }
 
 /// One golden on the list.
-struct Item {
+struct ReviewItem {
     /// Scenario and view: `plain-text/bus`, with the version where it has one.
     id: String,
     golden: PathBuf,
-    state: State,
+    state: GoldenState,
 }
 
-impl Item {
-    fn new(scenario: &str, golden: PathBuf, state: State) -> Self {
+impl ReviewItem {
+    fn new(scenario: &str, golden: PathBuf, state: GoldenState) -> Self {
         let view = golden.file_stem().unwrap_or_default().to_string_lossy();
         Self { id: format!("{scenario}/{view}"), golden, state }
     }
@@ -99,23 +99,27 @@ impl Item {
     /// What a reviewer wants to know first.
     fn sentence(&self) -> anyhow::Result<String> {
         Ok(match self.state {
-            State::Orphan => "nothing is compared with it; remove it".to_owned(),
-            State::Missing => {
+            GoldenState::Orphan => "nothing is compared with it; remove it".to_owned(),
+            GoldenState::Missing => {
                 "the variant has no golden; `clitape test --update` proposes it".to_owned()
             }
-            State::Unseen => "no replay gives this variant; remove it, or replay more `plans` \
+            GoldenState::Unseen => {
+                "no replay gives this variant; remove it, or replay more `plans` \
                               under [sweep]"
-                .to_owned(),
-            State::New => {
+                    .to_owned()
+            }
+            GoldenState::New => {
                 format!("a new golden of {} entries", text(&self.proposed())?.lines().count())
             }
-            State::Changed => first_divergence(&text(&self.golden)?, &text(&self.proposed())?, &[])
-                .map_or_else(|| "the texts are equal".to_owned(), |found| found.sentence),
+            GoldenState::Changed => {
+                first_divergence(&text(&self.golden)?, &text(&self.proposed())?, &[])
+                    .map_or_else(|| "the texts are equal".to_owned(), |found| found.sentence)
+            }
         })
     }
 }
 
-pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let mut items = items(house)?;
     if args.list {
         items.extend(variants(house, &items, args.plans.max_plans)?);
@@ -136,7 +140,7 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     }
     if items.is_empty() {
         out.line("no golden waits for a review")?;
-        return Ok(Exit::Ok);
+        return Ok(ExitStatus::Ok);
     }
     let always = match (&args.accept, args.reject) {
         (Some(_), _) => Some(Choice::Accept),
@@ -165,42 +169,56 @@ pub(crate) fn run(house: &House, args: &Args) -> anyhow::Result<Exit> {
     }
     let [accepted, rejected, skipped] = settled;
     out.line(format_args!("{accepted} accepted, {rejected} rejected, {skipped} skipped"))?;
-    Ok(Exit::Ok)
+    Ok(ExitStatus::Ok)
 }
 
 /// What waits in each scenario, then its orphans.
-fn items(house: &House) -> anyhow::Result<Vec<Item>> {
+fn items(house: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
     let mut items = Vec::new();
     for name in house.names()? {
         let scenario = house.scenario_of(&name)?;
         for proposed in Golden::pending(&scenario)? {
             let golden = proposed.with_extension("");
-            let state = if files::is_there(&golden) { State::Changed } else { State::New };
-            items.push(Item::new(&name, golden, state));
+            let state =
+                if files::is_there(&golden) { GoldenState::Changed } else { GoldenState::New };
+            items.push(ReviewItem::new(&name, golden, state));
         }
         let recorded = house.recorded(&name)?;
         let orphans = Golden::orphans(&scenario, &recorded)?;
-        items.extend(orphans.into_iter().map(|path| Item::new(&name, path, State::Orphan)));
+        items.extend(
+            orphans.into_iter().map(|path| ReviewItem::new(&name, path, GoldenState::Orphan)),
+        );
     }
     Ok(items)
 }
 
 /// Variants whose golden is not there or that no replay gives, but for those on the list already.
-fn variants(house: &House, listed: &[Item], max_plans: u64) -> anyhow::Result<Vec<Item>> {
+fn variants(
+    house: &Workspace,
+    listed: &[ReviewItem],
+    max_plans: u64,
+) -> anyhow::Result<Vec<ReviewItem>> {
     let mut items = Vec::new();
     for name in house.names()? {
         let scenario = house.scenario_of(&name)?;
         scenario.check_plans(max_plans)?;
-        let missing = Golden::unwritten(&scenario).into_iter().map(|path| (path, State::Missing));
-        let unseen = never_seen(house, &scenario)?.into_iter().map(|path| (path, State::Unseen));
+        let missing =
+            Golden::unwritten(&scenario).into_iter().map(|path| (path, GoldenState::Missing));
+        let unseen =
+            never_seen(house, &scenario)?.into_iter().map(|path| (path, GoldenState::Unseen));
         let open = missing.chain(unseen);
         let open = open.filter(|(path, _)| listed.iter().all(|item| item.golden != *path));
-        items.extend(open.map(|(path, state)| Item::new(&name, path, state)));
+        items.extend(open.map(|(path, state)| ReviewItem::new(&name, path, state)));
     }
     Ok(items)
 }
 
-fn list(house: &House, items: &[Item], json: bool, out: &mut Terminal) -> anyhow::Result<Exit> {
+fn list(
+    house: &Workspace,
+    items: &[ReviewItem],
+    json: bool,
+    out: &mut Terminal,
+) -> anyhow::Result<ExitStatus> {
     for item in items {
         let (id, path, sentence) = (&item.id, house.shown(&item.golden), item.sentence()?);
         if json {
@@ -211,11 +229,11 @@ fn list(house: &House, items: &[Item], json: bool, out: &mut Terminal) -> anyhow
             out.line(format_args!("{:>8} {id}: {sentence}", item.state))?;
         }
     }
-    Ok(if items.is_empty() { Exit::Ok } else { Exit::Findings })
+    Ok(if items.is_empty() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
 /// Leaves the one of this id.
-fn one(items: &mut Vec<Item>, id: &str) -> anyhow::Result<()> {
+fn one(items: &mut Vec<ReviewItem>, id: &str) -> anyhow::Result<()> {
     if !items.iter().any(|item| item.id == id) {
         let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
         match ids.as_slice() {
@@ -227,9 +245,9 @@ fn one(items: &mut Vec<Item>, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(out: &mut Terminal, item: &Item) -> anyhow::Result<()> {
+fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
     out.line(format_args!("  {}", item.sentence()?))?;
-    let old = if item.state == State::New { String::new() } else { text(&item.golden)? };
+    let old = if item.state == GoldenState::New { String::new() } else { text(&item.golden)? };
     Ok(write_diff(out.styled(), &align(&old, &text(&item.proposed())?))?)
 }
 
@@ -239,7 +257,7 @@ fn text(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Asks until the answer settles it, and shows what is asked for; the end of the input skips.
-fn ask(out: &mut Terminal, item: &Item) -> anyhow::Result<Choice> {
+fn ask(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<Choice> {
     loop {
         out.ask("  [a]ccept, [r]eject, [s]kip, or show [o]ld, [n]ew, [d]iff? ")?;
         let mut answer = String::new();
@@ -251,7 +269,7 @@ fn ask(out: &mut Terminal, item: &Item) -> anyhow::Result<Choice> {
             "a" | "accept" => return Ok(Choice::Accept),
             "r" | "reject" => return Ok(Choice::Reject),
             "s" | "skip" | "" => return Ok(Choice::Skip),
-            "o" | "old" if item.state == State::New => out.line("  there is no old one")?,
+            "o" | "old" if item.state == GoldenState::New => out.line("  there is no old one")?,
             "o" | "old" => whole(out, &item.golden)?,
             "n" | "new" => whole(out, &item.proposed())?,
             "d" | "diff" => show(out, item)?,
@@ -268,7 +286,7 @@ fn whole(out: &mut Terminal, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn settle(choice: Choice, item: &Item, reason: Option<&str>) -> io::Result<()> {
+fn settle(choice: Choice, item: &ReviewItem, reason: Option<&str>) -> io::Result<()> {
     let proposed = item.proposed();
     match choice {
         Choice::Accept => {

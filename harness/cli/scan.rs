@@ -8,7 +8,7 @@ use anyhow::bail;
 use clitape_runner::cassette::Take;
 use clitape_runner::secrets::{Hit, Scanned, by_rule, redact, rule_ids, scan_path, scan_take};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::terminal;
 
 /// Looks for secrets in files and folders
@@ -39,7 +39,7 @@ pub(crate) struct Secrets {
     redact: bool,
 }
 
-pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     check_rules(&args.allow_secrets)?;
     let mut scanned = Scanned::default();
     for path in &args.paths {
@@ -64,9 +64,9 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<Exit> {
         }
     }
     Ok(match (&scanned.hits[..], scanned.files) {
-        ([], 0) => Exit::Nothing,
-        ([], _) => Exit::Ok,
-        _ => Exit::Findings,
+        ([], 0) => ExitStatus::Nothing,
+        ([], _) => ExitStatus::Ok,
+        _ => ExitStatus::Findings,
     })
 }
 

@@ -10,7 +10,7 @@ use clitape_gateway::session::{
 };
 use clitape_runner::files::{self, FileError};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
 
 /// Says whether a session on disk may be resumed, and why
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let (path, verdict) = match find(args)? {
         Ok(path) => {
             let verdict = judge(&path)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     } else {
         print(&mut out, &path, &verdict)?;
     }
-    Ok(if verdict.resumable { Exit::Ok } else { Exit::Findings })
+    Ok(if verdict.resumable { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
 /// The transcript, or where it would be if there were one.

@@ -6,7 +6,7 @@ use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 
 /// After so many signals the command ends at once; what it started then ends by itself.
 const PATIENCE: usize = 3;
@@ -32,7 +32,7 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
             set.store(true, Ordering::Relaxed);
         }
         runtime.block_on(any(&mut signals));
-        std::process::exit(Exit::Nothing as i32);
+        std::process::exit(ExitStatus::Nothing as i32);
     });
     Ok(flag)
 }

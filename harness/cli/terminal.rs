@@ -167,12 +167,12 @@ pub(crate) struct Filtered<W: Write> {
     out: W,
     /// The beginning of a character or of an escape sequence, whose end has not come.
     held: Vec<u8>,
-    line: Line,
+    line: LineStart,
 }
 
 /// How far a line may have become a command: `::…` at its start, or `##[…` or `##word[…` anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineStart {
     /// Only blanks so far.
     Start,
     /// Blanks and one colon.
@@ -185,7 +185,7 @@ enum Line {
     Inside,
 }
 
-impl Line {
+impl LineStart {
     /// What the line is after `c`; nothing where `c` makes it a command.
     fn after(self, c: char) -> Option<Self> {
         Some(match (self, c) {
@@ -205,7 +205,7 @@ impl Line {
 
 impl<W: Write> Filtered<W> {
     fn over(out: W) -> Self {
-        Self { out, held: Vec::new(), line: Line::Start }
+        Self { out, held: Vec::new(), line: LineStart::Start }
     }
 
     /// Writes what is held; `all` takes what has begun as whatever it is.
@@ -218,7 +218,7 @@ impl<W: Write> Filtered<W> {
                 Sequence::Whole { length, starts_line } => {
                     safe.push_str(&String::from_utf8_lossy(&rest[..length]));
                     if starts_line {
-                        self.line = Line::Start;
+                        self.line = LineStart::Start;
                     }
                     length
                 }
@@ -246,11 +246,11 @@ impl<W: Write> Filtered<W> {
                 safe.push(c);
             }
             Some(_) => {
-                self.line = Line::Inside;
+                self.line = LineStart::Inside;
                 safe.extend(c.escape_default());
             }
             None => {
-                self.line = Line::Inside;
+                self.line = LineStart::Inside;
                 safe.extend(c.escape_unicode());
             }
         }

@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use clitape_runner::check::{Golden, checks, judge, unusable, workspace};
+use clitape_runner::check::{Golden, check_workspace, checks, judge, unusable};
 use clitape_runner::report::proof::Case;
 use clitape_runner::report::{
     CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
 };
-use clitape_runner::scenario::{House, Scenario};
+use clitape_runner::scenario::{Scenario, Workspace};
 
-use crate::exit::Exit;
+use crate::exit::ExitStatus;
 use crate::input::PlanLimit;
 use crate::outputs::{self, Outputs, write_file};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::terminal;
 
 /// Runs every scenario: goldens of every lane, and seeded plans
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     plans: PlanLimit,
 }
 
-pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exit> {
+pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let open = args.outputs.open(args.json.as_deref())?;
     let filter = args.filter.as_deref().unwrap_or_default();
     let mut names = house.names()?;
@@ -72,7 +72,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     for run in &runs {
         scenario_line(out.styled(), run)?;
     }
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     judge_all(house, &scenarios, args.update, |told| {
         match told {
             Judged::Done(done) => {
@@ -91,7 +91,7 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
     })?;
     drop(progress);
     let mut of_house = Vec::new();
-    for (check, mut found) in workspace(house)? {
+    for (check, mut found) in check_workspace(house)? {
         found.retain(|found| found.place.contains(filter));
         // A check that finds nothing counts only where the whole workspace was looked at.
         if !found.is_empty() || filter.is_empty() && !names.is_empty() {
@@ -115,14 +115,14 @@ pub(crate) fn run(house: &House, args: &Args, quiet: bool) -> anyhow::Result<Exi
 
 /// Writes a page to step through for every recording of which something does not hold.
 fn pages(
-    house: &House,
+    house: &Workspace,
     scenarios: &[Scenario],
     report: &Report,
     dir: &Path,
     quiet: bool,
 ) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
-    let mut progress = Progress::new(quiet);
+    let mut progress = ProgressLine::new(quiet);
     for scenario in scenarios {
         let Some(run) = report.scenarios.iter().find(|run| scenario.name == run.name.as_str())
         else {
@@ -156,7 +156,7 @@ enum Judged {
 
 /// Judges the scenarios on all cores, and tells each in order as soon as it is done.
 fn judge_all(
-    house: &House,
+    house: &Workspace,
     scenarios: &[Scenario],
     update: bool,
     mut tell: impl FnMut(Judged) -> anyhow::Result<()>,
@@ -192,7 +192,7 @@ fn judge_all(
     })
 }
 
-fn judge_one(house: &House, scenario: &Scenario, update: bool) -> anyhow::Result<ScenarioRun> {
+fn judge_one(house: &Workspace, scenario: &Scenario, update: bool) -> anyhow::Result<ScenarioRun> {
     let mut run = ScenarioRun { name: scenario.name.to_string(), ..ScenarioRun::default() };
     for check in checks(house, scenario)? {
         run.checks.push(CheckRun::new(&check, judge(house, scenario, &check, update)));

@@ -162,7 +162,7 @@ reads_as_text!(CliVersion);
 
 /// What a file of a cassette holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum CassettePart {
     /// The bytes of stdout.
     Stdout,
     /// When they were read.
@@ -179,7 +179,7 @@ pub enum Part {
     RawStdout,
 }
 
-impl Part {
+impl CassettePart {
     const ALL: [Self; 7] = [
         Self::Stdout,
         Self::Timeline,
@@ -213,29 +213,29 @@ pub const MOST_RUNS: usize = 99;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CassetteFile {
-    part: Part,
+    part: CassettePart,
     run: usize,
 }
 
 impl CassetteFile {
     /// The file of `part` that run `run` left; runs count from 1.
-    pub(crate) fn new(part: Part, run: usize) -> Self {
+    pub(crate) fn new(part: CassettePart, run: usize) -> Self {
         Self { part, run }
     }
 
     /// What it holds.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> CassettePart {
         self.part
     }
 
     /// Its place in the cassette's folder; `None` for a part that is only hashed.
     pub fn path(&self, cassette: &Path) -> Option<PathBuf> {
-        (self.part != Part::RawStdout).then(|| cassette.join(self.to_string()))
+        (self.part != CassettePart::RawStdout).then(|| cassette.join(self.to_string()))
     }
 
     /// The names of a first run's files.
     fn known() -> String {
-        Part::ALL.map(|part| Self::new(part, 1).to_string()).join(", ")
+        CassettePart::ALL.map(|part| Self::new(part, 1).to_string()).join(", ")
     }
 }
 
@@ -253,7 +253,7 @@ impl FromStr for CassetteFile {
     type Err = NameError;
 
     fn from_str(name: &str) -> Result<Self, NameError> {
-        Part::ALL
+        CassettePart::ALL
             .iter()
             .find_map(|&part| {
                 let (stem, ending) = part.name();

@@ -35,7 +35,7 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
     /// Sizes.
-    pub counts: Counts,
+    pub counts: RecordCounts,
     /// Replacements made before the files were written, by rule id.
     #[serde(default)]
     pub canonical: BTreeMap<String, u64>,
@@ -116,7 +116,7 @@ pub enum Exit {
 /// Sizes of a cassette's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
+pub struct RecordCounts {
     /// Bytes of stdout.
     pub bytes: u64,
     /// Lines of stdout, an unterminated last one included.

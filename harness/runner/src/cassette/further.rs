@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::format::{Counts, Exit, Tick};
+use super::format::{Exit, RecordCounts, Tick};
 
 /// A further run in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct RunFacts {
     /// How the CLI ended.
     pub exit: Exit,
     /// Sizes.
-    pub counts: Counts,
+    pub counts: RecordCounts,
 }
 
 /// Which session a further run goes on with.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use clitape_stream::{Event, Parser};
 
 use super::canon;
-use super::format::{Cli, Counts, FORMAT, Manifest, Origin, Take, line_by_line, today};
+use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, Take, line_by_line, today};
 use super::store::sha256;
-use crate::names::{CassetteFile, CliVersion, NameError, Part, ScenarioName};
+use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
 
 /// Why a capture can't be imported.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -73,10 +73,10 @@ pub fn import(
         allowed_secrets: Vec::new(),
         cli,
         exit: None,
-        counts: Counts::default(),
+        counts: RecordCounts::default(),
         canonical: canonical.counts.clone(),
         redacted: BTreeMap::new(),
-        sha256: BTreeMap::from([(CassetteFile::new(Part::RawStdout, 1), sha256(stdout))]),
+        sha256: BTreeMap::from([(CassetteFile::new(CassettePart::RawStdout, 1), sha256(stdout))]),
         runs: Vec::new(),
     };
     Ok(Take {

@@ -11,8 +11,8 @@ mod write;
 
 pub(crate) use format::today;
 pub use format::{
-    Cli, Confinement, Counts, Exit, FORMAT, Manifest, Origin, Take, Tick, TickKind, line_by_line,
-    parse_timeline, render_timeline,
+    Cli, Confinement, Exit, FORMAT, Manifest, Origin, RecordCounts, Take, Tick, TickKind,
+    line_by_line, parse_timeline, render_timeline,
 };
 pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};

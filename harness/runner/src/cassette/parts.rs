@@ -3,7 +3,7 @@
 
 use super::format::{Take, Tick};
 use super::store::Cassette;
-use crate::names::{CassetteFile, Part};
+use crate::names::{CassetteFile, CassettePart};
 
 /// What one run left.
 pub(crate) struct RunParts<Argv, Timeline, Bytes> {
@@ -26,10 +26,10 @@ macro_rules! runs {
             argv: $($borrow)+ take.manifest.cli.argv,
             timeline: $($borrow)+ take.timeline,
             files: vec![
-                (CassetteFile::new(Part::Stdout, 1), $($borrow)+ take.stdout),
-                (CassetteFile::new(Part::Stderr, 1), $($borrow)+ take.stderr),
-                (CassetteFile::new(Part::Stdin, 1), $($borrow)+ take.stdin),
-                (CassetteFile::new(Part::Transcript, 1), $($borrow)+ take.transcript),
+                (CassetteFile::new(CassettePart::Stdout, 1), $($borrow)+ take.stdout),
+                (CassetteFile::new(CassettePart::Stderr, 1), $($borrow)+ take.stderr),
+                (CassetteFile::new(CassettePart::Stdin, 1), $($borrow)+ take.stdin),
+                (CassetteFile::new(CassettePart::Transcript, 1), $($borrow)+ take.transcript),
             ],
         };
         let further = (2..).zip($($borrow)+ take.further).map(|(number, run)| RunParts {
@@ -37,10 +37,10 @@ macro_rules! runs {
             argv: $($borrow)+ run.facts.argv,
             timeline: $($borrow)+ run.timeline,
             files: vec![
-                (CassetteFile::new(Part::Stdout, number), $($borrow)+ run.stdout),
-                (CassetteFile::new(Part::Stderr, number), $($borrow)+ run.stderr),
-                (CassetteFile::new(Part::Transcript, number), $($borrow)+ run.transcript),
-                (CassetteFile::new(Part::History, number), $($borrow)+ run.history),
+                (CassetteFile::new(CassettePart::Stdout, number), $($borrow)+ run.stdout),
+                (CassetteFile::new(CassettePart::Stderr, number), $($borrow)+ run.stderr),
+                (CassetteFile::new(CassettePart::Transcript, number), $($borrow)+ run.transcript),
+                (CassetteFile::new(CassettePart::History, number), $($borrow)+ run.history),
             ],
         });
         std::iter::once(first).chain(further)

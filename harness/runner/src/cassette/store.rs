@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 use sha2::{Digest, Sha256};
 
-use super::format::{Counts, FORMAT, Manifest, Tick, TickKind, parse_timeline};
+use super::format::{FORMAT, Manifest, RecordCounts, Tick, TickKind, parse_timeline};
 use super::further::FurtherRun;
 use crate::files::{self, FileError};
 use crate::input::{self, InputError};
-use crate::names::{CassetteFile, CliVersion, MOST_RUNS, Part, ScenarioName};
-use crate::scenario::House;
+use crate::names::{CassetteFile, CassettePart, CliVersion, MOST_RUNS, ScenarioName};
+use crate::scenario::Workspace;
 
 pub(super) const MANIFEST: &str = "cassette.toml";
 
@@ -145,14 +145,16 @@ impl Cassette {
         let (stdout, timeline) = printed(dir, &mut files, 1, manifest.counts)?;
         let mut take = |part, run| files.remove(&CassetteFile::new(part, run)).unwrap_or_default();
         let [stderr, stdin, transcript] =
-            [Part::Stderr, Part::Stdin, Part::Transcript].map(|part| take(part, 1));
+            [CassettePart::Stderr, CassettePart::Stdin, CassettePart::Transcript]
+                .map(|part| take(part, 1));
         let mut further = Vec::new();
         for (number, facts) in (2..).zip(&manifest.runs) {
             let (stdout, timeline) = printed(dir, &mut files, number, facts.counts)?;
             let mut take =
                 |part| files.remove(&CassetteFile::new(part, number)).unwrap_or_default();
             let [stderr, transcript, history] =
-                [Part::Stderr, Part::Transcript, Part::History].map(&mut take);
+                [CassettePart::Stderr, CassettePart::Transcript, CassettePart::History]
+                    .map(&mut take);
             let facts = facts.clone();
             further.push(FurtherRun { facts, stdout, timeline, stderr, transcript, history });
         }
@@ -167,7 +169,7 @@ impl Cassette {
     /// As [`Cassette::load`], and when a folder on the way is a link, or `cassette.toml` names another
     /// scenario or version.
     pub fn find(
-        house: &House,
+        house: &Workspace,
         scenario: &ScenarioName,
         version: &CliVersion,
     ) -> Result<Self, TapeError> {
@@ -249,7 +251,7 @@ fn printed(
     dir: &Path,
     files: &mut BTreeMap<CassetteFile, Vec<u8>>,
     number: usize,
-    expected: Counts,
+    expected: RecordCounts,
 ) -> Result<(Vec<u8>, Vec<Tick>), TapeError> {
     let manifest = dir.join(MANIFEST);
     let mut take = |part| {
@@ -257,9 +259,9 @@ fn printed(
         let bytes = files.remove(&file);
         bytes.ok_or_else(|| TapeError::damaged(&manifest, format!("it gives no sha256 for {file}")))
     };
-    let (stdout, timeline) = (take(Part::Stdout)?, take(Part::Timeline)?);
-    input::check(&dir.join(CassetteFile::new(Part::Stdout, number).to_string()), &stdout)?;
-    let path = dir.join(CassetteFile::new(Part::Timeline, number).to_string());
+    let (stdout, timeline) = (take(CassettePart::Stdout)?, take(CassettePart::Timeline)?);
+    input::check(&dir.join(CassetteFile::new(CassettePart::Stdout, number).to_string()), &stdout)?;
+    let path = dir.join(CassetteFile::new(CassettePart::Timeline, number).to_string());
     input::check(&path, &timeline)?;
     let timeline = String::from_utf8(timeline)
         .map_err(|e| TapeError::damaged(&path, e.to_string()))
@@ -276,9 +278,9 @@ fn printed(
     Ok((stdout, timeline))
 }
 
-pub(super) fn counts(stdout: &[u8], timeline: &[Tick]) -> Counts {
+pub(super) fn counts(stdout: &[u8], timeline: &[Tick]) -> RecordCounts {
     let unterminated = stdout.last().is_some_and(|&byte| byte != b'\n');
-    Counts {
+    RecordCounts {
         bytes: stdout.len() as u64,
         lines: stdout.iter().filter(|&&b| b == b'\n').count() as u64 + u64::from(unterminated),
         reads: timeline.iter().filter(|tick| matches!(tick.kind, TickKind::Out(_))).count() as u64,

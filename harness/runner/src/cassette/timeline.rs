@@ -47,7 +47,7 @@ pub(crate) fn moved(ticks: &[Tick], out: &Canonical, err: &Canonical) -> Vec<Tic
 mod tests {
     use super::*;
     use crate::cassette::Exit;
-    use crate::cassette::canon::splice::{Edit, splice};
+    use crate::cassette::canon::splice::{ByteEdit, splice};
 
     fn check(ticks: Vec<Tick>, expect: &[(u64, TickKind)]) {
         let found: Vec<_> = ticks.into_iter().map(|tick| (tick.after_ms, tick.kind)).collect();
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_timeline_moves_with_its_bytes() {
-        let edit = Edit { span: 2..8, with: b"x".to_vec(), rule: None };
+        let edit = ByteEdit { span: 2..8, with: b"x".to_vec(), rule: None };
         let (out, err) = (splice(b"0123456789", vec![edit]), splice(b"abc", Vec::new()));
         let ticks = [(1, 3), (2, 4), (4, 3)].map(|(ms, n)| (ms, TickKind::Out(n)));
         let more = [(8, TickKind::Err(3)), (16, TickKind::Exit(Exit::Code(0)))];

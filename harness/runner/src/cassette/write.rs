@@ -19,8 +19,8 @@ use super::format::{Take, render_timeline};
 use super::further::RunFacts;
 use super::store::{MANIFEST, TapeError, counts, sha256};
 use crate::files;
-use crate::names::{CassetteFile, Part};
-use crate::scenario::House;
+use crate::names::{CassetteFile, CassettePart};
+use crate::scenario::Workspace;
 
 /// How folders begin in which a cassette is written, in this version and before.
 const UNFINISHED: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
@@ -36,7 +36,7 @@ impl Take {
     ///
     /// [`TapeError`] when a folder on the way is a link, a file can't be written, or another writer
     /// of the scenario does not end; what stood there stays.
-    pub fn write(&self, house: &House) -> Result<PathBuf, TapeError> {
+    pub fn write(&self, house: &Workspace) -> Result<PathBuf, TapeError> {
         let parent = house.make_cassettes(&self.manifest.scenario)?;
         let _lock = lock(&parent)?;
         remove_unfinished(&parent);
@@ -71,13 +71,14 @@ impl Take {
         });
         manifest.runs = further.collect();
         let files = self.runs().flat_map(|run| {
-            let timeline = CassetteFile::new(Part::Timeline, run.number);
+            let timeline = CassetteFile::new(CassettePart::Timeline, run.number);
             let rendered = Cow::from(render_timeline(run.timeline).into_bytes());
             let files = run.files.into_iter().map(|(file, bytes)| (file, Cow::from(bytes)));
             std::iter::once((timeline, rendered)).chain(files)
         });
         for (file, bytes) in files {
-            let is_always_there = matches!(file.part(), Part::Stdout | Part::Timeline);
+            let is_always_there =
+                matches!(file.part(), CassettePart::Stdout | CassettePart::Timeline);
             if let Some(path) = file.path(dir)
                 && (is_always_there || !bytes.is_empty())
             {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::pairs::{Mark, Pair, pairs};
+use super::pairs::{EntryMark, Pair, pairs};
 use crate::replay::Entry;
 
 /// What a person reads, as fields of entries; `length` counts what `delta` has said.
@@ -83,7 +83,7 @@ pub fn change(expected: &str, got: &str) -> Option<Change> {
 }
 
 /// What the lines of a text are matched by.
-pub(super) fn marks(text: &str) -> Vec<Mark> {
+pub(super) fn marks(text: &str) -> Vec<EntryMark> {
     entries(text).iter().map(mark).collect()
 }
 
@@ -92,22 +92,22 @@ fn entries(text: &str) -> Vec<Result<Entry, String>> {
     text.lines().map(|line| serde_json::from_str(line).map_err(|_| line.to_owned())).collect()
 }
 
-fn mark(entry: &Result<Entry, String>) -> Mark {
+fn mark(entry: &Result<Entry, String>) -> EntryMark {
     match entry {
         Ok(entry) => entry_mark(entry),
-        Err(line) => Mark { at: 0, is: kind(entry).to_owned(), says: line.clone() },
+        Err(line) => EntryMark { at: 0, is: kind(entry).to_owned(), says: line.clone() },
     }
 }
 
 /// What an entry is matched by: what it says leaves its number on the bus aside, which hangs on what
 /// came before.
-pub(crate) fn entry_mark(entry: &Entry) -> Mark {
+pub(crate) fn entry_mark(entry: &Entry) -> EntryMark {
     let Entry { at, lane, kind, data } = entry;
     let ids = IDS.iter().filter_map(|id| data.get(*id)).map(|id| format!(" {id}"));
     let is = format!("{lane} {kind}{}", ids.collect::<String>());
     let fields = data.iter().filter(|(key, _)| *key != "seq");
     let says = fields.map(|(key, value)| format!(" {key}={value}")).collect::<String>();
-    Mark { at: *at, says: format!("{is}{says}"), is }
+    EntryMark { at: *at, says: format!("{is}{says}"), is }
 }
 
 fn kind(entry: &Result<Entry, String>) -> &str {

@@ -17,7 +17,7 @@ const AROUND: usize = 60;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffLine {
     /// Its side.
-    pub side: Side,
+    pub side: DiffSide,
     /// Number of the line in the golden, from 1, where it stands there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<usize>,
@@ -32,7 +32,7 @@ pub struct DiffLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Side {
+pub enum DiffSide {
     /// On both.
     Both,
     /// Only in what was expected.
@@ -43,7 +43,7 @@ pub enum Side {
     Gap,
 }
 
-impl Side {
+impl DiffSide {
     /// The mark at the start of the line.
     pub fn mark(self) -> char {
         match self {
@@ -75,31 +75,31 @@ pub fn align(expected: &str, got: &str) -> Vec<DiffLine> {
             continue;
         }
         if row > shown && !diff.is_empty() {
-            diff.push(DiffLine { side: Side::Gap, old: None, new: None, parts: Vec::new() });
+            diff.push(DiffLine { side: DiffSide::Gap, old: None, new: None, parts: Vec::new() });
         }
         shown = row + 1;
         let (a, b) = places[row];
         let (old, new) = (a.map(|a| a + 1), b.map(|b| b + 1));
         diff.extend(beside(rows[row]).into_iter().map(|(side, parts)| match side {
-            Side::Expected => DiffLine { side, old, new: None, parts },
-            Side::Got => DiffLine { side, old: None, new, parts },
-            Side::Both | Side::Gap => DiffLine { side, old, new, parts },
+            DiffSide::Expected => DiffLine { side, old, new: None, parts },
+            DiffSide::Got => DiffLine { side, old: None, new, parts },
+            DiffSide::Both | DiffSide::Gap => DiffLine { side, old, new, parts },
         }));
     }
     diff
 }
 
 /// A line beside the one it became, in parts.
-fn beside((old, new): (Option<&str>, Option<&str>)) -> Vec<(Side, Vec<(bool, String)>)> {
+fn beside((old, new): (Option<&str>, Option<&str>)) -> Vec<(DiffSide, Vec<(bool, String)>)> {
     let whole = |line: Option<&str>| line.map(|line| format!("{line}\n")).unwrap_or_default();
     let (old, new) = (whole(old), whole(new));
     let diff = TextDiff::from_lines(&old, &new);
     let changes = diff.ops().iter().flat_map(|op| diff.iter_inline_changes_deadline(op, None));
     let lines = changes.map(|change| {
         let side = match change.tag() {
-            ChangeTag::Equal => Side::Both,
-            ChangeTag::Delete => Side::Expected,
-            ChangeTag::Insert => Side::Got,
+            ChangeTag::Equal => DiffSide::Both,
+            ChangeTag::Delete => DiffSide::Expected,
+            ChangeTag::Insert => DiffSide::Got,
         };
         let parts = change
             .iter_strings_lossy()

@@ -4,12 +4,12 @@
 use std::fmt;
 
 use super::change::Change;
+use super::context::ContextMoment;
 use super::diff::DiffLine;
-use super::lanes::Moment;
 
 /// The kinds of findings, each with a stable id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FindingKind {
     /// A lane is not what its golden says.
     GoldenDiffers,
     /// A lane has no golden.
@@ -63,35 +63,35 @@ pub enum Kind {
 }
 
 /// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(Kind, &str, &str); 25] = [
-    (Kind::GoldenDiffers, "GD001", "golden-differs"),
-    (Kind::GoldenMissing, "GD002", "golden-missing"),
-    (Kind::GoldenOrphan, "GD003", "golden-orphan"),
-    (Kind::GoldenUnreadable, "GD004", "golden-unreadable"),
-    (Kind::OutcomeUnnamed, "GD005", "outcome-unnamed"),
-    (Kind::VariantNeverSeen, "GD006", "variant-never-seen"),
-    (Kind::PlanDiverges, "PL001", "plan-diverges"),
-    (Kind::Misread, "PL002", "misread"),
-    (Kind::NotRecorded, "TP001", "not-recorded"),
-    (Kind::CassetteOrphan, "TP002", "cassette-orphan"),
-    (Kind::LineLost, "ST001", "line-lost"),
-    (Kind::ToolUnbalanced, "GW001", "tool-unbalanced"),
-    (Kind::BusBroken, "GW002", "bus-broken"),
-    (Kind::EditAfterFinal, "GW003", "edit-after-final"),
-    (Kind::FinalNotOnce, "GW004", "final-not-once"),
-    (Kind::SecondMessage, "GW005", "second-message"),
-    (Kind::TooFast, "GW006", "too-fast"),
-    (Kind::ToldAfterSend, "GW007", "told-after-send"),
-    (Kind::SilentRunTold, "GW008", "silent-run-told"),
-    (Kind::CallbackFailed, "GW009", "callback-failed"),
-    (Kind::CalledTooEarly, "GW010", "called-too-early"),
-    (Kind::ScenarioUnusable, "WS001", "scenario-unusable"),
-    (Kind::Stray, "WS002", "stray"),
-    (Kind::Leftover, "WS003", "leftover"),
-    (Kind::SecretKept, "SC001", "secret-kept"),
+const NAMES: [(FindingKind, &str, &str); 25] = [
+    (FindingKind::GoldenDiffers, "GD001", "golden-differs"),
+    (FindingKind::GoldenMissing, "GD002", "golden-missing"),
+    (FindingKind::GoldenOrphan, "GD003", "golden-orphan"),
+    (FindingKind::GoldenUnreadable, "GD004", "golden-unreadable"),
+    (FindingKind::OutcomeUnnamed, "GD005", "outcome-unnamed"),
+    (FindingKind::VariantNeverSeen, "GD006", "variant-never-seen"),
+    (FindingKind::PlanDiverges, "PL001", "plan-diverges"),
+    (FindingKind::Misread, "PL002", "misread"),
+    (FindingKind::NotRecorded, "TP001", "not-recorded"),
+    (FindingKind::CassetteOrphan, "TP002", "cassette-orphan"),
+    (FindingKind::LineLost, "ST001", "line-lost"),
+    (FindingKind::ToolUnbalanced, "GW001", "tool-unbalanced"),
+    (FindingKind::BusBroken, "GW002", "bus-broken"),
+    (FindingKind::EditAfterFinal, "GW003", "edit-after-final"),
+    (FindingKind::FinalNotOnce, "GW004", "final-not-once"),
+    (FindingKind::SecondMessage, "GW005", "second-message"),
+    (FindingKind::TooFast, "GW006", "too-fast"),
+    (FindingKind::ToldAfterSend, "GW007", "told-after-send"),
+    (FindingKind::SilentRunTold, "GW008", "silent-run-told"),
+    (FindingKind::CallbackFailed, "GW009", "callback-failed"),
+    (FindingKind::CalledTooEarly, "GW010", "called-too-early"),
+    (FindingKind::ScenarioUnusable, "WS001", "scenario-unusable"),
+    (FindingKind::Stray, "WS002", "stray"),
+    (FindingKind::Leftover, "WS003", "leftover"),
+    (FindingKind::SecretKept, "SC001", "secret-kept"),
 ];
 
-impl Kind {
+impl FindingKind {
     fn row(self) -> (&'static str, &'static str) {
         NAMES
             .iter()
@@ -100,7 +100,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FindingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (id, name) = self.row();
         write!(f, "{id} {name}")
@@ -111,7 +111,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// What kind of failure.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// Where: scenario, CLI version and view, as far as they apply.
     pub place: String,
     /// One sentence.
@@ -119,7 +119,7 @@ pub struct Finding {
     /// What the difference is about as a whole, and what follows from it, where two texts differ.
     pub change: Option<Change>,
     /// What came in beside what was seen, up to the first difference of a golden.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<ContextMoment>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     pub diff: Vec<DiffLine>,
     /// The command that shows it again, or settles it.
@@ -128,7 +128,7 @@ pub struct Finding {
 
 impl Finding {
     /// A finding without a diff.
-    pub fn new(kind: Kind, place: &str, sentence: String, reproduce: String) -> Self {
+    pub fn new(kind: FindingKind, place: &str, sentence: String, reproduce: String) -> Self {
         Self {
             kind,
             place: place.to_owned(),
@@ -143,7 +143,7 @@ impl Finding {
 
 /// What a check found, and what it did.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct CheckResult {
     /// What is wrong; empty when all held.
     pub findings: Vec<Finding>,
     /// Goldens compared.
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(kind.to_string(), format!("{id} {name}"));
             assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
         }
-        assert_eq!(Kind::EditAfterFinal.to_string(), "GW003 edit-after-final");
-        assert_eq!(NAMES.len(), Kind::SecretKept as usize + 1, "a kind has no row");
+        assert_eq!(FindingKind::EditAfterFinal.to_string(), "GW003 edit-after-final");
+        assert_eq!(NAMES.len(), FindingKind::SecretKept as usize + 1, "a kind has no row");
     }
 }

@@ -14,7 +14,7 @@ use fs_err as fs;
 use crate::files::{self, FileError};
 use crate::names::CliVersion;
 use crate::replay::{AcpClient, Entry, Lane};
-use crate::scenario::{Channel, Chat, Scenario, Variant};
+use crate::scenario::{ChannelSpec, Chat, Scenario, Variant};
 
 /// What one golden shows of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +38,9 @@ impl View {
     /// goes on.
     pub fn of(scenario: &Scenario) -> Vec<Self> {
         let channels = scenario.channels.iter().map(|channel| match *channel {
-            Channel::Telegram(chat) => Self::Telegram(chat),
-            Channel::Acp { terminal } => Self::Acp(AcpClient { terminal }),
-            Channel::Sse {} => Self::Sse,
+            ChannelSpec::Telegram(chat) => Self::Telegram(chat),
+            ChannelSpec::Acp { terminal } => Self::Acp(AcpClient { terminal }),
+            ChannelSpec::Sse {} => Self::Sse,
         });
         let session = (!scenario.record.then.is_empty()).then_some(Self::Session);
         [Self::Lifecycle, Self::Bus].into_iter().chain(channels).chain(session).collect()

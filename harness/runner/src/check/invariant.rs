@@ -5,20 +5,20 @@ use std::collections::{HashMap, HashSet};
 use clitape_gateway::MessageTools;
 use serde_json::Value;
 
+use super::context::{ContextMoment, context};
 use super::divergence::moment;
-use super::finding::Kind;
-use super::lanes::{Moment, moments};
+use super::finding::FindingKind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
-use crate::scenario::Delivery;
+use crate::scenario::DeliverySpec;
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
 
 /// One rule: what it is called, and how a replay breaks it.
-type Rule = (Kind, fn(&Replay) -> Option<Break<'_>>);
+type Invariant = (FindingKind, fn(&Replay) -> Option<Violation<'_>>);
 
 /// How a replay breaks a rule.
-struct Break<'r> {
+struct Violation<'r> {
     /// The entry that breaks it; none where it is something that is missing.
     entry: Option<&'r Entry>,
     sentence: String,
@@ -26,63 +26,63 @@ struct Break<'r> {
 
 /// A rule that a replay breaks.
 #[derive(Debug)]
-pub(super) struct Broken {
-    pub(super) kind: Kind,
+pub(super) struct BrokenInvariant {
+    pub(super) kind: FindingKind,
     /// When, and how.
     pub(super) sentence: String,
     /// What came in beside what was seen, up to then.
-    pub(super) moments: Vec<Moment>,
+    pub(super) moments: Vec<ContextMoment>,
 }
 
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
 
-const RULES: [Rule; 11] = [
-    (Kind::LineLost, line_lost),
-    (Kind::ToolUnbalanced, tool_unbalanced),
-    (Kind::BusBroken, bus_broken),
-    (Kind::EditAfterFinal, edit_after_final),
-    (Kind::FinalNotOnce, final_not_once),
-    (Kind::SecondMessage, second_message),
-    (Kind::TooFast, too_fast),
-    (Kind::ToldAfterSend, told_after_send),
-    (Kind::SilentRunTold, silent_run_told),
-    (Kind::CallbackFailed, callback_failed),
-    (Kind::CalledTooEarly, called_too_early),
+const RULES: [Invariant; 11] = [
+    (FindingKind::LineLost, line_lost),
+    (FindingKind::ToolUnbalanced, tool_unbalanced),
+    (FindingKind::BusBroken, bus_broken),
+    (FindingKind::EditAfterFinal, edit_after_final),
+    (FindingKind::FinalNotOnce, final_not_once),
+    (FindingKind::SecondMessage, second_message),
+    (FindingKind::TooFast, too_fast),
+    (FindingKind::ToldAfterSend, told_after_send),
+    (FindingKind::SilentRunTold, silent_run_told),
+    (FindingKind::CallbackFailed, callback_failed),
+    (FindingKind::CalledTooEarly, called_too_early),
 ];
 
 /// The kinds of finding that an invariant has, one each.
-pub(crate) fn invariants() -> impl Iterator<Item = Kind> {
+pub(crate) fn invariants() -> impl Iterator<Item = FindingKind> {
     RULES.iter().map(|(kind, _)| *kind)
 }
 
 /// The rules that `replay` breaks.
-pub(super) fn broken(replay: &Replay) -> Vec<Broken> {
+pub(super) fn broken(replay: &Replay) -> Vec<BrokenInvariant> {
     let told = RULES.iter().filter_map(|(kind, rule)| Some((*kind, rule(replay)?)));
-    told.map(|(kind, Break { entry, sentence })| {
+    told.map(|(kind, Violation { entry, sentence })| {
         let is_it =
             |index: &usize| entry.is_some_and(|entry| std::ptr::eq(entry, &replay.entries[*index]));
         let Some(index) = (0..replay.entries.len()).find(is_it) else {
-            return Broken { kind, sentence, moments: Vec::new() };
+            return BrokenInvariant { kind, sentence, moments: Vec::new() };
         };
         let Entry { lane, at, .. } = replay.entries[index];
         let sentence = format!("{}: {sentence}", moment(&replay.entries, index));
-        Broken { kind, sentence, moments: moments(&replay.entries, lane, Some(at)) }
+        BrokenInvariant { kind, sentence, moments: context(&replay.entries, lane, Some(at)) }
     })
     .collect()
 }
 
 /// A rule that `entry` breaks.
-fn by(entry: &Entry, sentence: String) -> Option<Break<'_>> {
-    Some(Break { entry: Some(entry), sentence })
+fn by(entry: &Entry, sentence: String) -> Option<Violation<'_>> {
+    Some(Violation { entry: Some(entry), sentence })
 }
 
 /// A rule that the replay as a whole breaks.
-fn whole<'r>(sentence: String) -> Option<Break<'r>> {
-    Some(Break { entry: None, sentence })
+fn whole<'r>(sentence: String) -> Option<Violation<'r>> {
+    Some(Violation { entry: None, sentence })
 }
 
-fn line_lost(replay: &Replay) -> Option<Break<'_>> {
+fn line_lost(replay: &Replay) -> Option<Violation<'_>> {
     let stats = &replay.stats;
     let told = stats.blank + stats.records + stats.unknown + stats.unusable;
     if told == stats.lines {
@@ -92,7 +92,7 @@ fn line_lost(replay: &Replay) -> Option<Break<'_>> {
 }
 
 /// U1, U3: every call starts once and ends once, in this order.
-fn tool_unbalanced(replay: &Replay) -> Option<Break<'_>> {
+fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
     let mut open: HashMap<&str, bool> = HashMap::new();
     for entry in lane(replay, Lane::Lifecycle) {
         let id = word(entry, "id");
@@ -110,7 +110,7 @@ fn tool_unbalanced(replay: &Replay) -> Option<Break<'_>> {
 }
 
 /// B1, B3: seq from 1 without gaps, `start` first, one `end` or `error`, last.
-fn bus_broken(replay: &Replay) -> Option<Break<'_>> {
+fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
     let phases: Vec<&str> = lane(replay, Lane::Bus)
         .map(|entry| match entry.kind.as_ref() {
             "lifecycle" => entry.data.get("phase").and_then(Value::as_str).unwrap_or("?"),
@@ -135,7 +135,7 @@ fn bus_broken(replay: &Replay) -> Option<Break<'_>> {
 }
 
 /// V7: once a part of the final text is in the chat, no edit of the draft comes.
-fn edit_after_final(replay: &Replay) -> Option<Break<'_>> {
+fn edit_after_final(replay: &Replay) -> Option<Violation<'_>> {
     let mut calls = lane(replay, Lane::Telegram).skip_while(|entry| !entry.is_final());
     let late = calls.find(|entry| !entry.is_final())?;
     by(late, format!("after the final text came {}", late.headline()))
@@ -143,7 +143,7 @@ fn edit_after_final(replay: &Replay) -> Option<Break<'_>> {
 
 /// V7: exactly one final, unless the run was silent; it arrives, unless the answer to a new message of
 /// it was lost.
-fn final_not_once(replay: &Replay) -> Option<Break<'_>> {
+fn final_not_once(replay: &Replay) -> Option<Violation<'_>> {
     let count = lane(replay, Lane::Telegram).filter(|entry| entry.kind == "final").count();
     let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
     if count != expect {
@@ -161,7 +161,7 @@ fn final_not_once(replay: &Replay) -> Option<Break<'_>> {
 
 /// V3: the draft is one message, sent once and edited forward. One whose answer was lost can't be
 /// edited, so that another may follow; after two of them none does.
-fn second_message(replay: &Replay) -> Option<Break<'_>> {
+fn second_message(replay: &Replay) -> Option<Violation<'_>> {
     let drafts: Vec<&Entry> =
         drafts(replay).filter(|entry| entry.kind == "sendMessage" && entry.is_shown()).collect();
     let lost = drafts.iter().take_while(|entry| entry.is_lost_draft()).count();
@@ -170,7 +170,7 @@ fn second_message(replay: &Replay) -> Option<Break<'_>> {
 }
 
 /// V4: at most one call of the draft per throttle window, also while a slow one is answered.
-fn too_fast(replay: &Replay) -> Option<Break<'_>> {
+fn too_fast(replay: &Replay) -> Option<Violation<'_>> {
     let calls: Vec<&Entry> = drafts(replay).collect();
     let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
     let gap = hasty[1].at - hasty[0].at;
@@ -178,8 +178,8 @@ fn too_fast(replay: &Replay) -> Option<Break<'_>> {
 }
 
 /// G4: once a message was sent with a tool, the draft shows that call's end, and nothing more.
-fn told_after_send(replay: &Replay) -> Option<Break<'_>> {
-    if replay.setup.run.delivery != Delivery::MessageToolOnly {
+fn told_after_send(replay: &Replay) -> Option<Violation<'_>> {
+    if replay.setup.run.delivery != DeliverySpec::MessageToolOnly {
         return None;
     }
     let sent = sent_at(&replay.entries)?;
@@ -221,14 +221,14 @@ fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
 }
 
 /// G3: nothing of a silent run reaches the chat.
-fn silent_run_told(replay: &Replay) -> Option<Break<'_>> {
+fn silent_run_told(replay: &Replay) -> Option<Violation<'_>> {
     let told = lane(replay, Lane::Telegram).next().filter(|_| replay.setup.run.silent)?;
     by(told, format!("the run is silent, and the chat got {}", told.headline()))
 }
 
 /// G2: no callback of a channel of our own fails, but for one that never settles, which is given up
 /// alone.
-fn callback_failed(replay: &Replay) -> Option<Break<'_>> {
+fn callback_failed(replay: &Replay) -> Option<Violation<'_>> {
     if replay.setup.run.stuck_callback.is_some() {
         let channel = replay.report.channels.first()?;
         let failures = channel.callback_failures;
@@ -245,7 +245,7 @@ fn callback_failed(replay: &Replay) -> Option<Break<'_>> {
 }
 
 /// V6: the server that asks to wait is not called before that time is over.
-fn called_too_early(replay: &Replay) -> Option<Break<'_>> {
+fn called_too_early(replay: &Replay) -> Option<Violation<'_>> {
     let calls: Vec<&Entry> =
         lane(replay, Lane::Telegram).filter(|entry| entry.kind != "final").collect();
     calls.iter().enumerate().find_map(|(i, limited)| {

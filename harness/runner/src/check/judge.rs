@@ -7,20 +7,22 @@ use std::fmt;
 use std::io;
 
 use super::change::change;
+use super::context::context;
 use super::diff::align;
 use super::divergence::{Divergence, first_divergence};
-use super::finding::{Finding, Kind, Verdict};
+use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
-use super::invariant::{self, Broken};
-use super::lanes::moments;
+use super::invariant::{self, BrokenInvariant};
 use super::secrets;
-use super::setup::{command, command_under, paced, paced_further, setup, setups};
-use super::sweep::{Sweep, misread};
+use super::setup::{
+    canonical_replay, canonical_replay_of_further_run, command, command_under, setup, setups,
+};
+use super::sweep::{PlanSweep, wrong_final_text};
 use super::variant;
 use crate::cassette::{Cassette, TapeError};
 use crate::names::CliVersion;
 use crate::replay::{Replay, Setup};
-use crate::scenario::{House, Scenario};
+use crate::scenario::{Scenario, Workspace};
 use crate::text::shell_quote;
 
 /// One check of a scenario.
@@ -64,7 +66,7 @@ impl fmt::Display for Check {
 /// # Errors
 ///
 /// When the cassettes' folder can't be read.
-pub fn checks(house: &House, scenario: &Scenario) -> io::Result<Vec<Check>> {
+pub fn checks(house: &Workspace, scenario: &Scenario) -> io::Result<Vec<Check>> {
     let mut checks = Vec::new();
     let mut versions = house.recorded(&scenario.name)?;
     let order = &scenario.record.versions;
@@ -91,11 +93,11 @@ pub fn checks(house: &House, scenario: &Scenario) -> io::Result<Vec<Check>> {
 ///
 /// [`TapeError`] when a cassette is damaged or a file can't be read or written.
 pub fn judge(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     check: &Check,
     update: bool,
-) -> Result<Verdict, TapeError> {
+) -> Result<CheckResult, TapeError> {
     match check {
         Check::Golden { version, view } => golden(house, scenario, version, *view, update),
         Check::Plans { version } => plans(house, scenario, version),
@@ -105,24 +107,29 @@ pub fn judge(
 }
 
 fn golden(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     version: &CliVersion,
     view: View,
     update: bool,
-) -> Result<Verdict, TapeError> {
+) -> Result<CheckResult, TapeError> {
     let cassette = Cassette::find(house, &scenario.name, version)?;
     let mut replay =
-        paced(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
+        canonical_replay(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
     let place = format!("{} {version} {view}", scenario.name);
     let command =
         format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
-    let mut verdict = Verdict { goldens: 1, ..Verdict::default() };
+    let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
     verdict.findings.extend(broken(&replay, &place, &command));
     if !scenario.chat.faults.is_empty() {
-        let sound = paced(scenario, &cassette.stdout, replay.setup, &[]);
-        if let Some(sentence) = misread(&sound.entries, &replay.entries) {
-            verdict.findings.push(Finding::new(Kind::Misread, &place, sentence, command.clone()));
+        let sound = canonical_replay(scenario, &cassette.stdout, replay.setup, &[]);
+        if let Some(sentence) = wrong_final_text(&sound.entries, &replay.entries) {
+            verdict.findings.push(Finding::new(
+                FindingKind::Misread,
+                &place,
+                sentence,
+                command.clone(),
+            ));
         }
     }
     if view == View::Session {
@@ -138,10 +145,10 @@ fn golden(
                 return Ok(verdict);
             };
             let reproduce = format!("{command} --lane {}", view.lane());
-            let finding = Finding::new(Kind::GoldenDiffers, &place, sentence, reproduce);
+            let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce);
             Finding {
                 change: change(&expected, &got),
-                moments: moments(&replay.entries, view.lane(), at),
+                moments: context(&replay.entries, view.lane(), at),
                 diff: align(&expected, &got),
                 ..finding
             }
@@ -149,11 +156,11 @@ fn golden(
         Ok(Golden { path, text: None }) => {
             let sentence = format!("there is no {} yet", house.shown(&path));
             let reproduce = proposal(scenario);
-            Finding::new(Kind::GoldenMissing, &place, sentence, reproduce)
+            Finding::new(FindingKind::GoldenMissing, &place, sentence, reproduce)
         }
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             let reproduce = proposal(scenario);
-            Finding::new(Kind::GoldenUnreadable, &place, error.to_string(), reproduce)
+            Finding::new(FindingKind::GoldenUnreadable, &place, error.to_string(), reproduce)
         }
         Err(error) => return Err(error.into()),
     };
@@ -171,7 +178,7 @@ fn proposal(scenario: &Scenario) -> String {
 
 /// The rules that a replay breaks, as findings.
 fn broken(replay: &Replay, place: &str, command: &str) -> Vec<Finding> {
-    let finding = |Broken { kind, sentence, moments }| {
+    let finding = |BrokenInvariant { kind, sentence, moments }| {
         let finding = Finding::new(kind, place, sentence, command.to_owned());
         Finding { moments, ..finding }
     };
@@ -183,19 +190,24 @@ fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding
     let setup = Setup { run: scenario.run, channel: Some(scenario.first_chat()), acp: None };
     let mut findings = Vec::new();
     for (number, run) in (2..).zip(&cassette.further) {
-        let (run, command) = paced_further(scenario, cassette.version(), (number, run), setup);
+        let (run, command) =
+            canonical_replay_of_further_run(scenario, cassette.version(), (number, run), setup);
         let command = format!("{command} --pace {}", scenario.run.pace_ms);
         findings.extend(broken(&run, &format!("{place}, run {number}"), &command));
     }
     findings
 }
 
-fn plans(house: &House, scenario: &Scenario, version: &CliVersion) -> Result<Verdict, TapeError> {
+fn plans(
+    house: &Workspace,
+    scenario: &Scenario,
+    version: &CliVersion,
+) -> Result<CheckResult, TapeError> {
     let cassette = Cassette::find(house, &scenario.name, version)?;
-    let mut verdict = Verdict { plans: scenario.sweep.plans, ..Verdict::default() };
+    let mut verdict = CheckResult { plans: scenario.sweep.plans, ..CheckResult::default() };
     for setup in setups(scenario) {
-        let base = paced(scenario, &cassette.stdout, setup, &[]);
-        let sweep = Sweep {
+        let base = canonical_replay(scenario, &cassette.stdout, setup, &[]);
+        let sweep = PlanSweep {
             stdout: &cassette.stdout,
             setup,
             plans: scenario.sweep.plans,
@@ -214,13 +226,13 @@ fn plans(house: &House, scenario: &Scenario, version: &CliVersion) -> Result<Ver
     Ok(verdict)
 }
 
-fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
+fn complete(house: &Workspace, scenario: &Scenario) -> Result<CheckResult, TapeError> {
     let name = &scenario.name;
     let recorded = house.recorded(name)?;
-    let mut verdict = Verdict::default();
+    let mut verdict = CheckResult::default();
     for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
         verdict.findings.push(Finding::new(
-            Kind::NotRecorded,
+            FindingKind::NotRecorded,
             &format!("{name} {version}"),
             format!("the scenario names CLI {version}, but there is no cassette of it"),
             format!(
@@ -233,7 +245,7 @@ fn complete(house: &House, scenario: &Scenario) -> Result<Verdict, TapeError> {
     for path in Golden::orphans(scenario, &recorded)? {
         let shown = house.shown(&path);
         verdict.findings.push(Finding::new(
-            Kind::GoldenOrphan,
+            FindingKind::GoldenOrphan,
             name,
             format!("{shown} was compared with nothing"),
             format!("rm {}", shell_quote(&shown)),

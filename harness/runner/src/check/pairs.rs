@@ -8,7 +8,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// What an entry is matched by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct EntryMark {
     /// When it was, in virtual ms.
     pub(crate) at: u64,
     /// Which one it is: its kind and its ids.
@@ -29,14 +29,14 @@ pub(crate) enum Pair {
 }
 
 /// What is equal of two marks that belong together.
-type Key<'m> = (Option<u64>, &'m str);
+type MatchKey<'m> = (Option<u64>, &'m str);
 
 /// The ways to belong together, the strictest first.
-const KEYS: [fn(&Mark) -> Key<'_>; 3] =
+const KEYS: [fn(&EntryMark) -> MatchKey<'_>; 3] =
     [|mark| (Some(mark.at), &mark.says), |mark| (None, &mark.says), |mark| (None, &mark.is)];
 
 /// Pairs the entries of two lanes, in their order.
-pub(crate) fn pairs(old: &[Mark], new: &[Mark]) -> Vec<Pair> {
+pub(crate) fn pairs(old: &[EntryMark], new: &[EntryMark]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     by(&KEYS, (old, 0..old.len()), (new, 0..new.len()), &mut pairs);
     pairs
@@ -44,9 +44,9 @@ pub(crate) fn pairs(old: &[Mark], new: &[Mark]) -> Vec<Pair> {
 
 /// Pairs what is equal by the first key within two ranges, and what stands between by the next.
 fn by(
-    keys: &[fn(&Mark) -> Key<'_>],
-    (old, olds): (&[Mark], Range<usize>),
-    (new, news): (&[Mark], Range<usize>),
+    keys: &[fn(&EntryMark) -> MatchKey<'_>],
+    (old, olds): (&[EntryMark], Range<usize>),
+    (new, news): (&[EntryMark], Range<usize>),
     pairs: &mut Vec<Pair>,
 ) {
     let Some((key, rest)) = keys.split_first() else {
@@ -78,16 +78,16 @@ mod tests {
     /// Entries such as `e:text@7`, with what they are before the colon and their time, if it matters;
     /// pairs as `old|new`.
     fn check(old: &str, new: &str, expect: &str) {
-        let marks = |text: &str| -> Vec<Mark> {
+        let marks = |text: &str| -> Vec<EntryMark> {
             let mark = |entry: &str| {
                 let (says, at) = entry.split_once('@').unwrap_or((entry, "0"));
                 let is = says.split(':').next().unwrap().to_owned();
-                Mark { at: at.parse().unwrap(), is, says: says.to_owned() }
+                EntryMark { at: at.parse().unwrap(), is, says: says.to_owned() }
             };
             text.split_whitespace().map(mark).collect()
         };
         let (old, new) = (marks(old), marks(new));
-        let tell = |mark: &Mark| match mark.at {
+        let tell = |mark: &EntryMark| match mark.at {
             0 => mark.says.clone(),
             at => format!("{}@{at}", mark.says),
         };

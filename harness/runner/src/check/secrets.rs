@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, FindingKind};
 use crate::names::CliVersion;
-use crate::scenario::{House, Scenario};
+use crate::scenario::{Scenario, Workspace};
 use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
 
 /// A finding for each file of these recordings and of the scenario's goldens, and each rule that finds
@@ -17,7 +17,7 @@ use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
 ///
 /// When a file or a folder can't be read.
 pub(super) fn kept(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     recorded: &[CliVersion],
 ) -> io::Result<Vec<Finding>> {
@@ -40,7 +40,7 @@ pub(super) fn kept(
     Ok(findings)
 }
 
-fn of(house: &House, place: &str, hits: &[Hit], again: &str) -> Vec<Finding> {
+fn of(house: &Workspace, place: &str, hits: &[Hit], again: &str) -> Vec<Finding> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Hit>> = BTreeMap::new();
     for hit in hits {
         groups.entry((&hit.file, hit.rule)).or_default().push(hit);
@@ -57,7 +57,7 @@ fn of(house: &House, place: &str, hits: &[Hit], again: &str) -> Vec<Finding> {
              belongs to, then record or import again with `--redact`, or with `--allow-secrets {rule}`",
             first.line, first.excerpt
         );
-        Some(Finding::new(Kind::SecretKept, place, sentence, again.to_owned()))
+        Some(Finding::new(FindingKind::SecretKept, place, sentence, again.to_owned()))
     };
     groups.into_iter().filter_map(finding).collect()
 }

@@ -2,29 +2,34 @@
 
 use super::golden::View;
 use crate::cassette::FurtherRun;
-use crate::names::{CassetteFile, Part};
+use crate::names::{CassetteFile, CassettePart};
 use crate::replay::{AcpClient, Plan, Replay, Setup, replay};
-use crate::scenario::{Channel, Chat, Fault, Run, Scenario};
+use crate::scenario::{ChannelSpec, Chat, Fault, RunSpec, Scenario};
 use crate::text::shell_quote;
 
 /// The replay that goldens are made of, with `faults` of the chat's server.
-pub(crate) fn paced(scenario: &Scenario, stdout: &[u8], setup: Setup, faults: &[Fault]) -> Replay {
+pub(crate) fn canonical_replay(
+    scenario: &Scenario,
+    stdout: &[u8],
+    setup: Setup,
+    faults: &[Fault],
+) -> Replay {
     let plan = Plan::paced(stdout, scenario.run.pace_ms);
     replay(stdout, &plan.with_faults(faults.iter().copied()), setup)
 }
 
 /// The same of a further run of a cassette, in `setup`, and the command that does it.
-pub(crate) fn paced_further(
+pub(crate) fn canonical_replay_of_further_run(
     scenario: &Scenario,
     version: &str,
     (number, run): (usize, &FurtherRun),
     setup: Setup,
 ) -> (Replay, String) {
-    let setup = Setup { run: Run { resume: true, ..setup.run }, ..setup };
-    let file = CassetteFile::new(Part::Stdout, number);
+    let setup = Setup { run: RunSpec { resume: true, ..setup.run }, ..setup };
+    let file = CassetteFile::new(CassettePart::Stdout, number);
     let file = format!("cassettes/{}/{version}/{file}", scenario.name);
     let command = command_of(&file, scenario, setup);
-    (paced(scenario, &run.stdout, setup, &scenario.chat.faults), command)
+    (canonical_replay(scenario, &run.stdout, setup, &scenario.chat.faults), command)
 }
 
 /// How a view is replayed.
@@ -43,9 +48,9 @@ pub(crate) fn setups(scenario: &Scenario) -> Vec<Setup> {
     let (mut chats, mut clients) = (Vec::new(), Vec::new());
     for channel in &scenario.channels {
         match *channel {
-            Channel::Telegram(chat) => chats.push(chat),
-            Channel::Acp { terminal } => clients.push(AcpClient { terminal }),
-            Channel::Sse {} => {}
+            ChannelSpec::Telegram(chat) => chats.push(chat),
+            ChannelSpec::Acp { terminal } => clients.push(AcpClient { terminal }),
+            ChannelSpec::Sse {} => {}
         }
     }
     let run = scenario.run;
@@ -67,17 +72,17 @@ pub(super) fn command_under(
     setup: Setup,
 ) -> String {
     let what = format!("cassettes/{}/{version}", scenario.name);
-    format!("{} --plan {}", sound(&what, setup), shell_quote(&plan.to_line()))
+    format!("{} --plan {}", fault_free_command(&what, setup), shell_quote(&plan.to_line()))
 }
 
 /// [`command`], of a file of the cassette.
 fn command_of(what: &str, scenario: &Scenario, setup: Setup) -> String {
     let faults = setup.channel.map(|_| fault_flags(&scenario.chat.faults)).unwrap_or_default();
-    sound(what, setup) + &faults
+    fault_free_command(what, setup) + &faults
 }
 
 /// The command that replays with a setup, without faults.
-fn sound(what: &str, setup: Setup) -> String {
+fn fault_free_command(what: &str, setup: Setup) -> String {
     let mode = setup.channel.map(Chat::flags).unwrap_or_default();
     let terminal = if setup.acp.is_some_and(|client| client.terminal) { " --terminal" } else { "" };
     format!("clitape replay {}{mode}{terminal}{}", shell_quote(what), flags(setup.run))
@@ -89,8 +94,8 @@ fn fault_flags(faults: &[Fault]) -> String {
 }
 
 /// What `clitape replay` needs to run it in the same way.
-fn flags(run: Run) -> String {
-    let usual = Run::default();
+fn flags(run: RunSpec) -> String {
+    let usual = RunSpec::default();
     let mut flags = String::new();
     if run.silent {
         flags += " --silent";
@@ -113,20 +118,20 @@ fn flags(run: Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Delivery;
+    use crate::scenario::DeliverySpec;
 
     #[test]
     fn a_replay_is_told_how_the_run_is_run() {
-        assert_eq!(flags(Run::default()), "");
-        let delivery = Delivery::MessageToolOnly;
+        assert_eq!(flags(RunSpec::default()), "");
+        let delivery = DeliverySpec::MessageToolOnly;
         let stuck_callback = Some(3);
-        let run = Run {
+        let run = RunSpec {
             silent: true,
             delivery,
             limit_s: 60,
             resume: true,
             stuck_callback,
-            ..Run::default()
+            ..RunSpec::default()
         };
         assert_eq!(
             flags(run),

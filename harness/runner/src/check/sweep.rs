@@ -9,11 +9,11 @@
 use serde_json::Value;
 
 use super::change::change;
+use super::context::{ContextMoment, context};
 use super::diff::align;
 use super::divergence::{self, first_divergence};
-use super::finding::{Finding, Kind};
-use super::invariant::{self, Broken};
-use super::lanes::{Moment, moments};
+use super::finding::{Finding, FindingKind};
+use super::invariant::{self, BrokenInvariant};
 use crate::replay::{ChatView, Entry, Lane, Plan, Replay, Setup, replay};
 use crate::scenario::{Fault, FaultKind};
 
@@ -21,7 +21,7 @@ use crate::scenario::{Fault, FaultKind};
 const SHRINK_TRIES: u32 = 600;
 
 /// What one sweep needs to know.
-pub(super) struct Sweep<'a> {
+pub(super) struct PlanSweep<'a> {
     /// The bytes.
     pub(super) stdout: &'a [u8],
     /// How they are run.
@@ -41,16 +41,16 @@ pub(super) struct Sweep<'a> {
 }
 
 /// Why a cut replay is wrong.
-struct Divergence {
-    kind: Kind,
+struct PlanDivergence {
+    kind: FindingKind,
     sentence: String,
     lane: Option<Lane>,
     expected: String,
     got: String,
-    moments: Vec<Moment>,
+    moments: Vec<ContextMoment>,
 }
 
-impl Sweep<'_> {
+impl PlanSweep<'_> {
     /// Replays every seed; the first divergence is told with the smallest plan that shows it.
     pub(super) fn run(&self) -> Option<Finding> {
         let total = self.stdout.len() as u64;
@@ -65,20 +65,21 @@ impl Sweep<'_> {
         })
     }
 
-    fn judge(&self, plan: &Plan) -> Option<Divergence> {
+    fn judge(&self, plan: &Plan) -> Option<PlanDivergence> {
         let cut = replay(self.stdout, plan, self.setup);
-        if let Some(Broken { kind, sentence, moments }) = invariant::broken(&cut).into_iter().next()
+        if let Some(BrokenInvariant { kind, sentence, moments }) =
+            invariant::broken(&cut).into_iter().next()
         {
             let (expected, got) = (String::new(), String::new());
-            return Some(Divergence { kind, sentence, lane: None, expected, got, moments });
+            return Some(PlanDivergence { kind, sentence, lane: None, expected, got, moments });
         }
         let twin = replay(self.stdout, &plan.uncut(self.stdout), self.setup);
         let against = |lane, expected: String, got: String| {
             let divergence::Divergence { at, sentence } =
                 first_divergence(&expected, &got, &cut.entries)?;
-            let moments = moments(&cut.entries, lane, at);
-            let (kind, lane) = (Kind::PlanDiverges, Some(lane));
-            Some(Divergence { kind, sentence, lane, expected, got, moments })
+            let moments = context(&cut.entries, lane, at);
+            let (kind, lane) = (FindingKind::PlanDiverges, Some(lane));
+            Some(PlanDivergence { kind, sentence, lane, expected, got, moments })
         };
         [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse]
             .into_iter()
@@ -92,16 +93,16 @@ impl Sweep<'_> {
                 })
             })
             .or_else(|| {
-                let sentence = misread(&self.base.entries, &cut.entries)?;
+                let sentence = wrong_final_text(&self.base.entries, &cut.entries)?;
                 let seen = |replay: &Replay| last_seen(&replay.entries);
                 let (expected, got) = (seen(self.base), seen(&cut));
-                let moments = moments(&cut.entries, Lane::Telegram, None);
-                let (kind, lane) = (Kind::PlanDiverges, Some(Lane::Telegram));
-                Some(Divergence { kind, sentence, lane, expected, got, moments })
+                let moments = context(&cut.entries, Lane::Telegram, None);
+                let (kind, lane) = (FindingKind::PlanDiverges, Some(Lane::Telegram));
+                Some(PlanDivergence { kind, sentence, lane, expected, got, moments })
             })
     }
 
-    fn finding(&self, seed: u64, plan: &Plan, divergence: &Divergence) -> Finding {
+    fn finding(&self, seed: u64, plan: &Plan, divergence: &PlanDivergence) -> Finding {
         let lane = divergence.lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
         let sentence = format!("seed {seed}: {}", divergence.sentence);
         let reproduce = (self.command)(plan) + &lane;
@@ -115,7 +116,7 @@ impl Sweep<'_> {
 }
 
 /// How what a person reads in the end of `entries` differs from what they read of `base`.
-pub(super) fn misread(base: &[Entry], entries: &[Entry]) -> Option<String> {
+pub(super) fn wrong_final_text(base: &[Entry], entries: &[Entry]) -> Option<String> {
     let seen = last_seen(entries);
     // A run whose answer is the agent's own message may be over before a draft is sent.
     if seen.is_empty() && is_by_tool(entries) {
@@ -188,7 +189,7 @@ fn last_seen(entries: &[Entry]) -> String {
 mod tests {
     use super::*;
     use crate::replay::AcpClient;
-    use crate::scenario::{Chat, Mode, Run};
+    use crate::scenario::{Chat, ChatMode, RunSpec};
 
     const RUN: &str = concat!(
         r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
@@ -205,9 +206,10 @@ mod tests {
     /// Sweeps [`RUN`] against the paced replay of `base`.
     fn sweep(base: &str) -> Option<Finding> {
         let acp = Some(AcpClient { terminal: false });
-        let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Partial)), acp };
+        let setup =
+            Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp };
         let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
-        Sweep {
+        PlanSweep {
             stdout: RUN.as_bytes(),
             setup,
             plans: 16,
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn a_divergence_is_told_with_the_smallest_plan() {
         let finding = sweep(&RUN.replace("Worte", "Wörter")).unwrap();
-        assert_eq!(finding.kind, Kind::PlanDiverges);
+        assert_eq!(finding.kind, FindingKind::PlanDiverges);
         let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
         assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
         assert!(finding.sentence.starts_with("seed 1: turn 1, +0 ms: "), "{}", finding.sentence);
@@ -238,11 +240,12 @@ mod tests {
 
     #[test]
     fn v6_a_finding_names_the_faults_it_takes() {
-        let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Off)), acp: None };
+        let setup =
+            Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Off)), acp: None };
         let base = replay(RUN.as_bytes(), &Plan::paced(RUN.as_bytes(), 200), setup);
         let sweep = |faults: &[&str]| {
             let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-            Sweep {
+            PlanSweep {
                 stdout: RUN.as_bytes(),
                 setup,
                 plans: 4,
@@ -259,7 +262,7 @@ mod tests {
         faults.push("7:hang");
         assert_eq!(sweep(&faults[1..]), None, "the last word is tried five times");
         let finding = sweep(&faults).unwrap();
-        assert_eq!(finding.kind, Kind::FinalNotOnce);
+        assert_eq!(finding.kind, FindingKind::FinalNotOnce);
         let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
         assert!(finding.reproduce.contains(&listed), "{}", finding.reproduce);
     }

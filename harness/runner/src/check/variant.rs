@@ -10,17 +10,17 @@ use std::path::PathBuf;
 use similar::TextDiff;
 
 use super::change::change;
+use super::context::context;
 use super::diff::align;
 use super::divergence::first_divergence;
-use super::finding::{Finding, Kind, Verdict};
+use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
-use super::lanes::moments;
-use super::setup::{command_under, paced, setup};
+use super::setup::{canonical_replay, command_under, setup};
 use super::sweep::{smallest, timeless};
 use crate::cassette::{Cassette, TapeError};
 use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, replay};
-use crate::scenario::{House, Scenario, Variant};
+use crate::scenario::{Scenario, Variant, Workspace};
 use crate::text::shell_quote;
 
 /// The views of a scenario that have variants.
@@ -39,11 +39,11 @@ fn of(scenario: &Scenario, view: View) -> impl Iterator<Item = &Variant> {
 /// Holds the replays of a view against its variants; with `update`, outcomes without a name become
 /// pending goldens of variants that have none, or whose golden no replay gives.
 pub(super) fn variants(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     view: View,
     update: bool,
-) -> Result<Verdict, TapeError> {
+) -> Result<CheckResult, TapeError> {
     let outcomes = Outcomes::gather(house, scenario, view)?;
     let proposals = outcomes.proposals();
     if update {
@@ -58,7 +58,7 @@ pub(super) fn variants(
     let mut findings: Vec<Finding> = unnamed.transpose()?.into_iter().collect();
     findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(house, named)));
     let goldens = outcomes.named.iter().filter(|named| named.text().is_some()).count() as u64;
-    Ok(Verdict { findings, goldens, plans: outcomes.plans })
+    Ok(CheckResult { findings, goldens, plans: outcomes.plans })
 }
 
 /// Goldens of variants that no replay gave; none as long as nothing is recorded.
@@ -66,7 +66,7 @@ pub(super) fn variants(
 /// # Errors
 ///
 /// [`TapeError`] when a cassette is damaged or a file can't be read.
-pub fn never_seen(house: &House, scenario: &Scenario) -> Result<Vec<PathBuf>, TapeError> {
+pub fn never_seen(house: &Workspace, scenario: &Scenario) -> Result<Vec<PathBuf>, TapeError> {
     let mut paths = Vec::new();
     if house.recorded(&scenario.name)?.is_empty() {
         return Ok(paths);
@@ -120,7 +120,7 @@ struct Outcomes<'a> {
 
 impl<'a> Outcomes<'a> {
     /// Replays every plan of every recorded version.
-    fn gather(house: &House, scenario: &'a Scenario, view: View) -> Result<Self, TapeError> {
+    fn gather(house: &Workspace, scenario: &'a Scenario, view: View) -> Result<Self, TapeError> {
         let (mut named, unnamed) = (Vec::new(), Vec::new());
         for variant in of(scenario, view) {
             let golden = readable(Golden::of_variant(scenario, variant))?;
@@ -133,11 +133,11 @@ impl<'a> Outcomes<'a> {
         Ok(outcomes)
     }
 
-    fn replay(&mut self, house: &House, version: &CliVersion) -> Result<(), TapeError> {
+    fn replay(&mut self, house: &Workspace, version: &CliVersion) -> Result<(), TapeError> {
         let (scenario, view) = (self.scenario, self.view);
         let cassette = Cassette::find(house, &scenario.name, version)?;
         let setup = setup(scenario, view);
-        let paced = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+        let paced = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
         // Where the paced replay is not what the golden says, the golden's own check tells it.
         let paced = timeless(&paced.entries, view.lane());
         let golden = readable(Golden::find(scenario, view, version))?;
@@ -179,7 +179,7 @@ impl<'a> Outcomes<'a> {
     /// The finding of an outcome without a name.
     fn unnamed(
         &self,
-        house: &House,
+        house: &Workspace,
         unnamed: &Unnamed,
         variant: Option<&Variant>,
     ) -> Result<Finding, TapeError> {
@@ -224,22 +224,22 @@ impl<'a> Outcomes<'a> {
         let reproduce = format!("{command} --lane {}", view.lane());
         Ok(Finding {
             change: change(expected, text),
-            moments: moments(&entries, view.lane(), found.and_then(|found| found.at)),
+            moments: context(&entries, view.lane(), found.and_then(|found| found.at)),
             diff: align(expected, text),
-            ..Finding::new(Kind::OutcomeUnnamed, &place, sentence, reproduce)
+            ..Finding::new(FindingKind::OutcomeUnnamed, &place, sentence, reproduce)
         })
     }
 
     /// What is wrong with a variant by itself.
-    fn unseen(&self, house: &House, named: &Named<'_>) -> Option<Finding> {
+    fn unseen(&self, house: &Workspace, named: &Named<'_>) -> Option<Finding> {
         let (scenario, name) = (&self.scenario.name, &named.variant.name);
         let test = format!("clitape test {}", shell_quote(scenario));
         let update = format!("{test} --update && clitape review");
         let (kind, sentence, reproduce) = match &named.golden {
-            Err(what) => (Kind::GoldenUnreadable, what.clone(), update),
+            Err(what) => (FindingKind::GoldenUnreadable, what.clone(), update),
             Ok(Golden { path, text: None }) => {
                 let sentence = format!("variant `{name}` has no {} yet", house.shown(path));
-                (Kind::GoldenMissing, sentence, update)
+                (FindingKind::GoldenMissing, sentence, update)
             }
             Ok(_) if named.seen => return None,
             Ok(_) => {
@@ -248,7 +248,7 @@ impl<'a> Outcomes<'a> {
                      `plans` under [sweep]",
                     self.plans
                 );
-                (Kind::VariantNeverSeen, sentence, test)
+                (FindingKind::VariantNeverSeen, sentence, test)
             }
         };
         let place = format!("{scenario} {}.{name}", self.view);

@@ -4,17 +4,17 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::finding::{Finding, Kind};
+use super::finding::{Finding, FindingKind};
 use crate::cassette;
 use crate::files;
 use crate::names::ScenarioName;
-use crate::scenario::{House, ScenarioError, Stray};
+use crate::scenario::{ScenarioError, Stray, Workspace};
 use crate::text::shell_quote;
 
 /// The finding of a scenario that can't be loaded.
 pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
     let reproduce = format!("clitape test {name}");
-    Finding::new(Kind::ScenarioUnusable, name, error.to_string(), reproduce)
+    Finding::new(FindingKind::ScenarioUnusable, name, error.to_string(), reproduce)
 }
 
 /// The checks of a workspace as a whole, by name, and what each finds.
@@ -22,7 +22,7 @@ pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
 /// # Errors
 ///
 /// When a folder can't be read.
-pub fn workspace(house: &House) -> io::Result<[(&'static str, Vec<Finding>); 3]> {
+pub fn check_workspace(house: &Workspace) -> io::Result<[(&'static str, Vec<Finding>); 3]> {
     Ok([
         ("none_orphaned", orphaned_cassettes(house)?),
         ("no_strays", strays(house)?),
@@ -31,23 +31,23 @@ pub fn workspace(house: &House) -> io::Result<[(&'static str, Vec<Finding>); 3]>
 }
 
 /// Folders and links in `scenarios/` and `cassettes/` that can't be what stands there.
-fn strays(house: &House) -> io::Result<Vec<Finding>> {
+fn strays(house: &Workspace) -> io::Result<Vec<Finding>> {
     let finding = |Stray { path, why }: Stray| {
         let parent = path.parent().map(|parent| parent.display().to_string()).unwrap_or_default();
         let place = path.display().to_string();
-        Finding::new(Kind::Stray, &place, why, format!("ls -l {}", shell_quote(&parent)))
+        Finding::new(FindingKind::Stray, &place, why, format!("ls -l {}", shell_quote(&parent)))
     };
     Ok(house.strays()?.into_iter().map(finding).collect())
 }
 
 /// Folders of cassettes that belong to no scenario.
-fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
+fn orphaned_cassettes(house: &Workspace) -> io::Result<Vec<Finding>> {
     let names = house.names()?;
     let mut orphans = house.recorded_names()?;
     orphans.retain(|name| !names.contains(name));
     let finding = |name: ScenarioName| {
         Finding::new(
-            Kind::CassetteOrphan,
+            FindingKind::CassetteOrphan,
             &format!("cassettes/{name}"),
             format!("there is no scenario `{name}`, so nothing holds these recordings"),
             format!("clitape new {name} # or remove the folder"),
@@ -57,7 +57,7 @@ fn orphaned_cassettes(house: &House) -> io::Result<Vec<Finding>> {
 }
 
 /// What a writer of cassettes or goldens left when it was ended.
-fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
+fn leftovers(house: &Workspace) -> io::Result<Vec<Finding>> {
     let mut found = Vec::new();
     for name in house.recorded_names()? {
         let sentence = "a clitape that was ended while it wrote a cassette left this folder; the cassette \
@@ -75,7 +75,7 @@ fn leftovers(house: &House) -> io::Result<Vec<Finding>> {
     let finding = |(path, sentence): (PathBuf, &str)| {
         let shown = house.shown(&path);
         Finding::new(
-            Kind::Leftover,
+            FindingKind::Leftover,
             &shown,
             sentence.to_owned(),
             format!("ls -la {}", shell_quote(&shown)),

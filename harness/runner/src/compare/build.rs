@@ -27,7 +27,7 @@ const PROGRAM: &str = "clitape";
 
 /// What is told while something takes long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told<'a> {
+pub enum BuildProgress<'a> {
     /// Something begins.
     Begins(&'a str),
     /// It goes on.
@@ -80,7 +80,7 @@ pub(super) fn build(
     revision: &Revision,
     builds: &Path,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    tell: &mut dyn FnMut(BuildProgress<'_>),
 ) -> Result<PathBuf, CompareError> {
     let kept = builds.join(&revision.sha);
     let program = kept.join("bin").join(PROGRAM);
@@ -94,7 +94,7 @@ pub(super) fn build(
         }
     }
     let short = revision.short();
-    tell(Told::Begins(&format!(
+    tell(BuildProgress::Begins(&format!(
         "building clitape {short} with cargo; it is kept for the next time"
     )));
     fs::create_dir_all(builds)?;
@@ -146,7 +146,7 @@ fn cargo(
     target: &Path,
     guard: Guard<'_>,
     stop: &AtomicBool,
-    tell: &mut dyn FnMut(Told<'_>),
+    tell: &mut dyn FnMut(BuildProgress<'_>),
 ) -> Result<(), CompareError> {
     let mut command = crate::record::command("cargo");
     command
@@ -176,7 +176,7 @@ fn cargo(
         }
         match lines.recv_timeout(LOOK) {
             Ok(line) => {
-                tell(Told::GoesOn(line.trim_start()));
+                tell(BuildProgress::GoesOn(line.trim_start()));
                 if said.len() == TAIL {
                     said.remove(0);
                 }

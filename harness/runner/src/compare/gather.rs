@@ -13,12 +13,12 @@ use super::model::{Chats, Compared, Comparison, Failed};
 use super::rows::compare;
 use super::select::Selection;
 use super::subject::{Ask, Subject, Trace, line};
-use super::uncovered::{Run, uncovered};
+use super::uncovered::{ComparedRun, uncovered};
 use crate::cassette::Cassette;
 use crate::check::{View, setups};
 use crate::names::CliVersion;
 use crate::replay::{AcpClient, ChatView, Entry, Lane, Setup};
-use crate::scenario::{Chat, House, Scenario};
+use crate::scenario::{Chat, Scenario, Workspace};
 
 /// Compares both sides on everything selected; `tell` hears how many cassettes are done.
 ///
@@ -26,7 +26,7 @@ use crate::scenario::{Chat, House, Scenario};
 ///
 /// [`CompareError`] when a cassette can't be read, or `stop` is set.
 pub fn gather(
-    house: &House,
+    house: &Workspace,
     selection: &Selection,
     sides: &[Subject; 2],
     stop: &AtomicBool,
@@ -63,7 +63,7 @@ pub fn gather(
         }
         Ok::<(), CompareError>(())
     })?;
-    let mut run = Run::default();
+    let mut run = ComparedRun::default();
     let (mut compared, mut failed) = (Vec::new(), Vec::new());
     for ((scenario, _), one) in jobs.iter().zip(done.into_values()) {
         run.add(scenario, &one.compared, one.further);
@@ -92,7 +92,7 @@ struct Replayed {
 }
 
 fn one(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     versions: &[CliVersion; 2],
     sides: &[Subject; 2],

@@ -17,11 +17,13 @@ mod side;
 mod subject;
 mod uncovered;
 
-pub use build::Told;
+pub use build::BuildProgress;
 pub use error::CompareError;
 pub use gather::gather;
 pub(crate) use model::cassettes;
-pub use model::{About, Cell, Chats, Compared, Comparison, Counts, Failed, LaneDiff, Row};
+pub use model::{
+    About, Cell, Chats, Compared, Comparison, ComparisonCounts, DiffRow, Failed, LaneDiff,
+};
 pub use select::{Selection, select};
-pub use side::Side;
-pub use subject::{Around, Subject, resolve};
+pub use side::SideName;
+pub use subject::{CompareFolders, Subject, resolve};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::check::Class;
 use crate::names::CliVersion;
 use crate::replay::{Entry, Lane};
-use crate::scenario::{Chat, Profile};
+use crate::scenario::{Chat, ChatProfile};
 
 /// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,14 +93,14 @@ pub struct LaneDiff {
     /// What differs after it, grouped.
     pub consequences: Vec<String>,
     /// Entry beside entry: what differs, with a little around it.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
     /// The lines that show it again, A's and B's.
     pub commands: [String; 2],
 }
 
 /// One row of two lanes beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub enum DiffRow {
     /// Both say the same, in a few words.
     Same {
         /// Virtual ms.
@@ -145,14 +145,14 @@ pub struct Chats {
 
 impl Chats {
     /// Whose marks the texts have.
-    pub fn profile(&self) -> Profile {
+    pub fn profile(&self) -> ChatProfile {
         self.chats.first().map(|chat| chat.profile).unwrap_or_default()
     }
 }
 
 /// How many cassettes came out how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
+pub struct ComparisonCounts {
     /// All that were compared.
     pub compared: usize,
     /// Those that are equal in every view.
@@ -187,9 +187,9 @@ impl Comparison {
     }
 
     /// Counts what came out.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ComparisonCounts {
         let of = |class| self.compared.iter().filter(|one| one.class() == class).count();
-        Counts {
+        ComparisonCounts {
             compared: self.compared.len(),
             equal: of(None),
             by_class: [Class::Timing, Class::Text, Class::Contract]
@@ -200,7 +200,7 @@ impl Comparison {
 
     /// The verdict in a few words.
     pub fn verdict(&self) -> String {
-        let Counts { compared, equal, failed, .. } = self.counts();
+        let ComparisonCounts { compared, equal, failed, .. } = self.counts();
         let failed = match failed {
             0 => String::new(),
             1 => "; 1 replay could not be compared".to_owned(),

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::model::{Cell, LaneDiff, Row};
+use super::model::{Cell, DiffRow, LaneDiff};
 use crate::check::{Class, Pair, between, change, entry_mark, first_divergence, pairs};
 use crate::replay::{Entry, Lane};
 
@@ -49,7 +49,7 @@ enum Weight {
     Major,
 }
 
-fn rows(a: &[Entry], b: &[Entry]) -> Vec<Row> {
+fn rows(a: &[Entry], b: &[Entry]) -> Vec<DiffRow> {
     let marks = |entries: &[Entry]| entries.iter().map(entry_mark).collect::<Vec<_>>();
     let pairs = pairs(&marks(a), &marks(b));
     let weights: Vec<Weight> = pairs.iter().map(|pair| weight(*pair, a, b)).collect();
@@ -77,7 +77,7 @@ fn rows(a: &[Entry], b: &[Entry]) -> Vec<Row> {
                 continue;
             }
             if near > next && !rows.is_empty() {
-                rows.push(Row::Gap);
+                rows.push(DiffRow::Gap);
             }
             next = near + 1;
             rows.push(if near == at { differs.clone() } else { row(pairs[near], a, b, false) });
@@ -85,7 +85,7 @@ fn rows(a: &[Entry], b: &[Entry]) -> Vec<Row> {
     }
     for (count, how) in [(alike, "differ in the same way"), (over, "differ in other ways")] {
         if count > 0 {
-            rows.push(Row::More(format!("{count} more {how}")));
+            rows.push(DiffRow::More(format!("{count} more {how}")));
         }
     }
     rows
@@ -93,8 +93,8 @@ fn rows(a: &[Entry], b: &[Entry]) -> Vec<Row> {
 
 /// In which way the sides of a row differ: what stands in place of what, in which fields of which kind.
 /// None where one side has nothing, or another entry.
-fn way(row: &Row) -> Option<String> {
-    let Row::Differ { a: Some(a), b: Some(b), .. } = row else { return None };
+fn way(row: &DiffRow) -> Option<String> {
+    let DiffRow::Differ { a: Some(a), b: Some(b), .. } = row else { return None };
     let changed = |cell: &Cell| -> String {
         let fields = cell.fields.iter().map(|(name, parts)| {
             let texts = parts.iter().filter(|(changed, _)| *changed).map(|(_, text)| text);
@@ -116,16 +116,16 @@ fn weight(pair: Pair, a: &[Entry], b: &[Entry]) -> Weight {
     }
 }
 
-fn row(pair: Pair, a: &[Entry], b: &[Entry], differs: bool) -> Row {
+fn row(pair: Pair, a: &[Entry], b: &[Entry], differs: bool) -> DiffRow {
     match pair {
-        Pair::Both(i, _) if !differs => Row::Same { at: a[i].at, words: a[i].headline() },
+        Pair::Both(i, _) if !differs => DiffRow::Same { at: a[i].at, words: a[i].headline() },
         Pair::Both(i, j) => {
             let class = between(&a[i], &b[j]).map_or(Class::Timing, |(class, _)| class);
             let (a, b) = cells(&a[i], &b[j]);
-            Row::Differ { class, a: Some(a), b: Some(b) }
+            DiffRow::Differ { class, a: Some(a), b: Some(b) }
         }
-        Pair::Old(i) => Row::Differ { class: Class::Contract, a: Some(alone(&a[i])), b: None },
-        Pair::New(j) => Row::Differ { class: Class::Contract, a: None, b: Some(alone(&b[j])) },
+        Pair::Old(i) => DiffRow::Differ { class: Class::Contract, a: Some(alone(&a[i])), b: None },
+        Pair::New(j) => DiffRow::Differ { class: Class::Contract, a: None, b: Some(alone(&b[j])) },
     }
 }
 
@@ -263,10 +263,10 @@ mod tests {
         assert_eq!(found.as_ref().map(|lane| lane.class), class);
         let rows = found.map(|lane| lane.rows).unwrap_or_default();
         let shown = rows.iter().map(|row| match row {
-            Row::Same { at, words } => format!("{at} {words}"),
-            Row::Gap => "…".to_owned(),
-            Row::More(words) => words.clone(),
-            Row::Differ { class, a, b } => format!("{class}: {} | {}", cell(a), cell(b)),
+            DiffRow::Same { at, words } => format!("{at} {words}"),
+            DiffRow::Gap => "…".to_owned(),
+            DiffRow::More(words) => words.clone(),
+            DiffRow::Differ { class, a, b } => format!("{class}: {} | {}", cell(a), cell(b)),
         });
         assert_eq!(shown.collect::<Vec<_>>(), expect);
     }
@@ -326,7 +326,10 @@ mod tests {
         let found = compare("telegram", &a, &b, Default::default()).unwrap();
         assert_eq!(found.class, Class::Timing);
         assert_eq!(found.rows.len(), MINOR_ROWS + 1, "the rest by number");
-        assert_eq!(found.rows.last(), Some(&Row::More("5 more differ in other ways".to_owned())));
+        assert_eq!(
+            found.rows.last(),
+            Some(&DiffRow::More("5 more differ in other ways".to_owned()))
+        );
     }
 
     #[test]
@@ -337,6 +340,9 @@ mod tests {
         let found = compare("telegram", &side('a'), &side('b'), Default::default()).unwrap();
         let size = format!("{:?}", found.rows).len();
         assert!(size < 40_000, "{size} bytes of rows");
-        assert_eq!(found.rows.last(), Some(&Row::More("476 more differ in other ways".to_owned())));
+        assert_eq!(
+            found.rows.last(),
+            Some(&DiffRow::More("476 more differ in other ways".to_owned()))
+        );
     }
 }

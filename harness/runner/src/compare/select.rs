@@ -1,9 +1,9 @@
 //! What is compared: which scenarios, on the cassettes of which versions, and what was left out.
 
 use super::error::CompareError;
-use super::side::Side;
+use super::side::SideName;
 use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::{House, Scenario};
+use crate::scenario::{Scenario, Workspace};
 
 /// What is compared, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +32,13 @@ impl Selection {
 ///
 /// [`CompareError`] when a scenario can't be used, or a version is recorded for none of them.
 pub fn select(
-    house: &House,
-    sides: [&Side; 2],
+    house: &Workspace,
+    sides: [&SideName; 2],
     names: &[String],
     versions: &[CliVersion],
 ) -> Result<Selection, CompareError> {
     let fixed = match sides {
-        [Side::Version(a), Side::Version(b)] => Some([a.clone(), b.clone()]),
+        [SideName::Version(a), SideName::Version(b)] => Some([a.clone(), b.clone()]),
         _ => None,
     };
     let all = house.names()?;
@@ -116,7 +116,7 @@ pub fn select(
 }
 
 /// The recorded versions, in the order the scenario names them.
-fn recorded(house: &House, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
+fn recorded(house: &Workspace, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
     let mut versions = house.recorded(&scenario.name)?;
     let order = &scenario.record.versions;
     versions.sort_by_key(|version| {

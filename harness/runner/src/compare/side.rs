@@ -7,7 +7,7 @@ use crate::names::CliVersion;
 
 /// One of the two that are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Side {
+pub enum SideName {
     /// `this`: this very clitape, in process.
     This,
     /// `git:REV`: clitape as of a revision of the project's repository.
@@ -18,14 +18,14 @@ pub enum Side {
     Version(CliVersion),
 }
 
-impl Side {
+impl SideName {
     /// Whether it is a version of the CLI, and so no subject of its own.
     pub fn is_version(&self) -> bool {
         matches!(self, Self::Version(_))
     }
 }
 
-impl FromStr for Side {
+impl FromStr for SideName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -55,8 +55,8 @@ impl FromStr for Side {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expect: Result<Side, &str>) {
-        match (text.parse::<Side>(), expect) {
+    fn check(text: &str, expect: Result<SideName, &str>) {
+        match (text.parse::<SideName>(), expect) {
             (Ok(side), Ok(expect)) => assert_eq!(side, expect),
             (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
             (got, _) => panic!("{text}: {got:?}"),
@@ -65,11 +65,11 @@ mod tests {
 
     #[test]
     fn a_side_is_named_in_one_word() {
-        check("this", Ok(Side::This));
-        check("git:v1/x", Ok(Side::Git("v1/x".into())));
-        check("./gateway", Ok(Side::Program("./gateway".into())));
-        check("/opt/2.1", Ok(Side::Program("/opt/2.1".into())));
-        check("2.1.148", Ok(Side::Version("2.1.148".parse().unwrap())));
+        check("this", Ok(SideName::This));
+        check("git:v1/x", Ok(SideName::Git("v1/x".into())));
+        check("./gateway", Ok(SideName::Program("./gateway".into())));
+        check("/opt/2.1", Ok(SideName::Program("/opt/2.1".into())));
+        check("2.1.148", Ok(SideName::Version("2.1.148".parse().unwrap())));
         check("git:", Err("git:HEAD~1"));
         check("gateway", Err("such as ./gateway"));
         check("2", Err("nothing that can be compared"));

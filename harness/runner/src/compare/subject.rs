@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use fs_err as fs;
 
-use super::build::{Told, build, find};
+use super::build::{BuildProgress, build, find};
 use super::call::{CallError, call};
 use super::error::CompareError;
 use super::model::About;
-use super::side::Side;
+use super::side::SideName;
 use crate::cassette::{Cassette, sha256_of_file};
-use crate::check::{command, paced};
+use crate::check::{canonical_replay, command};
 use crate::limits::OutputLimits;
 use crate::replay::{Entry, Lane, Setup};
-use crate::scenario::{House, Scenario};
+use crate::scenario::{Scenario, Workspace};
 use crate::text::shell_quote;
 
 /// The lanes that are compared: how bytes arrive is the plan's, not the subject's.
@@ -26,9 +26,9 @@ pub(super) const LANES: [Lane; 6] =
 
 /// Where things are.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub struct CompareFolders<'a> {
     /// The project.
-    pub house: &'a House,
+    pub house: &'a Workspace,
     /// Where built revisions are kept.
     pub builds: &'a Path,
     /// The program that is running.
@@ -79,17 +79,17 @@ pub(super) struct Ask<'a> {
 /// [`CompareError`] when they are one, a revision is not there or does not build, a program can't be
 /// called, or the caller asks to stop.
 pub fn resolve(
-    sides: [&Side; 2],
-    around: Around<'_>,
-    mut tell: impl FnMut(Told<'_>),
+    sides: [&SideName; 2],
+    around: CompareFolders<'_>,
+    mut tell: impl FnMut(BuildProgress<'_>),
 ) -> Result<[Subject; 2], CompareError> {
     let [a, b] = sides;
     if a == b {
         return Err(CompareError::Same(name(a)));
     }
     match (a, b) {
-        (Side::Version(_), Side::Version(_)) => {}
-        (Side::Version(version), _) | (_, Side::Version(version)) => {
+        (SideName::Version(_), SideName::Version(_)) => {}
+        (SideName::Version(version), _) | (_, SideName::Version(version)) => {
             return Err(CompareError::Mixed { version: version.to_string() });
         }
         _ => {}
@@ -102,8 +102,8 @@ pub fn resolve(
         return Err(CompareError::Same(format!("both paths lead to {}", a.display())));
     }
     let root = around.house.root();
-    let revision = |side: &Side| match side {
-        Side::Git(revision) => find(root, revision, around.stop).map(Some),
+    let revision = |side: &SideName| match side {
+        SideName::Git(revision) => find(root, revision, around.stop).map(Some),
         _ => Ok(None),
     };
     let revisions = [revision(a)?, revision(b)?];
@@ -125,22 +125,22 @@ pub fn resolve(
         }
         let here = || format!("{}, in process", env!("CARGO_PKG_VERSION"));
         match side {
-            Side::Version(version) => {
+            SideName::Version(version) => {
                 facts.push(("cassettes of", format!("claude {version}")));
                 facts.push(("replayed by clitape", here()));
             }
-            Side::This => facts.push(("clitape", here())),
-            Side::Git(_) | Side::Program(_) => {}
+            SideName::This => facts.push(("clitape", here())),
+            SideName::Git(_) | SideName::Program(_) => {}
         }
         let hashed = sha256_of_file(program.as_deref().unwrap_or(around.this))?;
         facts.push(("program's sha256", hashed));
         let command = match side {
-            Side::Program(path) => shell_quote(&file_name(path)),
-            Side::This | Side::Git(_) | Side::Version(_) => "clitape".to_owned(),
+            SideName::Program(path) => shell_quote(&file_name(path)),
+            SideName::This | SideName::Git(_) | SideName::Version(_) => "clitape".to_owned(),
         };
         let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
-        let foreign = matches!(side, Side::Program(_));
+        let foreign = matches!(side, SideName::Program(_));
         let (lanes, limits) = (OnceLock::new(), (around.time, around.output));
         ready.push(Subject { about, program, root, foreign, lanes, limits });
     }
@@ -168,7 +168,8 @@ impl Subject {
     pub(super) fn trace(&self, ask: Ask<'_>, stop: &AtomicBool) -> Result<Trace, CallError> {
         let Ask { scenario, cassette, setup } = ask;
         let Some(program) = &self.program else {
-            let mut replay = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+            let mut replay =
+                canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
             replay.add_session(cassette);
             return Ok(Trace { entries: replay.entries, lanes: LANES.into() });
         };
@@ -223,10 +224,10 @@ pub(super) fn line(
 }
 
 /// The full path of a program that can be called.
-fn program(side: &Side) -> Result<Option<PathBuf>, CompareError> {
+fn program(side: &SideName) -> Result<Option<PathBuf>, CompareError> {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let Side::Program(path) = side else { return Ok(None) };
+    let SideName::Program(path) = side else { return Ok(None) };
     let cannot = |why: &str| CompareError::Program { path: path.clone(), why: why.to_owned() };
     let full = path.canonicalize().map_err(|error| cannot(&error.to_string()))?;
     let metadata = fs::metadata(&full)?;
@@ -241,11 +242,11 @@ fn file_name(path: &Path) -> String {
 }
 
 /// How a side is called on pages: of a path no more than the file's name.
-fn name(side: &Side) -> String {
+fn name(side: &SideName) -> String {
     match side {
-        Side::This => "this".to_owned(),
-        Side::Git(revision) => format!("git:{revision}"),
-        Side::Program(path) => file_name(path),
-        Side::Version(version) => version.to_string(),
+        SideName::This => "this".to_owned(),
+        SideName::Git(revision) => format!("git:{revision}"),
+        SideName::Program(path) => file_name(path),
+        SideName::Version(version) => version.to_string(),
     }
 }

@@ -6,25 +6,25 @@ use super::model::{Compared, named};
 use super::select::Selection;
 use super::subject::Subject;
 use crate::replay::Lane;
-use crate::scenario::{Channel, Mode, Profile, Scenario};
+use crate::scenario::{ChannelSpec, ChatMode, ChatProfile, Scenario};
 
 /// Names listed in a sentence; more are told by their number.
 const NAMES: usize = 8;
 
 /// What was run, as far as the sentences ask.
 #[derive(Debug, Default)]
-pub(super) struct Run {
+pub(super) struct ComparedRun {
     paces: BTreeSet<u64>,
     plans: u64,
     faulty: Vec<String>,
     drawn: BTreeSet<String>,
     further: usize,
     two_versions: bool,
-    chats: Vec<(Mode, bool, Profile)>,
+    chats: Vec<(ChatMode, bool, ChatProfile)>,
     terminals: bool,
 }
 
-impl Run {
+impl ComparedRun {
     /// Adds a cassette of a scenario.
     pub(super) fn add(&mut self, scenario: &Scenario, compared: &Compared, further: usize) {
         if compared.views == 0 {
@@ -42,24 +42,25 @@ impl Run {
         self.drawn.extend(scenario.sweep.faults.iter().map(|kind| kind.as_str().to_owned()));
         let first = scenario.first_chat();
         let chats = scenario.channels.iter().filter_map(|channel| match *channel {
-            Channel::Telegram(chat) => Some(chat),
-            Channel::Acp { .. } | Channel::Sse {} => None,
+            ChannelSpec::Telegram(chat) => Some(chat),
+            ChannelSpec::Acp { .. } | ChannelSpec::Sse {} => None,
         });
         let seen = chats.chain([first]).map(|chat| (chat.mode, chat.reasoning, chat.profile));
         self.chats.extend(seen);
-        let terminal = |channel: &Channel| matches!(channel, Channel::Acp { terminal: true });
+        let terminal =
+            |channel: &ChannelSpec| matches!(channel, ChannelSpec::Acp { terminal: true });
         self.terminals |= scenario.channels.iter().any(terminal);
     }
 
     /// The kinds of chats that nobody showed.
     fn other_chats(&self) -> Vec<String> {
         let mut others = Vec::new();
-        for mode in [Mode::Off, Mode::Partial, Mode::Block, Mode::Progress] {
+        for mode in [ChatMode::Off, ChatMode::Partial, ChatMode::Block, ChatMode::Progress] {
             if !self.chats.iter().any(|(seen, _, _)| *seen == mode) {
                 others.push(format!("mode {}", mode.as_str()));
             }
         }
-        for profile in [Profile::Telegram, Profile::Discord, Profile::Slack] {
+        for profile in [ChatProfile::Telegram, ChatProfile::Discord, ChatProfile::Slack] {
             if !self.chats.iter().any(|(_, _, seen)| *seen == profile) {
                 others.push(format!("profile {}", profile.as_str()));
             }
@@ -75,7 +76,7 @@ impl Run {
 pub(super) fn uncovered(
     selection: &Selection,
     sides: &[Subject; 2],
-    run: &Run,
+    run: &ComparedRun,
     failed: usize,
 ) -> Vec<String> {
     let mut told = Vec::new();

@@ -10,12 +10,14 @@ use serde_json::{Map, Value, json};
 
 use super::cut::deltas;
 use super::sandbox::Folders;
-use super::script::Answer;
-use crate::scenario::{ApiError, Block, Content, FailureKind, Model, Spot, ToolSide};
+use super::script::ScriptedAnswer;
+use crate::scenario::{
+    Model, ModelApiError, ModelBlock, ModelContent, ModelFailureKind, Spot, ToolSide,
+};
 
 /// A step of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct ResponseStep {
     /// How long to wait first.
     pub(crate) delay: Duration,
     /// What goes out in one write; nothing means that the connection is lost.
@@ -33,7 +35,7 @@ const BEFORE_DROP: Duration = Duration::from_millis(250);
 pub(crate) struct Writer<'a> {
     pub(crate) script: &'a Model,
     pub(crate) folders: &'a Folders,
-    pub(crate) answer: &'a Answer<'a>,
+    pub(crate) answer: &'a ScriptedAnswer<'a>,
     /// The model's name in the request.
     pub(crate) model: &'a str,
 }
@@ -45,7 +47,7 @@ impl Writer<'_> {
     }
 
     /// The body of an HTTP error.
-    pub(crate) fn error(&self, error: &ApiError) -> Bytes {
+    pub(crate) fn error(&self, error: &ModelApiError) -> Bytes {
         let (kind, message) = self.told(error);
         let id = Value::from(self.request_id());
         let body = format!(
@@ -68,7 +70,7 @@ impl Writer<'_> {
     /// All that ends the message is one step, because a fast tool's result would otherwise be
     /// printed before the last of it in one run and after it in the next; a turn may ask for a
     /// pause in which it surely is.
-    pub(crate) fn stream(&self) -> Vec<Step> {
+    pub(crate) fn stream(&self) -> Vec<ResponseStep> {
         let mut steps = Vec::new();
         let mut pending = String::new();
         let start = self.message(&[], 1);
@@ -87,7 +89,7 @@ impl Writer<'_> {
                 event(pending, "content_block_delta", &delta);
             };
             let names = delta_names(&block.content);
-            if let (Content::Tool { .. }, Some((kind, field))) = (&block.content, names) {
+            if let (ModelContent::Tool { .. }, Some((kind, field))) = (&block.content, names) {
                 delta(&mut pending, kind, field, "\"\"");
             }
             let deltas = deltas(block.content.pieces(), cut, self.folders);
@@ -105,17 +107,17 @@ impl Writer<'_> {
                 return self.broken(steps, pending);
             }
             match &block.content {
-                Content::Thinking { signature, .. } => {
+                ModelContent::Thinking { signature, .. } => {
                     let literal = Value::from(signature.as_str()).to_string();
                     delta(&mut pending, "signature_delta", "signature", &literal);
                 }
-                Content::Text { citations, .. } => {
+                ModelContent::Text { citations, .. } => {
                     for citation in citations {
                         let literal = self.real(&Value::from(citation.clone())).to_string();
                         delta(&mut pending, "citations_delta", "citation", &literal);
                     }
                 }
-                Content::Tool { .. } | Content::Raw(_) => {}
+                ModelContent::Tool { .. } | ModelContent::Raw(_) => {}
             }
             event(&mut pending, "content_block_stop", &at);
             if self.breaks_at(index, None) {
@@ -145,38 +147,38 @@ impl Writer<'_> {
     }
 
     /// A connection that is lost before anything came.
-    pub(crate) fn lost(&self) -> Vec<Step> {
+    pub(crate) fn lost(&self) -> Vec<ResponseStep> {
         self.broken(Vec::new(), String::new())
     }
 
     /// Whether the stream comes no further than here: so many deltas of a block, or all of it.
     fn breaks_at(&self, index: usize, deltas: Option<usize>) -> bool {
-        let after = self.answer.failure.and_then(FailureKind::after);
+        let after = self.answer.failure.and_then(ModelFailureKind::after);
         after.is_some_and(|spot: Spot| spot.block.get() == index + 1 && spot.deltas == deltas)
     }
 
     /// The steps of a stream that breaks off.
-    fn broken(&self, mut steps: Vec<Step>, mut pending: String) -> Vec<Step> {
-        if let Some(FailureKind::Event { error, .. }) = self.answer.failure {
+    fn broken(&self, mut steps: Vec<ResponseStep>, mut pending: String) -> Vec<ResponseStep> {
+        if let Some(ModelFailureKind::Event { error, .. }) = self.answer.failure {
             let (kind, message) = self.told(error);
             let error = format!(",\"error\":{{\"type\":\"{kind}\",\"message\":{message}}}");
             event(&mut pending, "error", &error);
             push(&mut steps, 0, pending);
         } else {
             push(&mut steps, 0, pending);
-            steps.push(Step { delay: BEFORE_DROP, bytes: None });
+            steps.push(ResponseStep { delay: BEFORE_DROP, bytes: None });
         }
         steps
     }
 
     /// Type and JSON literal of the message of an error.
-    fn told(&self, error: &ApiError) -> (&'static str, String) {
+    fn told(&self, error: &ModelApiError) -> (&'static str, String) {
         let message = Value::from(self.folders.expand(&error.message)).to_string();
         (error.kind.as_str(), message)
     }
 
     fn id(&self, kind: &str) -> String {
-        let Answer { conversation, number, failed, .. } = self.answer;
+        let ScriptedAnswer { conversation, number, failed, .. } = self.answer;
         let retry = match failed {
             0 => String::new(),
             failed => format!("_retry_{failed}"),
@@ -217,16 +219,16 @@ impl Writer<'_> {
         (characters as u64).div_ceil(4).max(1)
     }
 
-    fn empty_block(&self, index: usize, block: &Block) -> Value {
+    fn empty_block(&self, index: usize, block: &ModelBlock) -> Value {
         match &block.content {
-            Content::Text { citations, .. } if citations.is_empty() => {
+            ModelContent::Text { citations, .. } if citations.is_empty() => {
                 json!({"type": "text", "text": ""})
             }
-            Content::Text { .. } => json!({"type": "text", "text": "", "citations": []}),
-            Content::Thinking { .. } => {
+            ModelContent::Text { .. } => json!({"type": "text", "text": "", "citations": []}),
+            ModelContent::Thinking { .. } => {
                 json!({"type": "thinking", "thinking": "", "signature": ""})
             }
-            Content::Tool { side, name, id, .. } => {
+            ModelContent::Tool { side, name, id, .. } => {
                 let (kind, prefix) = match side {
                     ToolSide::Client => ("tool_use", "toolu"),
                     ToolSide::Server => ("server_tool_use", "srvtoolu"),
@@ -235,7 +237,7 @@ impl Writer<'_> {
                 let id = id.clone().unwrap_or_else(made_up);
                 json!({"type": kind, "id": id, "name": name, "input": {}})
             }
-            Content::Raw(block) => self.real(&Value::from(block.clone())),
+            ModelContent::Raw(block) => self.real(&Value::from(block.clone())),
         }
     }
 
@@ -254,11 +256,11 @@ impl Writer<'_> {
         }
     }
 
-    fn full_block(&self, index: usize, block: &Block) -> Value {
+    fn full_block(&self, index: usize, block: &ModelBlock) -> Value {
         let mut full = self.empty_block(index, block);
         let text = self.folders.expand(&block.content.pieces().joined());
         match &block.content {
-            Content::Text { citations, .. } => {
+            ModelContent::Text { citations, .. } => {
                 full["text"] = Value::from(text);
                 if !citations.is_empty() {
                     let citations =
@@ -266,32 +268,32 @@ impl Writer<'_> {
                     full["citations"] = citations.collect();
                 }
             }
-            Content::Thinking { signature, .. } => {
+            ModelContent::Thinking { signature, .. } => {
                 full["thinking"] = Value::from(text);
                 full["signature"] = Value::from(signature.as_str());
             }
-            Content::Tool { .. } => {
+            ModelContent::Tool { .. } => {
                 let input: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
                 full["input"] = Value::from(input);
             }
-            Content::Raw(_) => {}
+            ModelContent::Raw(_) => {}
         }
         full
     }
 }
 
 /// Whether the API counts a block as a web search.
-fn is_search(block: &Block) -> bool {
-    matches!(&block.content, Content::Tool { side: ToolSide::Server, name, .. } if name == "web_search")
+fn is_search(block: &ModelBlock) -> bool {
+    matches!(&block.content, ModelContent::Tool { side: ToolSide::Server, name, .. } if name == "web_search")
 }
 
 /// Type of a block's deltas, and the field of what they bring.
-fn delta_names(content: &Content) -> Option<(&'static str, &'static str)> {
+fn delta_names(content: &ModelContent) -> Option<(&'static str, &'static str)> {
     match content {
-        Content::Text { .. } => Some(("text_delta", "text")),
-        Content::Thinking { .. } => Some(("thinking_delta", "thinking")),
-        Content::Tool { .. } => Some(("input_json_delta", "partial_json")),
-        Content::Raw(_) => None,
+        ModelContent::Text { .. } => Some(("text_delta", "text")),
+        ModelContent::Thinking { .. } => Some(("thinking_delta", "thinking")),
+        ModelContent::Tool { .. } => Some(("input_json_delta", "partial_json")),
+        ModelContent::Raw(_) => None,
     }
 }
 
@@ -299,10 +301,10 @@ fn event(to: &mut String, kind: &str, fields: &str) {
     to.push_str(&format!("event: {kind}\ndata: {{\"type\":\"{kind}\"{fields}}}\n\n"));
 }
 
-fn push(steps: &mut Vec<Step>, delay_ms: u64, bytes: String) {
+fn push(steps: &mut Vec<ResponseStep>, delay_ms: u64, bytes: String) {
     if !bytes.is_empty() {
         let delay = Duration::from_millis(delay_ms);
-        steps.push(Step { delay, bytes: Some(Bytes::from(bytes)) });
+        steps.push(ResponseStep { delay, bytes: Some(Bytes::from(bytes)) });
     }
 }
 

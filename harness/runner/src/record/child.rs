@@ -110,9 +110,9 @@ pub(crate) fn drive(
     if let Some(pipe) = child.stderr.take() {
         drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Err);
     }
-    let mut watch = Watch {
+    let mut watch = RunWatcher {
         begin,
-        lines: Lines::new(script.stdin, child.stdin.take()),
+        lines: StdinScript::new(script.stdin, child.stdin.take()),
         fuse: Fuse::new(script.signal),
         results: Results::default(),
         open: 2,
@@ -175,9 +175,9 @@ fn number(name: SignalName) -> Signal {
 }
 
 /// The watching thread's view of a run.
-struct Watch<'a> {
+struct RunWatcher<'a> {
     begin: Instant,
-    lines: Lines<'a>,
+    lines: StdinScript<'a>,
     results: Results,
     fuse: Fuse<'a>,
     /// How many of stdout and stderr are open.
@@ -185,7 +185,7 @@ struct Watch<'a> {
     ended: Ended,
 }
 
-impl Watch<'_> {
+impl RunWatcher<'_> {
     fn take(&mut self, note: Note) {
         match note {
             Note::Out(at, bytes) => {
@@ -242,13 +242,13 @@ impl Watch<'_> {
 }
 
 /// The scripted lines of stdin; a thread writes them, so that a full pipe holds nobody up.
-struct Lines<'a> {
+struct StdinScript<'a> {
     left: &'a [StdinLine],
     number: u64,
     writer: Option<Sender<String>>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> StdinScript<'a> {
     fn new(left: &'a [StdinLine], pipe: Option<Box<dyn Write + Send>>) -> Self {
         let writer = pipe.map(|mut pipe| {
             let (writer, lines) = channel::<String>();

@@ -11,7 +11,7 @@ use fs_err as fs;
 
 use super::RecordError;
 use super::child::{Notes, Script, Why, drive};
-use super::error::Said;
+use super::error::CliOutput;
 use super::launch::{Guard, command};
 use super::sandbox::no_folder;
 use super::scratch::{PREFIX, Scratch, sweep};
@@ -268,7 +268,7 @@ fn version(
     match text.split_whitespace().next().unwrap_or_default().parse() {
         Ok(version) => Ok(version),
         Err(_) => {
-            let said = Said::new(&ended.stdout, &ended.stderr);
+            let said = CliOutput::new(&ended.stdout, &ended.stderr);
             let why = format!("{} --version prints no version{said}\n", program.display());
             Err(no_claude(why, hint))
         }

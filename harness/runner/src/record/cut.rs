@@ -7,13 +7,13 @@
 use serde_json::Value;
 
 use super::sandbox::Folders;
-use crate::scenario::{Cut, FailureKind, Model, Pieces, Turn};
+use crate::scenario::{DeltaCut, Model, ModelFailureKind, ModelTurn, Pieces};
 
 /// The deltas of a text, as JSON string literals.
 ///
 /// Literals, because a cut in UTF-16 units may leave half of a surrogate pair in a delta, which a
 /// `String` can't hold and JSON can.
-pub(crate) fn deltas(pieces: &Pieces, cut: Cut, folders: &Folders) -> Vec<String> {
+pub(crate) fn deltas(pieces: &Pieces, cut: DeltaCut, folders: &Folders) -> Vec<String> {
     match pieces {
         Pieces::Listed(pieces) => {
             let real = |piece| Value::from(folders.expand(piece)).to_string();
@@ -39,7 +39,11 @@ pub(crate) fn overrun(model: &Model) -> Option<String> {
 }
 
 /// Block, deltas before the failure, and deltas there are.
-fn overrun_in(model: &Model, turn: &Turn, failure: &FailureKind) -> Option<(usize, usize, usize)> {
+fn overrun_in(
+    model: &Model,
+    turn: &ModelTurn,
+    failure: &ModelFailureKind,
+) -> Option<(usize, usize, usize)> {
     let spot = failure.after()?;
     let block = turn.blocks.get(spot.block.get() - 1)?;
     let found = deltas(block.content.pieces(), model.pace(block).0, &Folders::canonical()).len();
@@ -47,7 +51,7 @@ fn overrun_in(model: &Model, turn: &Turn, failure: &FailureKind) -> Option<(usiz
     Some((spot.block.get(), wanted, found))
 }
 
-fn whole(text: &str, cut: Cut, folders: &Folders) -> Vec<String> {
+fn whole(text: &str, cut: DeltaCut, folders: &Folders) -> Vec<String> {
     let canonical = Folders::canonical().expand(text);
     let real: Vec<u16> = folders.expand(text).encode_utf16().collect();
     let names = names(text, folders);
@@ -63,11 +67,11 @@ fn whole(text: &str, cut: Cut, folders: &Folders) -> Vec<String> {
 }
 
 /// Where the deltas of `text` end, in UTF-16 units.
-fn ends(text: &str, cut: Cut) -> Vec<usize> {
+fn ends(text: &str, cut: DeltaCut) -> Vec<usize> {
     let total = text.encode_utf16().count();
     let mut ends: Vec<usize> = match cut {
-        Cut::Utf16(n) => (1..).map(|i| i * n.get()).take_while(|&end| end < total).collect(),
-        Cut::Chars(n) => {
+        DeltaCut::Utf16(n) => (1..).map(|i| i * n.get()).take_while(|&end| end < total).collect(),
+        DeltaCut::Chars(n) => {
             let mut at = 0;
             let after_each = text.chars().map(|c| {
                 at += c.len_utf16();
@@ -84,20 +88,20 @@ fn ends(text: &str, cut: Cut) -> Vec<usize> {
 }
 
 /// A folder's name in a text, in UTF-16 units.
-struct Name {
+struct FolderName {
     /// Where it starts in the canonical text.
     start: usize,
     canonical: usize,
     real: usize,
 }
 
-fn names(text: &str, folders: &Folders) -> Vec<Name> {
+fn names(text: &str, folders: &Folders) -> Vec<FolderName> {
     let canonical = Folders::canonical();
     let mut names = Vec::new();
     let (mut rest, mut at) = (text, 0);
     while let Some((before, folder, after)) = Folders::first_in(rest) {
         at += before.encode_utf16().count();
-        let name = Name {
+        let name = FolderName {
             start: at,
             canonical: canonical.path(folder).len(),
             real: folders.path(folder).len(),
@@ -110,7 +114,7 @@ fn names(text: &str, folders: &Folders) -> Vec<Name> {
 }
 
 /// Where an offset of the canonical text lies in the real one.
-fn map(names: &[Name], offset: usize) -> usize {
+fn map(names: &[FolderName], offset: usize) -> usize {
     let (mut canonical, mut real) = (0, 0);
     for name in names.iter().take_while(|name| name.start < offset) {
         real += name.start - canonical;
@@ -147,19 +151,19 @@ mod tests {
 
     /// The deltas with `{{project}}` at `project`, joined by bars.
     #[track_caller]
-    fn check(text: &str, cut: Cut, project: &str, expect: &str) {
+    fn check(text: &str, cut: DeltaCut, project: &str, expect: &str) {
         let folders = Folders { project: project.to_owned(), ..Folders::canonical() };
         let found = deltas(&Pieces::Whole(text.to_owned()), cut, &folders);
         let inner: Vec<_> = found.iter().map(|s| &s[1..s.len() - 1]).collect();
         assert_eq!(inner.join("|"), expect, "{text} {cut:?} {project}");
     }
 
-    fn chars(n: usize) -> Cut {
-        Cut::Chars(NonZeroUsize::new(n).unwrap())
+    fn chars(n: usize) -> DeltaCut {
+        DeltaCut::Chars(NonZeroUsize::new(n).unwrap())
     }
 
-    fn utf16(n: usize) -> Cut {
-        Cut::Utf16(NonZeroUsize::new(n).unwrap())
+    fn utf16(n: usize) -> DeltaCut {
+        DeltaCut::Utf16(NonZeroUsize::new(n).unwrap())
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub enum RecordError {
         /// What says so: `record.timeout_s` of the scenario, or the option that is a limit for all.
         raise: &'static str,
         /// What the CLI had printed last.
-        said: Said,
+        said: CliOutput,
     },
     /// The CLI printed more than is kept.
     #[error("the CLI printed {what} and was ended; nothing was written; if that is what it is to print, raise the limit with `{}`{said}", .what.option())]
@@ -96,7 +96,7 @@ pub enum RecordError {
         /// Which limit it reached.
         what: Overflow,
         /// What it had printed last.
-        said: Said,
+        said: CliOutput,
     },
     /// A person was asked whether to record it, and did not say yes.
     #[error("{name} was not recorded: the answer was not `y`")]
@@ -117,7 +117,7 @@ pub enum RecordError {
         /// What `record.exit` says.
         expected: Exit,
         /// What it had printed last.
-        said: Said,
+        said: CliOutput,
     },
     /// The signal of the scenario was never sent.
     #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{said}", ended(*.exit))]
@@ -125,7 +125,7 @@ pub enum RecordError {
         /// How it ended.
         exit: Exit,
         /// What it had printed last.
-        said: Said,
+        said: CliOutput,
     },
     /// The CLI ended without an answer.
     #[error("the CLI {} before it printed a `result`; run it by hand with the scenario's arguments to see why{said}", ended(*.exit))]
@@ -133,20 +133,20 @@ pub enum RecordError {
         /// How it ended.
         exit: Exit,
         /// What it had printed last.
-        said: Said,
+        said: CliOutput,
     },
 }
 
 /// What the CLI had printed when it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct CliOutput {
     /// Its stderr.
     pub stderr: String,
     /// The last line of its stdout.
     pub last_line: String,
 }
 
-impl Said {
+impl CliOutput {
     pub(crate) fn new(stdout: &[u8], stderr: &[u8]) -> Self {
         let mut lines = stdout.rsplit(|&byte| byte == b'\n');
         let last = lines.find(|line| !line.is_empty());
@@ -157,7 +157,7 @@ impl Said {
     }
 }
 
-impl std::fmt::Display for Said {
+impl std::fmt::Display for CliOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (name, text, longest) in
             [("stderr", &self.stderr, 2000), ("last line", &self.last_line, 200)]

@@ -7,8 +7,8 @@ use super::answer::Writer;
 use super::cut::overrun;
 use super::request::{Asked, Spoken};
 use super::sandbox::Folders;
-use super::script::{Attempts, Stage, choose};
-use crate::scenario::{FailureKind, Model};
+use super::script::{Attempts, RunStage, choose};
+use crate::scenario::{Model, ModelFailureKind};
 
 /// How often each request is repeated, so that failures and what comes after them are answered.
 const ATTEMPTS: usize = 3;
@@ -29,7 +29,7 @@ pub fn answers(model: &Model) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// One request for each turn, and one more.
-fn requests(model: &Model) -> impl Iterator<Item = (Asked, Stage)> {
+fn requests(model: &Model) -> impl Iterator<Item = (Asked, RunStage)> {
     let markers = model.conversations.iter().map(|one| (one.marker.as_str(), 0, &one.turns));
     let steps = (1..).zip(&model.steps).map(|(before, step)| ("", before, &step.turns));
     let all = std::iter::once(("", 0, &model.turns)).chain(steps).chain(markers);
@@ -42,17 +42,22 @@ fn requests(model: &Model) -> impl Iterator<Item = (Asked, Stage)> {
                 messages: vec![said; answered],
                 ..Asked::default()
             };
-            (asked, Stage { before, prompt: String::new() })
+            (asked, RunStage { before, prompt: String::new() })
         })
     })
 }
 
 /// The parts of the bodies that answer a request.
-fn bodies(model: &Model, asked: &Asked, stage: &Stage, attempts: &mut Attempts) -> Vec<Vec<Bytes>> {
+fn bodies(
+    model: &Model,
+    asked: &Asked,
+    stage: &RunStage,
+    attempts: &mut Attempts,
+) -> Vec<Vec<Bytes>> {
     let folders = Folders::canonical();
     let Some(answer) = choose(model, asked, stage, attempts) else { return Vec::new() };
     let writer = Writer { script: model, folders: &folders, answer: &answer, model: &asked.model };
-    if let Some(FailureKind::Http { error, .. }) = answer.failure {
+    if let Some(ModelFailureKind::Http { error, .. }) = answer.failure {
         return vec![vec![writer.error(error)]];
     }
     let stream = writer.stream().into_iter().filter_map(|step| step.bytes).collect();

@@ -14,7 +14,7 @@ const NAME: &str = "known-scenarios.toml";
 /// The text of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct KnownFile {
     /// The name of each scenario by its digest.
     #[serde(default)]
     scenarios: BTreeMap<String, String>,
@@ -22,12 +22,12 @@ struct Text {
 
 /// The scenarios that are known in a folder of the user's.
 #[derive(Debug)]
-pub struct Known {
+pub struct KnownScenarios {
     path: PathBuf,
-    text: Text,
+    text: KnownFile,
 }
 
-impl Known {
+impl KnownScenarios {
     /// Reads what is known in `folder`; nothing is when there is no file.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Known {
                 let what = error.message();
                 io::Error::other(format!("{}: {what}; remove the file", path.display()))
             })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Text::default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => KnownFile::default(),
             Err(error) => return Err(error),
         };
         Ok(Self { path, text })
@@ -78,15 +78,15 @@ mod tests {
     fn what_is_added_is_known_from_then_on() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("state/clitape");
-        let mut first = Known::read(&folder).unwrap();
-        let mut second = Known::read(&folder).unwrap();
+        let mut first = KnownScenarios::read(&folder).unwrap();
+        let mut second = KnownScenarios::read(&folder).unwrap();
         first.add("ab", "one").unwrap();
         second.add("cd", "two").unwrap();
-        let known = Known::read(&folder).unwrap();
+        let known = KnownScenarios::read(&folder).unwrap();
         assert_eq!(["ab", "cd", "ef"].map(|digest| known.has(digest)), [true, true, false]);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::write(folder.join(NAME), "scenario = 1").unwrap();
-        let error = Known::read(&folder).unwrap_err().to_string();
+        let error = KnownScenarios::read(&folder).unwrap_err().to_string();
         assert!(error.contains(NAME) && error.ends_with("remove the file"), "{error}");
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// What the supervisor has to know beside the command; the first line it is sent, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct LaunchPlan {
     /// The process that asks.
     pub(crate) parent: i32,
     /// Its file that is the program's stdin; `/dev/null` when absent.
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
 
 /// What the supervisor answers, each on a line as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum SupervisorAnswer {
     /// The program runs.
     Started { pid: i32, confined: Option<Confinement> },
     /// It could not be started, for this reason of the operating system.
@@ -101,10 +101,10 @@ pub(crate) struct Running {
     pub(crate) stderr: Option<ChildStderr>,
     /// How it is confined.
     pub(crate) confined: Option<Confinement>,
-    how: How,
+    how: Supervision,
 }
 
-enum How {
+enum Supervision {
     Direct(Child),
     Supervised { supervisor: Child, control: Control },
 }
@@ -136,7 +136,7 @@ fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
         stdout: child.stdout.take(),
         stderr: child.stderr.take(),
         confined: None,
-        how: How::Direct(child),
+        how: Supervision::Direct(child),
     })
 }
 
@@ -144,7 +144,7 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
     let (ours, theirs) = UnixStream::pair()?;
     // The supervisor opens the reading end by its number here, so it stays open until then.
     let (input, stdin) = if with_stdin { Some(io::pipe()?) } else { None }.unzip();
-    let plan = Plan {
+    let plan = LaunchPlan {
         parent: nix::unistd::getpid().as_raw(),
         stdin: input.as_ref().map(|pipe| pipe.as_raw_fd()),
         lock: guard.lock.map(Path::to_owned),
@@ -156,14 +156,16 @@ fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::R
     let mut control = Control { stream: ours, pending: Vec::new() };
     let (stdout, stderr) = (supervisor.stdout.take(), supervisor.stderr.take());
     let answer = control.send(&plan).and_then(|()| control.wait(PATIENCE));
-    let how = How::Supervised { supervisor, control };
+    let how = Supervision::Supervised { supervisor, control };
     let stdin = stdin.map(|pipe| Box::new(pipe) as Box<_>);
     let running = |pid, confined| Running { pid, stdin, stdout, stderr, confined, how };
     match answer {
-        Ok(Answer::Started { pid, confined }) => Ok(running(Pid::from_raw(pid), confined)),
-        Ok(Answer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason)),
-        Ok(Answer::NotConfined(why)) => Err(io::Error::other(why)),
-        Ok(Answer::Ended(_)) => Err(gone()),
+        Ok(SupervisorAnswer::Started { pid, confined }) => {
+            Ok(running(Pid::from_raw(pid), confined))
+        }
+        Ok(SupervisorAnswer::Failed(reason)) => Err(io::Error::from_raw_os_error(reason)),
+        Ok(SupervisorAnswer::NotConfined(why)) => Err(io::Error::other(why)),
+        Ok(SupervisorAnswer::Ended(_)) => Err(gone()),
         Err(error) => Err(error),
     }
 }
@@ -177,10 +179,10 @@ impl Running {
     /// How the program ended, once it has.
     pub(crate) fn poll(&mut self) -> io::Result<Option<Exit>> {
         match &mut self.how {
-            How::Direct(child) => Ok(child.try_wait()?.map(exit_of)),
-            How::Supervised { control, .. } => match control.poll()? {
+            Supervision::Direct(child) => Ok(child.try_wait()?.map(exit_of)),
+            Supervision::Supervised { control, .. } => match control.poll()? {
                 None => Ok(None),
-                Some(Answer::Ended(exit)) => Ok(Some(exit)),
+                Some(SupervisorAnswer::Ended(exit)) => Ok(Some(exit)),
                 Some(_) => Err(gone()),
             },
         }
@@ -209,8 +211,8 @@ pub(crate) fn exit_of(status: ExitStatus) -> Exit {
 impl Drop for Running {
     fn drop(&mut self) {
         match &mut self.how {
-            How::Direct(_) => self.signal(Signal::SIGKILL),
-            How::Supervised { supervisor, control } => {
+            Supervision::Direct(_) => self.signal(Signal::SIGKILL),
+            Supervision::Supervised { supervisor, control } => {
                 let _ = control.stream.write_all(DONE);
                 let _ = control.stream.shutdown(Shutdown::Both);
                 let begin = Instant::now();
@@ -233,14 +235,14 @@ struct Control {
 }
 
 impl Control {
-    fn send(&mut self, plan: &Plan) -> io::Result<()> {
+    fn send(&mut self, plan: &LaunchPlan) -> io::Result<()> {
         let mut line = serde_json::to_vec(plan)?;
         line.push(b'\n');
         self.stream.write_all(&line)
     }
 
     /// The next answer, which has to come within this time.
-    fn wait(&mut self, limit: Duration) -> io::Result<Answer> {
+    fn wait(&mut self, limit: Duration) -> io::Result<SupervisorAnswer> {
         self.stream.set_read_timeout(Some(limit))?;
         let answer = self.read()?;
         self.stream.set_nonblocking(true)?;
@@ -248,11 +250,11 @@ impl Control {
     }
 
     /// The next answer, if it is there.
-    fn poll(&mut self) -> io::Result<Option<Answer>> {
+    fn poll(&mut self) -> io::Result<Option<SupervisorAnswer>> {
         self.read()
     }
 
-    fn read(&mut self) -> io::Result<Option<Answer>> {
+    fn read(&mut self) -> io::Result<Option<SupervisorAnswer>> {
         let mut buffer = [0; 256];
         loop {
             if let Some(end) = self.pending.iter().position(|&byte| byte == b'\n') {

@@ -45,8 +45,8 @@ pub use bubblewrap::enter;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, ResolveLimits, resolve};
 pub use confine::ConfineBy;
-pub use error::{RecordError, Said};
-pub use known::Known;
+pub use error::{CliOutput, RecordError};
+pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
 pub use meter::Overflow;
@@ -65,7 +65,7 @@ use crate::scenario::Scenario;
 
 /// How recordings are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct RecordSettings {
     /// How much the CLI may print.
     pub output: OutputLimits,
     /// How long one run of the CLI may take, whatever `record.timeout_s` of the scenario allows.
@@ -80,7 +80,7 @@ pub struct Settings {
     pub confine: Option<ConfineBy>,
 }
 
-impl Default for Settings {
+impl Default for RecordSettings {
     fn default() -> Self {
         Self {
             output: OutputLimits::default(),
@@ -116,7 +116,7 @@ pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::proce
 pub fn record(
     scenario: &Scenario,
     claude: &Claude,
-    settings: Settings,
+    settings: RecordSettings,
     stop: &AtomicBool,
 ) -> Result<Take, RecordError> {
     Ok(take::into_take(&run::run(scenario, claude, settings, stop)?, scenario))

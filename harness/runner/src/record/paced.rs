@@ -9,22 +9,22 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::answer::Step;
+use super::answer::ResponseStep;
 
 /// A body made of [`Step`]s; a single one that waits for nothing is sent with its length.
 pub(crate) struct Paced {
-    steps: VecDeque<Step>,
+    steps: VecDeque<ResponseStep>,
     /// Runs out when the first of the steps is due.
     due: Option<Pin<Box<Sleep>>>,
 }
 
 impl Paced {
-    pub(crate) fn new(steps: Vec<Step>) -> Self {
+    pub(crate) fn new(steps: Vec<ResponseStep>) -> Self {
         Self { steps: steps.into(), due: None }
     }
 
     pub(crate) fn at_once(bytes: impl Into<Bytes>) -> Self {
-        Self::new(vec![Step { delay: Duration::ZERO, bytes: Some(bytes.into()) }])
+        Self::new(vec![ResponseStep { delay: Duration::ZERO, bytes: Some(bytes.into()) }])
     }
 }
 
@@ -59,7 +59,7 @@ impl Body for Paced {
 
     fn size_hint(&self) -> SizeHint {
         match self.steps.front() {
-            Some(Step { delay, bytes: Some(bytes) })
+            Some(ResponseStep { delay, bytes: Some(bytes) })
                 if self.steps.len() == 1 && delay.is_zero() =>
             {
                 SizeHint::with_exact(bytes.len() as u64)

@@ -30,18 +30,18 @@ pub(crate) struct Spoken {
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct RequestBody {
     #[serde(default)]
     model: String,
     #[serde(default)]
     stream: bool,
     #[serde(default)]
     system: Value,
-    messages: Vec<Message>,
+    messages: Vec<RequestMessage>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct RequestMessage {
     role: String,
     content: Value,
 }
@@ -49,7 +49,7 @@ struct Message {
 impl Asked {
     /// Reads the body of a request; on failure what is wrong with it.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
-        let body: Body = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let body: RequestBody = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         let mut asked = Self {
             model: body.model,
             stream: body.stream,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 /// The fields of a record that the recorder looks at.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct ResultHead<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -38,7 +38,7 @@ impl Results {
 }
 
 fn is_result(line: &[u8]) -> bool {
-    serde_json::from_slice::<Head<'_>>(line).is_ok_and(|head| head.kind == "result")
+    serde_json::from_slice::<ResultHead<'_>>(line).is_ok_and(|head| head.kind == "result")
 }
 
 /// Whether there is a `result` record, and the id of the session, for a whole stdout.
@@ -46,7 +46,7 @@ pub(crate) fn summary(stdout: &[u8]) -> (bool, Option<String>) {
     let mut lines = stdout.split(|&byte| byte == b'\n');
     let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let session = lines.clone().find_map(|line| {
-        let head: Head<'_> = serde_json::from_slice(line).ok()?;
+        let head: ResultHead<'_> = serde_json::from_slice(line).ok()?;
         head.session_id.filter(|id| plain(id)).map(Cow::into_owned)
     });
     (lines.any(is_result), session)

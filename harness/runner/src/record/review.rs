@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::workspace::{Workspace, WorkspaceLimits, field};
-use super::{RecordError, Settings};
+use super::{RecordError, RecordSettings};
 use crate::cassette::hex;
 use crate::files;
-use crate::scenario::{Content, Model, Scenario, ScenarioError, ToolSide};
+use crate::scenario::{Model, ModelContent, Scenario, ScenarioError, ToolSide};
 
 /// Files of the project that the CLI obeys, and folders of them.
 const OBEYED: [&str; 5] = [".claude", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
@@ -41,7 +41,7 @@ impl Review {
     /// `model.toml` can't be used.
     pub fn of(
         scenario: &Scenario,
-        settings: Settings,
+        settings: RecordSettings,
         stop: &AtomicBool,
     ) -> Result<Self, RecordError> {
         let place = scenario.dir.join("workspace");
@@ -101,13 +101,13 @@ fn calls(model: &Model) -> Vec<String> {
     let turns = model.all_turns().flat_map(|(_, turns)| turns);
     for block in turns.flat_map(|turn| &turn.blocks) {
         match &block.content {
-            Content::Tool { side: ToolSide::Client, name, input, .. } => {
+            ModelContent::Tool { side: ToolSide::Client, name, input, .. } => {
                 let input = input.joined();
                 let parsed = serde_json::from_str(&input).ok();
                 calls.entry(name.clone()).or_default().push(telling(parsed.as_ref(), &input));
             }
             // A block that is sent as it is may be a call too.
-            Content::Raw(block) if block.contains_key("input") => {
+            ModelContent::Raw(block) if block.contains_key("input") => {
                 let name = block.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
                 let input = block.get("input").and_then(Value::as_object);
                 let text = Value::from(block.clone()).to_string();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn review(scenario: &Scenario) -> Review {
-        Review::of(scenario, Settings::default(), &AtomicBool::new(false)).unwrap()
+        Review::of(scenario, RecordSettings::default(), &AtomicBool::new(false)).unwrap()
     }
 
     #[test]

@@ -8,16 +8,16 @@ use std::time::Duration;
 use super::child::{Ended, Note, Notes, Script, Why, drive};
 use super::claude::{self, Claude};
 use super::confine::Bounds;
-use super::error::{RecordError, Said};
+use super::error::{CliOutput, RecordError};
 use super::launch::{self, Guard};
 use super::sandbox::{Folders, Sandbox};
-use super::script::Stage;
-use super::server::Server;
+use super::script::RunStage;
+use super::server::ModelServer;
 use super::workspace::Workspace;
-use super::{Settings, cut, history, results};
+use super::{RecordSettings, cut, history, results};
 use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::names::CliVersion;
-use crate::scenario::{Exits, Model, Scenario, ScenarioError, SignalPlan, StdinLine, Step};
+use crate::scenario::{Exits, Model, Scenario, ScenarioError, SessionStep, SignalPlan, StdinLine};
 
 /// What the runs of a scenario left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    fn further(at: usize, step: &'a Step, session: &'a str) -> Self {
+    fn further(at: usize, step: &'a SessionStep, session: &'a str) -> Self {
         Self {
             at,
             prompt: Some(&step.prompt),
@@ -137,8 +137,8 @@ struct Stand<'a> {
     scenario: &'a Scenario,
     claude: &'a Claude,
     sandbox: Sandbox,
-    server: Server,
-    settings: Settings,
+    server: ModelServer,
+    settings: RecordSettings,
     /// Where the CLI is confined to.
     bounds: Option<Bounds>,
 }
@@ -151,7 +151,7 @@ struct Stand<'a> {
 pub(crate) fn run(
     scenario: &Scenario,
     claude: &Claude,
-    settings: Settings,
+    settings: RecordSettings,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
     let model = Model::load_within(&scenario.dir, settings.model_lines)?;
@@ -161,7 +161,7 @@ pub(crate) fn run(
     }
     let workspace = Workspace::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
     let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace, stop)?;
-    let server = Server::start(model, sandbox.folders.clone(), settings.request)?;
+    let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();
     let bounds = settings.confine.map(|by| Bounds::new(claude, sandbox.root(), port, by));
     let stand = Stand { scenario, claude, sandbox, server, settings, bounds };
@@ -196,7 +196,7 @@ impl Stand<'_> {
         let notes = Notes::new();
         let tell = notes.tell.clone();
         let prompt = folders.expand(wanted.prompt.unwrap_or_default());
-        server.begin(Stage { before: wanted.at, prompt }, move |asked| {
+        server.begin(RunStage { before: wanted.at, prompt }, move |asked| {
             // Nobody listens any more when the run is over.
             let _ = tell.send(Note::Alarm(asked));
         });
@@ -211,7 +211,7 @@ impl Stand<'_> {
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
         let script = Script { stdin: &stdin, signal: wanted.signal, output, guard };
         let ended = drive(self.command(&args), script, limit, stop, &notes)?;
-        let said = || Said::new(&ended.stdout, &ended.stderr);
+        let said = || CliOutput::new(&ended.stdout, &ended.stderr);
         match &ended.why {
             Why::Stopped => return Err(RecordError::Stopped),
             Why::Limit => {

@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::request::{Asked, clip};
-use crate::scenario::{Conversation, FailureKind, Model, Turn};
+use crate::scenario::{Conversation, Model, ModelFailureKind, ModelTurn};
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct ScriptedAnswer<'a> {
     /// What ids are made of: the conversation's name.
     pub(crate) conversation: &'a str,
     /// What ids are made of: the turn's number, from 1.
     pub(crate) number: usize,
     /// What is said.
-    pub(crate) turn: Cow<'a, Turn>,
+    pub(crate) turn: Cow<'a, ModelTurn>,
     /// What goes wrong with it.
-    pub(crate) failure: Option<&'a FailureKind>,
+    pub(crate) failure: Option<&'a ModelFailureKind>,
     /// What ids are made of: how many requests for the turn failed before this one.
     pub(crate) failed: usize,
     /// Whether the CLI asked beside the conversation. It does not wait for such an answer, so
@@ -26,7 +26,7 @@ pub(crate) struct Answer<'a> {
 }
 
 /// The part of a request by which a question of the CLI's own is known.
-enum Known {
+enum KnownRequest {
     /// The system prompt has this text.
     System(&'static str),
     /// The last user text is this one.
@@ -37,24 +37,27 @@ const NO_FILES: &str = "<is_displaying_contents>\nfalse\n</is_displaying_content
                         <filepaths>\n</filepaths>";
 
 /// What CLI versions up to 2.0 ask a small model beside the conversation, and harmless answers.
-const QUESTIONS: &[(Known, &str)] = &[
+const QUESTIONS: &[(KnownRequest, &str)] = &[
     // May this command run without asking? `none`: no rule covers it.
-    (Known::System("Your task is to process Bash commands"), "none"),
+    (KnownRequest::System("Your task is to process Bash commands"), "none"),
     // Which files did this command show?
-    (Known::System("Extract any file paths that this command reads"), NO_FILES),
+    (KnownRequest::System("Extract any file paths that this command reads"), NO_FILES),
     // Is this output worth a summary?
     (
-        Known::System("output from a bash command to determine if it should be summarized"),
+        KnownRequest::System("output from a bash command to determine if it should be summarized"),
         "<should_summarize>false</should_summarize>",
     ),
     // Titles, of the terminal and in the list of sessions.
     (
-        Known::System("indicates a new conversation topic"),
+        KnownRequest::System("indicates a new conversation topic"),
         r#"{"isNewTopic": false, "title": null}"#,
     ),
-    (Known::System("Summarize this coding conversation in under 50 characters"), "A scripted run"),
+    (
+        KnownRequest::System("Summarize this coding conversation in under 50 characters"),
+        "A scripted run",
+    ),
     // Subagents of 2.0 are asked once before they are needed.
-    (Known::LastUser("Warmup"), "Ready."),
+    (KnownRequest::LastUser("Warmup"), "Ready."),
 ];
 
 /// How often each turn was asked for: conversation, number of the turn.
@@ -62,7 +65,7 @@ pub(crate) type Attempts = HashMap<(String, usize), usize>;
 
 /// Which run of the scenario asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Stage {
+pub(crate) struct RunStage {
     /// How many there were before it.
     pub(crate) before: usize,
     /// Its prompt, if there were any.
@@ -73,27 +76,27 @@ pub(crate) struct Stage {
 pub(crate) fn choose<'a>(
     model: &'a Model,
     asked: &Asked,
-    stage: &Stage,
+    stage: &RunStage,
     attempts: &mut Attempts,
-) -> Option<Answer<'a>> {
+) -> Option<ScriptedAnswer<'a>> {
     side(model, asked).or_else(|| turn(model, asked, stage, attempts))
 }
 
-fn side<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
+fn side<'a>(model: &'a Model, asked: &Asked) -> Option<ScriptedAnswer<'a>> {
     let has = |text: &str| asked.system.contains(text) || asked.says(text);
     let scripted = model.sides.iter().map(|side| (has(&side.contains), side.text.as_str()));
     let known = QUESTIONS.iter().map(|(known, text)| {
         let fits = match known {
-            Known::System(part) => asked.system.contains(part),
-            Known::LastUser(text) => asked.last_user == *text,
+            KnownRequest::System(part) => asked.system.contains(part),
+            KnownRequest::LastUser(text) => asked.last_user == *text,
         };
         (fits, *text)
     });
     let (at, (_, text)) = scripted.chain(known).enumerate().find(|(_, (fits, _))| *fits)?;
-    Some(Answer {
+    Some(ScriptedAnswer {
         conversation: "side",
         number: at + 1,
-        turn: Cow::Owned(Turn::at_once(text)),
+        turn: Cow::Owned(ModelTurn::at_once(text)),
         failure: None,
         failed: 0,
         aside: true,
@@ -103,9 +106,9 @@ fn side<'a>(model: &'a Model, asked: &Asked) -> Option<Answer<'a>> {
 fn turn<'a>(
     model: &'a Model,
     asked: &Asked,
-    stage: &Stage,
+    stage: &RunStage,
     attempts: &mut Attempts,
-) -> Option<Answer<'a>> {
+) -> Option<ScriptedAnswer<'a>> {
     let (conversation, turns, answered) = conversation(model, asked, stage);
     let number = answered + 1;
     let (turn, failure, failed) = match turns.get(answered) {
@@ -121,18 +124,18 @@ fn turn<'a>(
                 .iter()
                 .flat_map(|spare| std::iter::repeat_n(&spare.text, spare.times.get()));
             let text = spares.nth(answered - turns.len())?;
-            (Cow::Owned(Turn::saying(text)), None, 0)
+            (Cow::Owned(ModelTurn::saying(text)), None, 0)
         }
     };
-    Some(Answer { conversation, number, turn, failure, failed, aside: false })
+    Some(ScriptedAnswer { conversation, number, turn, failure, failed, aside: false })
 }
 
 /// The conversation a request belongs to: its name, its turns, and how many of them it has had.
 fn conversation<'a>(
     model: &'a Model,
     asked: &Asked,
-    stage: &Stage,
-) -> (&'a str, &'a [Turn], usize) {
+    stage: &RunStage,
+) -> (&'a str, &'a [ModelTurn], usize) {
     let is_of = |one: &&Conversation| asked.first_user.contains(&one.marker);
     if let Some(one) = model.conversations.iter().find(is_of) {
         return (&one.name, &one.turns, asked.assistants());
@@ -148,7 +151,7 @@ fn conversation<'a>(
 }
 
 /// Says what was asked and what the script has, for a request without an answer.
-pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &Stage) -> String {
+pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &RunStage) -> String {
     let (conversation, _, answered) = conversation(model, asked, stage);
     let mut text = format!(
         "{request}, model {}, {answered} assistant messages, conversation `{conversation}`\n  \
@@ -221,11 +224,11 @@ mod tests {
             (asked(0, prefix, "", ""), "main 1: main 1"),
             (asked(0, "hi", "Warmup", ""), "side 7: Ready."),
         ] {
-            assert_eq!(found(&model, &request, &Stage::default()), expect, "{request:?}");
+            assert_eq!(found(&model, &request, &RunStage::default()), expect, "{request:?}");
         }
     }
 
-    fn found(model: &Model, request: &Asked, stage: &Stage) -> String {
+    fn found(model: &Model, request: &Asked, stage: &RunStage) -> String {
         choose(model, request, stage, &mut Attempts::new()).map_or("nothing".into(), |answer| {
             let text = answer.turn.blocks[0].content.pieces().joined();
             format!("{} {}: {text}", answer.conversation, answer.number)
@@ -237,7 +240,7 @@ mod tests {
         let text = format!("{MODEL}\n[[step]]\nturn = [{{ block = [{{ text = 'again 1' }}] }}]");
         let model: Model = toml::from_str(&text).unwrap();
         let mut request = asked(3, "hi", "Go on.", "");
-        let mut stage = Stage { before: 1, prompt: "Go on.".into() };
+        let mut stage = RunStage { before: 1, prompt: "Go on.".into() };
         assert_eq!(found(&model, &request, &stage), "run2 1: again 1");
         request.messages.push(Spoken { by_model: true, text: String::new() });
         assert_eq!(found(&model, &request, &stage), "run2 2: more");
@@ -266,7 +269,7 @@ mod tests {
         let mut attempts = Attempts::new();
         let mut ask = |assistants, system| {
             let request = asked(assistants, "", "", system);
-            let answer = choose(&model, &request, &Stage::default(), &mut attempts).unwrap();
+            let answer = choose(&model, &request, &RunStage::default(), &mut attempts).unwrap();
             (answer.failure.is_some(), answer.failed)
         };
         assert_eq!(ask(1, ""), (true, 0));
@@ -283,7 +286,7 @@ mod tests {
         let model: Model = toml::from_str(MODEL).unwrap();
         let request = Asked { model: "claude-x".into(), ..asked(7, "a SUB b", "and\nnow?", "") };
         assert_eq!(
-            complaint(&model, "POST /v1/messages?beta=true", &request, &Stage::default()),
+            complaint(&model, "POST /v1/messages?beta=true", &request, &RunStage::default()),
             "POST /v1/messages?beta=true, model claude-x, 7 assistant messages, conversation `sub`\n  \
              asked: and now?\n  \
              scripted: `main` with 2 turns, `sub` with 1 turns, 3 spare"

@@ -24,19 +24,19 @@ use super::answer::{INPUT_TOKENS, Writer};
 use super::paced::Paced;
 use super::request::Asked;
 use super::sandbox::Folders;
-use super::script::{Attempts, Stage, choose, complaint};
-use crate::scenario::{Conversation, FailureKind, Model};
+use super::script::{Attempts, RunStage, choose, complaint};
+use crate::scenario::{Conversation, Model, ModelFailureKind};
 
 /// A running server; stopped when dropped.
-pub(crate) struct Server {
+pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
-    desk: Arc<Desk>,
+    desk: Arc<ModelState>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What the server answers from.
-struct Desk {
+struct ModelState {
     script: Model,
     folders: Folders,
     /// Bytes of a request.
@@ -48,7 +48,7 @@ struct Desk {
 /// The run of the scenario that asks at the moment.
 #[derive(Default)]
 struct CurrentRun {
-    stage: Stage,
+    stage: RunStage,
     /// The body of its first request for a turn of the main conversation.
     first: Option<Bytes>,
     /// Told what was asked, when nobody scripted an answer.
@@ -59,7 +59,7 @@ const JSON: &str = "application/json";
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
-impl Server {
+impl ModelServer {
     /// Starts to serve `script`; a request may have `max_request` bytes.
     pub(crate) fn start(
         script: Model,
@@ -75,7 +75,7 @@ impl Server {
             TcpListener::from_std(listener)?
         };
         let (attempts, run) = (Mutex::default(), Mutex::default());
-        let desk = Arc::new(Desk { script, folders, max_request, attempts, run });
+        let desk = Arc::new(ModelState { script, folders, max_request, attempts, run });
         let for_thread = Arc::clone(&desk);
         let (stop, stopped) = oneshot::channel();
         let thread =
@@ -92,7 +92,7 @@ impl Server {
 
     /// From now on the requests are those of this run of the scenario; `unscripted` is told of
     /// every one that has no answer in the script.
-    pub(crate) fn begin(&self, stage: Stage, unscripted: impl Fn(String) + Send + 'static) {
+    pub(crate) fn begin(&self, stage: RunStage, unscripted: impl Fn(String) + Send + 'static) {
         let unscripted = Some(Box::new(unscripted) as Box<_>);
         *self.desk.run() = CurrentRun { stage, first: None, unscripted };
     }
@@ -103,13 +103,13 @@ impl Server {
     }
 }
 
-impl Desk {
+impl ModelState {
     fn run(&self) -> MutexGuard<'_, CurrentRun> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Server {
+impl Drop for ModelServer {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
@@ -118,7 +118,7 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+async fn accept(listener: TcpListener, desk: Arc<ModelState>) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(serve(stream, Arc::clone(&desk)));
@@ -128,7 +128,7 @@ async fn accept(listener: TcpListener, desk: Arc<Desk>) {
     }
 }
 
-async fn serve(stream: TcpStream, desk: Arc<Desk>) {
+async fn serve(stream: TcpStream, desk: Arc<ModelState>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let desk = Arc::clone(&desk);
@@ -138,7 +138,7 @@ async fn serve(stream: TcpStream, desk: Arc<Desk>) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
+async fn answer(desk: &ModelState, request: Request<Incoming>) -> Response<Paced> {
     let (head, body) = request.into_parts();
     if head.method == Method::HEAD {
         return Response::new(Paced::at_once(""));
@@ -166,7 +166,7 @@ async fn answer(desk: &Desk, request: Request<Incoming>) -> Response<Paced> {
     }
 }
 
-fn message(desk: &Desk, head: &Parts, asked: &Asked, body: &Bytes) -> Response<Paced> {
+fn message(desk: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Response<Paced> {
     let mut run = desk.run();
     let answer = {
         let mut attempts = desk.attempts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,7 +189,7 @@ fn message(desk: &Desk, head: &Parts, asked: &Asked, body: &Bytes) -> Response<P
         model: &asked.model,
     };
     let mut response = match answer.failure {
-        Some(FailureKind::Http { status, error, headers }) => {
+        Some(ModelFailureKind::Http { status, error, headers }) => {
             let mut response = failed(*status, writer.error(error));
             for (name, value) in headers {
                 let name = HeaderName::try_from(name.as_str());
@@ -200,8 +200,10 @@ fn message(desk: &Desk, head: &Parts, asked: &Asked, body: &Bytes) -> Response<P
             response
         }
         _ if asked.stream => typed("text/event-stream; charset=utf-8", Paced::new(writer.stream())),
-        Some(FailureKind::Event { error, .. }) => failed(error.kind.status(), writer.error(error)),
-        Some(FailureKind::Drop { .. }) => typed(JSON, Paced::new(writer.lost())),
+        Some(ModelFailureKind::Event { error, .. }) => {
+            failed(error.kind.status(), writer.error(error))
+        }
+        Some(ModelFailureKind::Drop { .. }) => typed(JSON, Paced::new(writer.lost())),
         None => typed(JSON, Paced::at_once(writer.whole())),
     };
     if let Ok(id) = HeaderValue::try_from(writer.request_id()) {
@@ -222,7 +224,7 @@ fn line(head: &Parts) -> String {
     format!("{} {}", head.method, head.uri)
 }
 
-fn unscripted(desk: &Desk, what: String) -> Response<Paced> {
+fn unscripted(desk: &ModelState, what: String) -> Response<Paced> {
     let error = json!({
         "type": "error",
         "error": {"type": "api_error", "message": format!("nobody scripted {what}")},

@@ -23,7 +23,7 @@ use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::bubblewrap::{self, Failure};
 use super::confine::{self, Bounds, ConfineBy, NotConfined};
-use super::launch::{Answer, DONE, Plan, exit_of};
+use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
 use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::cassette::{Confinement, Exit};
@@ -49,7 +49,7 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let mut orders = BufReader::new(control.try_clone()?);
     let mut plan = String::new();
     orders.read_line(&mut plan)?;
-    let plan: Plan = serde_json::from_str(&plan)?;
+    let plan: LaunchPlan = serde_json::from_str(&plan)?;
     set_child_subreaper(true)?;
     let arguments: Vec<OsString> = arguments.collect();
     let started = start(&program, &arguments, &plan);
@@ -57,11 +57,11 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     match let_go().map_err(Failure::Io).and(started) {
         Err(Failure::Io(error)) => {
             let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
-            tell(&mut control, &Answer::Failed(reason));
+            tell(&mut control, &SupervisorAnswer::Failed(reason));
         }
-        Err(Failure::NotConfined(why)) => tell(&mut control, &Answer::NotConfined(why)),
+        Err(Failure::NotConfined(why)) => tell(&mut control, &SupervisorAnswer::NotConfined(why)),
         Ok((pid, confined)) => {
-            tell(&mut control, &Answer::Started { pid: pid.as_raw(), confined });
+            tell(&mut control, &SupervisorAnswer::Started { pid: pid.as_raw(), confined });
             thread::spawn(move || watch(pid, &mut control));
         }
     }
@@ -81,7 +81,7 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
 fn start(
     program: &OsStr,
     arguments: &[OsString],
-    plan: &Plan,
+    plan: &LaunchPlan,
 ) -> Result<(Pid, Option<Confinement>), Failure> {
     let stdin = || {
         let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
@@ -137,7 +137,7 @@ fn let_go() -> io::Result<()> {
 
 /// Tells `clitape` something. One that was killed can't be told, and the end of the connection is
 /// seen where that is read: nothing here may return before the program was ended.
-fn tell(control: &mut UnixStream, answer: &Answer) {
+fn tell(control: &mut UnixStream, answer: &SupervisorAnswer) {
     let mut line = serde_json::to_vec(answer).unwrap_or_default();
     line.push(b'\n');
     let _ = control.write_all(&line);
@@ -152,14 +152,14 @@ fn watch(pid: Pid, control: &mut UnixStream) {
         match waitid(Id::Pid(pid), flags | WaitPidFlag::WNOHANG) {
             Ok(WaitStatus::StillAlive) => {}
             Ok(WaitStatus::Exited(_, code)) => {
-                break tell(control, &Answer::Ended(Exit::Code(code)));
+                break tell(control, &SupervisorAnswer::Ended(Exit::Code(code)));
             }
             Ok(WaitStatus::Signaled(_, signal, _)) => {
-                break tell(control, &Answer::Ended(Exit::Signal(signal as i32)));
+                break tell(control, &SupervisorAnswer::Ended(Exit::Signal(signal as i32)));
             }
             // A signal that has no name, which a look at the process has to tell.
             _ => match exit_status(pid) {
-                Some(status) => break tell(control, &Answer::Ended(exit_of(status))),
+                Some(status) => break tell(control, &SupervisorAnswer::Ended(exit_of(status))),
                 None => break,
             },
         }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::run::{RawRun, Recording};
-use crate::cassette::canon::{Facts, Place, Substitutions, canonical, conversation_lines};
-use crate::cassette::{Cli, Counts, FORMAT, FurtherRun, Manifest, Origin, RunFacts, Take, Tick};
+use crate::cassette::canon::{Facts, MachineFolder, Substitutions, canonical, conversation_lines};
+use crate::cassette::{
+    Cli, FORMAT, FurtherRun, Manifest, Origin, RecordCounts, RunFacts, Take, Tick,
+};
 use crate::cassette::{sha256, timeline, today};
-use crate::names::{CassetteFile, Part};
-use crate::scenario::{Scenario, Step};
+use crate::names::{CassetteFile, CassettePart};
+use crate::scenario::{Scenario, SessionStep};
 
 /// The canonical form of `recording`; a value that stands in several runs stays the same one.
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
@@ -29,12 +31,14 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
             confined: recording.confined,
         },
         exit: Some(recording.first.exit),
-        counts: Counts::default(),
+        counts: RecordCounts::default(),
         canonical: maker.counts,
         redacted: BTreeMap::new(),
         sha256: (1..)
             .zip(std::iter::once(&recording.first).chain(&recording.further))
-            .map(|(number, run)| (CassetteFile::new(Part::RawStdout, number), sha256(&run.stdout)))
+            .map(|(number, run)| {
+                (CassetteFile::new(CassettePart::RawStdout, number), sha256(&run.stdout))
+            })
             .collect(),
         runs: Vec::new(),
     };
@@ -54,9 +58,9 @@ struct Made {
 }
 
 impl Made {
-    fn into_further(self, run: &RawRun, step: &Step) -> FurtherRun {
+    fn into_further(self, run: &RawRun, step: &SessionStep) -> FurtherRun {
         let Self { argv, timeline, stdout, stderr, transcript, history, .. } = self;
-        let (resume, exit, counts) = (step.resume, run.exit, Counts::default());
+        let (resume, exit, counts) = (step.resume, run.exit, RecordCounts::default());
         let facts = RunFacts { resume, argv, exit, counts };
         FurtherRun { facts, stdout, timeline, stderr, transcript, history }
     }
@@ -106,9 +110,9 @@ fn facts(recording: &Recording) -> Facts {
     let user = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
     Facts {
         paths: vec![
-            (folders.project.clone(), Place::Project),
-            (folders.home.clone(), Place::Home),
-            (folders.tmp.clone(), Place::Tmp),
+            (folders.project.clone(), MachineFolder::Project),
+            (folders.home.clone(), MachineFolder::Home),
+            (folders.tmp.clone(), MachineFolder::Tmp),
         ],
         host: nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()),
         user: user.ok().flatten().map(|user| user.name),

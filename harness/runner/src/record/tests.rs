@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::run::{RawRun, run};
 use super::*;
 use crate::cassette::{Cassette, Exit};
-use crate::scenario::{ExitWord, Exits, House};
+use crate::scenario::{ExitWord, Exits, Workspace};
 
 const SCENARIO: &str = "
     title = 't'
@@ -44,7 +44,7 @@ fn go(script: &str) -> Result<RawRun, RecordError> {
 
 /// What the first run left.
 fn first(scenario: &Scenario, claude: &Claude) -> Result<RawRun, RecordError> {
-    run(scenario, claude, Settings::default(), &AtomicBool::new(false))
+    run(scenario, claude, RecordSettings::default(), &AtomicBool::new(false))
         .map(|recording| recording.first)
 }
 
@@ -64,7 +64,8 @@ fn a_run_is_kept_with_all_it_left() {
     );
     let (_dir, mut scenario, claude) = house(&script);
     scenario.record.exit = Exits::Same(ExitWord::Code(1));
-    let recording = run(&scenario, &claude, Settings::default(), &AtomicBool::new(false)).unwrap();
+    let recording =
+        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
     let (run, project) = (recording.first, recording.folders.project);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let result = "{\"type\":\"result\",\"session_id\":\"5-a\"}";
@@ -155,8 +156,8 @@ fn an_exit_that_nobody_expects_is_told() {
     ] {
         let (_dir, mut scenario, claude) = house(&format!("{RESULT}; {exit}"));
         scenario.record.exit = expected;
-        let error =
-            run(&scenario, &claude, Settings::default(), &AtomicBool::new(false)).unwrap_err();
+        let error = run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false))
+            .unwrap_err();
         assert_eq!(error.to_string(), format!("the CLI {how}; {hint}{said}"));
     }
 }
@@ -166,7 +167,7 @@ fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
     let (dir, scenario, claude) = house("exit 9");
     let model = format!("{MODEL}[[turn.failure]]\ndrop_after = {{ block = 1, deltas = 9 }}\n");
     fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
-    let error = run(&scenario, &claude, Settings::default(), &AtomicBool::new(false))
+    let error = run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false))
         .unwrap_err()
         .to_string();
     assert!(error.contains("model.toml: a failure in turn 1 of `main` comes after 9"), "{error}");
@@ -188,7 +189,8 @@ fn a_request_nobody_scripted_ends_the_recording() {
         a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
         printf \"GET /v1/models HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n\" >&3; sleep 600'";
     let (dir, scenario, claude) = house(script);
-    let error = run(&scenario, &claude, Settings::default(), &AtomicBool::new(false)).unwrap_err();
+    let error =
+        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -202,7 +204,8 @@ fn a_request_nobody_scripted_ends_the_recording() {
 #[test]
 fn a_recording_can_be_stopped() {
     let (_dir, scenario, claude) = house("exec sleep 600");
-    let error = run(&scenario, &claude, Settings::default(), &AtomicBool::new(true)).unwrap_err();
+    let error =
+        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(true)).unwrap_err();
     assert_eq!(error.to_string(), "stopped; nothing was written");
 }
 
@@ -210,7 +213,8 @@ fn a_recording_can_be_stopped() {
 fn a_cli_that_never_ends_is_stopped_in_time() {
     let (_dir, mut scenario, claude) = house("exec sleep 600");
     scenario.record.timeout_s = 0;
-    let error = run(&scenario, &claude, Settings::default(), &AtomicBool::new(false)).unwrap_err();
+    let error =
+        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the CLI had not ended after 0 s and was stopped; raise `record.timeout_s` in the \
@@ -224,7 +228,8 @@ fn two_takes_of_one_run_are_the_same() {
         "pwd; echo '{{\"type\":\"system\",\"cwd\":\"'$PWD'\",\"session_id\":\"'$(cat /proc/sys/kernel/random/uuid)'\"}}'; {RESULT}"
     );
     let (_dir, scenario, claude) = house(&script);
-    let take = || record(&scenario, &claude, Settings::default(), &AtomicBool::new(false)).unwrap();
+    let take =
+        || record(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
     let (first, second) = (take(), take());
     let stdout = String::from_utf8_lossy(&first.stdout);
     assert!(stdout.starts_with("/clitape/project\n"), "{stdout}");
@@ -248,7 +253,8 @@ fn a_session_goes_on_in_the_same_folders() {
     scenario.record.then = vec![toml::from_str(step).unwrap()];
     let model = format!("{MODEL}[[step]]\n[[step.turn]]\n[[step.turn.block]]\ntext = 'Yes.'\n");
     fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
-    let take = record(&scenario, &claude, Settings::default(), &AtomicBool::new(false)).unwrap();
+    let take =
+        record(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
     let [second] = &take.further[..] else { panic!("{take:?}") };
     assert_eq!(second.facts.argv[6..9], ["--include-partial-messages", "--resume", "5-a"]);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -260,7 +266,7 @@ fn a_session_goes_on_in_the_same_folders() {
     assert_eq!(text(&second.history), history);
 
     let root = tempfile::tempdir().unwrap();
-    let written = take.write(&House::at(root.path())).unwrap();
+    let written = take.write(&Workspace::at(root.path())).unwrap();
     let read = Cassette::load(&written).unwrap();
     assert_eq!((&read.stdout, &read.transcript), (&take.stdout, &take.transcript));
     assert_eq!(read.further[0].history, second.history);

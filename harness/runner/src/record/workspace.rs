@@ -37,7 +37,7 @@ const CHUNK: usize = 1 << 20;
 
 /// What an [`Entry`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CopiedKind {
     Folder,
     Link,
     File,
@@ -45,10 +45,10 @@ enum Kind {
 
 /// One thing in a workspace.
 #[derive(Debug)]
-struct Entry {
+struct CopiedFile {
     /// Its place in the workspace.
     inside: PathBuf,
-    kind: Kind,
+    kind: CopiedKind,
     mode: u32,
 }
 
@@ -56,7 +56,7 @@ struct Entry {
 #[derive(Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,
-    entries: Vec<Entry>,
+    entries: Vec<CopiedFile>,
     limits: WorkspaceLimits,
 }
 
@@ -81,12 +81,12 @@ impl Workspace {
             let metadata = entry.metadata().map_err(io::Error::from)?;
             let kind = metadata.file_type();
             let kind = if kind.is_dir() {
-                Kind::Folder
+                CopiedKind::Folder
             } else if kind.is_symlink() {
-                Kind::Link
+                CopiedKind::Link
             } else if kind.is_file() {
                 size += metadata.len();
-                Kind::File
+                CopiedKind::File
             } else {
                 let what = match kind {
                     _ if kind.is_fifo() => "a FIFO",
@@ -105,14 +105,14 @@ impl Workspace {
                 continue;
             };
             let inside = inside.to_owned();
-            found.entries.push(Entry { inside, kind, mode: metadata.mode() & 0o7777 });
+            found.entries.push(CopiedFile { inside, kind, mode: metadata.mode() & 0o7777 });
         }
         Ok(found)
     }
 
     /// The places of its files and links.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = self.entries.iter().filter(|entry| entry.kind != Kind::Folder);
+        let files = self.entries.iter().filter(|entry| entry.kind != CopiedKind::Folder);
         files.map(|entry| entry.inside.as_path())
     }
 
@@ -123,13 +123,13 @@ impl Workspace {
     /// Copies all of it into `to`, which is there, with modes and links as they are.
     pub(crate) fn copy(&self, to: &Path, stop: &AtomicBool) -> Result<(), RecordError> {
         let mut size = 0;
-        for Entry { inside, kind, mode } in &self.entries {
+        for CopiedFile { inside, kind, mode } in &self.entries {
             check(stop)?;
             let (from, target) = (self.root.join(inside), to.join(inside));
             match kind {
-                Kind::Folder => fs::create_dir(&target)?,
-                Kind::Link => fs::os::unix::fs::symlink(fs::read_link(&from)?, &target)?,
-                Kind::File => {
+                CopiedKind::Folder => fs::create_dir(&target)?,
+                CopiedKind::Link => fs::os::unix::fs::symlink(fs::read_link(&from)?, &target)?,
+                CopiedKind::File => {
                     let mut new = fs::OpenOptions::new();
                     let mut new = new.write(true).create_new(true).mode(*mode).open(&target)?;
                     self.each_chunk(&from, &mut size, stop, |chunk| {
@@ -145,13 +145,13 @@ impl Workspace {
     /// Adds what makes it this workspace and no other to a hash.
     pub(crate) fn hash(&self, hash: &mut Sha256, stop: &AtomicBool) -> Result<(), RecordError> {
         let mut size = 0;
-        for Entry { inside, kind, mode } in &self.entries {
+        for CopiedFile { inside, kind, mode } in &self.entries {
             check(stop)?;
             let from = self.root.join(inside);
             let (bytes, is_executable) = match kind {
-                Kind::Folder => (Vec::new(), false),
-                Kind::Link => (fs::read_link(&from)?.as_os_str().as_bytes().to_vec(), false),
-                Kind::File => {
+                CopiedKind::Folder => (Vec::new(), false),
+                CopiedKind::Link => (fs::read_link(&from)?.as_os_str().as_bytes().to_vec(), false),
+                CopiedKind::File => {
                     let mut whole = Sha256::new();
                     self.each_chunk(&from, &mut size, stop, |chunk| {
                         whole.update(chunk);

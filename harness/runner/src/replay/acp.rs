@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::builtin::AcpClient;
 use super::trace::object;
-use crate::cassette::canon::Place;
+use crate::cassette::canon::MachineFolder;
 
 /// The id of the one session of a replay.
 const SESSION_ID: &str = "session-1";
@@ -16,7 +16,7 @@ const SESSION_ID: &str = "session-1";
 pub(super) fn session(client: AcpClient) -> Converter {
     Converter::new(Settings {
         session_id: SESSION_ID.to_owned(),
-        cwd: Some(Place::Project.path().to_owned()),
+        cwd: Some(MachineFolder::Project.path().to_owned()),
         terminal: client.terminal,
     })
 }

@@ -22,7 +22,7 @@ use super::plan::Plan;
 use super::stuck::Stuck;
 use super::trace::{Entry, Lane, object};
 use super::{acp, bus, lifecycle, sse};
-use crate::scenario::{self, Chat, Mode};
+use crate::scenario::{self, Chat, ChatMode};
 
 /// How long a replay goes on after the run's end, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(super) const RUN_ID: &str = "run-1";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
     /// How the gateway runs it.
-    pub run: scenario::Run,
+    pub run: scenario::RunSpec,
     /// The chat; none means that there is none.
     pub channel: Option<Chat>,
     /// The ACP client; none means nobody is there.
@@ -145,13 +145,13 @@ async fn settle() {
 }
 
 /// How the gateway runs a scenario.
-pub(super) fn settings(run: scenario::Run) -> RunSettings {
+pub(super) fn settings(run: scenario::RunSpec) -> RunSettings {
     let limit = Duration::from_secs(run.limit_s);
     RunSettings {
         silent: run.silent,
         delivery: match run.delivery {
-            scenario::Delivery::Automatic => DeliveryMode::Automatic,
-            scenario::Delivery::MessageToolOnly => DeliveryMode::MessageToolOnly,
+            scenario::DeliverySpec::Automatic => DeliveryMode::Automatic,
+            scenario::DeliverySpec::MessageToolOnly => DeliveryMode::MessageToolOnly,
         },
         watchdog: Some(if run.resume { Watchdog::resumed(limit) } else { Watchdog::fresh(limit) }),
         ..RunSettings::default()
@@ -162,16 +162,16 @@ pub(super) fn settings(run: scenario::Run) -> RunSettings {
 pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
     TelegramSettings {
         mode: match chat.mode {
-            Mode::Off => telegram::Mode::Off,
-            Mode::Partial => telegram::Mode::Partial,
-            Mode::Block => telegram::Mode::Block,
-            Mode::Progress => telegram::Mode::Progress,
+            ChatMode::Off => telegram::Mode::Off,
+            ChatMode::Partial => telegram::Mode::Partial,
+            ChatMode::Block => telegram::Mode::Block,
+            ChatMode::Progress => telegram::Mode::Progress,
         },
         reasoning: chat.reasoning,
         profile: match chat.profile {
-            scenario::Profile::Telegram => &profile::TELEGRAM,
-            scenario::Profile::Discord => &profile::DISCORD,
-            scenario::Profile::Slack => &profile::SLACK,
+            scenario::ChatProfile::Telegram => &profile::TELEGRAM,
+            scenario::ChatProfile::Discord => &profile::DISCORD,
+            scenario::ChatProfile::Slack => &profile::SLACK,
         },
         ..TelegramSettings::default()
     }

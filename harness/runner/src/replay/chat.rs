@@ -29,7 +29,7 @@ struct Chat {
 }
 
 /// What becomes of a call.
-struct Fate {
+struct CallOutcome {
     /// The message it is about; none when a new one is refused.
     message_id: Option<i64>,
     /// What goes wrong with it.
@@ -42,7 +42,7 @@ impl ChatServer {
     }
 
     /// Takes a call, and says what becomes of it.
-    fn take(&self, call: &Call) -> Fate {
+    fn take(&self, call: &Call) -> CallOutcome {
         let mut chat = self.chat.lock().unwrap_or_else(PoisonError::into_inner);
         chat.calls += 1;
         let number = chat.calls;
@@ -51,7 +51,7 @@ impl ChatServer {
         let fault =
             fault.filter(|fault| call.message_id.is_some() || fault.kind != FaultKind::NotModified);
         if fault.is_some_and(is_refusal) {
-            return Fate { message_id: call.message_id, fault };
+            return CallOutcome { message_id: call.message_id, fault };
         }
         let id = call.message_id.unwrap_or(chat.texts.len() as i64 + 1);
         let before = chat.texts.insert(id, call.text.clone());
@@ -60,7 +60,7 @@ impl ChatServer {
             kind: FaultKind::NotModified,
             amount: 0,
         });
-        Fate { message_id: Some(id), fault: fault.or(same) }
+        CallOutcome { message_id: Some(id), fault: fault.or(same) }
     }
 }
 
@@ -70,7 +70,7 @@ fn is_refusal(fault: Fault) -> bool {
 }
 
 /// What the trace tells of a call.
-fn data(call: &Call, fate: &Fate) -> Map<String, Value> {
+fn data(call: &Call, fate: &CallOutcome) -> Map<String, Value> {
     let mut data = Map::new();
     if let Some(id) = fate.message_id {
         data.insert("message_id".into(), id.into());

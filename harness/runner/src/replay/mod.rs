@@ -20,5 +20,5 @@ pub(crate) use chat::LATENCY;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};
 pub(crate) use headline::shortened;
 pub use live::live;
-pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, Step};
+pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 pub use trace::{Entry, Lane};

@@ -25,7 +25,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The pieces, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// What goes wrong at the chat's server; of two faults at one call the first counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -34,21 +34,21 @@ pub struct Plan {
 /// One piece of the bytes; printed as `[after_ms, bytes]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
-pub struct Step {
+pub struct PlanStep {
     /// Milliseconds since the piece before.
     pub after_ms: u64,
     /// Size of the piece.
     pub bytes: u64,
 }
 
-impl From<(u64, u64)> for Step {
+impl From<(u64, u64)> for PlanStep {
     fn from((after_ms, bytes): (u64, u64)) -> Self {
         Self { after_ms, bytes }
     }
 }
 
-impl From<Step> for (u64, u64) {
-    fn from(step: Step) -> Self {
+impl From<PlanStep> for (u64, u64) {
+    fn from(step: PlanStep) -> Self {
         (step.after_ms, step.bytes)
     }
 }
@@ -151,14 +151,14 @@ impl Plan {
         let steps = line_ends(stdout).into_iter().enumerate().map(|(i, end)| {
             let bytes = end - start;
             start = end;
-            Step { after_ms: if i == 0 { 0 } else { pace_ms }, bytes }
+            PlanStep { after_ms: if i == 0 { 0 } else { pace_ms }, bytes }
         });
         Self { format: PLAN_FORMAT, seed: None, steps: steps.collect(), faults: Vec::new() }
     }
 
     /// Random cuts and delays, the same ones for the same seed on every machine.
     pub fn random(total: u64, seed: u64) -> Self {
-        let steps = random::pieces(total, seed).into_iter().map(Step::from).collect();
+        let steps = random::pieces(total, seed).into_iter().map(PlanStep::from).collect();
         Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new() }
     }
 
@@ -188,13 +188,13 @@ impl Plan {
                 arrived += piece.bytes;
                 now += piece.after_ms;
             }
-            steps.push(Step { after_ms: now - before, bytes: end - start });
+            steps.push(PlanStep { after_ms: now - before, bytes: end - start });
             (start, before) = (end, now);
         }
         // Delays behind the last byte still pass before the end of the bytes.
         let rest: u64 = pieces.map(|piece| piece.after_ms).sum();
         if rest > 0 {
-            steps.push(Step { after_ms: rest, bytes: 0 });
+            steps.push(PlanStep { after_ms: rest, bytes: 0 });
         }
         Self { format: PLAN_FORMAT, seed: self.seed, steps, faults: self.faults.clone() }
     }
@@ -250,7 +250,7 @@ impl Plan {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    fn at_recorded_times(reads: &[Read], ends: &[u64]) -> Self {
+    fn at_recorded_times(reads: &[RecordedRead], ends: &[u64]) -> Self {
         let mut steps = Vec::with_capacity(ends.len());
         let (mut start, mut before, mut read) = (0, 0, 0);
         for &end in ends {
@@ -258,7 +258,7 @@ impl Plan {
                 read += 1;
             }
             let at = reads.get(read).map_or(0, |read| read.at);
-            steps.push(Step { after_ms: at - before, bytes: end - start });
+            steps.push(PlanStep { after_ms: at - before, bytes: end - start });
             (start, before) = (end, at);
         }
         Self { format: PLAN_FORMAT, seed: None, steps, faults: Vec::new() }
@@ -266,19 +266,19 @@ impl Plan {
 }
 
 /// A recorded read: where its bytes end, and when it came (ms since the first one).
-struct Read {
+struct RecordedRead {
     end: u64,
     at: u64,
 }
 
-fn reads(timeline: &[Tick]) -> Vec<Read> {
+fn reads(timeline: &[Tick]) -> Vec<RecordedRead> {
     let (mut end, mut now, mut first) = (0, 0, None);
     let mut reads = Vec::new();
     for tick in timeline {
         now += tick.after_ms;
         if let TickKind::Out(n) = tick.kind {
             end += n;
-            reads.push(Read { end, at: now - *first.get_or_insert(now) });
+            reads.push(RecordedRead { end, at: now - *first.get_or_insert(now) });
         }
     }
     reads

@@ -98,14 +98,14 @@ fn stderr(run: &FurtherRun) -> Option<String> {
 
 /// What a run's stdout says of it in the end.
 #[derive(Default)]
-struct Said {
+struct StdoutSummary {
     session: Option<String>,
     status: Option<Status>,
     words: Option<String>,
 }
 
-fn said(stdout: &[u8]) -> Said {
-    let mut said = Said::default();
+fn said(stdout: &[u8]) -> StdoutSummary {
+    let mut said = StdoutSummary::default();
     let mut sink = |event: Event<'_>| match event {
         Event::Session { session_id, .. } => said.session = Some(session_id.into_owned()),
         Event::Outcome(outcome) => {

@@ -36,7 +36,7 @@ impl Format {
 
 /// Why a report's file can't be written.
 #[derive(Debug, Error)]
-pub enum FileError {
+pub enum ReportFileError {
     /// There is something else at the path.
     #[error("{0} is there and is no file; choose another path for the report")]
     NoFile(PathBuf),
@@ -55,26 +55,26 @@ pub enum FileError {
 
 /// Files that wait for their report. Until it is written, what was at their paths stays.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct ReportFiles {
     open: Vec<(Format, PathBuf, NamedTempFile)>,
 }
 
-impl Files {
+impl ReportFiles {
     /// Opens a file beside each path.
     ///
     /// # Errors
     ///
     /// [`FileError`] when a report could not be written there.
-    pub fn open(wanted: &[(Format, &Path)]) -> Result<Self, FileError> {
+    pub fn open(wanted: &[(Format, &Path)]) -> Result<Self, ReportFileError> {
         let mut open: Vec<(Format, PathBuf, NamedTempFile)> = Vec::new();
         for &(format, path) in wanted {
             if path.exists() && !path.is_file() || path.file_name().is_none() {
-                return Err(FileError::NoFile(path.to_owned()));
+                return Err(ReportFileError::NoFile(path.to_owned()));
             }
-            let refused = |source| FileError::Io { path: path.to_owned(), source };
+            let refused = |source| ReportFileError::Io { path: path.to_owned(), source };
             let target = target(path).map_err(refused)?;
             if open.iter().any(|(_, known, _)| *known == target) {
-                return Err(FileError::Twice(path.to_owned()));
+                return Err(ReportFileError::Twice(path.to_owned()));
             }
             let file = files::beside(&target).map_err(refused)?;
             open.push((format, target, file));
@@ -87,16 +87,17 @@ impl Files {
     /// # Errors
     ///
     /// [`FileError`] when one can't be written; then none is put in its place.
-    pub fn write(mut self, report: &Report) -> Result<(), FileError> {
+    pub fn write(mut self, report: &Report) -> Result<(), ReportFileError> {
         for (format, path, file) in &mut self.open {
             let mut out = io::BufWriter::new(file.as_file_mut());
             format
                 .write(report, &mut out)
                 .and_then(|()| out.flush())
-                .map_err(|source| FileError::Io { path: path.clone(), source })?;
+                .map_err(|source| ReportFileError::Io { path: path.clone(), source })?;
         }
         for (_, path, file) in self.open {
-            file.persist(&path).map_err(|error| FileError::Io { path, source: error.error })?;
+            file.persist(&path)
+                .map_err(|error| ReportFileError::Io { path, source: error.error })?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::escape::html as text;
-use super::page::{Frame, STYLE, badge, found};
+use super::page::{PageFrame, STYLE, badge, found};
 use super::text::{count, ran, verdict};
 
 /// Findings told in full on one page; the JSON report has them all.
@@ -36,7 +36,7 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
         scenarios(report, pages),
     );
     let title = format!("Test run: {verdict}");
-    let frame = Frame { title: &title, style: STYLE, body: &body, script: None };
+    let frame = PageFrame { title: &title, style: STYLE, body: &body, script: None };
     out.write_all(frame.page().as_bytes())
 }
 

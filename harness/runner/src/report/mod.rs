@@ -24,7 +24,7 @@ mod text;
 mod timeline;
 
 pub use compare::{compare_page, compare_summary, compare_text};
-pub use files::{FileError, Files, Format};
+pub use files::{Format, ReportFileError, ReportFiles};
 pub use github::github;
 pub use html::{Pages, html};
 pub use json::{ReportError, json, merge, read};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plain;
 use crate::cassette::TapeError;
-use crate::check::{Check, Class, DiffLine, Finding, Moment, Verdict};
+use crate::check::{Check, CheckResult, Class, ContextMoment, DiffLine, Finding};
 
 /// Version of the report's format.
 pub const FORMAT: u32 = 1;
@@ -81,7 +81,7 @@ pub struct Told {
     pub consequences: Vec<String>,
     /// What came in beside what was seen, up to the first difference of a golden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub moments: Vec<Moment>,
+    pub moments: Vec<ContextMoment>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<DiffLine>,
@@ -205,10 +205,10 @@ impl ScenarioRun {
 
 impl CheckRun {
     /// A check and what came of it.
-    pub fn new(check: &Check, judged: Result<Verdict, TapeError>) -> Self {
+    pub fn new(check: &Check, judged: Result<CheckResult, TapeError>) -> Self {
         let name = check.to_string();
         match judged {
-            Ok(Verdict { findings, goldens, plans }) => Self {
+            Ok(CheckResult { findings, goldens, plans }) => Self {
                 cassettes: u64::from(matches!(check, Check::Plans { .. })),
                 goldens,
                 plans,
@@ -260,7 +260,7 @@ impl Told {
         let Self { id, place, sentence, reproduce, class: _, consequences, moments, diff } =
             &mut self;
         let words = moments.iter_mut().flat_map(|moment| {
-            let Moment { at: _, came, seen } = moment;
+            let ContextMoment { at: _, came, seen } = moment;
             came.iter_mut().chain(seen)
         });
         let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);

@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally, Told};
-use super::text::{CAME, DIFF_LINES, Row, SEEN, change_text, clip, count, ran, rows, verdict};
+use super::text::{
+    CAME, ContextRow, DIFF_LINES, SEEN, change_text, clip, count, ran, rows, verdict,
+};
 use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
-use crate::check::{DiffLine, Moment, Side};
+use crate::check::{ContextMoment, DiffLine, DiffSide};
 
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
@@ -56,11 +58,11 @@ pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
 }
 
 /// What came in beside what was seen.
-fn lanes(out: &mut dyn Write, moments: &[Moment]) -> io::Result<()> {
+fn lanes(out: &mut dyn Write, moments: &[ContextMoment]) -> io::Result<()> {
     if !moments.is_empty() {
         writeln!(out, "  {DIM}{:>9}  {:<CAME$}   what was seen{DIM:#}", "", "what came in")?;
     }
-    for Row { time, came, seen } in rows(moments) {
+    for ContextRow { time, came, seen } in rows(moments) {
         let (came, seen) = (clip(came, CAME), clip(seen, SEEN));
         write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{came:<CAME$}{COOL:#} {DIM}│{DIM:#}")?;
         match seen.as_str() {
@@ -94,9 +96,9 @@ fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
     let number = |n: Option<usize>| n.map(|n| n.to_string()).unwrap_or_default();
     let (old, new, mark) = (number(line.old), number(line.new), line.side.mark());
     let (style, strong) = match line.side {
-        Side::Both | Side::Gap => (DIM, DIM),
-        Side::Expected => (BAD, STRONG_BAD),
-        Side::Got => (GOOD, STRONG_GOOD),
+        DiffSide::Both | DiffSide::Gap => (DIM, DIM),
+        DiffSide::Expected => (BAD, STRONG_BAD),
+        DiffSide::Got => (GOOD, STRONG_GOOD),
     };
     write!(out, "  {DIM}{old:>4} {new:>4} │{DIM:#} {style}{mark} {style:#}")?;
     for (changed, text) in &line.parts {
@@ -147,7 +149,7 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Finding, Kind, align};
+    use crate::check::{Finding, FindingKind, align};
     use crate::report::CheckRun;
     use crate::report::tests::strip;
 
@@ -155,7 +157,12 @@ mod tests {
     fn a_finding_shows_sentence_diff_and_reproduction() {
         let finding = Finding {
             diff: align("a\nb\n", "a\nc\n"),
-            ..Finding::new(Kind::GoldenDiffers, "x 1.0 bus", "it differs".into(), "clitape".into())
+            ..Finding::new(
+                FindingKind::GoldenDiffers,
+                "x 1.0 bus",
+                "it differs".into(),
+                "clitape".into(),
+            )
         };
         let mut out = Vec::new();
         write_finding(&mut out, &Told::from(&finding)).unwrap();

@@ -4,7 +4,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::cassette::TapeError;
-use crate::check::{Check, Finding, Kind, Moment, align, change};
+use crate::check::{Check, ContextMoment, Finding, FindingKind, align, change};
 
 /// What a recording may hold to fool whoever reads a report of it.
 const HOSTILE: &str = concat!(
@@ -31,19 +31,23 @@ pub(super) fn strip(bytes: &[u8]) -> String {
     plain
 }
 
-fn finding(kind: Kind) -> Finding {
+fn finding(kind: FindingKind) -> Finding {
     let text = |end: &str| format!("{HOSTILE}\n{end}\n");
     let sentence = format!("entry 1: {HOSTILE}");
     let command = format!("clitape replay {HOSTILE}");
     Finding {
         change: change(&text("a"), &text("b")),
-        moments: vec![Moment { at: 7, came: vec![HOSTILE.into()], seen: vec![HOSTILE.into()] }],
+        moments: vec![ContextMoment {
+            at: 7,
+            came: vec![HOSTILE.into()],
+            seen: vec![HOSTILE.into()],
+        }],
         diff: align(&text("a"), &text("b")),
         ..Finding::new(kind, HOSTILE, sentence, command)
     }
 }
 
-fn check(name: &str, kinds: &[Kind]) -> CheckRun {
+fn check(name: &str, kinds: &[FindingKind]) -> CheckRun {
     let findings: Vec<Finding> = kinds.iter().map(|kind| finding(*kind)).collect();
     CheckRun { cassettes: 1, plans: 64, ..CheckRun::of(name, &findings) }
 }
@@ -57,7 +61,7 @@ fn report() -> Report {
     let damaged = TapeError::Damaged { path: "x".into(), what: HOSTILE.to_owned() };
     let scenarios = vec![
         run("good", vec![check("1.0::bus", &[])]),
-        run("bad", vec![check("1.0::bus", &[Kind::GoldenDiffers, Kind::TooFast])]),
+        run("bad", vec![check("1.0::bus", &[FindingKind::GoldenDiffers, FindingKind::TooFast])]),
         run("torn", vec![CheckRun::new(&Check::Complete, Err(damaged))]),
     ];
     Report::new("0.1.0", scenarios, vec![CheckRun::of("none_orphaned", &[])])

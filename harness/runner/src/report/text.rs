@@ -2,7 +2,7 @@
 //! class, what came in beside what was seen, and its diff as plain lines.
 
 use super::model::{Tally, Told};
-use crate::check::{DiffLine, Moment};
+use crate::check::{ContextMoment, DiffLine};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
 /// report has them all.
@@ -64,16 +64,16 @@ fn line(line: &DiffLine) -> String {
 }
 
 /// One row of two lanes: the time where it changes, what came in, what was seen.
-pub(super) struct Row<'a> {
+pub(super) struct ContextRow<'a> {
     pub(super) time: String,
     pub(super) came: &'a str,
     pub(super) seen: &'a str,
 }
 
 /// What came in beside what was seen, a row for each thing.
-pub(super) fn rows(moments: &[Moment]) -> impl Iterator<Item = Row<'_>> {
-    moments.iter().flat_map(|Moment { at, came, seen }| {
-        (0..came.len().max(seen.len())).map(move |row| Row {
+pub(super) fn rows(moments: &[ContextMoment]) -> impl Iterator<Item = ContextRow<'_>> {
+    moments.iter().flat_map(|ContextMoment { at, came, seen }| {
+        (0..came.len().max(seen.len())).map(move |row| ContextRow {
             time: if row == 0 { format!("{}.{:03}", at / 1000, at % 1000) } else { String::new() },
             came: came.get(row).map_or("", String::as_str),
             seen: seen.get(row).map_or("", String::as_str),

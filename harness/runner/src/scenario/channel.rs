@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// `[[channel]]`: where a person sees the run; its `kind` says which channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Channel {
+pub enum ChannelSpec {
     /// A chat.
     Telegram(Chat),
     /// A client of the Agent Client Protocol.
@@ -26,26 +26,26 @@ pub enum Channel {
 #[serde(deny_unknown_fields)]
 pub struct Chat {
     /// What it shows while the run goes on.
-    pub mode: Mode,
+    pub mode: ChatMode,
     /// Whether the reasoning shows (V9).
     #[serde(default)]
     pub reasoning: bool,
     /// The service whose marks and limits it has (V10).
     #[serde(default)]
-    pub profile: Profile,
+    pub profile: ChatProfile,
 }
 
 impl Chat {
     /// A Telegram chat without reasoning.
-    pub fn of(mode: Mode) -> Self {
-        Self { mode, reasoning: false, profile: Profile::Telegram }
+    pub fn of(mode: ChatMode) -> Self {
+        Self { mode, reasoning: false, profile: ChatProfile::Telegram }
     }
 
     /// What `clitape replay` needs to show it in the same way.
     pub fn flags(self) -> String {
         let reasoning = if self.reasoning { " --reasoning" } else { "" };
         let profile = match self.profile {
-            Profile::Telegram => String::new(),
+            ChatProfile::Telegram => String::new(),
             other => format!(" --profile {}", other.as_str()),
         };
         format!(" --mode {}{reasoning}{profile}", self.mode.as_str())
@@ -60,7 +60,7 @@ impl fmt::Display for Chat {
             f.write_str("-reasoning")?;
         }
         match self.profile {
-            Profile::Telegram => Ok(()),
+            ChatProfile::Telegram => Ok(()),
             other => write!(f, "-{}", other.as_str()),
         }
     }
@@ -69,7 +69,7 @@ impl fmt::Display for Chat {
 /// What a chat shows while the run goes on (V1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum ChatMode {
     /// Nothing.
     Off,
     /// The answer as it grows, with tool lines.
@@ -80,7 +80,7 @@ pub enum Mode {
     Progress,
 }
 
-impl Mode {
+impl ChatMode {
     /// The word in `scenario.toml` and in the names of goldens.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -92,7 +92,7 @@ impl Mode {
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for ChatMode {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
@@ -108,7 +108,7 @@ impl FromStr for Mode {
 /// A chat service (V10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Profile {
+pub enum ChatProfile {
     /// Telegram: HTML, 4,096 UTF-16 units.
     #[default]
     Telegram,
@@ -118,7 +118,7 @@ pub enum Profile {
     Slack,
 }
 
-impl Profile {
+impl ChatProfile {
     /// The word in `scenario.toml` and in the names of goldens.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl Profile {
     }
 }
 
-impl FromStr for Profile {
+impl FromStr for ChatProfile {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
@@ -148,12 +148,12 @@ mod tests {
 
     #[derive(Deserialize)]
     struct File {
-        channel: Channel,
+        channel: ChannelSpec,
     }
 
     fn check(keys: &str, name: &str, flags: &str) {
         let file: File = toml::from_str(&format!("[channel]\nkind = 'telegram'\n{keys}")).unwrap();
-        let Channel::Telegram(chat) = file.channel else { panic!("{keys}") };
+        let ChannelSpec::Telegram(chat) = file.channel else { panic!("{keys}") };
         assert_eq!((chat.to_string().as_str(), chat.flags().as_str()), (name, flags));
     }
 
@@ -166,8 +166,10 @@ mod tests {
             "partial-reasoning-slack",
             " --mode partial --reasoning --profile slack",
         );
-        assert_eq!("block".parse(), Ok(Mode::Block));
-        assert!("blocks".parse::<Mode>().unwrap_err().contains("off, partial, block or progress"));
-        assert!("irc".parse::<Profile>().unwrap_err().contains("telegram, discord or slack"));
+        assert_eq!("block".parse(), Ok(ChatMode::Block));
+        assert!(
+            "blocks".parse::<ChatMode>().unwrap_err().contains("off, partial, block or progress")
+        );
+        assert!("irc".parse::<ChatProfile>().unwrap_err().contains("telegram, discord or slack"));
     }
 }

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::bounds;
-use super::channel::{Channel, Chat, Mode};
+use super::channel::{ChannelSpec, Chat, ChatMode};
 use super::error::ScenarioError;
 use super::fault::{Fault, FaultKind};
-use super::run::Run;
+use super::run::RunSpec;
 use super::signal::{Exits, SignalPlan};
-use super::step::Step;
+use super::step::SessionStep;
 use super::variant::{self, Variant};
 use crate::files;
 use crate::names::{CliVersion, NameError, ScenarioName};
@@ -33,39 +33,39 @@ pub struct Scenario {
     /// Issues it guards, such as `openclaw#80046`.
     pub tracks: Vec<String>,
     /// What to record.
-    pub record: Record,
+    pub record: RecordSpec,
     /// How the gateway runs it.
-    pub run: Run,
+    pub run: RunSpec,
     /// Where a person sees it.
-    pub channels: Vec<Channel>,
+    pub channels: Vec<ChannelSpec>,
     /// What the servers of its chats do.
-    pub chat: ChatServer,
+    pub chat: ChatServerSpec,
     /// Outcomes that timing may give beside what the goldens say.
     pub variants: Vec<Variant>,
     /// What is swept.
-    pub sweep: Sweep,
+    pub sweep: SweepSpec,
     /// What a proof says of it.
     pub proof: Proof,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ScenarioFile {
     title: String,
     about: String,
     #[serde(default)]
     tracks: Vec<String>,
-    record: Record,
+    record: RecordSpec,
     #[serde(default)]
-    run: Run,
+    run: RunSpec,
     #[serde(default, rename = "channel")]
-    channels: Vec<Channel>,
+    channels: Vec<ChannelSpec>,
     #[serde(default)]
-    chat: ChatServer,
+    chat: ChatServerSpec,
     #[serde(default, rename = "variant")]
     variants: Vec<Variant>,
     #[serde(default)]
-    sweep: Sweep,
+    sweep: SweepSpec,
     #[serde(default)]
     proof: Proof,
 }
@@ -73,7 +73,7 @@ struct File {
 /// `[record]`: what to run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct RecordSpec {
     /// The prompt; absent when `stdin` brings it.
     #[serde(default)]
     pub prompt: Option<String>,
@@ -82,7 +82,7 @@ pub struct Record {
     pub args: Vec<String>,
     /// Whether the CLI is asked for the parts of messages, `--include-partial-messages`; it is by
     /// default.
-    #[serde(default = "Record::default_partial_messages")]
+    #[serde(default = "RecordSpec::default_partial_messages")]
     pub partial_messages: bool,
     /// How the CLI ends, for all versions or by version; with code 0 by default. A CLI that ends in
     /// another way is not recorded.
@@ -94,17 +94,17 @@ pub struct Record {
     /// CLI versions to record with; the first is the one whose goldens the others are held to.
     pub versions: Vec<CliVersion>,
     /// Seconds after which a CLI that has not ended is stopped.
-    #[serde(default = "Record::default_timeout")]
+    #[serde(default = "RecordSpec::default_timeout")]
     pub timeout_s: u64,
     /// Lines written to the CLI's stdin; none means `/dev/null`.
     #[serde(default)]
     pub stdin: Vec<StdinLine>,
     /// Further runs in the same HOME and project.
     #[serde(default)]
-    pub then: Vec<Step>,
+    pub then: Vec<SessionStep>,
 }
 
-impl Record {
+impl RecordSpec {
     fn default_timeout() -> u64 {
         120
     }
@@ -128,7 +128,7 @@ pub struct StdinLine {
 /// `[chat]`: what the server of every chat does, in each replay of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ChatServer {
+pub struct ChatServerSpec {
     /// What goes wrong at which call, such as `2:rate-limit:3s` (V4, V6).
     pub faults: Vec<Fault>,
 }
@@ -136,14 +136,14 @@ pub struct ChatServer {
 /// `[sweep]`: the random replays.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Sweep {
+pub struct SweepSpec {
     /// How many seeded plans are replayed.
     pub plans: u64,
     /// Kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
 }
 
-impl Default for Sweep {
+impl Default for SweepSpec {
     fn default() -> Self {
         Self { plans: 64, faults: Vec::new() }
     }
@@ -175,7 +175,7 @@ impl Scenario {
         for part in ["golden", "workspace"] {
             files::check_folders(dir, Path::new(part))?;
         }
-        let file: File = read_toml(&path)?;
+        let file: ScenarioFile = read_toml(&path)?;
         let scenario = Self {
             name,
             dir: dir.to_owned(),
@@ -217,10 +217,10 @@ impl Scenario {
     /// The first chat among the channels, or one in mode `partial`.
     pub(crate) fn first_chat(&self) -> Chat {
         let chat = self.channels.iter().find_map(|channel| match *channel {
-            Channel::Telegram(chat) => Some(chat),
-            Channel::Acp { .. } | Channel::Sse {} => None,
+            ChannelSpec::Telegram(chat) => Some(chat),
+            ChannelSpec::Acp { .. } | ChannelSpec::Sse {} => None,
         });
-        chat.unwrap_or(Chat::of(Mode::Partial))
+        chat.unwrap_or(Chat::of(ChatMode::Partial))
     }
 
     fn complaint(&self) -> Option<String> {
@@ -298,9 +298,9 @@ mod tests {
              [[channel]]\nkind = 'acp'\n[[channel]]\nkind = 'acp'\nterminal = true",
         );
         let expect = [
-            Channel::Telegram(Chat::of(Mode::Progress)),
-            Channel::Acp { terminal: false },
-            Channel::Acp { terminal: true },
+            ChannelSpec::Telegram(Chat::of(ChatMode::Progress)),
+            ChannelSpec::Acp { terminal: false },
+            ChannelSpec::Acp { terminal: true },
         ];
         assert_eq!(channels.unwrap().channels, expect);
         for (keys, expect) in [
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn an_event_stream_has_no_mode() {
         let channels = load("[[channel]]\nkind = 'sse'").unwrap().channels;
-        assert_eq!(channels, [Channel::Sse {}]);
+        assert_eq!(channels, [ChannelSpec::Sse {}]);
         let error = load("[[channel]]\nkind = 'sse'\nmode = 'partial'").unwrap_err().to_string();
         assert!(error.contains("scenario.toml:6: unknown field `mode`"), "{error}");
     }

@@ -4,7 +4,6 @@ pub mod bounds;
 mod channel;
 mod error;
 mod fault;
-mod house;
 mod load;
 mod model;
 mod run;
@@ -12,17 +11,19 @@ mod signal;
 mod step;
 pub mod template;
 mod variant;
+mod workspace;
 
-pub use channel::{Channel, Chat, Mode, Profile};
+pub use channel::{ChannelSpec, Chat, ChatMode, ChatProfile};
 pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
-pub use house::{House, Stray};
-pub use load::{ChatServer, Proof, Record, Scenario, StdinLine, Sweep, read_toml};
+pub use load::{ChatServerSpec, Proof, RecordSpec, Scenario, StdinLine, SweepSpec, read_toml};
 pub use model::{
-    ApiError, Block, Content, Conversation, Cut, ErrorType, Failure, FailureKind, Model, Pieces,
-    Side, Spare, Spot, StepTurns, StopReason, ToolSide, Turn,
+    Conversation, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
+    ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,
+    StepTurns, ToolSide,
 };
-pub use run::{Delivery, Run};
+pub use run::{DeliverySpec, RunSpec};
 pub use signal::{ExitWord, Exits, SignalName, SignalPlan, Trigger};
-pub use step::Step;
+pub use step::SessionStep;
 pub use variant::Variant;
+pub use workspace::{Stray, Workspace};

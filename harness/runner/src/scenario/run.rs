@@ -7,11 +7,11 @@ use serde::Deserialize;
 /// `[run]`: how the gateway runs the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Run {
+pub struct RunSpec {
     /// A silent run (a heartbeat): nothing of it reaches a channel.
     pub silent: bool,
     /// How the answer reaches the person (G4).
-    pub delivery: Delivery,
+    pub delivery: DeliverySpec,
     /// Seconds that the run may take in all. An agent that prints nothing for a share of them is
     /// given up (G8): 480 s of the 600 s that are the default.
     pub limit_s: u64,
@@ -23,11 +23,11 @@ pub struct Run {
     pub pace_ms: u64,
 }
 
-impl Default for Run {
+impl Default for RunSpec {
     fn default() -> Self {
         Self {
             silent: false,
-            delivery: Delivery::Automatic,
+            delivery: DeliverySpec::Automatic,
             limit_s: 600,
             resume: false,
             stuck_callback: None,
@@ -39,14 +39,14 @@ impl Default for Run {
 /// `run.delivery`: how the answer reaches the person (G4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Delivery {
+pub enum DeliverySpec {
     /// The final text is delivered.
     Automatic,
     /// The agent sends it with a tool; the final text is delivered only if it sent nothing.
     MessageToolOnly,
 }
 
-impl Delivery {
+impl DeliverySpec {
     /// The word in `scenario.toml`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Delivery {
     }
 }
 
-impl FromStr for Delivery {
+impl FromStr for DeliverySpec {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn how_it_is_run_is_read() {
         let text = "delivery = 'message_tool_only'\nlimit_s = 60\nresume = true";
-        let delivery = Delivery::MessageToolOnly;
-        let expect = Run { delivery, limit_s: 60, resume: true, ..Run::default() };
+        let delivery = DeliverySpec::MessageToolOnly;
+        let expect = RunSpec { delivery, limit_s: 60, resume: true, ..RunSpec::default() };
         assert_eq!(toml::from_str(text), Ok(expect));
-        assert!(toml::from_str::<Run>("delivery = 'by_tool'").is_err());
-        assert!(toml::from_str::<Run>("limit = 60").is_err());
-        for delivery in [Delivery::Automatic, Delivery::MessageToolOnly] {
+        assert!(toml::from_str::<RunSpec>("delivery = 'by_tool'").is_err());
+        assert!(toml::from_str::<RunSpec>("limit = 60").is_err());
+        for delivery in [DeliverySpec::Automatic, DeliverySpec::MessageToolOnly] {
             assert_eq!(delivery.as_str().parse(), Ok(delivery));
         }
-        assert!("by_tool".parse::<Delivery>().is_err());
+        assert!("by_tool".parse::<DeliverySpec>().is_err());
     }
 }

@@ -14,7 +14,7 @@ use crate::cassette::Resume;
 /// One further run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct SessionStep {
     /// Which session it goes on with.
     pub resume: Resume,
     /// The prompt. Its words tell the turns of this run from those before: the model answers with
@@ -31,7 +31,7 @@ pub struct Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{ExitWord, Record};
+    use crate::scenario::{ExitWord, RecordSpec};
 
     #[test]
     fn a_step_says_which_session_goes_on() {
@@ -43,11 +43,11 @@ mod tests {
             ("unknown-id", Resume::UnknownId),
         ] {
             let text = text.replace("RESUME", word);
-            let record: Record = toml::from_str(&(text + "\nexit = 1")).unwrap();
+            let record: RecordSpec = toml::from_str(&(text + "\nexit = 1")).unwrap();
             let [step] = &record.then[..] else { panic!("{record:?}") };
             assert_eq!((step.resume, step.prompt.as_str()), (resume, "q"));
             assert_eq!(step.exit, Exits::Same(ExitWord::Code(1)));
         }
-        assert!(toml::from_str::<Record>(&text.replace("RESUME", "last")).is_err());
+        assert!(toml::from_str::<RecordSpec>(&text.replace("RESUME", "last")).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fs_err as fs;
 
 use super::error::ScenarioError;
-use super::house::House;
+use super::workspace::Workspace;
 use crate::files;
 use crate::names::{CliVersion, ScenarioName};
 
@@ -33,7 +33,7 @@ const VERSION: &str = "{{version}}";
 /// # Errors
 ///
 /// [`ScenarioError`] when the scenario is there already, or when a file can't be written.
-pub fn write(house: &House, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
+pub fn write(house: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
     let dir = house.make_scenario(name)?;
     for (place, text) in FILES {
         let path = dir.join(place);
@@ -51,7 +51,7 @@ pub fn write(house: &House, name: &ScenarioName) -> Result<PathBuf, ScenarioErro
 ///
 /// As [`write`].
 pub fn skeleton(
-    house: &House,
+    house: &Workspace,
     name: &ScenarioName,
     version: &CliVersion,
 ) -> Result<PathBuf, ScenarioError> {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::channel::Channel;
+use super::channel::ChannelSpec;
 
 /// `[[variant]]`: one more outcome that a chat of the scenario may have.
 ///
@@ -20,12 +20,12 @@ pub struct Variant {
 }
 
 /// What is wrong with the variants of a scenario with these channels.
-pub(super) fn complaint(variants: &[Variant], channels: &[Channel]) -> Option<String> {
+pub(super) fn complaint(variants: &[Variant], channels: &[ChannelSpec]) -> Option<String> {
     let chats: Vec<String> = channels
         .iter()
         .filter_map(|channel| match channel {
-            Channel::Telegram(chat) => Some(format!("telegram-{chat}")),
-            Channel::Acp { .. } | Channel::Sse {} => None,
+            ChannelSpec::Telegram(chat) => Some(format!("telegram-{chat}")),
+            ChannelSpec::Acp { .. } | ChannelSpec::Sse {} => None,
         })
         .collect();
     variants.iter().enumerate().find_map(|(i, Variant { name, view, about })| {
@@ -63,10 +63,10 @@ fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Chat, Mode};
+    use crate::scenario::{Chat, ChatMode};
 
     #[track_caller]
-    fn check(variants: &[[&str; 3]], channels: &[Channel], expect: Option<&str>) {
+    fn check(variants: &[[&str; 3]], channels: &[ChannelSpec], expect: Option<&str>) {
         let variants: Vec<Variant> = variants
             .iter()
             .map(|text| text.map(str::to_owned))
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_variant_has_a_name_a_chat_and_a_reason() {
-        let chats = [Mode::Partial, Mode::Progress].map(|mode| Channel::Telegram(Chat::of(mode)));
+        let chats = [ChatMode::Partial, ChatMode::Progress]
+            .map(|mode| ChannelSpec::Telegram(Chat::of(mode)));
         let partial = "telegram-partial";
         check(&[[partial, "a", "b"], [partial, "a2-b", "b"]], &chats, None);
         check(&[[partial, "a", "b"], ["telegram-progress", "a", "b"]], &chats, None);
@@ -92,7 +93,7 @@ mod tests {
         for view in ["", "bus", "telegram-off"] {
             check(&[[view, "a", "b"]], &chats, Some(known));
         }
-        check(&[["sse", "a", "b"]], &[Channel::Sse {}], Some("add a [[channel]] of kind"));
+        check(&[["sse", "a", "b"]], &[ChannelSpec::Sse {}], Some("add a [[channel]] of kind"));
         check(&[[partial, "a", " "]], &chats, Some("write why timing may give it"));
         let twice = [[partial, "a", "b"], [partial, "a", "c"]];
         check(&twice, &chats, Some("variant `a` of `telegram-partial` stands twice"));

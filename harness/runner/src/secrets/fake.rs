@@ -23,14 +23,14 @@ const HEX: usize = 16;
 /// The fakes of a recording, one for each secret.
 #[derive(Debug, Default)]
 pub(super) struct Fakes {
-    known: HashMap<String, Fake>,
+    known: HashMap<String, FakeSecret>,
     /// The secrets in the order in which they were found.
     order: Vec<String>,
 }
 
 /// What stands for a secret.
 #[derive(Debug, Clone)]
-pub(super) struct Fake {
+pub(super) struct FakeSecret {
     /// A text with as many characters as the secret.
     pub(super) text: String,
     /// The rule that found the secret first.
@@ -39,18 +39,18 @@ pub(super) struct Fake {
 
 impl Fakes {
     /// The fake of `secret`.
-    pub(super) fn of(&mut self, secret: &str, rule: &'static str) -> Fake {
+    pub(super) fn of(&mut self, secret: &str, rule: &'static str) -> FakeSecret {
         if let Some(known) = self.known.get(secret) {
             return known.clone();
         }
-        let fake = Fake { text: fake(secret, self.order.len() + 1), rule };
+        let fake = FakeSecret { text: fake(secret, self.order.len() + 1), rule };
         self.order.push(secret.to_owned());
         self.known.insert(secret.to_owned(), fake.clone());
         fake
     }
 
     /// The secrets so far, each with its fake.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Fake)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &FakeSecret)> {
         self.order.iter().filter_map(|secret| Some((&**secret, self.known.get(secret)?)))
     }
 }

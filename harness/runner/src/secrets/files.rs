@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 use super::scan::{Hit, scan};
 use crate::cassette::{Cassette, render_timeline};
 use crate::files::{self, FileError};
-use crate::names::{CassetteFile, Part};
+use crate::names::{CassetteFile, CassettePart};
 
 /// What a scan of files found.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ pub fn scan_loaded(cassette: &Cassette) -> io::Result<Vec<Hit>> {
     let manifest = toml::to_string(&cassette.manifest).map_err(io::Error::other)?;
     let mut hits = scan(&shown("cassette.toml"), manifest.as_bytes());
     for run in cassette.runs() {
-        let timeline = CassetteFile::new(Part::Timeline, run.number);
+        let timeline = CassetteFile::new(CassettePart::Timeline, run.number);
         let ticks = render_timeline(run.timeline);
         hits.extend(scan(&shown(&timeline.to_string()), ticks.as_bytes()));
         for (file, bytes) in run.files {

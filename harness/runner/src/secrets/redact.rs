@@ -12,9 +12,9 @@ use super::fake::{Fakes, is_fake};
 use super::scan::{Hit, each, levels, overlaps, scan_take};
 use super::segments::{Segment, segments};
 use crate::cassette::canon::Canonical;
-use crate::cassette::canon::splice::{Edit, splice};
+use crate::cassette::canon::splice::{ByteEdit, splice};
 use crate::cassette::{Take, moved};
-use crate::names::Part;
+use crate::names::CassettePart;
 
 /// Why a recording can't be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -69,10 +69,10 @@ pub fn redact(take: &mut Take) -> Result<(), RedactError> {
 }
 
 /// What a step of [`redact`] makes of a file: its new bytes, or nothing.
-type Step<'s> = &'s mut dyn FnMut(&[u8]) -> Option<Canonical>;
+type RedactStep<'s> = &'s mut dyn FnMut(&[u8]) -> Option<Canonical>;
 
 /// Gives each command line and each file of a recording to `step`, and keeps the sizes in the timelines true.
-fn for_each_file(take: &mut Take, step: Step<'_>) {
+fn for_each_file(take: &mut Take, step: RedactStep<'_>) {
     for run in take.runs_mut() {
         argv(run.argv, step);
         let (mut out, mut err) = (None, None);
@@ -80,8 +80,8 @@ fn for_each_file(take: &mut Take, step: Step<'_>) {
             let Some(replaced) = step(bytes) else { continue };
             bytes.clone_from(&replaced.bytes);
             match file.part() {
-                Part::Stdout => out = Some(replaced),
-                Part::Stderr => err = Some(replaced),
+                CassettePart::Stdout => out = Some(replaced),
+                CassettePart::Stderr => err = Some(replaced),
                 _ => {}
             }
         }
@@ -91,7 +91,7 @@ fn for_each_file(take: &mut Take, step: Step<'_>) {
     }
 }
 
-fn argv(argv: &mut Vec<String>, step: Step<'_>) {
+fn argv(argv: &mut Vec<String>, step: RedactStep<'_>) {
     let line = serde_json::to_vec(argv).unwrap_or_default();
     let words = step(&line).and_then(|replaced| serde_json::from_slice(&replaced.bytes).ok());
     if let Some(words) = words {
@@ -176,7 +176,7 @@ fn put(
     decoded: &Decoded,
     span: &Range<usize>,
     (fake, rule): (&str, &'static str),
-    edits: &mut Vec<Edit>,
+    edits: &mut Vec<ByteEdit>,
 ) {
     let mut rule = Some(rule);
     let secret = &decoded.text[span.clone()];
@@ -196,7 +196,7 @@ fn put(
                 edit.span.end = place.end;
                 edit.with.extend_from_slice(with);
             }
-            None => edits.push(Edit { span: place, with: with.to_vec(), rule: rule.take() }),
+            None => edits.push(ByteEdit { span: place, with: with.to_vec(), rule: rule.take() }),
         }
     }
 }

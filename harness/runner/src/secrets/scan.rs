@@ -8,7 +8,7 @@ use clitape_gateway::sanitise::{SECRET_NAME, find, is_secret_value, mask};
 
 use super::decoded::Decoded;
 use super::fake::is_fake;
-use super::segments::{Segment, What, segments};
+use super::segments::{Segment, SegmentKind, segments};
 use crate::cassette::Take;
 
 /// A secret in a file. The secret itself is not part of it.
@@ -119,8 +119,8 @@ pub(super) fn overlaps(taken: &[Range<usize>], span: &Range<usize>) -> bool {
 pub(super) fn levels(raw: &[u8], segment: &Segment) -> Vec<Decoded> {
     let plain = Decoded::plain(&segment.bytes(raw));
     let first = match segment.what {
-        What::Lines => plain,
-        What::String | What::Secret => plain.unescaped().unwrap_or(plain),
+        SegmentKind::Lines => plain,
+        SegmentKind::String | SegmentKind::Secret => plain.unescaped().unwrap_or(plain),
     };
     let mut levels = vec![first];
     while let Some(next) = levels.last().and_then(Decoded::unescaped) {
@@ -133,8 +133,8 @@ pub(super) fn levels(raw: &[u8], segment: &Segment) -> Vec<Decoded> {
 }
 
 /// The secrets in the text of a level. Fakes are none.
-fn secrets_of(text: &str, what: What, level: usize) -> Vec<(Range<usize>, &'static str)> {
-    if what == What::Secret {
+fn secrets_of(text: &str, what: SegmentKind, level: usize) -> Vec<(Range<usize>, &'static str)> {
+    if what == SegmentKind::Secret {
         let is_one = level == 0 && is_secret_value(text) && !is_fake(text);
         return if is_one { vec![(0..text.len(), SECRET_NAME)] } else { Vec::new() };
     }
@@ -146,7 +146,8 @@ fn secrets_of(text: &str, what: What, level: usize) -> Vec<(Range<usize>, &'stat
     });
     // Where a page has JSON in a line, the quote that ends a string may look like one that begins a value.
     let is_value = |secret: &str| {
-        what != What::Lines || secret.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST
+        what != SegmentKind::Lines
+            || secret.chars().filter(|c| c.is_alphanumeric()).count() >= FEWEST
     };
     spans
         .filter(|(span, _)| is_value(&text[span.clone()]) && !is_fake(&text[span.clone()]))

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use clitape_gateway::sanitise::is_secret_name;
 
-use crate::cassette::canon::json::{self, Body, Node};
+use crate::cassette::canon::json::{self, JsonBody, JsonNode};
 use crate::cassette::canon::texts::Texts;
 
 /// A text of a file.
@@ -14,7 +14,7 @@ pub(super) struct Segment {
     /// The places its bytes come from, in order.
     pub(super) pieces: Vec<Range<usize>>,
     /// What the text is.
-    pub(super) what: What,
+    pub(super) what: SegmentKind,
 }
 
 impl Segment {
@@ -41,7 +41,7 @@ impl Segment {
 
 /// What a [`Segment`] is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum SegmentKind {
     /// Lines that are not JSON.
     Lines,
     /// What is between the quotes of a JSON string, or of several that continue each other.
@@ -54,41 +54,42 @@ pub(super) enum What {
 pub(super) fn segments(raw: &[u8]) -> Vec<Segment> {
     let (mut found, mut texts) = (Vec::new(), Texts::default());
     for line in json::lines(raw) {
-        let Some(node) = json::value(raw, &line).filter(|node| !matches!(node.body, Body::Other))
+        let Some(node) =
+            json::value(raw, &line).filter(|node| !matches!(node.body, JsonBody::Other))
         else {
             add_line(&mut found, &line);
             continue;
         };
         let mut joined = texts.join(raw, &node);
         joined.sort_by_key(|span| span.start);
-        Walk { raw, joined: &joined, found: &mut found }.value(&node, false);
+        SegmentWalk { raw, joined: &joined, found: &mut found }.value(&node, false);
     }
     let strings = texts.all.into_iter();
-    found.extend(strings.map(|text| Segment { pieces: text.pieces, what: What::String }));
+    found.extend(strings.map(|text| Segment { pieces: text.pieces, what: SegmentKind::String }));
     found.sort_by_key(|segment| segment.pieces.first().map_or(0, |piece| piece.start));
     found
 }
 
 /// Adds a line to the text of the lines before it: a key may have several.
 fn add_line(found: &mut Vec<Segment>, line: &Range<usize>) {
-    let last = found.last_mut().filter(|last| last.what == What::Lines);
+    let last = found.last_mut().filter(|last| last.what == SegmentKind::Lines);
     match last.and_then(|last| last.pieces.last_mut()).filter(|piece| piece.end + 1 == line.start) {
         Some(piece) => piece.end = line.end,
-        None => found.push(Segment { pieces: vec![line.clone()], what: What::Lines }),
+        None => found.push(Segment { pieces: vec![line.clone()], what: SegmentKind::Lines }),
     }
 }
 
-struct Walk<'r> {
+struct SegmentWalk<'r> {
     raw: &'r [u8],
     /// The strings of the line that belong to a block of a message.
     joined: &'r [Range<usize>],
     found: &'r mut Vec<Segment>,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, node: &Node, is_secret: bool) {
+impl SegmentWalk<'_> {
+    fn value(&mut self, node: &JsonNode, is_secret: bool) {
         match &node.body {
-            Body::Object(members) => {
+            JsonBody::Object(members) => {
                 let mut end = node.span.start + 1;
                 for (name, value) in members {
                     self.key(end..value.span.start);
@@ -96,23 +97,26 @@ impl Walk<'_> {
                     self.value(value, is_secret || is_secret_name(name));
                 }
             }
-            Body::Array(items) => {
+            JsonBody::Array(items) => {
                 let mut before = None;
                 for item in items {
                     self.value(item, is_secret || self.is_secret_flag(before));
                     before = Some(item);
                 }
             }
-            Body::String => {
+            JsonBody::String => {
                 if let Some(span) = node.interior() {
-                    self.add(span, if is_secret { What::Secret } else { What::String });
+                    self.add(
+                        span,
+                        if is_secret { SegmentKind::Secret } else { SegmentKind::String },
+                    );
                 }
             }
-            Body::Other => match self.raw[node.span.start] {
+            JsonBody::Other => match self.raw[node.span.start] {
                 // It nests deeper than the walk goes.
-                b'{' | b'[' => self.add(node.span.clone(), What::String),
+                b'{' | b'[' => self.add(node.span.clone(), SegmentKind::String),
                 b'0'..=b'9' | b'-' if is_secret && self.is_plain_number(&node.span) => {
-                    self.add(node.span.clone(), What::Secret);
+                    self.add(node.span.clone(), SegmentKind::Secret);
                 }
                 _ => {}
             },
@@ -125,7 +129,7 @@ impl Walk<'_> {
     }
 
     /// Whether `before`, the item before another of an array, is a flag whose value is a secret.
-    fn is_secret_flag(&self, before: Option<&Node>) -> bool {
+    fn is_secret_flag(&self, before: Option<&JsonNode>) -> bool {
         let text = before.map_or(&b""[..], |node| node.text(self.raw));
         text.first() == Some(&b'-') && str::from_utf8(&text[1..]).is_ok_and(is_secret_name)
     }
@@ -137,14 +141,15 @@ impl Walk<'_> {
         if let (Some(first), Some(last)) =
             (bytes.iter().position(quote), bytes.iter().rposition(quote))
         {
-            self.add(gap.start + first + 1..gap.start + last.max(first + 1), What::String);
+            self.add(gap.start + first + 1..gap.start + last.max(first + 1), SegmentKind::String);
         }
     }
 
-    fn add(&mut self, span: Range<usize>, what: What) {
+    fn add(&mut self, span: Range<usize>, what: SegmentKind) {
         let is_joined = self.joined.binary_search_by_key(&span.start, |s| s.start).is_ok();
         // What no rule can find costs no search.
-        if !is_joined && (span.len() >= SHORTEST || what == What::Secret) && !span.is_empty() {
+        if !is_joined && (span.len() >= SHORTEST || what == SegmentKind::Secret) && !span.is_empty()
+        {
             self.found.push(Segment { pieces: vec![span], what });
         }
     }

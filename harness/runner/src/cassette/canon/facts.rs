@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::json::{self, Node};
+use super::json::{self, JsonNode};
 use super::needles::{Edge, Needle, SHORTEST, is_word_before};
 use super::rules::ends_of;
 use super::texts::Texts;
@@ -13,7 +13,7 @@ use super::texts::Texts;
 pub struct Facts {
     /// Real folders, absolute, and what they stand for. A place may have several, such as
     /// `/tmp/x` and `/private/tmp/x`.
-    pub paths: Vec<(String, Place)>,
+    pub paths: Vec<(String, MachineFolder)>,
     /// Name of the machine; a generic one such as `localhost` is left alone.
     pub host: Option<String>,
     /// Name of the user; a generic one such as `root` is left alone.
@@ -27,7 +27,7 @@ pub struct Facts {
 
 /// What a folder of the machine stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum MachineFolder {
     /// Where the CLI ran: `/clitape/project`.
     Project,
     /// Its HOME: `/clitape/home`.
@@ -36,7 +36,7 @@ pub enum Place {
     Tmp,
 }
 
-impl Place {
+impl MachineFolder {
     /// The canonical path.
     pub fn path(self) -> &'static str {
         match self {
@@ -152,8 +152,11 @@ fn slug(path: &str) -> String {
 const FOLDERS: [&str; 2] = ["cwd", "original_cwd"];
 
 /// What follows a folder in the paths the CLI makes below it.
-const BELOW: [(&[u8], Place); 3] =
-    [(b"/.claude/projects/-", Place::Home), (b"/cc-socks/", Place::Tmp), (b"/claude-", Place::Tmp)];
+const BELOW: [(&[u8], MachineFolder); 3] = [
+    (b"/.claude/projects/-", MachineFolder::Home),
+    (b"/cc-socks/", MachineFolder::Tmp),
+    (b"/claude-", MachineFolder::Tmp),
+];
 
 /// Where a user's folder is named.
 const HOMES: [&[u8]; 2] = [b"/home/", b"/Users/"];
@@ -183,19 +186,19 @@ pub fn guess(stdout: &[u8]) -> Facts {
             if facts.user.is_none() {
                 facts.user = path.rsplit('/').next().map(str::to_owned);
             }
-            add(&mut facts, path, Place::Home);
+            add(&mut facts, path, MachineFolder::Home);
         }
     }
     facts
 }
 
-fn told(raw: &[u8], node: &Node, facts: &mut Facts) {
+fn told(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
     if node.get("subtype").map(|kind| kind.text(raw)) != Some(b"init") {
         return;
     }
     for value in FOLDERS.iter().filter_map(|key| node.get(key)) {
         if let Ok(path) = serde_json::from_slice::<String>(&raw[value.span.clone()]) {
-            add(facts, path.into(), Place::Project);
+            add(facts, path.into(), MachineFolder::Project);
         }
     }
     if let (None, Some(version)) = (&facts.cli_version, node.get("claude_code_version")) {
@@ -203,7 +206,7 @@ fn told(raw: &[u8], node: &Node, facts: &mut Facts) {
     }
 }
 
-fn add(facts: &mut Facts, path: Cow<'_, str>, place: Place) {
+fn add(facts: &mut Facts, path: Cow<'_, str>, place: MachineFolder) {
     if facts.paths.iter().all(|(known, _)| *known != path) {
         facts.paths.push((path.into_owned(), place));
     }

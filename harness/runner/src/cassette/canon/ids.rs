@@ -10,7 +10,7 @@ use super::needles::{Edge, Needle, SHORTEST};
 
 /// What an id names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum IdKind {
     /// A session: a uuid.
     Session,
     /// A record, a hook, a request, a prompt: a uuid.
@@ -37,7 +37,7 @@ const GROUPS: [(&[u8], &str); 5] = [
     (b"result", "8e50"),
 ];
 
-impl Kind {
+impl IdKind {
     /// Whether `text` can be an id of this kind.
     pub(super) fn shapes(self, text: &[u8]) -> bool {
         let hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
@@ -122,7 +122,7 @@ pub(super) struct Ids {
 
 impl Ids {
     /// Notes an id that a record of type `record` shows; not again when it is known.
-    pub(super) fn add(&mut self, kind: Kind, record: &[u8], text: &[u8]) {
+    pub(super) fn add(&mut self, kind: IdKind, record: &[u8], text: &[u8]) {
         if text.len() < SHORTEST || !kind.shapes(text) || self.known.contains_key(text) {
             return;
         }
@@ -134,7 +134,7 @@ impl Ids {
             with: kind.placeholder(series, text, *counter),
             rule: kind.rule(),
             edge: match kind {
-                Kind::Session | Kind::Uuid => Edge::Any,
+                IdKind::Session | IdKind::Uuid => Edge::Any,
                 _ => Edge::Word,
             },
         };

@@ -15,27 +15,27 @@ const DEPTH: usize = 96;
 
 /// A value and where it stands in the whole stream.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct JsonNode {
     /// From its first byte to behind its last, quotes and braces included.
     pub(crate) span: Range<usize>,
     /// What it holds.
-    pub(crate) body: Body,
+    pub(crate) body: JsonBody,
 }
 
 /// What a [`Node`] holds.
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum JsonBody {
     /// Members in the order they stand in.
-    Object(Vec<(String, Node)>),
+    Object(Vec<(String, JsonNode)>),
     /// Items.
-    Array(Vec<Node>),
+    Array(Vec<JsonNode>),
     /// A string.
     String,
     /// A number, `true`, `false`, `null`, or a container too deep to enter.
     Other,
 }
 
-impl Node {
+impl JsonNode {
     /// The first member of that name.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.members().iter().find_map(|(name, node)| (name == key).then_some(node))
@@ -49,14 +49,14 @@ impl Node {
     /// The members of an object; none for anything else.
     pub(crate) fn members(&self) -> &[(String, Self)] {
         match &self.body {
-            Body::Object(members) => members,
+            JsonBody::Object(members) => members,
             _ => &[],
         }
     }
 
     /// Where the text of a string stands, quotes excluded.
     pub(crate) fn interior(&self) -> Option<Range<usize>> {
-        matches!(self.body, Body::String).then(|| self.span.start + 1..self.span.end - 1)
+        matches!(self.body, JsonBody::String).then(|| self.span.start + 1..self.span.end - 1)
     }
 
     /// The text of a string as it stands, escapes and all; empty for anything else.
@@ -78,26 +78,26 @@ pub(crate) fn lines(raw: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
 }
 
 /// The tree of one line, when it is a JSON object.
-pub(crate) fn parse(raw: &[u8], line: &Range<usize>) -> Option<Node> {
-    value(raw, line).filter(|node| matches!(node.body, Body::Object(_)))
+pub(crate) fn parse(raw: &[u8], line: &Range<usize>) -> Option<JsonNode> {
+    value(raw, line).filter(|node| matches!(node.body, JsonBody::Object(_)))
 }
 
 /// The tree of one line, when it is a JSON value of any type.
-pub(crate) fn value(raw: &[u8], line: &Range<usize>) -> Option<Node> {
+pub(crate) fn value(raw: &[u8], line: &Range<usize>) -> Option<JsonNode> {
     let bytes = &raw[line.clone()];
     let value: &RawValue = serde_json::from_slice(bytes).ok()?;
     let origin = bytes.as_ptr().addr() - line.start;
     Some(tree(value, origin, DEPTH))
 }
 
-fn tree(value: &RawValue, origin: usize, depth: usize) -> Node {
+fn tree(value: &RawValue, origin: usize, depth: usize) -> JsonNode {
     let text = value.get();
     let start = text.as_ptr().addr() - origin;
     let body = match text.as_bytes().first() {
-        Some(b'"') => Body::String,
+        Some(b'"') => JsonBody::String,
         Some(b'{') if depth > 0 => {
-            serde_json::from_str::<Members<'_>>(text).map_or(Body::Other, |members| {
-                Body::Object(
+            serde_json::from_str::<Members<'_>>(text).map_or(JsonBody::Other, |members| {
+                JsonBody::Object(
                     members
                         .0
                         .into_iter()
@@ -107,13 +107,15 @@ fn tree(value: &RawValue, origin: usize, depth: usize) -> Node {
             })
         }
         Some(b'[') if depth > 0 => {
-            serde_json::from_str::<Vec<&RawValue>>(text).map_or(Body::Other, |items| {
-                Body::Array(items.into_iter().map(|value| tree(value, origin, depth - 1)).collect())
+            serde_json::from_str::<Vec<&RawValue>>(text).map_or(JsonBody::Other, |items| {
+                JsonBody::Array(
+                    items.into_iter().map(|value| tree(value, origin, depth - 1)).collect(),
+                )
             })
         }
-        _ => Body::Other,
+        _ => JsonBody::Other,
     };
-    Node { span: start..start + text.len(), body }
+    JsonNode { span: start..start + text.len(), body }
 }
 
 /// The members of an object, in order, doubles kept.

@@ -32,14 +32,14 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub use facts::{Facts, Place, guess};
+pub use facts::{Facts, MachineFolder, guess};
 pub use splice::Canonical;
 pub use transcript::conversation_lines;
 
 use ids::Ids;
 use needles::{Matcher, Needle};
-use splice::{Edit, splice};
-use texts::{Text, Texts};
+use splice::{ByteEdit, splice};
+use texts::{TextParts, Texts};
 
 /// The canonical form of the bytes of stdout, and the same replacements for the other files of
 /// the run.
@@ -97,11 +97,11 @@ impl Substitutions {
     /// of the command line.
     pub fn apply_text(&self, text: &str) -> String {
         let mut edits = Vec::new();
-        self.values(text.as_bytes(), &Text::whole(text.len()), &mut edits);
+        self.values(text.as_bytes(), &TextParts::whole(text.len()), &mut edits);
         String::from_utf8_lossy(&splice(text.as_bytes(), edits).bytes).into_owned()
     }
 
-    fn values(&self, raw: &[u8], text: &Text, edits: &mut Vec<Edit>) {
+    fn values(&self, raw: &[u8], text: &TextParts, edits: &mut Vec<ByteEdit>) {
         let bytes = text.bytes(raw);
         for found in self.matcher.find(&bytes) {
             if bytes[found.span.clone()] != *found.with.as_bytes() {

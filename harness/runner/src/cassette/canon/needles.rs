@@ -45,7 +45,7 @@ const NUMBERS: [Number; 3] = [
 
 /// A stretch of a text that has to go.
 #[derive(Debug)]
-pub(super) struct Found<'m> {
+pub(super) struct NeedleMatch<'m> {
     /// Where it stands in the text.
     pub(super) span: Range<usize>,
     /// What comes in its place.
@@ -78,7 +78,7 @@ impl Matcher {
     /// Everything in `text` that has to go, in order, never overlapping.
     ///
     /// Placeholders are found too, as themselves: what is canonical stays so.
-    pub(super) fn find(&self, text: &[u8]) -> Vec<Found<'_>> {
+    pub(super) fn find(&self, text: &[u8]) -> Vec<NeedleMatch<'_>> {
         let mut all = Vec::new();
         let mut at = 0;
         while at < text.len() {
@@ -92,20 +92,24 @@ impl Matcher {
         all
     }
 
-    fn needle_at(&self, text: &[u8], at: usize) -> Option<Found<'_>> {
+    fn needle_at(&self, text: &[u8], at: usize) -> Option<NeedleMatch<'_>> {
         let bucket = self.needles.get(text[at..].first_chunk::<SHORTEST>()?)?;
         let needle =
             bucket.iter().find(|n| text[at..].starts_with(&n.text) && fits(text, at, n))?;
-        Some(Found { span: at..at + needle.text.len(), with: &needle.with, rule: needle.rule })
+        Some(NeedleMatch {
+            span: at..at + needle.text.len(),
+            with: &needle.with,
+            rule: needle.rule,
+        })
     }
 }
 
-fn number_at(text: &[u8], at: usize) -> Option<Found<'static>> {
+fn number_at(text: &[u8], at: usize) -> Option<NeedleMatch<'static>> {
     NUMBERS.iter().find_map(|number| {
         let before = text[..at].ends_with(number.before);
         let digits = text[at..].iter().take_while(|b| b.is_ascii_digit()).count();
         let end = at + digits;
-        (before && digits > 0 && text[end..].starts_with(number.after)).then_some(Found {
+        (before && digits > 0 && text[end..].starts_with(number.after)).then_some(NeedleMatch {
             span: at..end,
             with: "0",
             rule: number.rule,

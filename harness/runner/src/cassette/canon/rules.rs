@@ -7,18 +7,18 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::ids::{Ids, Kind};
-use super::json::{Body, Node};
-use super::splice::Edit;
+use super::ids::{IdKind, Ids};
+use super::json::{JsonBody, JsonNode};
+use super::splice::ByteEdit;
 
 /// How a key is recognised.
-enum Key {
+enum KeyPattern {
     Is(&'static str),
     Starts(&'static str),
     Ends(&'static str),
 }
 
-impl Key {
+impl KeyPattern {
     fn fits(&self, key: &str) -> bool {
         match self {
             Self::Is(whole) => key == *whole,
@@ -29,40 +29,41 @@ impl Key {
 }
 
 /// Fields that hold an id, when the value has the shape of its kind; the first that fits counts.
-const IDS: [(Key, Kind); 15] = [
-    (Key::Is("session_id"), Kind::Session),
-    (Key::Is("sessionId"), Kind::Session),
-    (Key::Ends("uuid"), Kind::Uuid),
-    (Key::Ends("Uuid"), Kind::Uuid),
-    (Key::Ends("UUID"), Kind::Uuid),
-    (Key::Is("agent_id"), Kind::Agent),
-    (Key::Is("agentId"), Kind::Agent),
-    (Key::Is("task_id"), Kind::Task),
-    (Key::Is("backgroundTaskId"), Kind::Task),
-    (Key::Is("run_id"), Kind::Run),
-    (Key::Is("runId"), Kind::Run),
-    (Key::Ends("Hash"), Kind::Hash),
-    (Key::Ends("id"), Kind::Uuid),
-    (Key::Ends("Id"), Kind::Uuid),
-    (Key::Ends("Ref"), Kind::Uuid),
+const IDS: [(KeyPattern, IdKind); 15] = [
+    (KeyPattern::Is("session_id"), IdKind::Session),
+    (KeyPattern::Is("sessionId"), IdKind::Session),
+    (KeyPattern::Ends("uuid"), IdKind::Uuid),
+    (KeyPattern::Ends("Uuid"), IdKind::Uuid),
+    (KeyPattern::Ends("UUID"), IdKind::Uuid),
+    (KeyPattern::Is("agent_id"), IdKind::Agent),
+    (KeyPattern::Is("agentId"), IdKind::Agent),
+    (KeyPattern::Is("task_id"), IdKind::Task),
+    (KeyPattern::Is("backgroundTaskId"), IdKind::Task),
+    (KeyPattern::Is("run_id"), IdKind::Run),
+    (KeyPattern::Is("runId"), IdKind::Run),
+    (KeyPattern::Ends("Hash"), IdKind::Hash),
+    (KeyPattern::Ends("id"), IdKind::Uuid),
+    (KeyPattern::Ends("Id"), IdKind::Uuid),
+    (KeyPattern::Ends("Ref"), IdKind::Uuid),
 ];
 
 /// Numbers that become `0`, and the rule that counts them.
-const NUMBERS: [(Key, &str); 10] = [
-    (Key::Ends("_ms"), "duration"),
-    (Key::Ends("Ms"), "duration"),
-    (Key::Starts("duration"), "duration"),
-    (Key::Starts("ttft"), "duration"),
-    (Key::Is("start_time"), "time"),
-    (Key::Is("startTime"), "time"),
-    (Key::Is("end_time"), "time"),
-    (Key::Is("endTime"), "time"),
-    (Key::Ends("cost_usd"), "cost"),
-    (Key::Ends("costUSD"), "cost"),
+const NUMBERS: [(KeyPattern, &str); 10] = [
+    (KeyPattern::Ends("_ms"), "duration"),
+    (KeyPattern::Ends("Ms"), "duration"),
+    (KeyPattern::Starts("duration"), "duration"),
+    (KeyPattern::Starts("ttft"), "duration"),
+    (KeyPattern::Is("start_time"), "time"),
+    (KeyPattern::Is("startTime"), "time"),
+    (KeyPattern::Is("end_time"), "time"),
+    (KeyPattern::Is("endTime"), "time"),
+    (KeyPattern::Ends("cost_usd"), "cost"),
+    (KeyPattern::Ends("costUSD"), "cost"),
 ];
 
 /// Strings that become [`TIME`] when they are a point in time.
-const TIMES: [Key; 3] = [Key::Is("timestamp"), Key::Ends("_at"), Key::Ends("At")];
+const TIMES: [KeyPattern; 3] =
+    [KeyPattern::Is("timestamp"), KeyPattern::Ends("_at"), KeyPattern::Ends("At")];
 
 /// The point in time of everything.
 pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
@@ -71,10 +72,10 @@ pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
 const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
 
 /// The text before an id in running text, where no field names it, and its kind.
-const SPOKEN: [(&[u8], Kind); 3] = [
-    (b"running in background with ID: ", Kind::Task),
-    (b"/tool-results/", Kind::Task),
-    (b"-blob-", Kind::Blob),
+const SPOKEN: [(&[u8], IdKind); 3] = [
+    (b"running in background with ID: ", IdKind::Task),
+    (b"/tool-results/", IdKind::Task),
+    (b"-blob-", IdKind::Blob),
 ];
 
 /// A CLI before this one changes objects while they wait to be printed.
@@ -91,7 +92,13 @@ const RACING: [(&[u8], &[&str], &str); 6] = [
 ];
 
 /// Collects the edits and ids of one record.
-pub(super) fn record(raw: &[u8], node: &Node, races: bool, ids: &mut Ids, edits: &mut Vec<Edit>) {
+pub(super) fn record(
+    raw: &[u8],
+    node: &JsonNode,
+    races: bool,
+    ids: &mut Ids,
+    edits: &mut Vec<ByteEdit>,
+) {
     if races {
         racing(raw, node, edits);
     }
@@ -116,34 +123,34 @@ pub(super) fn races(version: &str) -> bool {
     found[0].is_some() && found.map(Option::unwrap_or_default) < SETTLED
 }
 
-fn fields(raw: &[u8], node: &Node, record: &[u8], ids: &mut Ids, edits: &mut Vec<Edit>) {
+fn fields(raw: &[u8], node: &JsonNode, record: &[u8], ids: &mut Ids, edits: &mut Vec<ByteEdit>) {
     match &node.body {
-        Body::Object(members) => {
+        JsonBody::Object(members) => {
             for (key, value) in members {
                 match value.body {
-                    Body::String => string(raw, key, value, record, ids, edits),
-                    Body::Other => number(raw, key, value, edits),
+                    JsonBody::String => string(raw, key, value, record, ids, edits),
+                    JsonBody::Other => number(raw, key, value, edits),
                     _ if PAYLOADS.contains(&key.as_str()) => {}
                     _ => fields(raw, value, record, ids, edits),
                 }
             }
         }
-        Body::Array(items) => {
+        JsonBody::Array(items) => {
             for item in items {
                 fields(raw, item, record, ids, edits);
             }
         }
-        Body::String | Body::Other => {}
+        JsonBody::String | JsonBody::Other => {}
     }
 }
 
 fn string(
     raw: &[u8],
     key: &str,
-    value: &Node,
+    value: &JsonNode,
     record: &[u8],
     ids: &mut Ids,
-    edits: &mut Vec<Edit>,
+    edits: &mut Vec<ByteEdit>,
 ) {
     let text = value.text(raw);
     if let Some((_, kind)) = IDS.iter().find(|(rule, kind)| rule.fits(key) && kind.shapes(text)) {
@@ -153,14 +160,14 @@ fn string(
     }
 }
 
-fn number(raw: &[u8], key: &str, value: &Node, edits: &mut Vec<Edit>) {
+fn number(raw: &[u8], key: &str, value: &JsonNode, edits: &mut Vec<ByteEdit>) {
     let is_number = raw[value.span.start].is_ascii_digit() || raw[value.span.start] == b'-';
     if let Some((_, rule)) = NUMBERS.iter().find(|(rule, _)| is_number && rule.fits(key)) {
         blank(raw, value.span.clone(), "0", rule, edits);
     }
 }
 
-fn racing(raw: &[u8], node: &Node, edits: &mut Vec<Edit>) {
+fn racing(raw: &[u8], node: &JsonNode, edits: &mut Vec<ByteEdit>) {
     let text = |path: &[&str]| node.at(path).map_or(&b""[..], |node| node.text(raw));
     if text(&["message", "model"]) == b"<synthetic>" {
         return;
@@ -173,9 +180,15 @@ fn racing(raw: &[u8], node: &Node, edits: &mut Vec<Edit>) {
     }
 }
 
-fn blank(raw: &[u8], span: Range<usize>, with: &str, rule: &'static str, edits: &mut Vec<Edit>) {
+fn blank(
+    raw: &[u8],
+    span: Range<usize>,
+    with: &str,
+    rule: &'static str,
+    edits: &mut Vec<ByteEdit>,
+) {
     if raw[span.clone()] != *with.as_bytes() {
-        edits.push(Edit { span, with: with.into(), rule: Some(rule) });
+        edits.push(ByteEdit { span, with: with.into(), rule: Some(rule) });
     }
 }
 
@@ -203,7 +216,7 @@ const UNORDERED: [&str; 2] = ["modelUsage", "model_usage_since_last_result"];
 
 /// Puts the members of such objects in the order of their keys, their bytes kept: the length of
 /// the line stays. Returns how many objects changed.
-pub(super) fn sort_members(raw: &mut Cow<'_, [u8]>, node: &Node) -> u64 {
+pub(super) fn sort_members(raw: &mut Cow<'_, [u8]>, node: &JsonNode) -> u64 {
     let mut sorted = 0;
     for object in UNORDERED.iter().filter_map(|key| node.get(key)) {
         let members = object.members();

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// One replacement that changes something.
 #[derive(Debug, Clone)]
-pub(crate) struct Edit {
+pub(crate) struct ByteEdit {
     /// The bytes to go.
     pub(crate) span: Range<usize>,
     /// The bytes to come.
@@ -51,7 +51,7 @@ impl Canonical {
 }
 
 /// Makes the replacements; of two that overlap, the one that starts first or is longer.
-pub(crate) fn splice(raw: &[u8], mut edits: Vec<Edit>) -> Canonical {
+pub(crate) fn splice(raw: &[u8], mut edits: Vec<ByteEdit>) -> Canonical {
     edits.sort_by(|a, b| {
         (a.span.start, b.span.end, &a.rule).cmp(&(b.span.start, a.span.end, &b.rule))
     });

@@ -7,9 +7,9 @@ const S1: &str = "00000000-0000-4000-85e5-000000000001";
 fn facts() -> Facts {
     Facts {
         paths: vec![
-            ("/tmp/r_1x/project".to_owned(), Place::Project),
-            ("/tmp/r_1x/home".to_owned(), Place::Home),
-            ("/tmp".to_owned(), Place::Tmp),
+            ("/tmp/r_1x/project".to_owned(), MachineFolder::Project),
+            ("/tmp/r_1x/home".to_owned(), MachineFolder::Home),
+            ("/tmp".to_owned(), MachineFolder::Tmp),
         ],
         host: Some("kermit".to_owned()),
         user: Some("ann".to_owned()),
@@ -166,7 +166,7 @@ fn generic_names_stay() {
     let generic = Facts {
         host: Some("vm".to_owned()),
         user: Some("Root".to_owned()),
-        paths: vec![("/".to_owned(), Place::Project)],
+        paths: vec![("/".to_owned(), MachineFolder::Project)],
         ..Facts::default()
     };
     let line = r#"{"x":"Root@vm:/ ls /etc"}"#;
@@ -175,8 +175,10 @@ fn generic_names_stay() {
 
 #[test]
 fn windows_paths_go_escaped_once_and_twice() {
-    let windows =
-        Facts { paths: vec![("C:\\Users\\ann\\p".to_owned(), Place::Project)], ..Facts::default() };
+    let windows = Facts {
+        paths: vec![("C:\\Users\\ann\\p".to_owned(), MachineFolder::Project)],
+        ..Facts::default()
+    };
     check_with(
         &windows,
         r#"{"cwd":"C:\\Users\\ann\\p","partial_json":"{\"p\":\"C:\\\\Users\\\\ann\\\\p\\\\a\"}"}"#,
@@ -357,12 +359,12 @@ fn facts_are_guessed_from_a_capture() {
     let path = |path: &str, place| (path.to_owned(), place);
     let expect = Facts {
         paths: vec![
-            path("/home/ann/p", Place::Project),
-            path("/var/t", Place::Tmp),
-            path("/home/ann", Place::Home),
-            path(SUPERUSER, Place::Home),
-            path("/Users/cy", Place::Home),
-            path("/t", Place::Tmp),
+            path("/home/ann/p", MachineFolder::Project),
+            path("/var/t", MachineFolder::Tmp),
+            path("/home/ann", MachineFolder::Home),
+            path(SUPERUSER, MachineFolder::Home),
+            path("/Users/cy", MachineFolder::Home),
+            path("/t", MachineFolder::Tmp),
         ],
         user: Some("ann".to_owned()),
         cli_version: Some("2.1.148".to_owned()),

@@ -8,17 +8,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::json::Node;
-use super::splice::Edit;
+use super::json::JsonNode;
+use super::splice::ByteEdit;
 
 /// A text: the places its bytes come from, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct TextParts {
     /// Where its bytes are in the stream.
     pub(crate) pieces: Vec<Range<usize>>,
 }
 
-impl Text {
+impl TextParts {
     /// The text of a stretch of `length` bytes.
     pub(crate) fn whole(length: usize) -> Self {
         Self { pieces: std::iter::once(0..length).collect() }
@@ -41,7 +41,7 @@ impl Text {
         found: &Range<usize>,
         with: &[u8],
         rule: &'static str,
-        edits: &mut Vec<Edit>,
+        edits: &mut Vec<ByteEdit>,
     ) {
         let mut rule = Some(rule);
         let mut offset = 0;
@@ -51,7 +51,7 @@ impl Text {
                 let last = part.end == found.end;
                 let from = (part.start - found.start).min(with.len());
                 let to = if last { with.len() } else { part.end - found.start };
-                edits.push(Edit {
+                edits.push(ByteEdit {
                     span: piece.start + part.start - offset..piece.start + part.end - offset,
                     with: with[from..to.min(with.len())].to_vec(),
                     rule: rule.take(),
@@ -69,13 +69,13 @@ type Strand = (Vec<u8>, Vec<u8>, String);
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     /// The texts so far.
-    pub(crate) all: Vec<Text>,
+    pub(crate) all: Vec<TextParts>,
     open: BTreeMap<Strand, usize>,
 }
 
 impl Texts {
     /// Adds a line, with its tree when it is a JSON object.
-    pub(crate) fn add(&mut self, raw: &[u8], line: &Range<usize>, node: Option<&Node>) {
+    pub(crate) fn add(&mut self, raw: &[u8], line: &Range<usize>, node: Option<&JsonNode>) {
         let mut rest = line.start;
         for span in node.map_or_else(Vec::new, |node| self.join(raw, node)) {
             self.plain(rest..span.start);
@@ -86,11 +86,11 @@ impl Texts {
 
     /// Adds the strings of a record that continue a block of a message to the texts of that block, and
     /// returns where they are, in the order of the line.
-    pub(crate) fn join(&mut self, raw: &[u8], node: &Node) -> Vec<Range<usize>> {
+    pub(crate) fn join(&mut self, raw: &[u8], node: &JsonNode) -> Vec<Range<usize>> {
         let mut joined = Vec::new();
         for (strand, span) in self.strands(raw, node) {
             let text = *self.open.entry(strand).or_insert_with(|| {
-                self.all.push(Text::default());
+                self.all.push(TextParts::default());
                 self.all.len() - 1
             });
             self.all[text].pieces.push(span.clone());
@@ -101,16 +101,16 @@ impl Texts {
 
     fn plain(&mut self, span: Range<usize>) {
         if !span.is_empty() {
-            self.all.push(Text { pieces: vec![span] });
+            self.all.push(TextParts { pieces: vec![span] });
         }
     }
 
     /// The strings of a stream event that belong to a strand; starts end the strands before.
-    fn strands(&mut self, raw: &[u8], node: &Node) -> Vec<(Strand, Range<usize>)> {
+    fn strands(&mut self, raw: &[u8], node: &JsonNode) -> Vec<(Strand, Range<usize>)> {
         let Some(event) = node.get("event") else {
             return Vec::new();
         };
-        let bytes = |node: Option<&Node>| node.map_or(&b""[..], |node| &raw[node.span.clone()]);
+        let bytes = |node: Option<&JsonNode>| node.map_or(&b""[..], |node| &raw[node.span.clone()]);
         let parent = bytes(node.get("parent_tool_use_id"));
         let index = bytes(event.get("index"));
         let of_block = |(p, i, _): &Strand| p == parent && i == index;
@@ -127,7 +127,7 @@ impl Texts {
                 Some(b"content_block_delta") => ("delta", |key| key != "type"),
                 _ => return Vec::new(),
             };
-        let strings = event.get(holder).into_iter().flat_map(Node::members);
+        let strings = event.get(holder).into_iter().flat_map(JsonNode::members);
         strings
             .filter(|(key, _)| fields(key))
             .filter_map(|(key, value)| {

@@ -3,8 +3,8 @@
 //! Newer CLIs also write their system prompt, tool schemas, request shapes and the machine's
 //! details there. Lines are let through by type, so that a kind nobody has seen yet stays out.
 
-use super::json::{self, Node};
-use super::splice::{Edit, splice};
+use super::json::{self, JsonNode};
+use super::splice::{ByteEdit, splice};
 
 /// Types of the lines that are kept.
 const KINDS: [&[u8]; 3] = [b"user", b"assistant", b"summary"];
@@ -34,13 +34,13 @@ pub fn conversation_lines(transcript: &[u8]) -> Vec<u8> {
     kept
 }
 
-fn is_conversation(raw: &[u8], node: &Node) -> bool {
+fn is_conversation(raw: &[u8], node: &JsonNode) -> bool {
     let text = |key| node.get(key).map_or(&b""[..], |value| value.text(raw));
     KINDS.contains(&text("type"))
         || (text("type") == b"system" && SYSTEM.contains(&text("subtype")))
 }
 
-fn empty(raw: &[u8], node: &Node) -> Vec<Edit> {
+fn empty(raw: &[u8], node: &JsonNode) -> Vec<ByteEdit> {
     EMPTIED
         .iter()
         .filter_map(|key| node.get(key))
@@ -51,7 +51,7 @@ fn empty(raw: &[u8], node: &Node) -> Vec<Edit> {
                 b'{' => b"{}",
                 _ => return None,
             };
-            Some(Edit { span: value.span.clone(), with: with.to_vec(), rule: None })
+            Some(ByteEdit { span: value.span.clone(), with: with.to_vec(), rule: None })
         })
         .collect()
 }

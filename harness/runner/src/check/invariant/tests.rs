@@ -4,24 +4,24 @@ use clitape_stream::Stats;
 
 use super::*;
 use crate::replay::Setup;
-use crate::scenario::{self, Chat, Mode, Run};
+use crate::scenario::{self, Chat, ChatMode, RunSpec};
 
 const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;
 const FINAL: &str = r#"9 telegram final {}"#;
 
 /// A replay with these entries, written `at lane kind data`, and what it breaks.
-fn check(entries: &[&str], stats: Stats, expect: &[(Kind, &str)]) {
-    check_run(entries, stats, Run::default(), Vec::new(), expect);
+fn check(entries: &[&str], stats: Stats, expect: &[(FindingKind, &str)]) {
+    check_run(entries, stats, RunSpec::default(), Vec::new(), expect);
 }
 
 /// As [`check`], of a run that is run as `run` says, with the reports of its channels.
 fn check_run(
     entries: &[&str],
     stats: Stats,
-    run: Run,
+    run: RunSpec,
     channels: Vec<ChannelReport>,
-    expect: &[(Kind, &str)],
+    expect: &[(FindingKind, &str)],
 ) {
     let entries = entries
         .iter()
@@ -37,7 +37,7 @@ fn check_run(
         })
         .collect();
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
-    let setup = Setup { run, channel: Some(Chat::of(Mode::Partial)), acp: None };
+    let setup = Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let broken = broken(&Replay { setup, entries, stats, report });
     // When it was stands before; `a_broken_rule_says_when` holds that.
     let what =
@@ -49,7 +49,7 @@ fn check_run(
 }
 
 /// As [`check`], around entries of one lane; the bus and the final are in order.
-fn check_lane(entries: &[&str], expect: &[(Kind, &str)]) {
+fn check_lane(entries: &[&str], expect: &[(FindingKind, &str)]) {
     let all: Vec<&str> = [&[BUS], entries, &[BUS_END, FINAL]].concat();
     check(&all, Stats::default(), expect);
 }
@@ -59,7 +59,7 @@ fn st001_every_line_is_accounted_for() {
     let stats =
         |lines| Stats { lines, blank: 1, records: 2, unknown: 3, unusable: 4, ..Stats::default() };
     check(&[BUS, BUS_END, FINAL], stats(10), &[]);
-    let lost = (Kind::LineLost, "11 lines came in, 10 are accounted for");
+    let lost = (FindingKind::LineLost, "11 lines came in, 10 are accounted for");
     check(&[BUS, BUS_END, FINAL], stats(11), &[lost]);
 }
 
@@ -68,7 +68,7 @@ fn gw001_calls_start_once_and_end_once() {
     let (start, end) =
         (r#"1 lifecycle tool_start {"id":"t"}"#, r#"2 lifecycle tool_result {"id":"t"}"#);
     check_lane(&[start, end, start, end], &[]);
-    let broken = |what| [(Kind::ToolUnbalanced, what)];
+    let broken = |what| [(FindingKind::ToolUnbalanced, what)];
     check_lane(&[start], &broken("call t never ends"));
     check_lane(&[end], &broken("call t ends without having started"));
     check_lane(&[start, start, end], &broken("call t starts again before it has ended"));
@@ -77,7 +77,7 @@ fn gw001_calls_start_once_and_end_once() {
 
 #[test]
 fn gw002_the_bus_has_no_gap_and_one_end() {
-    let broken = |what| [(Kind::BusBroken, what)];
+    let broken = |what| [(FindingKind::BusBroken, what)];
     check(
         &[BUS, r#"1 bus text {"seq":3}"#, BUS_END, FINAL],
         Stats::default(),
@@ -108,7 +108,7 @@ fn gw003_no_edit_after_the_final() {
     check_lane(&[send, last], &[]);
     check_lane(
         &[send, last, late],
-        &[(Kind::EditAfterFinal, "after the final text came editMessageText #1 \"a\"")],
+        &[(FindingKind::EditAfterFinal, "after the final text came editMessageText #1 \"a\"")],
     );
 }
 
@@ -117,12 +117,12 @@ fn gw004_one_final() {
     check(
         &[BUS, BUS_END],
         Stats::default(),
-        &[(Kind::FinalNotOnce, "0 finals reached the chat, 1 should have")],
+        &[(FindingKind::FinalNotOnce, "0 finals reached the chat, 1 should have")],
     );
     check(
         &[BUS, BUS_END, FINAL, FINAL],
         Stats::default(),
-        &[(Kind::FinalNotOnce, "2 finals reached the chat, 1 should have")],
+        &[(FindingKind::FinalNotOnce, "2 finals reached the chat, 1 should have")],
     );
 }
 
@@ -134,14 +134,14 @@ fn gw005_the_draft_is_one_message() {
     check_lane(&[one, page], &[]);
     check_lane(
         &[one, two],
-        &[(Kind::SecondMessage, "a second message was sent: sendMessage #2 \"b\"")],
+        &[(FindingKind::SecondMessage, "a second message was sent: sendMessage #2 \"b\"")],
     );
 }
 
 #[test]
 fn gw004_the_final_arrives_unless_its_answer_was_lost() {
     let failed = r#"9 telegram final {"delivery":"failed","reason":"it broke"}"#;
-    let broken = [(Kind::FinalNotOnce, "the final text did not arrive: it broke")];
+    let broken = [(FindingKind::FinalNotOnce, "the final text did not arrive: it broke")];
     check(&[BUS, BUS_END, failed], Stats::default(), &broken);
     let lost = r#"8 telegram sendMessage {"message_id":1,"text":"a","final":true,"answer":"hang"}"#;
     check(&[BUS, lost, BUS_END, failed], Stats::default(), &[]);
@@ -156,7 +156,7 @@ fn gw005_a_draft_whose_answer_is_lost_may_be_followed_by_one() {
     let refused = draft(1, r#","answer":"server-error","shown":false"#);
     check_lane(&[&refused, &draft(2000, "")], &[]);
     check_lane(&[&lost(1), &lost(2000)], &[]);
-    let broken = [(Kind::SecondMessage, "a second message was sent: sendMessage #1 \"a\"")];
+    let broken = [(FindingKind::SecondMessage, "a second message was sent: sendMessage #1 \"a\"")];
     check_lane(&[&lost(1), &lost(2000), &draft(4000, "")], &broken);
     check_lane(&[&lost(1), &draft(2000, ""), &draft(4000, "")], &broken);
 }
@@ -169,9 +169,9 @@ fn gw010_a_server_that_asks_to_wait_is_not_called() {
     let signal = |at| format!(r#"{at} telegram sendChatAction {{"action":"typing"}}"#);
     check_lane(&[limited, &signal(50), &next(2081)], &[]);
     let broken = "editMessageText #1 \"b\" came 1999 ms after it was asked to wait 2 s";
-    check_lane(&[limited, &next(2080)], &[(Kind::CalledTooEarly, broken)]);
+    check_lane(&[limited, &next(2080)], &[(FindingKind::CalledTooEarly, broken)]);
     let broken = "sendChatAction typing came 19 ms after it was asked to wait 2 s";
-    check_lane(&[limited, &signal(100), &next(3000)], &[(Kind::CalledTooEarly, broken)]);
+    check_lane(&[limited, &signal(100), &next(3000)], &[(FindingKind::CalledTooEarly, broken)]);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn gw006_the_throttle_holds() {
     check_lane(&[&call(1), &call(1001)], &[]);
     check_lane(
         &[&call(1), &call(1000)],
-        &[(Kind::TooFast, "editMessageText #1 \"a\" came 999 ms after the call before it")],
+        &[(FindingKind::TooFast, "editMessageText #1 \"a\" came 999 ms after the call before it")],
     );
 }
 
@@ -194,28 +194,29 @@ fn gw007_nothing_is_told_once_a_message_was_sent() {
         r#"1003 telegram editMessageText {"message_id":1,"text":"and on"}"#,
     );
     let end = r#"9 bus lifecycle {"seq":4,"phase":"end"}"#;
-    let by_tool = Run { delivery: scenario::Delivery::MessageToolOnly, ..Run::default() };
-    let check = |result, after: &[&str], run, expect: &[(Kind, &str)]| {
+    let by_tool =
+        RunSpec { delivery: scenario::DeliverySpec::MessageToolOnly, ..RunSpec::default() };
+    let check = |result, after: &[&str], run, expect: &[(FindingKind, &str)]| {
         let entries = [&[BUS, start, result], after, &[end, FINAL]].concat();
         check_run(&entries, Stats::default(), run, Vec::new(), expect);
     };
     let broken = "after the agent had sent its message came editMessageText #1 \"and on\"";
-    check(sent, &[done, late], by_tool, &[(Kind::ToldAfterSend, broken)]);
+    check(sent, &[done, late], by_tool, &[(FindingKind::ToldAfterSend, broken)]);
     check(sent, &[done], by_tool, &[]);
     check(failed, &[done, late], by_tool, &[]);
-    check(sent, &[done, late], Run::default(), &[]);
+    check(sent, &[done, late], RunSpec::default(), &[]);
 }
 
 #[test]
 fn gw008_nothing_of_a_silent_run_is_told() {
     let call = r#"1 telegram sendMessage {"message_id":1,"text":"a"}"#;
-    let silent = Run { silent: true, ..Run::default() };
-    let check = |entries: &[&str], expect: &[(Kind, &str)]| {
+    let silent = RunSpec { silent: true, ..RunSpec::default() };
+    let check = |entries: &[&str], expect: &[(FindingKind, &str)]| {
         check_run(entries, Stats::default(), silent, Vec::new(), expect);
     };
     check(&[BUS, BUS_END], &[]);
     let broken = "the run is silent, and the chat got sendMessage #1 \"a\"";
-    check(&[BUS, call, BUS_END], &[(Kind::SilentRunTold, broken)]);
+    check(&[BUS, call, BUS_END], &[(FindingKind::SilentRunTold, broken)]);
 }
 
 #[test]
@@ -231,15 +232,16 @@ fn gw009_no_callback_fails() {
         (report(Some("it broke"), false), Some("it broke")),
         (report(None, true), Some("the last word did not settle in time")),
     ] {
-        let expect: Vec<_> = expect.map(|what| (Kind::CallbackFailed, what)).into_iter().collect();
+        let expect: Vec<_> =
+            expect.map(|what| (FindingKind::CallbackFailed, what)).into_iter().collect();
         let entries = [BUS, BUS_END, FINAL];
-        check_run(&entries, Stats::default(), Run::default(), vec![report], &expect);
+        check_run(&entries, Stats::default(), RunSpec::default(), vec![report], &expect);
     }
 }
 
 #[test]
 fn gw009_a_callback_that_never_settles_is_given_up_alone() {
-    let stuck = Run { stuck_callback: Some(3), ..Run::default() };
+    let stuck = RunSpec { stuck_callback: Some(3), ..RunSpec::default() };
     let report = |callback_failures, gave_up| ChannelReport {
         callback_failures,
         first_failure: None,
@@ -248,7 +250,7 @@ fn gw009_a_callback_that_never_settles_is_given_up_alone() {
     };
     for (failures, gave_up, is_well) in [(1, true, true), (0, false, false), (2, true, false)] {
         let sentence = format!("one callback never settles; {failures} were given up or failed");
-        let broken = [(Kind::CallbackFailed, sentence.as_str())];
+        let broken = [(FindingKind::CallbackFailed, sentence.as_str())];
         let expect = if is_well { &[][..] } else { &broken[..] };
         let entries = [BUS, BUS_END, FINAL];
         check_run(&entries, Stats::default(), stuck, vec![report(failures, gave_up)], expect);
@@ -269,11 +271,12 @@ fn a_broken_rule_says_when_and_what_was_seen() {
     .map(|line| serde_json::from_str(line).unwrap())
     .collect();
     let report = RunReport { channels: vec![], listener_panics: 0, masked: Masked::default() };
-    let setup = Setup { run: Run::default(), channel: Some(Chat::of(Mode::Partial)), acp: None };
+    let setup =
+        Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let replay = Replay { setup, entries, stats: Stats::default(), report };
     let broken = broken(&replay);
-    let [Broken { kind, sentence, moments }] = &broken[..] else { panic!("{broken:?}") };
-    assert_eq!(*kind, Kind::EditAfterFinal);
+    let [BrokenInvariant { kind, sentence, moments }] = &broken[..] else { panic!("{broken:?}") };
+    assert_eq!(*kind, FindingKind::EditAfterFinal);
     assert_eq!(sentence, "turn 1, +1,240 ms: after the final text came editMessageText #1 \"b\"");
     let seen: Vec<_> = moments.iter().map(|moment| (moment.at, moment.seen.len())).collect();
     assert_eq!(seen, [(7, 0), (8, 2), (1240, 1)]);

@@ -72,7 +72,7 @@ fn a_revision_is_built_once_and_kept_by_its_id() {
     assert_eq!(found.title, "2026-01-02 One `commit`");
     let mut told = Vec::new();
     let program = build(root.path(), &found, builds.path(), &RUNS, &mut |what| {
-        if let Told::Begins(text) = what {
+        if let BuildProgress::Begins(text) = what {
             told.push(text.to_owned());
         }
     })

@@ -20,14 +20,14 @@ type Answer = (String, Vec<String>, String);
 fn ask(method: &str, path: &str, body: &str) -> (String, Vec<String>, String, Vec<String>) {
     let (complain, complaints) = mpsc::channel();
     let script = toml::from_str(MODEL).unwrap();
-    let server = Server::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
-    server.begin(Stage::default(), move |what| complain.send(what).unwrap());
+    let server = ModelServer::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
+    server.begin(RunStage::default(), move |what| complain.send(what).unwrap());
     let (status, headers, body) = ask_server(&server, method, path, body);
     drop(server);
     (status, headers, body, complaints.iter().collect())
 }
 
-fn ask_server(server: &Server, method: &str, path: &str, body: &str) -> Answer {
+fn ask_server(server: &ModelServer, method: &str, path: &str, body: &str) -> Answer {
     let mut stream = std::net::TcpStream::connect(server.address).unwrap();
     let length = body.len();
     write!(
@@ -141,7 +141,7 @@ fn a_request_nobody_scripted_is_told_and_not_retried() {
 /// The answers to requests in a row for the one turn of this script, streamed or not.
 fn ask_again(turn: &str, streams: &[bool]) -> Vec<Answer> {
     let script = toml::from_str(&format!("delay_ms = 0\n[[turn]]\n{turn}")).unwrap();
-    let server = Server::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
+    let server = ModelServer::start(script, Folders::canonical(), MODEL_REQUEST).unwrap();
     let each = streams.iter();
     each.map(|stream| ask_server(&server, "POST", "/v1/messages", &request(*stream, 0))).collect()
 }
@@ -219,8 +219,9 @@ fn issue_13_point_5_a_request_over_the_limit_is_told_with_the_option() {
         let (complain, complaints) = mpsc::channel();
         let limit = ByteSize::bytes(size as u64);
         let server =
-            Server::start(toml::from_str(MODEL).unwrap(), Folders::canonical(), limit).unwrap();
-        server.begin(Stage::default(), move |what| complain.send(what).unwrap());
+            ModelServer::start(toml::from_str(MODEL).unwrap(), Folders::canonical(), limit)
+                .unwrap();
+        server.begin(RunStage::default(), move |what| complain.send(what).unwrap());
         let (status, ..) = ask_server(&server, "POST", "/v1/messages", &body);
         drop(server);
         let expect = format!(

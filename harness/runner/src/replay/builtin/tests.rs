@@ -10,7 +10,7 @@ const FAILED: &str = r#"{"type":"user","message":{"role":"user","content":[{"typ
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"It is all done, and I have said so.","session_id":"s"}"#;
 
 /// Replays lines that come so many ms after the one before.
-fn play(lines: &[(u64, &str)], run: scenario::Run) -> Replay {
+fn play(lines: &[(u64, &str)], run: scenario::RunSpec) -> Replay {
     let stdout: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     let steps: Vec<String> =
         lines.iter().map(|(after, line)| format!("[{after},{}]", line.len() + 1)).collect();
@@ -19,7 +19,7 @@ fn play(lines: &[(u64, &str)], run: scenario::Run) -> Replay {
     replay(
         stdout.as_bytes(),
         &plan,
-        Setup { run, channel: Some(Chat::of(Mode::Partial)), acp: None },
+        Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None },
     )
 }
 
@@ -31,7 +31,7 @@ fn entries(replay: &Replay, lane: Lane) -> Vec<String> {
 #[test]
 fn g8_a_plan_with_a_stall_ends_the_run_visibly() {
     let lines = [(0, INIT), (0, SAID), (500_000, DONE)];
-    let replay = play(&lines, scenario::Run::default());
+    let replay = play(&lines, scenario::RunSpec::default());
     let bus = entries(&replay, Lane::Bus);
     let last = bus.last().unwrap();
     assert!(last.starts_with(r#"{"at":480080,"lane":"bus","kind":"lifecycle""#), "{last}");
@@ -45,7 +45,8 @@ fn g8_a_plan_with_a_stall_ends_the_run_visibly() {
 fn g8_the_limit_and_the_session_say_how_long_silence_may_be() {
     let lines = [(0, INIT), (70_000, DONE)];
     let silent = |limit_s, resume| {
-        let replay = play(&lines, scenario::Run { limit_s, resume, ..scenario::Run::default() });
+        let replay =
+            play(&lines, scenario::RunSpec { limit_s, resume, ..scenario::RunSpec::default() });
         entries(&replay, Lane::Bus).last().unwrap().contains("stalled")
     };
     assert_eq!([silent(60, false), silent(100, true), silent(100, false)], [true, true, false]);
@@ -53,11 +54,15 @@ fn g8_the_limit_and_the_session_say_how_long_silence_may_be() {
 
 #[test]
 fn g4_what_an_agent_sends_with_a_tool_is_not_said_twice() {
-    let by_tool =
-        scenario::Run { delivery: scenario::Delivery::MessageToolOnly, ..scenario::Run::default() };
-    for (run, result, says_it) in
-        [(by_tool, SENT, false), (by_tool, FAILED, true), (scenario::Run::default(), SENT, true)]
-    {
+    let by_tool = scenario::RunSpec {
+        delivery: scenario::DeliverySpec::MessageToolOnly,
+        ..scenario::RunSpec::default()
+    };
+    for (run, result, says_it) in [
+        (by_tool, SENT, false),
+        (by_tool, FAILED, true),
+        (scenario::RunSpec::default(), SENT, true),
+    ] {
         let lines = [(0, INIT), (0, CALL), (2_000, result), (2_000, DONE)];
         let told = entries(&play(&lines, run), Lane::Telegram).join("\n");
         assert_eq!(told.contains("It is all done"), says_it, "{told}");

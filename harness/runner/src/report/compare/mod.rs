@@ -11,7 +11,7 @@ pub use markdown::compare_text;
 pub use page::compare_page;
 pub use terminal::compare_summary;
 
-use crate::compare::{About, Comparison, Counts};
+use crate::compare::{About, Comparison, ComparisonCounts};
 
 /// Places named of one failure; more are told by their number.
 const PLACES: usize = 6;
@@ -25,7 +25,7 @@ fn side(about: &About) -> String {
 }
 
 /// Counts with their words: `("timing", 2)`.
-fn counted(counts: &Counts) -> Vec<(String, usize)> {
+fn counted(counts: &ComparisonCounts) -> Vec<(String, usize)> {
     let mut counted = vec![
         ("cassettes compared".to_owned(), counts.compared),
         ("equal".to_owned(), counts.equal),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{counted, failures, section};
 use crate::compare::{About, Comparison, cassettes};
 use crate::report::page::escape::html;
-use crate::report::page::{Frame, badge};
+use crate::report::page::{PageFrame, badge};
 
 /// The proof page's style, and what is this page's own.
 const STYLE: &str = concat!(include_str!("../page/page.css"), include_str!("compare.css"));
@@ -44,7 +44,7 @@ pub fn compare_page(comparison: &Comparison) -> String {
     }
     out.push_str("</ul></section>\n</main>\n");
     let title = format!("Before and after: {verdict}");
-    Frame { title: &title, style: STYLE, body: &out, script: None }.page()
+    PageFrame { title: &title, style: STYLE, body: &out, script: None }.page()
 }
 
 fn about(out: &mut String, letter: &str, about: &About) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::compare::{Cell, Chats, Compared, LaneDiff, Row};
+use crate::compare::{Cell, Chats, Compared, DiffRow, LaneDiff};
 use crate::report::page::chat::frames;
 use crate::report::page::escape::html;
 use crate::report::page::waterfall::seconds;
@@ -82,19 +82,19 @@ fn lane(out: &mut String, diff: &LaneDiff, brief: bool) {
     let _ = writeln!(out, "<pre>A  {}\nB  {}</pre></div>", html(a), html(b));
 }
 
-fn row(out: &mut String, row: &Row) {
+fn row(out: &mut String, row: &DiffRow) {
     let _ = match row {
-        Row::Gap => writeln!(out, "<div class=\"row rest\"><div>⋯</div></div>"),
-        Row::More(words) => {
+        DiffRow::Gap => writeln!(out, "<div class=\"row rest\"><div>⋯</div></div>"),
+        DiffRow::More(words) => {
             writeln!(out, "<div class=\"row rest\"><div>{}</div></div>", html(words))
         }
-        Row::Same { at, words } => writeln!(
+        DiffRow::Same { at, words } => writeln!(
             out,
             "<div class=\"row same\"><div><span class=\"at\">{}</span>{}</div></div>",
             seconds(*at),
             html(words)
         ),
-        Row::Differ { class, a, b } => writeln!(
+        DiffRow::Differ { class, a, b } => writeln!(
             out,
             "<div class=\"row {class}\">{}{}</div>",
             cell("A", a.as_ref(), "del"),

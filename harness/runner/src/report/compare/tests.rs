@@ -1,6 +1,6 @@
 use super::*;
 use crate::check::Class;
-use crate::compare::{Cell, Compared, Failed, LaneDiff, Row};
+use crate::compare::{Cell, Compared, DiffRow, Failed, LaneDiff};
 
 fn about(name: &str) -> About {
     let facts = vec![("revision", "abc".to_owned())];
@@ -23,9 +23,9 @@ fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
         first: format!("turn 1, +7 ms: {text}"),
         consequences: vec!["2 × assistant with another text".to_owned()],
         rows: vec![
-            Row::Differ { class: Class::Text, a: Some(cell("A")), b: Some(cell(text)) },
-            Row::Differ { class: Class::Contract, a: None, b: Some(cell(text)) },
-            Row::More("9 more differ".to_owned()),
+            DiffRow::Differ { class: Class::Text, a: Some(cell("A")), b: Some(cell(text)) },
+            DiffRow::Differ { class: Class::Contract, a: None, b: Some(cell(text)) },
+            DiffRow::More("9 more differ".to_owned()),
         ],
         commands: ["clitape replay x".to_owned(), "other replay x".to_owned()],
     };

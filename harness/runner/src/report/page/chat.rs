@@ -7,22 +7,22 @@ use serde::Serialize;
 use super::escape::visible;
 use super::markup::{Span, spans};
 use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
-use crate::scenario::Profile;
+use crate::scenario::ChatProfile;
 
 /// The chat from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Frame {
+pub(crate) struct ChatFrame {
     /// Since the replay began, in virtual ms.
     pub(crate) at: u64,
     /// Which entry of the trace made it so.
     pub(crate) entry: usize,
     /// The messages, oldest first.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ChatMessage>,
 }
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Message {
+pub(crate) struct ChatMessage {
     /// How often it was edited.
     pub(crate) edits: u64,
     /// Whether it holds the final text.
@@ -32,7 +32,7 @@ pub(crate) struct Message {
 }
 
 /// The frames of a trace, one for each change.
-pub(crate) fn frames(entries: &[Entry], profile: Profile) -> Vec<Frame> {
+pub(crate) fn frames(entries: &[Entry], profile: ChatProfile) -> Vec<ChatFrame> {
     let mut view = ChatView::default();
     // The runs of text of each message, by the entry that gave it its text.
     let mut runs: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
@@ -44,19 +44,19 @@ pub(crate) fn frames(entries: &[Entry], profile: Profile) -> Vec<Frame> {
         let messages =
             view.messages().map(|SeenMessage { text, edits, is_final, entry, .. }| {
                 let spans = runs.entry(*entry).or_insert_with(|| in_spans(text, profile));
-                Message { edits: *edits, is_final: *is_final, spans: spans.clone() }
+                ChatMessage { edits: *edits, is_final: *is_final, spans: spans.clone() }
             });
-        frames.push(Frame { at: entry.at, entry: number, messages: messages.collect() });
+        frames.push(ChatFrame { at: entry.at, entry: number, messages: messages.collect() });
     }
     frames
 }
 
 /// The text of a message as runs of text with marks.
-fn in_spans(text: &str, profile: Profile) -> Vec<Span> {
+fn in_spans(text: &str, profile: ChatProfile) -> Vec<Span> {
     match profile {
-        Profile::Telegram => spans(text),
+        ChatProfile::Telegram => spans(text),
         // The marks of other services are shown as they are written.
-        Profile::Discord | Profile::Slack => {
+        ChatProfile::Discord | ChatProfile::Slack => {
             vec![Span { text: visible(text), marks: String::new(), link: None }]
         }
     }
@@ -77,7 +77,7 @@ mod tests {
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-        let frames = frames(&entries, Profile::Telegram);
+        let frames = frames(&entries, ChatProfile::Telegram);
         let seen: Vec<_> = frames.iter().map(|frame| (frame.at, frame.entry)).collect();
         assert_eq!(seen, [(5, 0), (9, 3)]);
         assert_eq!(frames[0].messages[0].spans[0].marks, "b");
@@ -94,7 +94,7 @@ mod tests {
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-        let frames = frames(&entries, Profile::Telegram);
+        let frames = frames(&entries, ChatProfile::Telegram);
         let seen: Vec<_> =
             frames.iter().map(|frame| (frame.at, frame.messages[0].is_final)).collect();
         assert_eq!(seen, [(5, false), (6, true)]);

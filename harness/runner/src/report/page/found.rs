@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use super::escape::html;
-use crate::check::{DiffLine, Moment, Side};
+use crate::check::{ContextMoment, DiffLine, DiffSide};
 use crate::report::model::Told;
-use crate::report::text::{Row, change_text, rows};
+use crate::report::text::{ContextRow, change_text, rows};
 
 /// The finding as HTML.
 pub(crate) fn found(told: &Told) -> String {
@@ -26,7 +26,7 @@ pub(crate) fn found(told: &Told) -> String {
 }
 
 /// What came in beside what was seen.
-fn lanes(moments: &[Moment]) -> String {
+fn lanes(moments: &[ContextMoment]) -> String {
     if moments.is_empty() {
         return String::new();
     }
@@ -34,7 +34,7 @@ fn lanes(moments: &[Moment]) -> String {
         "<table class=\"beside\"><thead><tr><th>time</th><th>what came in</th><th>what was seen</th>\
          </tr></thead><tbody>\n",
     );
-    for Row { time, came, seen } in rows(moments) {
+    for ContextRow { time, came, seen } in rows(moments) {
         let (came, seen) = (html(came), html(seen));
         let _ = writeln!(out, "<tr><td>{time}</td><td>{came}</td><td>{seen}</td></tr>");
     }
@@ -49,9 +49,9 @@ pub(crate) fn difference(lines: &[DiffLine]) -> String {
     let mut out = String::from("<pre class=\"diff\">");
     for line in lines {
         let tag = match line.side {
-            Side::Both | Side::Gap => "span",
-            Side::Expected => "del",
-            Side::Got => "ins",
+            DiffSide::Both | DiffSide::Gap => "span",
+            DiffSide::Expected => "del",
+            DiffSide::Got => "ins",
         };
         let _ = write!(out, "<{tag}>{} ", line.side.mark());
         for (changed, text) in &line.parts {

@@ -4,7 +4,7 @@
 use super::escape::{csp_hash, html};
 
 /// A page without its frame.
-pub(crate) struct Frame<'a> {
+pub(crate) struct PageFrame<'a> {
     /// What the browser's tab says.
     pub(crate) title: &'a str,
     /// The style sheet.
@@ -15,7 +15,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) script: Option<(&'a str, &'a str)>,
 }
 
-impl Frame<'_> {
+impl PageFrame<'_> {
     /// The whole page.
     pub(crate) fn page(&self) -> String {
         let Self { title, style, body, script } = self;

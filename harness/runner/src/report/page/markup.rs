@@ -47,7 +47,7 @@ const ENTITIES: [(&str, char); 5] =
     [("&lt;", '<'), ("&gt;", '>'), ("&amp;", '&'), ("&quot;", '"'), ("&#39;", '\'')];
 
 /// An open tag: its name, its mark, and where it leads.
-struct Open<'h> {
+struct OpenTag<'h> {
     name: &'h str,
     mark: &'static str,
     link: Option<String>,
@@ -55,7 +55,7 @@ struct Open<'h> {
 
 /// The runs of a message.
 pub(crate) fn spans(html: &str) -> Vec<Span> {
-    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut open: Vec<OpenTag<'_>> = Vec::new();
     let mut spans: Vec<Span> = Vec::new();
     let mut rest = html;
     while let Some(c) = rest.chars().next() {
@@ -88,7 +88,7 @@ fn tag(html: &str) -> Option<(&str, &str)> {
 }
 
 /// Opens or closes; `false` when it is no tag of the Bot API's, or closes what is not open.
-fn apply<'h>(tag: &'h str, open: &mut Vec<Open<'h>>) -> bool {
+fn apply<'h>(tag: &'h str, open: &mut Vec<OpenTag<'h>>) -> bool {
     if let Some(name) = tag.strip_prefix('/') {
         return match open.last() {
             Some(last) if last.name == name => open.pop().is_some(),
@@ -105,7 +105,7 @@ fn apply<'h>(tag: &'h str, open: &mut Vec<Open<'h>>) -> bool {
         return false;
     }
     let link = value.filter(|_| name == "a").map(plain);
-    open.push(Open { name, mark, link });
+    open.push(OpenTag { name, mark, link });
     true
 }
 
@@ -114,7 +114,7 @@ fn entity(html: &str) -> Option<(char, usize)> {
     Some((*c, name.len()))
 }
 
-fn push(spans: &mut Vec<Span>, open: &[Open<'_>], c: char) {
+fn push(spans: &mut Vec<Span>, open: &[OpenTag<'_>], c: char) {
     let mut marks: Vec<&str> = open.iter().map(|open| open.mark).collect();
     marks.dedup();
     let marks = marks.join(" ");

@@ -19,10 +19,10 @@ use serde_json::Value;
 use super::proof::{Case, CaseRun};
 use super::text::verdict;
 use crate::replay::Lane;
-use crate::scenario::Profile;
+use crate::scenario::ChatProfile;
 use escape::json;
 pub(crate) use found::found;
-pub(crate) use frame::{Frame, badge};
+pub(crate) use frame::{PageFrame, badge};
 pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
@@ -31,7 +31,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the script draws.
 #[derive(Serialize)]
-struct Data {
+struct PageData {
     /// Of all cases, one after another.
     runs: Vec<RunData>,
 }
@@ -39,7 +39,7 @@ struct Data {
 #[derive(Serialize)]
 struct RunData {
     entries: Vec<EntryData>,
-    frames: Vec<chat::Frame>,
+    frames: Vec<chat::ChatFrame>,
     records: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ struct EntryData {
 /// Writes the page.
 pub fn page(cases: &[Case]) -> String {
     let runs = cases.iter().flat_map(|case| case.runs.iter().map(|run| (run, case.chat.profile)));
-    let data = json(&Data { runs: runs.map(|(run, profile)| data(run, profile)).collect() });
+    let data = json(&PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() });
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     let verdict = verdict(findings as u64, 0);
@@ -74,10 +74,10 @@ pub fn page(cases: &[Case]) -> String {
         badge(findings == 0, &verdict),
     );
     let title = format!("Proof: {}", names.join(", "));
-    Frame { title: &title, style: STYLE, body: &body, script: Some((&data, SCRIPT)) }.page()
+    PageFrame { title: &title, style: STYLE, body: &body, script: Some((&data, SCRIPT)) }.page()
 }
 
-fn data(run: &CaseRun, profile: Profile) -> RunData {
+fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     let mut line = 0;
     let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read);

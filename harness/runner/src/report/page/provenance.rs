@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::html;
 use crate::cassette::{Confinement, Exit, Manifest, Origin};
-use crate::names::{CassetteFile, Part};
+use crate::names::{CassetteFile, CassettePart};
 use crate::report::proof::{Case, CaseRun};
 
 /// Draws it: of the case, then of each of its runs.
@@ -47,7 +47,7 @@ fn of_case(case: &Case) -> Vec<(String, String)> {
 
 fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
     let hash = |file: &CassetteFile| case.manifest.sha256.get(file).cloned().unwrap_or_default();
-    let kept = CassetteFile::new(Part::Stdout, run.number);
+    let kept = CassetteFile::new(CassettePart::Stdout, run.number);
     let counts = run.counts;
     let mut rows = vec![
         ("Command line".into(), run.argv.join(" ")),
@@ -63,7 +63,10 @@ fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
             "Size".into(),
             format!("{} bytes, {} lines, {} reads", counts.bytes, counts.lines, counts.reads),
         ),
-        ("SHA-256 of raw stdout".into(), hash(&CassetteFile::new(Part::RawStdout, run.number))),
+        (
+            "SHA-256 of raw stdout".into(),
+            hash(&CassetteFile::new(CassettePart::RawStdout, run.number)),
+        ),
         (format!("SHA-256 of {kept}"), hash(&kept)),
         ("Shown here".into(), format!("whole lines, as goldens are made: {}", run.command)),
     ];

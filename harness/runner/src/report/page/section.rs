@@ -8,9 +8,9 @@ use super::frame::badge;
 use super::provenance::{origin, provenance};
 use super::run::run;
 use crate::cassette::Origin;
-use crate::check::Kind;
+use crate::check::FindingKind;
 use crate::report::Told;
-use crate::report::proof::{Case, Compared};
+use crate::report::proof::{Case, ComparedGolden};
 
 /// Lines of a golden that are shown; more are told by their number.
 const GOLDEN_LINES: usize = 200;
@@ -60,9 +60,9 @@ fn verdicts(out: &mut String, case: &Case) {
     }
 }
 
-fn goldens(out: &mut String, goldens: &[Compared]) {
+fn goldens(out: &mut String, goldens: &[ComparedGolden]) {
     out.push_str("<h3>Goldens</h3>\n");
-    for Compared { view, path, text, finding } in goldens {
+    for ComparedGolden { view, path, text, finding } in goldens {
         let word = if finding.is_some() { "differs" } else { "held" };
         let open = if finding.is_some() { " open" } else { "" };
         let _ = writeln!(
@@ -109,23 +109,25 @@ fn invariants(out: &mut String, case: &Case) {
 }
 
 /// What an invariant demands.
-pub(super) fn must(kind: Kind) -> &'static str {
+pub(super) fn must(kind: FindingKind) -> &'static str {
     match kind {
-        Kind::LineLost => "Every line of stdout is accounted for.",
-        Kind::ToolUnbalanced => "Every tool call starts once and ends once, in this order.",
-        Kind::BusBroken => "The bus counts without gaps; the run starts first and ends once, last.",
-        Kind::EditAfterFinal => "No edit comes once the final text is in the chat.",
-        Kind::FinalNotOnce => {
+        FindingKind::LineLost => "Every line of stdout is accounted for.",
+        FindingKind::ToolUnbalanced => "Every tool call starts once and ends once, in this order.",
+        FindingKind::BusBroken => {
+            "The bus counts without gaps; the run starts first and ends once, last."
+        }
+        FindingKind::EditAfterFinal => "No edit comes once the final text is in the chat.",
+        FindingKind::FinalNotOnce => {
             "The final text reaches the chat exactly once; never in a silent run."
         }
-        Kind::SecondMessage => "The draft is one message, edited forward.",
-        Kind::TooFast => "Calls of the draft keep a second apart.",
-        Kind::ToldAfterSend => {
+        FindingKind::SecondMessage => "The draft is one message, edited forward.",
+        FindingKind::TooFast => "Calls of the draft keep a second apart.",
+        FindingKind::ToldAfterSend => {
             "Once the agent has sent its message with a tool, the draft shows nothing more."
         }
-        Kind::SilentRunTold => "Nothing of a silent run reaches the chat.",
-        Kind::CallbackFailed => "No callback of the channel fails or is given up.",
-        Kind::CalledTooEarly => {
+        FindingKind::SilentRunTold => "Nothing of a silent run reaches the chat.",
+        FindingKind::CallbackFailed => "No callback of the channel fails or is given up.",
+        FindingKind::CalledTooEarly => {
             "No call comes before the time that the chat's server asked to wait is over."
         }
         _ => "",

@@ -2,9 +2,9 @@
 
 use super::run::CaseRun;
 use crate::cassette::{Cassette, Manifest, TapeError};
-use crate::check::{Check, Finding, Golden, Kind, View, checks, invariants, judge};
+use crate::check::{Check, Finding, FindingKind, Golden, View, checks, invariants, judge};
 use crate::names::CliVersion;
-use crate::scenario::{Chat, House, Proof, Scenario};
+use crate::scenario::{Chat, Proof, Scenario, Workspace};
 use crate::secrets::{Hit, scan_loaded};
 
 /// A scenario with one CLI version, run and judged.
@@ -27,7 +27,7 @@ pub struct Case {
     /// The runs of the CLI, at least one.
     pub runs: Vec<CaseRun>,
     /// The goldens, and what became of them.
-    pub goldens: Vec<Compared>,
+    pub goldens: Vec<ComparedGolden>,
     /// How many seeded plans were replayed, in every channel.
     pub plans: u64,
     /// Everything that does not hold.
@@ -38,7 +38,7 @@ pub struct Case {
 
 /// A golden that was compared.
 #[derive(Debug, Clone)]
-pub struct Compared {
+pub struct ComparedGolden {
     /// What it shows: `telegram-partial`.
     pub view: String,
     /// The file, from the root of the project.
@@ -56,7 +56,7 @@ impl Case {
     ///
     /// [`TapeError`] when the cassette is not there or damaged, or a file can't be read.
     pub fn gather(
-        house: &House,
+        house: &Workspace,
         scenario: &Scenario,
         version: &CliVersion,
     ) -> Result<Self, TapeError> {
@@ -106,14 +106,14 @@ impl Case {
     }
 
     /// The invariants, each with what breaks it.
-    pub(crate) fn invariants(&self) -> Vec<(Kind, Option<&Finding>)> {
+    pub(crate) fn invariants(&self) -> Vec<(FindingKind, Option<&Finding>)> {
         let broken = |kind| self.findings.iter().find(|finding| finding.kind == kind);
         invariants().map(|kind| (kind, broken(kind))).collect()
     }
 
     /// The plan under which the trace differs from that of the uncut replay.
     pub(crate) fn diverging(&self) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.kind == Kind::PlanDiverges)
+        self.findings.iter().find(|finding| finding.kind == FindingKind::PlanDiverges)
     }
 
     /// What the sweep says, for people.
@@ -135,13 +135,13 @@ impl Case {
 /// Adds the variants of a view, which hold for every version; an outcome without a name stands at
 /// the view's golden.
 fn named(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     view: View,
     found: &[Finding],
-    goldens: &mut Vec<Compared>,
+    goldens: &mut Vec<ComparedGolden>,
 ) {
-    let unnamed = found.iter().find(|finding| finding.kind == Kind::OutcomeUnnamed);
+    let unnamed = found.iter().find(|finding| finding.kind == FindingKind::OutcomeUnnamed);
     if let Some(golden) = goldens.iter_mut().find(|golden| golden.view == view.to_string()) {
         golden.finding = golden.finding.take().or_else(|| unnamed.cloned());
     }
@@ -154,21 +154,22 @@ fn named(
         let golden = Golden::of_variant(scenario, variant).ok();
         let (path, text) =
             golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
-        goldens.push(Compared { view, path: house.shown(&path), text, finding });
+        goldens.push(ComparedGolden { view, path: house.shown(&path), text, finding });
     }
 }
 
 fn compared(
-    house: &House,
+    house: &Workspace,
     scenario: &Scenario,
     version: &CliVersion,
     view: View,
     found: &[Finding],
-) -> Compared {
-    let about_golden = [Kind::GoldenDiffers, Kind::GoldenMissing, Kind::GoldenUnreadable];
+) -> ComparedGolden {
+    let about_golden =
+        [FindingKind::GoldenDiffers, FindingKind::GoldenMissing, FindingKind::GoldenUnreadable];
     let finding = found.iter().find(|finding| about_golden.contains(&finding.kind)).cloned();
     // One that can't be read is a finding already.
     let golden = Golden::find(scenario, view, version).ok();
     let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
-    Compared { view: view.to_string(), path: house.shown(&path), text, finding }
+    ComparedGolden { view: view.to_string(), path: house.shown(&path), text, finding }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::Case;
-use super::screen::{Run, moments};
+use super::screen::{StyledRun, moments};
 use crate::text::{self, plain};
 
 /// Columns and rows of the terminal.
@@ -51,7 +51,7 @@ fn event(out: &mut String, after_ms: u64, code: &str, data: &str) {
     let _ = writeln!(out, "{}", text::json(&json!([seconds, code, data]).to_string()));
 }
 
-fn run((marks, text): &Run) -> String {
+fn run((marks, text): &StyledRun) -> String {
     let codes: Vec<String> = SGR
         .iter()
         .filter(|(mark, _)| marks.split(' ').any(|of| of == *mark))

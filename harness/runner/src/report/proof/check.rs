@@ -10,7 +10,7 @@ use super::evidence::{has_real_evidence, has_test_words, is_disclaimer, is_ours_
 
 /// A field of the section "Real behavior proof".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub enum ProofField {
     /// Behavior or issue addressed.
     Behavior,
     /// Real environment tested.
@@ -26,11 +26,17 @@ pub enum Field {
 }
 
 /// The fields, by the name to write first, and by the other names they may have.
-const FIELDS: [(Field, &[&str]); 6] = [
-    (Field::Behavior, &["Behavior or issue addressed", "Issue addressed", "Behavior addressed"]),
-    (Field::Environment, &["Real environment tested", "Environment tested", "Real setup tested"]),
+const FIELDS: [(ProofField, &[&str]); 6] = [
     (
-        Field::Steps,
+        ProofField::Behavior,
+        &["Behavior or issue addressed", "Issue addressed", "Behavior addressed"],
+    ),
+    (
+        ProofField::Environment,
+        &["Real environment tested", "Environment tested", "Real setup tested"],
+    ),
+    (
+        ProofField::Steps,
         &[
             "Exact steps or command run after this patch",
             "Exact steps or command run after the patch",
@@ -40,7 +46,7 @@ const FIELDS: [(Field, &[&str]); 6] = [
         ],
     ),
     (
-        Field::Evidence,
+        ProofField::Evidence,
         &[
             "Evidence after fix",
             "After-fix evidence",
@@ -49,10 +55,10 @@ const FIELDS: [(Field, &[&str]); 6] = [
         ],
     ),
     (
-        Field::ObservedResult,
+        ProofField::ObservedResult,
         &["Observed result after fix", "Observed result after the fix", "Observed result"],
     ),
-    (Field::NotTested, &["What was not tested", "Not tested"]),
+    (ProofField::NotTested, &["What was not tested", "Not tested"]),
 ];
 
 /// Ends a field; nobody asks for it.
@@ -84,13 +90,13 @@ const EMPTY: [&str; 20] = [
 
 /// What a policy says of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum ProofStatus {
     /// It has what is asked.
     Passed,
     /// There is no such section.
     NoSection,
     /// Fields are missing, or say nothing.
-    Missing(Vec<Field>),
+    Missing(Vec<ProofField>),
     /// It says itself that nothing was tested.
     NotTested,
     /// All it shows is tests, mocks, or a capture nobody can vouch for.
@@ -103,7 +109,7 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     /// Of the section "Real behavior proof".
-    pub proof: Status,
+    pub proof: ProofStatus,
     /// Which of the newest policy's sections are missing, where the fields do not stand for them.
     pub context_missing: Vec<&'static str>,
 }
@@ -111,11 +117,11 @@ pub struct Checked {
 impl Checked {
     /// Whether the stricter policy is content.
     pub fn passed(&self) -> bool {
-        self.proof == Status::Passed
+        self.proof == ProofStatus::Passed
     }
 }
 
-impl Field {
+impl ProofField {
     fn name(self) -> &'static str {
         FIELDS.iter().find(|(field, _)| *field == self).map_or("", |(_, names)| names[0])
     }
@@ -124,26 +130,28 @@ impl Field {
 impl fmt::Display for Checked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.proof {
-            Status::Passed => f.write_str("passed: the proof has every field and real evidence")?,
-            Status::NoSection => f.write_str(
+            ProofStatus::Passed => {
+                f.write_str("passed: the proof has every field and real evidence")?
+            }
+            ProofStatus::NoSection => f.write_str(
                 "missing: there is no section `## Real behavior proof` (level 2 to 6); write one \
                  with `clitape proof SCENARIO --out DIR`",
             )?,
-            Status::Missing(fields) => {
+            ProofStatus::Missing(fields) => {
                 f.write_str("missing: these fields say nothing; write `- Name: value` for each")?;
                 for field in fields {
                     write!(f, "\n  {}", field.name())?;
                 }
             }
-            Status::NotTested => f.write_str(
+            ProofStatus::NotTested => f.write_str(
                 "insufficient: a line of the proof says that it was not tested; test it, or say so \
                  under `What was not tested`",
             )?,
-            Status::MockOnly => f.write_str(
+            ProofStatus::MockOnly => f.write_str(
                 "mock only: tests, mocks, CI and imported captures are no real behaviour; add what \
                  the real command printed",
             )?,
-            Status::Insufficient => f.write_str(
+            ProofStatus::Insufficient => f.write_str(
                 "insufficient: the evidence shows nothing; add a terminal output, a log, a \
                  screenshot or a recording",
             )?,
@@ -160,10 +168,10 @@ pub fn check(text: &str) -> Checked {
     let text = text.replace("\r\n", "\n");
     let proof = section(&text, "real behavior proof");
     let fields = proof.as_deref().map(fields).unwrap_or_default();
-    let has = |field: Field| !is_empty(field, value(&fields, field));
+    let has = |field: ProofField| !is_empty(field, value(&fields, field));
     let context_missing = [
-        ("What Problem This Solves", "what problem this solves", Field::Behavior),
-        ("Evidence", "evidence", Field::Evidence),
+        ("What Problem This Solves", "what problem this solves", ProofField::Behavior),
+        ("Evidence", "evidence", ProofField::Evidence),
     ]
     .into_iter()
     .filter(|(_, heading, field)| {
@@ -172,40 +180,41 @@ pub fn check(text: &str) -> Checked {
     })
     .map(|(name, ..)| name)
     .collect();
-    Checked { proof: proof.map_or(Status::NoSection, |_| judge(&fields)), context_missing }
+    Checked { proof: proof.map_or(ProofStatus::NoSection, |_| judge(&fields)), context_missing }
 }
 
-fn judge(fields: &[(Field, String)]) -> Status {
-    let missing: Vec<Field> = FIELDS
+fn judge(fields: &[(ProofField, String)]) -> ProofStatus {
+    let missing: Vec<ProofField> = FIELDS
         .iter()
         .map(|(field, _)| *field)
         .filter(|field| is_empty(*field, value(fields, *field)))
         .collect();
     if !missing.is_empty() {
-        return Status::Missing(missing);
+        return ProofStatus::Missing(missing);
     }
     let [steps, evidence, observed] =
-        [Field::Steps, Field::Evidence, Field::ObservedResult].map(|field| value(fields, field));
+        [ProofField::Steps, ProofField::Evidence, ProofField::ObservedResult]
+            .map(|field| value(fields, field));
     if [steps, evidence, observed].iter().any(|text| text.lines().any(is_disclaimer)) {
-        return Status::NotTested;
+        return ProofStatus::NotTested;
     }
     let real = has_real_evidence(&format!("{evidence}\n{observed}"));
     if is_ours_not_real(evidence) {
-        return Status::MockOnly;
+        return ProofStatus::MockOnly;
     }
     match (real, has_test_words(&format!("{evidence}\n{observed}\n{steps}"))) {
-        (true, _) => Status::Passed,
-        (false, true) => Status::MockOnly,
-        (false, false) => Status::Insufficient,
+        (true, _) => ProofStatus::Passed,
+        (false, true) => ProofStatus::MockOnly,
+        (false, false) => ProofStatus::Insufficient,
     }
 }
 
-fn value(fields: &[(Field, String)], field: Field) -> &str {
+fn value(fields: &[(ProofField, String)], field: ProofField) -> &str {
     fields.iter().rfind(|(of, _)| *of == field).map_or("", |(_, value)| value)
 }
 
 /// Whether a value says nothing; "none" says nothing only where evidence is asked for.
-fn is_empty(field: Field, value: &str) -> bool {
+fn is_empty(field: ProofField, value: &str) -> bool {
     // A fence has no backquotes behind it; a span of code with as many has.
     let is_fence = |line: &str| {
         let line = line.trim_start();
@@ -216,7 +225,7 @@ fn is_empty(field: Field, value: &str) -> bool {
     let words = words.trim_start_matches("```").trim_start_matches(['-', '*']).trim();
     let words = words.trim_end_matches('.');
     let placeholder = words.starts_with('[') && words.ends_with(']') && !words.contains("](");
-    EMPTY.contains(&words) || placeholder || (field == Field::Evidence && words == "none")
+    EMPTY.contains(&words) || placeholder || (field == ProofField::Evidence && words == "none")
 }
 
 /// The last section under a heading of level 2 to 6 that begins with these words, up to the next
@@ -262,8 +271,8 @@ fn is_titled(words: &str, title: &str) -> bool {
 }
 
 /// `- Name: value`, bullet and bold as one likes; a value runs to the next name.
-fn fields(section: &str) -> Vec<(Field, String)> {
-    let mut fields: Vec<(Field, String)> = Vec::new();
+fn fields(section: &str) -> Vec<(ProofField, String)> {
+    let mut fields: Vec<(ProofField, String)> = Vec::new();
     let mut open = false;
     for line in section.lines() {
         match named(line) {
@@ -284,7 +293,7 @@ fn fields(section: &str) -> Vec<(Field, String)> {
 }
 
 /// The field a line begins, and its value; no field for [`BEFORE`].
-fn named(line: &str) -> Option<(Option<Field>, &str)> {
+fn named(line: &str) -> Option<(Option<ProofField>, &str)> {
     let line = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
     let (name, value) = line.split_once(':')?;
     let name = name.split('(').next().unwrap_or(name).trim_matches(['*', ' ']);

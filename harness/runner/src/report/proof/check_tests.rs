@@ -23,49 +23,57 @@ const EVIDENCE: &str = "```\n[demo] BUS evt stream=tool\n```";
 const STEPS: &str = "`openclaw gateway run`, then a message";
 
 /// The verdict, and which of the newest policy's sections are missing.
-fn check(text: &str, proof: Status, context: &[&str]) {
+fn check(text: &str, proof: ProofStatus, context: &[&str]) {
     let checked = super::check(text);
     assert_eq!((checked.proof, checked.context_missing.as_slice()), (proof, context), "{text}");
 }
 
 #[test]
 fn a_text_with_every_field_passes() {
-    check(&text(&[]), Status::Passed, &[]);
-    check(&text(&[("\n", "\r\n")]), Status::Passed, &[]);
-    check(&text(&[("- Evidence after fix:", "**Evidence after fix**:")]), Status::Passed, &[]);
+    check(&text(&[]), ProofStatus::Passed, &[]);
+    check(&text(&[("\n", "\r\n")]), ProofStatus::Passed, &[]);
+    check(&text(&[("- Evidence after fix:", "**Evidence after fix**:")]), ProofStatus::Passed, &[]);
     check(
         &text(&[("## Real behavior proof", "### Real behavior proof (required)")]),
-        Status::Passed,
+        ProofStatus::Passed,
         &[],
     );
-    check(&text(&[("macOS 15, OpenClaw 2026.5.7 + this patch", "none")]), Status::Passed, &[]);
-    check(&text(&[("after fix:", "after fix (redacted):")]), Status::Passed, &[]);
+    check(&text(&[("macOS 15, OpenClaw 2026.5.7 + this patch", "none")]), ProofStatus::Passed, &[]);
+    check(&text(&[("after fix:", "after fix (redacted):")]), ProofStatus::Passed, &[]);
 }
 
 #[test]
 fn what_is_missing_is_named() {
     let both = &["What Problem This Solves", "Evidence"];
-    check(&text(&[("## Real behavior proof", "# Real behavior proof")]), Status::NoSection, both);
-    check(&text(&[("## Real behavior proof", "## Proof")]), Status::NoSection, both);
+    check(
+        &text(&[("## Real behavior proof", "# Real behavior proof")]),
+        ProofStatus::NoSection,
+        both,
+    );
+    check(&text(&[("## Real behavior proof", "## Proof")]), ProofStatus::NoSection, both);
     check(
         &text(&[("macOS 15, OpenClaw 2026.5.7 + this patch", "n/a")]),
-        Status::Missing(vec![Field::Environment]),
+        ProofStatus::Missing(vec![ProofField::Environment]),
         &[],
     );
     check(
         &text(&[(EVIDENCE, "[paste here]")]),
-        Status::Missing(vec![Field::Evidence]),
+        ProofStatus::Missing(vec![ProofField::Evidence]),
         &["Evidence"],
     );
     // A fence that opens on the line of the field hides no heading.
     check(
         &text(&[("[demo]", "# not a heading")]),
-        Status::Missing(vec![Field::Evidence, Field::ObservedResult, Field::NotTested]),
+        ProofStatus::Missing(vec![
+            ProofField::Evidence,
+            ProofField::ObservedResult,
+            ProofField::NotTested,
+        ]),
         &["Evidence"],
     );
     // One that opens on a line of its own does.
     let own = format!("\n{EVIDENCE}");
-    check(&text(&[(EVIDENCE, &own), ("[demo]", "# no heading")]), Status::Passed, &[]);
+    check(&text(&[(EVIDENCE, &own), ("[demo]", "# no heading")]), ProofStatus::Passed, &[]);
     let told = super::check(&text(&[(EVIDENCE, "tbd.")])).to_string();
     assert!(told.contains("\n  Evidence after fix\n"), "{told}");
 }
@@ -73,27 +81,27 @@ fn what_is_missing_is_named() {
 #[test]
 fn tests_are_no_evidence() {
     let mock = text(&[(EVIDENCE, "pnpm test passes, 34 unit tests"), (STEPS, "pnpm test")]);
-    check(&mock, Status::MockOnly, &[]);
+    check(&mock, ProofStatus::MockOnly, &[]);
     let live = "pnpm test passes; openclaw agent printed it";
-    check(&text(&[(EVIDENCE, live), (STEPS, "pnpm test")]), Status::Passed, &[]);
+    check(&text(&[(EVIDENCE, live), (STEPS, "pnpm test")]), ProofStatus::Passed, &[]);
     let fence = "```\ncargo test: 3 unit tests passed\n```";
-    check(&text(&[(EVIDENCE, fence)]), Status::MockOnly, &[]);
+    check(&text(&[(EVIDENCE, fence)]), ProofStatus::MockOnly, &[]);
     let imported = format!("{} imported\n{EVIDENCE}", crate::report::proof::evidence::NOT_REAL);
-    check(&text(&[(EVIDENCE, &imported)]), Status::MockOnly, &[]);
+    check(&text(&[(EVIDENCE, &imported)]), ProofStatus::MockOnly, &[]);
 }
 
 #[test]
 fn prose_and_disclaimers_are_no_evidence() {
     let prose = text(&[(EVIDENCE, "It works now"), (STEPS, "clicked around")]);
-    check(&prose, Status::Insufficient, &[]);
-    check(&text(&[("stream=tool\n```", "x\n```\nnot tested")]), Status::NotTested, &[]);
+    check(&prose, ProofStatus::Insufficient, &[]);
+    check(&text(&[("stream=tool\n```", "x\n```\nnot tested")]), ProofStatus::NotTested, &[]);
 }
 
 #[test]
 fn the_newest_policy_asks_for_two_sections() {
     let both = &["What Problem This Solves", "Evidence"];
     let new = "## What Problem This Solves\nfoo\n\n## Evidence\npnpm test output: 5 passed\n";
-    check(new, Status::NoSection, &[]);
+    check(new, ProofStatus::NoSection, &[]);
     let empty = "## What Problem This Solves\n<!-- fill -->\n\n## Evidence\n- n/a\n";
-    check(empty, Status::NoSection, both);
+    check(empty, ProofStatus::NoSection, both);
 }

@@ -11,9 +11,9 @@ mod run;
 mod screen;
 mod text;
 
-pub use case::{Case, Compared};
+pub use case::{Case, ComparedGolden};
 pub use cast::cast;
-pub use check::{Checked, Field, Status, check};
+pub use check::{Checked, ProofField, ProofStatus, check};
 pub use chromium::{Chromium, PhotoError};
 pub use photo::{Photo, photo};
 pub use picture::picture;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Case;
-use super::screen::{Run, moments};
+use super::screen::{StyledRun, moments};
 use crate::report::page::escape::html;
 
 /// Characters of a line, and lines of a picture.
@@ -98,7 +98,7 @@ fn animation(from: u64, to: u64, end: u64) -> String {
     )
 }
 
-fn run((marks, text): &Run) -> String {
+fn run((marks, text): &StyledRun) -> String {
     let look: String = LOOKS
         .iter()
         .filter(|(mark, _)| marks.split(' ').any(|of| of == *mark))

@@ -1,7 +1,7 @@
 //! One run of the CLI, as a proof shows it: a scenario has one, or more that go on with its session.
 
-use crate::cassette::{Cassette, Counts, Exit, Resume};
-use crate::check::{command, paced, paced_further};
+use crate::cassette::{Cassette, Exit, RecordCounts, Resume};
+use crate::check::{canonical_replay, canonical_replay_of_further_run, command};
 use crate::replay::{AcpClient, Entry, Lane, Replay, Setup};
 use crate::report::{footer, write_entry};
 use crate::scenario::{Chat, Scenario};
@@ -18,7 +18,7 @@ pub struct CaseRun {
     /// How the CLI ended; absent when an imported capture does not say.
     pub exit: Option<Exit>,
     /// Sizes.
-    pub counts: Counts,
+    pub counts: RecordCounts,
     /// What a further run printed on stderr.
     pub stderr: String,
     /// The trace; of the session on disk, what was told of this run.
@@ -41,7 +41,7 @@ impl CaseRun {
         let pace = scenario.run.pace_ms;
         let shown = |command: String| format!("{command} --pace {pace} --lane telegram");
 
-        let mut first = paced(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+        let mut first = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
         first.add_session(cassette);
         let session: Vec<Entry> =
             first.entries.iter().filter(|entry| entry.lane == Lane::Session).cloned().collect();
@@ -59,7 +59,8 @@ impl CaseRun {
             entries: entries(first, &session, 1),
         }];
         for (number, run) in (2..).zip(&cassette.further) {
-            let (replay, command) = paced_further(scenario, version, (number, run), setup);
+            let (replay, command) =
+                canonical_replay_of_further_run(scenario, version, (number, run), setup);
             runs.push(Self {
                 number,
                 resume: Some(run.facts.resume),

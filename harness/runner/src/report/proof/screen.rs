@@ -1,20 +1,20 @@
 //! The chat as lines of runs, wrapped at words: what both pictures draw.
 
 use crate::replay::Entry;
-use crate::report::page::chat::{Frame, Message, frames};
+use crate::report::page::chat::{ChatFrame, ChatMessage, frames};
 use crate::report::page::markup::Span;
 
 use super::Case;
 
 /// A run on a line: its marks and its text.
-pub(super) type Run = (String, String);
+pub(super) type StyledRun = (String, String);
 
 /// One moment of a picture.
-pub(super) struct Moment {
+pub(super) struct PictureMoment {
     /// Since the beginning, in ms.
     pub(super) at: u64,
     /// The messages, each a list of lines.
-    pub(super) messages: Vec<Vec<Vec<Run>>>,
+    pub(super) messages: Vec<Vec<Vec<StyledRun>>>,
 }
 
 /// What a tab is in a picture.
@@ -23,7 +23,7 @@ const TAB: &str = "    ";
 const PAUSE: u64 = 2_000;
 
 /// The moments of all cases one after another, and when the last one has been seen.
-pub(super) fn moments(cases: &[Case], width: usize) -> (Vec<Moment>, u64) {
+pub(super) fn moments(cases: &[Case], width: usize) -> (Vec<PictureMoment>, u64) {
     let mut moments = Vec::new();
     let mut began = 0;
     for case in cases {
@@ -31,12 +31,12 @@ pub(super) fn moments(cases: &[Case], width: usize) -> (Vec<Moment>, u64) {
         let mut before = Vec::new();
         for run in &case.runs {
             let end = run.entries.iter().map(|entry: &Entry| entry.at).max().unwrap_or(0);
-            moments.push(Moment { at: began, messages: before.clone() });
+            moments.push(PictureMoment { at: began, messages: before.clone() });
             let mut now = before.clone();
-            for Frame { at, messages, .. } in frames(&run.entries, case.chat.profile) {
+            for ChatFrame { at, messages, .. } in frames(&run.entries, case.chat.profile) {
                 now.truncate(before.len());
                 now.extend(messages.iter().map(|message| lines(message, width)));
-                moments.push(Moment { at: began + at, messages: now.clone() });
+                moments.push(PictureMoment { at: began + at, messages: now.clone() });
             }
             before = now;
             began += end + PAUSE;
@@ -46,8 +46,8 @@ pub(super) fn moments(cases: &[Case], width: usize) -> (Vec<Moment>, u64) {
 }
 
 /// A message in lines no wider than `width` characters.
-fn lines(message: &Message, width: usize) -> Vec<Vec<Run>> {
-    let mut lines: Vec<Vec<Run>> = vec![Vec::new()];
+fn lines(message: &ChatMessage, width: usize) -> Vec<Vec<StyledRun>> {
+    let mut lines: Vec<Vec<StyledRun>> = vec![Vec::new()];
     let mut used = 0;
     for Span { text, marks, .. } in &message.spans {
         for (i, part) in text.replace('\t', TAB).split('\n').enumerate() {
@@ -84,7 +84,7 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     chars.chunks(width).map(|piece| piece.iter().collect()).collect()
 }
 
-fn add(lines: &mut [Vec<Run>], marks: &str, text: &str) {
+fn add(lines: &mut [Vec<StyledRun>], marks: &str, text: &str) {
     let Some(line) = lines.last_mut() else { return };
     match line.last_mut() {
         Some((of, last)) if of == marks => last.push_str(text),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn lines_break_at_words_and_keep_their_marks() {
-        let message = Message {
+        let message = ChatMessage {
             edits: 0,
             is_final: false,
             spans: spans("one <b>two th</b>ree\nabcdefghijk"),

@@ -16,16 +16,16 @@ const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
 /// `raw`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BlockFile")]
-pub struct Block {
+pub struct ModelBlock {
     /// What it holds.
-    pub content: Content,
-    pub(super) cut: Option<Cut>,
+    pub content: ModelContent,
+    pub(super) cut: Option<DeltaCut>,
     pub(super) delay_ms: Option<u64>,
 }
 
 /// What a [`Block`] holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ModelContent {
     /// `text`: a piece of the answer, with its `citations`.
     Text {
         /// The piece.
@@ -89,7 +89,7 @@ impl Pieces {
 
 /// How a text is cut into deltas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum DeltaCut {
     /// `cut`: after so many characters.
     Chars(NonZeroUsize),
     /// `cut_utf16`: after so many UTF-16 units, also between the halves of a surrogate pair.
@@ -118,7 +118,7 @@ struct BlockFile {
 
 const ONE_OF: &str = "a block has one of `text`, `thinking`, `tool`, `server_tool` and `raw`";
 
-impl TryFrom<BlockFile> for Block {
+impl TryFrom<BlockFile> for ModelBlock {
     type Error = String;
 
     fn try_from(file: BlockFile) -> Result<Self, String> {
@@ -142,21 +142,21 @@ impl TryFrom<BlockFile> for Block {
         }
         let cut = match (file.cut, file.cut_utf16) {
             (None, None) => None,
-            (Some(n), None) => Some(Cut::Chars(n)),
-            (None, Some(n)) => Some(Cut::Utf16(n)),
+            (Some(n), None) => Some(DeltaCut::Chars(n)),
+            (None, Some(n)) => Some(DeltaCut::Utf16(n)),
             _ => return Err("`cut` and `cut_utf16` exclude each other; keep one".into()),
         };
         let content = match (file.text, file.thinking, tool, file.raw) {
             (Some(text), None, None, None) => {
-                Content::Text { text: fill::pieces(text)?, citations: file.citations }
+                ModelContent::Text { text: fill::pieces(text)?, citations: file.citations }
             }
-            (None, Some(thinking), None, None) => Content::Thinking {
+            (None, Some(thinking), None, None) => ModelContent::Thinking {
                 thinking: fill::pieces(thinking)?,
                 signature: file.signature.unwrap_or_else(|| SIGNATURE.to_owned()),
             },
             (None, None, Some((side, name)), None) => {
                 let input = tool_input(file.input, file.input_json)?;
-                Content::Tool { side, name, id: file.id, input }
+                ModelContent::Tool { side, name, id: file.id, input }
             }
             (None, None, None, Some(raw)) => {
                 if !raw.get("type").is_some_and(Value::is_string) {
@@ -167,7 +167,7 @@ impl TryFrom<BlockFile> for Block {
                 if cut.is_some() || file.delay_ms.is_some() {
                     return Err("`raw` has no deltas; take `cut` and `delay_ms` away".into());
                 }
-                Content::Raw(raw)
+                ModelContent::Raw(raw)
             }
             _ => return Err(ONE_OF.into()),
         };
@@ -188,7 +188,7 @@ fn tool_input(input: Option<Map<String, Value>>, json: Option<Pieces>) -> Result
     }
 }
 
-impl Content {
+impl ModelContent {
     /// The text that is cut into deltas.
     pub fn pieces(&self) -> &Pieces {
         const NONE: &Pieces = &Pieces::Listed(Vec::new());
@@ -201,7 +201,7 @@ impl Content {
     }
 }
 
-impl Block {
+impl ModelBlock {
     /// A text that is cut and paced as the file says.
     pub(super) fn saying(text: &str) -> Self {
         Self::text(Pieces::Whole(text.to_owned()), None)
@@ -213,7 +213,7 @@ impl Block {
     }
 
     fn text(text: Pieces, delay_ms: Option<u64>) -> Self {
-        let content = Content::Text { text, citations: Vec::new() };
+        let content = ModelContent::Text { text, citations: Vec::new() };
         Self { content, cut: None, delay_ms }
     }
 }

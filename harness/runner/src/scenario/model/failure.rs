@@ -13,22 +13,22 @@ use crate::scenario::bounds;
 /// `error_after` and `drop_after`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "FailureFile")]
-pub struct Failure {
+pub struct ModelFailure {
     /// What goes wrong.
-    pub kind: FailureKind,
+    pub kind: ModelFailureKind,
     /// `times`: how many requests in a row it meets; 1 by default.
     pub(super) times: NonZeroUsize,
 }
 
 /// The ways to fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FailureKind {
+pub enum ModelFailureKind {
     /// `status`: an HTTP error and no message.
     Http {
         /// The status code, 400 to 599.
         status: u16,
         /// `type` and `message`, the body.
-        error: ApiError,
+        error: ModelApiError,
         /// `headers`, such as `retry-after`, by their names in lower case.
         headers: BTreeMap<String, String>,
     },
@@ -37,7 +37,7 @@ pub enum FailureKind {
         /// How far.
         after: Spot,
         /// `type` and `message` of the event.
-        error: ApiError,
+        error: ModelApiError,
     },
     /// `drop_after`: the stream goes as far as this and then the connection is lost.
     Drop {
@@ -59,7 +59,7 @@ pub struct Spot {
 
 /// An error in the shape of the Messages API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiError {
+pub struct ModelApiError {
     /// `type`.
     pub kind: ErrorType,
     /// `message`: what is told.
@@ -136,7 +136,7 @@ struct FailureFile {
     times: NonZeroUsize,
 }
 
-impl TryFrom<FailureFile> for Failure {
+impl TryFrom<FailureFile> for ModelFailure {
     type Error = String;
 
     fn try_from(file: FailureFile) -> Result<Self, String> {
@@ -144,7 +144,7 @@ impl TryFrom<FailureFile> for Failure {
             return Err("`headers` belong to a failure with `status`".into());
         }
         let error = match (file.kind, file.message) {
-            (Some(kind), Some(message)) => Some(ApiError { kind, message }),
+            (Some(kind), Some(message)) => Some(ModelApiError { kind, message }),
             (None, None) => None,
             _ => return Err("an error has both `type` and `message`; write the other one".into()),
         };
@@ -152,15 +152,15 @@ impl TryFrom<FailureFile> for Failure {
             (Some(status), None, None) => {
                 let error = error.ok_or("a failure with `status` has `type` and `message` too")?;
                 check_http(status, &file.headers)?;
-                FailureKind::Http { status, error, headers: file.headers }
+                ModelFailureKind::Http { status, error, headers: file.headers }
             }
             (None, Some(after), None) => {
                 let error =
                     error.ok_or("a failure with `error_after` has `type` and `message` too")?;
-                FailureKind::Event { after, error }
+                ModelFailureKind::Event { after, error }
             }
             (None, None, Some(after)) => match error {
-                None => FailureKind::Drop { after },
+                None => ModelFailureKind::Drop { after },
                 Some(_) => {
                     return Err("a lost connection says nothing; take `type` and `message` away, \
                                 or write `error_after`"
@@ -194,7 +194,7 @@ fn check_http(status: u16, headers: &BTreeMap<String, String>) -> Result<(), Str
     }
 }
 
-impl FailureKind {
+impl ModelFailureKind {
     /// Where it breaks the stream off, if it lets one begin.
     pub fn after(&self) -> Option<Spot> {
         match self {

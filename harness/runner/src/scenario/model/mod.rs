@@ -37,9 +37,9 @@ mod failure;
 mod fill;
 mod turn;
 
-pub use block::{Block, Content, Cut, Pieces, ToolSide};
-pub use failure::{ApiError, ErrorType, Failure, FailureKind, Spot};
-pub use turn::{StopReason, Turn};
+pub use block::{DeltaCut, ModelBlock, ModelContent, Pieces, ToolSide};
+pub use failure::{ErrorType, ModelApiError, ModelFailure, ModelFailureKind, Spot};
+pub use turn::{ModelStopReason, ModelTurn};
 
 /// `model.toml`: the scripted model.
 ///
@@ -62,7 +62,7 @@ pub struct Model {
     delay_ms: u64,
     /// `[[turn]]`: the answers of the main conversation.
     #[serde(rename = "turn")]
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ModelTurn>,
     /// `[[conversation]]`: further conversations, such as a subagent's.
     #[serde(default, rename = "conversation")]
     pub conversations: Vec<Conversation>,
@@ -75,7 +75,7 @@ pub struct Model {
     /// `[[side]]`: answers to the CLI's own questions, looked up before any turn. Those that the
     /// known CLI versions ask have an answer without it.
     #[serde(default, rename = "side")]
-    pub sides: Vec<Side>,
+    pub sides: Vec<SideRequest>,
 }
 
 /// `[[conversation]]`: the turns of a subagent, or of whatever else carries a marker.
@@ -88,7 +88,7 @@ pub struct Conversation {
     pub marker: String,
     /// Its answers.
     #[serde(rename = "turn")]
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ModelTurn>,
 }
 
 /// `[[step]]`: the turns of a further run (`[[record.then]]` of the scenario), the first of which
@@ -101,7 +101,7 @@ pub struct StepTurns {
     pub name: String,
     /// Its answers.
     #[serde(default, rename = "turn")]
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ModelTurn>,
 }
 
 /// `[[spare]]`: an answer beyond the script.
@@ -118,7 +118,7 @@ pub struct Spare {
 /// `[[side]]`: an answer to a question of the CLI's own.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Side {
+pub struct SideRequest {
     /// A text that stands in the request's system prompt or messages.
     pub contains: String,
     /// What is said, at once, in one delta; it counts no tokens.
@@ -177,12 +177,12 @@ impl Model {
     }
 
     /// How a block is cut, and the milliseconds before each of its deltas.
-    pub fn pace(&self, block: &Block) -> (Cut, u64) {
-        (block.cut.unwrap_or(Cut::Chars(self.cut)), block.delay_ms.unwrap_or(self.delay_ms))
+    pub fn pace(&self, block: &ModelBlock) -> (DeltaCut, u64) {
+        (block.cut.unwrap_or(DeltaCut::Chars(self.cut)), block.delay_ms.unwrap_or(self.delay_ms))
     }
 
     /// Name and turns of every conversation, the main one first.
-    pub fn all_turns(&self) -> impl Iterator<Item = (&str, &[Turn])> {
+    pub fn all_turns(&self) -> impl Iterator<Item = (&str, &[ModelTurn])> {
         let further = self.conversations.iter().map(|c| (c.name.as_str(), c.turns.as_slice()));
         let steps = self.steps.iter().map(|step| (step.name.as_str(), step.turns.as_slice()));
         std::iter::once((MAIN, self.turns.as_slice())).chain(steps).chain(further)

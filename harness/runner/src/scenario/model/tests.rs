@@ -174,7 +174,7 @@ fn a_turn_fails_as_often_as_it_says() {
         let model = load(&format!("[[turn]]\n{turn}")).unwrap();
         let attempts = (0..5).map(|before| match model.turns[0].attempt(before) {
             (None, failed) => format!("ok {failed}"),
-            (Some(FailureKind::Http { status, .. }), failed) => format!("{status} {failed}"),
+            (Some(ModelFailureKind::Http { status, .. }), failed) => format!("{status} {failed}"),
             other => format!("{other:?}"),
         });
         assert_eq!(attempts.collect::<Vec<_>>().join(", "), expect, "{turn}");
@@ -220,9 +220,9 @@ fn a_block_has_the_pace_of_the_file_or_its_own() {
     .unwrap();
     let n = |n| NonZeroUsize::new(n).unwrap();
     let paces: Vec<_> = model.turns[0].blocks.iter().map(|b| model.pace(b)).collect();
-    assert_eq!(paces, [(Cut::Chars(n(5)), 7), (Cut::Utf16(n(3)), 0)]);
+    assert_eq!(paces, [(DeltaCut::Chars(n(5)), 7), (DeltaCut::Utf16(n(3)), 0)]);
     let model = load(TEXT).unwrap();
-    assert_eq!(model.pace(&model.turns[0].blocks[0]), (Cut::Chars(n(12)), 30));
+    assert_eq!(model.pace(&model.turns[0].blocks[0]), (DeltaCut::Chars(n(12)), 30));
 }
 
 #[test]

@@ -3,22 +3,22 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::block::{Block, Content, ToolSide};
-use super::failure::{Failure, FailureKind};
+use super::block::{ModelBlock, ModelContent, ToolSide};
+use super::failure::{ModelFailure, ModelFailureKind};
 use crate::scenario::bounds;
 
 /// `[[turn]]`: one message of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "TurnFile")]
-pub struct Turn {
+pub struct ModelTurn {
     /// `[[turn.block]]`: its content blocks, in order; `block = []` is an empty message.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ModelBlock>,
     /// `[[turn.failure]]`: what the first requests for it get.
-    failures: Vec<Failure>,
+    failures: Vec<ModelFailure>,
     /// Whether the message ever comes; without `block` the last failure stays for good.
     comes: bool,
     /// Why the message ends; `tool_use` or `end_turn`, by its blocks, when absent.
-    stop_reason: Option<StopReason>,
+    stop_reason: Option<ModelStopReason>,
     /// `stop_details`: what the API says of a refusal.
     pub stop_details: Option<Map<String, Value>>,
     /// `end_delay_ms`: milliseconds between the last block and the events that end the message, so
@@ -29,7 +29,7 @@ pub struct Turn {
 /// Why a message of the model ends, in the words of the Messages API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StopReason {
+pub enum ModelStopReason {
     /// The answer is complete.
     EndTurn,
     /// A tool is to be run.
@@ -46,7 +46,7 @@ pub enum StopReason {
     ModelContextWindowExceeded,
 }
 
-impl StopReason {
+impl ModelStopReason {
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,16 +66,16 @@ impl StopReason {
 #[serde(deny_unknown_fields)]
 struct TurnFile {
     #[serde(rename = "block")]
-    blocks: Option<Vec<Block>>,
+    blocks: Option<Vec<ModelBlock>>,
     #[serde(default, rename = "failure")]
-    failures: Vec<Failure>,
-    stop_reason: Option<StopReason>,
+    failures: Vec<ModelFailure>,
+    stop_reason: Option<ModelStopReason>,
     stop_details: Option<Map<String, Value>>,
     #[serde(default)]
     end_delay_ms: u64,
 }
 
-impl TryFrom<TurnFile> for Turn {
+impl TryFrom<TurnFile> for ModelTurn {
     type Error = String;
 
     fn try_from(file: TurnFile) -> Result<Self, String> {
@@ -84,7 +84,7 @@ impl TryFrom<TurnFile> for Turn {
                         message"
                 .into());
         }
-        if file.stop_details.is_some() && file.stop_reason != Some(StopReason::Refusal) {
+        if file.stop_details.is_some() && file.stop_reason != Some(ModelStopReason::Refusal) {
             return Err("`stop_details` belong to a turn with `stop_reason = \"refusal\"`".into());
         }
         bounds::within("end_delay_ms", file.end_delay_ms)?;
@@ -99,7 +99,7 @@ impl TryFrom<TurnFile> for Turn {
                     blocks.len()
                 ));
             };
-            if spot.deltas.is_some() && matches!(block.content, Content::Raw(_)) {
+            if spot.deltas.is_some() && matches!(block.content, ModelContent::Raw(_)) {
                 return Err(format!(
                     "block {} is `raw` and has no deltas to fail after; take `deltas` away",
                     spot.block
@@ -117,21 +117,22 @@ impl TryFrom<TurnFile> for Turn {
     }
 }
 
-impl Turn {
+impl ModelTurn {
     /// Why the message ends.
-    pub fn stop_reason(&self) -> StopReason {
-        let waits =
-            |block: &Block| matches!(block.content, Content::Tool { side: ToolSide::Client, .. });
+    pub fn stop_reason(&self) -> ModelStopReason {
+        let waits = |block: &ModelBlock| {
+            matches!(block.content, ModelContent::Tool { side: ToolSide::Client, .. })
+        };
         match self.stop_reason {
             Some(reason) => reason,
-            None if self.blocks.iter().any(waits) => StopReason::ToolUse,
-            None => StopReason::EndTurn,
+            None if self.blocks.iter().any(waits) => ModelStopReason::ToolUse,
+            None => ModelStopReason::EndTurn,
         }
     }
 
     /// What a request for this turn meets, after so many others for it, and how many of those
     /// have failed: the message itself when no failure is left.
-    pub fn attempt(&self, before: usize) -> (Option<&FailureKind>, usize) {
+    pub fn attempt(&self, before: usize) -> (Option<&ModelFailureKind>, usize) {
         let mut each = self
             .failures
             .iter()
@@ -144,21 +145,21 @@ impl Turn {
     }
 
     /// What may fail, in order.
-    pub fn failures(&self) -> impl Iterator<Item = &FailureKind> {
+    pub fn failures(&self) -> impl Iterator<Item = &ModelFailureKind> {
         self.failures.iter().map(|failure| &failure.kind)
     }
 
     /// A message of one text that comes at once.
     pub(crate) fn at_once(text: &str) -> Self {
-        Self::of(Block::at_once(text))
+        Self::of(ModelBlock::at_once(text))
     }
 
     /// A message of one text, cut and paced as the file says.
     pub(crate) fn saying(text: &str) -> Self {
-        Self::of(Block::saying(text))
+        Self::of(ModelBlock::saying(text))
     }
 
-    fn of(block: Block) -> Self {
+    fn of(block: ModelBlock) -> Self {
         Self {
             blocks: vec![block],
             failures: Vec::new(),

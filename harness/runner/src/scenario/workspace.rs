@@ -16,7 +16,7 @@ const CASSETTES: &str = "cassettes";
 
 /// The folder that holds `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct House {
+pub struct Workspace {
     root: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub struct Stray {
     pub why: String,
 }
 
-impl House {
+impl Workspace {
     /// The house at `root`, whether or not anything stands there yet.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }

@@ -14,7 +14,7 @@ const TAIL: usize = 36;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Moment {
+pub struct ContextMoment {
     /// Virtual milliseconds since the replay began.
     pub at: u64,
     /// What came in, in a few words each.
@@ -24,20 +24,20 @@ pub struct Moment {
 }
 
 /// The moments of `lane` up to `until`, in virtual ms; without it, the last ones.
-pub(super) fn moments(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<Moment> {
+pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<ContextMoment> {
     let source = match lane {
         Lane::Read | Lane::Session => return Vec::new(),
         Lane::Lifecycle => Lane::Read,
         Lane::Bus | Lane::Telegram | Lane::Acp | Lane::Sse => Lane::Lifecycle,
     };
     let until = until.unwrap_or(u64::MAX);
-    let mut moments: Vec<Moment> = Vec::new();
+    let mut moments: Vec<ContextMoment> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.at <= until) {
         if entry.lane != source && entry.lane != lane {
             continue;
         }
         if moments.last().is_none_or(|moment| moment.at != entry.at) {
-            moments.push(Moment { at: entry.at, came: Vec::new(), seen: Vec::new() });
+            moments.push(ContextMoment { at: entry.at, came: Vec::new(), seen: Vec::new() });
         }
         if let Some(moment) = moments.last_mut() {
             let words = if entry.lane == lane { &mut moment.seen } else { &mut moment.came };
@@ -76,7 +76,7 @@ mod tests {
         };
         let long = "a long text of which the end is what matters most";
         let entries = [text(1), said(1, "a"), text(2), text(3), said(3, long), text(4)];
-        let shown: Vec<String> = moments(&entries, Lane::Telegram, Some(3))
+        let shown: Vec<String> = context(&entries, Lane::Telegram, Some(3))
             .iter()
             .map(|moment| format!("{} {:?} {:?}", moment.at, moment.came, moment.seen))
             .collect();
