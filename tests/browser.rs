@@ -7,7 +7,7 @@ mod driver;
 
 use std::process::{Command, ExitCode};
 
-use common::{clitape, house, root, run};
+use common::{clitape, root, run, workspace};
 use driver::Browser;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
@@ -250,14 +250,14 @@ fn pictured() -> Result<(), Failed> {
 }
 
 fn reports() -> Result<(), Failed> {
-    let house = house(&["plain-text"]);
-    let golden = house.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let workspace = workspace(&["plain-text"]);
+    let golden = workspace.path().join("scenarios/plain-text/golden/telegram-partial.snap");
     let text = std::fs::read_to_string(&golden)?;
     std::fs::write(&golden, text.replacen("tape", "band", 1))?;
-    let (code, told, err) = run(house.path(), &["test", "--html", "made"]);
+    let (code, told, err) = run(workspace.path(), &["test", "--html", "made"]);
     expect(code == 3, &format!("{told}{err}"))?;
     let browser = Browser::start(&["--window-size=500,1700"])?;
-    browser.go(&format!("file://{}/made/index.html", house.path().display()))?;
+    browser.go(&format!("file://{}/made/index.html", workspace.path().display()))?;
     browser.phone(400, 1700)?;
     let wider =
         "return document.documentElement.scrollWidth - document.documentElement.clientWidth";

@@ -7,7 +7,7 @@ use std::fs;
 use clitape_runner::check::{Check, FindingKind, checks, judge};
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Workspace;
-use common::{files, house, root, run};
+use common::{files, root, run, workspace};
 
 const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 /// A cassette with a further run.
@@ -45,11 +45,11 @@ fn usage_is_2() {
 
 #[test]
 fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
-    let house = house(&["plain-text"]);
-    let golden = house.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let workspace = workspace(&["plain-text"]);
+    let golden = workspace.path().join("scenarios/plain-text/golden/telegram-partial.snap");
     let text = fs::read_to_string(&golden).unwrap();
     fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
-    let (code, out, _) = run(house.path(), &["test"]);
+    let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 3, "{out}");
     for part in [
         "FAILED plain-text",
@@ -64,7 +64,7 @@ fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
     let line =
         out.lines().find_map(|line| line.trim().strip_prefix("reproduce: clitape ")).unwrap();
     let args: Vec<&str> = line.split(' ').collect();
-    let (code, out, err) = run(house.path(), &args);
+    let (code, out, err) = run(workspace.path(), &args);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("sendMessage"), "{out}");
 }
@@ -76,17 +76,17 @@ fn nothing_ran_is_4() {
 
 #[test]
 fn a_damaged_cassette_is_5() {
-    let house = house(&["plain-text"]);
-    let path = house.path().join("cassettes/plain-text/2.1.329/stdout.jsonl");
+    let workspace = workspace(&["plain-text"]);
+    let path = workspace.path().join("cassettes/plain-text/2.1.329/stdout.jsonl");
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let (code, _, err) = run(house.path(), &["test"]);
+    let (code, _, err) = run(workspace.path(), &["test"]);
     assert_eq!(code, 5, "{err}");
     assert!(err.contains("stdout.jsonl is damaged"), "{err}");
     assert!(err.contains("restore it from version control"), "{err}");
-    let (code, ..) = run(house.path(), &["replay", "cassettes/plain-text/2.1.329"]);
+    let (code, ..) = run(workspace.path(), &["replay", "cassettes/plain-text/2.1.329"]);
     assert_eq!(code, 5);
 }
 
@@ -94,12 +94,12 @@ fn a_damaged_cassette_is_5() {
 fn one_changed_character_in_any_golden_is_caught_and_explained() {
     let names = Workspace::at(root()).names().unwrap();
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
-    let temporary = house(&names);
-    let house = Workspace::at(temporary.path());
+    let temporary = workspace(&names);
+    let workspace = Workspace::at(temporary.path());
     let mut broken = 0;
     for name in names {
-        let scenario = house.load(name).unwrap();
-        for check in checks(&house, &scenario).unwrap() {
+        let scenario = workspace.load(name).unwrap();
+        for check in checks(&workspace, &scenario).unwrap() {
             let Check::Golden { version, view } = &check else { continue };
             let own = scenario.dir.join(format!("golden/{view}.{version}.snap"));
             let shared = scenario.dir.join(format!("golden/{view}.snap"));
@@ -115,7 +115,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let to = if rest.next() == Some('7') { '8' } else { '7' };
             let changed = format!("{before}{to}{}", rest.as_str());
             fs::write(&path, changed).unwrap();
-            let findings = judge(&house, &scenario, &check, false).unwrap().findings;
+            let findings = judge(&workspace, &scenario, &check, false).unwrap().findings;
             fs::write(&path, text).unwrap();
             let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
             assert_eq!(finding.kind, FindingKind::GoldenDiffers, "{}", path.display());
@@ -128,44 +128,44 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
 
 #[test]
 fn update_proposes_and_review_settles() {
-    let house = house(&["plain-text"]);
-    let dir = house.path().join("scenarios/plain-text/golden");
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path().join("scenarios/plain-text/golden");
     let golden = dir.join("bus.snap");
     let before = fs::read_to_string(&golden).unwrap();
     let broken = before.replacen("\"phase\":\"start\"", "\"phase\":\"begin\"", 1);
     assert_ne!(before, broken);
 
     fs::write(&golden, &broken).unwrap();
-    let (code, out, _) = run(house.path(), &["test", "--update"]);
+    let (code, out, _) = run(workspace.path(), &["test", "--update"]);
     assert_eq!(code, 3);
     assert!(out.contains("clitape review"), "{out}");
     assert_eq!(fs::read_to_string(&golden).unwrap(), broken, "testing never writes a golden");
     assert!(dir.join("bus.snap.new").exists());
 
-    let (_, out, _) = run(house.path(), &["review", "--reject"]);
+    let (_, out, _) = run(workspace.path(), &["review", "--reject"]);
     assert!(out.contains("rejected"), "{out}");
     assert!(files(&dir, ".new").is_empty());
     assert_eq!(fs::read_to_string(&golden).unwrap(), broken);
 
-    run(house.path(), &["test", "--update"]);
-    let (code, out, _) = run(house.path(), &["review", "--accept"]);
+    run(workspace.path(), &["test", "--update"]);
+    let (code, out, _) = run(workspace.path(), &["review", "--accept"]);
     assert_eq!(code, 0, "{out}");
-    let (code, out, _) = run(house.path(), &["test"]);
+    let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 0, "{out}");
     assert_eq!(fs::read_to_string(&golden).unwrap(), before);
 }
 
 #[test]
 fn a_missing_or_orphaned_golden_is_a_finding() {
-    let house = house(&["plain-text"]);
-    let dir = house.path().join("scenarios/plain-text/golden");
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path().join("scenarios/plain-text/golden");
     fs::rename(dir.join("telegram-partial.snap"), dir.join("telegram-nobody.snap")).unwrap();
-    let (code, out, _) = run(house.path(), &["test"]);
+    let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 3);
     assert!(out.contains("GD002 golden-missing"), "{out}");
     assert!(out.contains("GD003 golden-orphan"), "{out}");
-    fs::remove_dir_all(house.path().join("cassettes")).unwrap();
-    let (code, out, _) = run(house.path(), &["test"]);
+    fs::remove_dir_all(workspace.path().join("cassettes")).unwrap();
+    let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 3);
     assert!(out.contains("TP001 not-recorded"), "{out}");
     assert!(out.contains("clitape record plain-text --claude npm:2.1.329"), "{out}");
@@ -320,16 +320,16 @@ fn an_imported_capture_becomes_a_scenario() {
 
 #[test]
 fn a_scenario_s_mistake_is_told_with_its_line() {
-    let house = house(&["plain-text"]);
-    let path = house.path().join("scenarios/plain-text/scenario.toml");
+    let workspace = workspace(&["plain-text"]);
+    let path = workspace.path().join("scenarios/plain-text/scenario.toml");
     let text = fs::read_to_string(&path).unwrap();
     let line = text.lines().position(|line| line.starts_with("about")).unwrap() + 1;
     fs::write(&path, text.replacen("about", "abuot", 1)).unwrap();
-    let (code, out, _) = run(house.path(), &["test"]);
+    let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 3, "{out}");
     assert!(out.contains("WS001 scenario-unusable"), "{out}");
     assert!(out.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{out}");
-    let (code, _, err) = run(house.path(), &["record", "plain-text"]);
+    let (code, _, err) = run(workspace.path(), &["record", "plain-text"]);
     assert_eq!(code, 2, "{err}");
     assert!(err.contains(&format!("scenario.toml:{line}: unknown field `abuot`")), "{err}");
 }

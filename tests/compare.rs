@@ -9,15 +9,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{clitape, house, root};
+use common::{clitape, root, workspace};
 use tempfile::TempDir;
 
-/// Compares in `house`; exit code, stdout, stderr, and the folder with what was written.
-fn compare(house: &Path, args: &[&str]) -> (i32, String, String, TempDir) {
+/// Compares in `workspace`; exit code, stdout, stderr, and the folder with what was written.
+fn compare(workspace: &Path, args: &[&str]) -> (i32, String, String, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let output = clitape()
-        .current_dir(house)
+        .current_dir(workspace)
         .env("XDG_CACHE_HOME", dir.path().join("cache"))
         .arg("compare")
         .args(args)
@@ -36,8 +36,8 @@ fn check(args: &[&str], code: i32, told: &[&str]) -> [String; 3] {
 }
 
 #[track_caller]
-fn check_in(house: &Path, args: &[&str], code: i32, told: &[&str]) -> [String; 3] {
-    let (got, out, err, dir) = compare(house, args);
+fn check_in(workspace: &Path, args: &[&str], code: i32, told: &[&str]) -> [String; 3] {
+    let (got, out, err, dir) = compare(workspace, args);
     assert_eq!(got, code, "{args:?}\n{out}{err}");
     let read = |file| fs::read_to_string(dir.path().join("out").join(file)).unwrap_or_default();
     let texts = [out + &err, read("index.html"), read("compare.md")];
@@ -212,7 +212,7 @@ fn what_can_t_be_compared_is_told() {
     ] {
         check_in(committed.path(), args, 2, &[told]);
     }
-    let alone = house(&["bash-count"]);
+    let alone = workspace(&["bash-count"]);
     let (code, out, err, _dir) = compare(alone.path(), &["this", "git:HEAD"]);
     assert_eq!(code, 2, "{out}{err}");
     assert!(err.contains("is in no git repository"), "{err}");
@@ -222,13 +222,13 @@ fn what_can_t_be_compared_is_told() {
     assert!(err.contains("nothing to compare: "), "{err}");
 }
 
-/// A house that is a repository with one commit.
+/// A workspace that is a repository with one commit.
 fn repository() -> TempDir {
-    let house = house(&["bash-count"]);
-    git(house.path(), &["init", "-q"]);
-    git(house.path(), &["add", "."]);
-    git(house.path(), &["commit", "-q", "-m", "What it was"]);
-    house
+    let workspace = workspace(&["bash-count"]);
+    git(workspace.path(), &["init", "-q"]);
+    git(workspace.path(), &["add", "."]);
+    git(workspace.path(), &["commit", "-q", "-m", "What it was"]);
+    workspace
 }
 
 fn git(dir: &Path, args: &[&str]) -> String {
@@ -240,8 +240,8 @@ fn git(dir: &Path, args: &[&str]) -> String {
 
 #[test]
 fn a_revision_that_was_built_before_is_called() {
-    let house = repository();
-    let sha = git(house.path(), &["rev-parse", "HEAD"]);
+    let workspace = repository();
+    let sha = git(workspace.path(), &["rev-parse", "HEAD"]);
     let dir = tempfile::tempdir().unwrap();
     let kept = dir.path().join("clitape/builds").join(&sha).join("bin");
     fs::create_dir_all(&kept).unwrap();
@@ -249,7 +249,7 @@ fn a_revision_that_was_built_before_is_called() {
     let out = dir.path().join("out");
     let program = changed(&dir, "s/three files/four files/");
     let output = clitape()
-        .current_dir(house.path())
+        .current_dir(workspace.path())
         .env("XDG_CACHE_HOME", dir.path())
         .args(["compare", "git:HEAD", &program, "--out"])
         .arg(&out)

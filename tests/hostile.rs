@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clitape_runner::text::marked;
-use common::{clitape, house, root};
+use common::{clitape, root, workspace};
 use hostile::{EVIL, answer, capture, evil_name, program, server};
 use serde_json::{Value, json};
 
@@ -126,10 +126,10 @@ fn issue_13_finding_6_a_capture_is_shown_and_steers_nothing() {
 
 #[test]
 fn issue_13_finding_6_arguments_and_file_names_are_told_safely() {
-    let house = house(&["plain-text"]);
+    let workspace = workspace(&["plain-text"]);
     let evil = EVIL.replace('\0', "");
     let evil = evil.as_str();
-    fs::write(house.path().join("e.jsonl"), capture()).unwrap();
+    fs::write(workspace.path().join("e.jsonl"), capture()).unwrap();
     for args in [
         &[evil][..],
         &["replay", evil],
@@ -156,26 +156,26 @@ fn issue_13_finding_6_arguments_and_file_names_are_told_safely() {
         &["completions", evil],
         &["--root", evil, "test"],
     ] {
-        let (code, out) = check(house.path(), args, &[]);
+        let (code, out) = check(workspace.path(), args, &[]);
         assert!((2..=4).contains(&code), "{args:?}: {code}\n{out}");
     }
     // A version that no folder may have.
     let version = capture().replace("2.1.329", r"2.1\u001b[31m");
-    fs::write(house.path().join("v.jsonl"), version).unwrap();
-    check(house.path(), &["import", "v.jsonl", "--scenario", "v"], &[]);
+    fs::write(workspace.path().join("v.jsonl"), version).unwrap();
+    check(workspace.path(), &["import", "v.jsonl", "--scenario", "v"], &[]);
 }
 
 #[test]
 fn issue_13_finding_22_a_token_that_is_no_text_is_not_repeated() {
-    let house = house(&[]);
-    fs::write(house.path().join("e.jsonl"), capture()).unwrap();
+    let workspace = workspace(&[]);
+    fs::write(workspace.path().join("e.jsonl"), capture()).unwrap();
     for args in [
         &["replay", "e.jsonl", "--telegram-api", "http://127.0.0.1:9", "--chat", "1"][..],
         &["collect", "http://127.0.0.1:9/e", "--token-env", "TELEGRAM_BOT_TOKEN"],
     ] {
         let mut command = clitape();
         let token = std::ffi::OsStr::from_bytes(b"\xff:hidden");
-        command.current_dir(house.path()).args(args).env("TELEGRAM_BOT_TOKEN", token);
+        command.current_dir(workspace.path()).args(args).env("TELEGRAM_BOT_TOKEN", token);
         let (code, out) = printed(command, "a token", &[]);
         assert!(code == 2 && !out.contains("hidden") && out.contains("UTF-8"), "{code} {out}");
     }
@@ -183,8 +183,8 @@ fn issue_13_finding_22_a_token_that_is_no_text_is_not_repeated() {
 
 #[test]
 fn issue_13_finding_6_servers_and_programs_are_told_safely() {
-    let house = house(&["plain-text"]);
-    let dir = house.path();
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
     let refusal = json!({ "ok": false, "error_code": 400, "description": EVIL }).to_string();
     let api = server(answer("400 Bad Request", "application/json", &refusal));
     let mut command = clitape();
@@ -254,8 +254,8 @@ fn markdown(text: &str, headings: std::ops::RangeInclusive<usize>) {
 
 #[test]
 fn issue_13_finding_7_and_16_reports_and_proofs_are_not_left() {
-    let house = house(&["plain-text"]);
-    let dir = house.path();
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
     fs::write(dir.join("e.jsonl"), capture()).unwrap();
     let (code, out) = check(dir, &["import", "e.jsonl", "--scenario", "evil"], &[]);
     assert_eq!(code, 0, "{out}");

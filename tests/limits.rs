@@ -18,7 +18,7 @@ use clitape_runner::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::scenario::bounds;
-use common::{clitape, house, root};
+use common::{clitape, root, workspace};
 
 /// How the table of limits begins that are options, and that of limits that are fields of a library.
 const OPTIONS: &str = "what | at most | option | at the limit |";
@@ -235,8 +235,8 @@ fn issue_13_findings_15_20_21_numbers_on_the_command_line_have_a_range() {
 
 #[test]
 fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
-    let house = house(&["plain-text"]);
-    let file = house.path().join("scenarios/plain-text/scenario.toml");
+    let workspace = workspace(&["plain-text"]);
+    let file = workspace.path().join("scenarios/plain-text/scenario.toml");
     let text = fs::read_to_string(&file).unwrap();
     for (more, part) in [
         (
@@ -250,8 +250,8 @@ fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
         ("\n[[channel]]\nkind = 'sse'\n".repeat(3_000), "entries; 50 are the most"),
     ] {
         fs::write(&file, format!("{text}{more}")).unwrap();
-        check(house.path(), &["test"], 3, part);
-        check(house.path(), &["proof", "plain-text", "--out", "x"], 2, part);
+        check(workspace.path(), &["test"], 3, part);
+        check(workspace.path(), &["proof", "plain-text", "--out", "x"], 2, part);
     }
 }
 
@@ -333,18 +333,18 @@ fn issue_13_finding_23_an_address_with_a_query_or_a_fragment_is_refused() {
 fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let house = house(&["plain-text"]);
-    let cli = house.path().join("claude");
+    let workspace = workspace(&["plain-text"]);
+    let cli = workspace.path().join("claude");
     let version = "case $1 in --version) echo 2.1.329 '(Claude Code)'; exit;; esac";
     let record = |script: &str, more: &[&str]| {
         fs::write(&cli, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&cli, fs::Permissions::from_mode(0o755)).unwrap();
         let args = [&["record", "--yes", "plain-text", "--claude", "./claude"], more].concat();
-        let (code, said) = run(house.path(), &args, None);
+        let (code, said) = run(workspace.path(), &args, None);
         assert_eq!(code, 4, "{said}");
         said
     };
-    let before = common::files(&house.path().join("cassettes"), "");
+    let before = common::files(&workspace.path().join("cassettes"), "");
     let bytes: Vec<Vec<u8>> = before.iter().map(|path| fs::read(path).unwrap()).collect();
     for (script, limit, part) in [
         ("exec yes", ["--max-lines", "1000"], "the CLI printed more than 1000 lines"),
@@ -357,12 +357,12 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
     }
     let said = record("exec yes", &[]);
     assert!(said.contains("--version printed more than"), "{said}");
-    let after = common::files(&house.path().join("cassettes"), "");
+    let after = common::files(&workspace.path().join("cassettes"), "");
     assert_eq!(after, before);
     assert!(after.iter().zip(bytes).all(|(path, bytes)| fs::read(path).unwrap() == bytes));
     let missing = Some(("TMPDIR", std::ffi::OsStr::new("/nowhere/at/all")));
     let args = ["record", "--yes", "plain-text", "--claude", "./claude"];
-    let (code, said) = run(house.path(), &args, missing);
+    let (code, said) = run(workspace.path(), &args, missing);
     let expect = "can't record under /nowhere/at/all: there is no such folder; set TMPDIR";
     assert!(code == 4 && said.contains(expect), "{code} {said}");
 }

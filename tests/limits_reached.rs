@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use common::{clitape, house, root};
+use common::{clitape, root, workspace};
 
 /// Runs the command, which has to end with `code` and print every one of `parts`.
 #[track_caller]
@@ -57,7 +57,7 @@ fn server(answers: &'static [&'static str], is_open: bool) -> SocketAddr {
 
 #[test]
 fn issue_13_point_5_limits_on_plans_are_told_with_their_option() {
-    let house = house(&["plain-text"]);
+    let workspace = workspace(&["plain-text"]);
     let sentence =
         "are the most that are replayed; write fewer, or raise the limit with `--max-plans`";
     for (args, code) in [
@@ -66,16 +66,16 @@ fn issue_13_point_5_limits_on_plans_are_told_with_their_option() {
         (&["review", "--list", "--max-plans", "63"], 2),
     ] {
         let parts = ["`sweep.plans` is 64, and 63", sentence];
-        check(clitape().current_dir(house.path()).args(args), code, &parts);
+        check(clitape().current_dir(workspace.path()).args(args), code, &parts);
     }
-    check(clitape().current_dir(house.path()).args(["test", "--max-plans", "64"]), 0, &[]);
+    check(clitape().current_dir(workspace.path()).args(["test", "--max-plans", "64"]), 0, &[]);
 }
 
 #[test]
 fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
-    let house = house(&["plain-text", "big-write"]);
-    let in_house = |place: &str| house.path().join(place);
-    fs::write(in_house("scenarios/plain-text/workspace/more.txt"), "more").expect("a file");
+    let workspace = workspace(&["plain-text", "big-write"]);
+    let in_workspace = |place: &str| workspace.path().join(place);
+    fs::write(in_workspace("scenarios/plain-text/workspace/more.txt"), "more").expect("a file");
     let version = "case $1 in --version) echo 2.1.329 '(Claude Code)'; exit;; esac";
     let post = "url=${ANTHROPIC_BASE_URL#http://}\n\
                 exec 3<>/dev/tcp/${url%:*}/${url#*:}\n\
@@ -100,38 +100,38 @@ fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
         (known(""), "plain-text", "--max-workspace-files", "1", "more than 1 files, folders"),
         (known(""), "big-write", "--max-model-lines", "3", "may ask for 3 lines in all"),
     ] {
-        script(&in_house("claude"), &format!("#!/bin/bash\n{text}\n"));
+        script(&in_workspace("claude"), &format!("#!/bin/bash\n{text}\n"));
         let args = ["record", "--yes", scenario, "--claude", "./claude", option, low];
         let named = format!("raise the limit with `{option}`");
-        check(clitape().current_dir(house.path()).args(args), 4, &[part, &named]);
+        check(clitape().current_dir(workspace.path()).args(args), 4, &[part, &named]);
     }
     for (text, option, low, part) in [
         ("sleep 600", "--install-timeout", "1", "it had not ended after 1 s"),
         ("exec yes >&2", "--max-install-output", "1KiB", "it printed more than 1KiB"),
     ] {
-        script(&in_house("bin/npm"), &format!("#!/bin/bash\n{text}\n"));
-        let path = format!("{}:/usr/bin:/bin", in_house("bin").display());
+        script(&in_workspace("bin/npm"), &format!("#!/bin/bash\n{text}\n"));
+        let path = format!("{}:/usr/bin:/bin", in_workspace("bin").display());
         let args = ["record", "--yes", "plain-text", "--claude", "npm:9.9.9", option, low];
         let mut command = clitape();
-        command.current_dir(house.path()).args(args).env("PATH", path);
-        command.env("XDG_CACHE_HOME", in_house("cache"));
+        command.current_dir(workspace.path()).args(args).env("PATH", path);
+        command.env("XDG_CACHE_HOME", in_workspace("cache"));
         check(&mut command, 4, &[part, &format!("raise the limit with `{option}`")]);
     }
 }
 
 #[test]
 fn issue_13_point_5_limits_on_what_is_compared_are_told_with_their_option() {
-    let house = house(&["plain-text"]);
+    let workspace = workspace(&["plain-text"]);
     for (text, option, low, part) in [
         ("sleep 600", "--timeout", "1", "it had not ended after 1 s"),
         ("exec yes", "--max-output", "1KiB", "it printed more than 1KiB"),
         ("exec yes", "--max-lines", "9", "it printed more than 9 lines"),
         ("printf 123456789", "--max-line", "8", "it printed a line of more than 8B"),
     ] {
-        script(&house.path().join("subject"), &format!("#!/bin/sh\n{text}\n"));
+        script(&workspace.path().join("subject"), &format!("#!/bin/sh\n{text}\n"));
         let args = ["compare", "this", "./subject", "plain-text", "--out", "out", option, low];
         let named = format!("raise the limit with `{option}`");
-        check(clitape().current_dir(house.path()).args(args), 3, &[part, &named]);
+        check(clitape().current_dir(workspace.path()).args(args), 3, &[part, &named]);
     }
 }
 

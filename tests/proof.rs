@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{clitape, house, root, run};
+use common::{clitape, root, run, workspace};
 use tempfile::TempDir;
 
 /// What `clitape proof` writes.
@@ -21,9 +21,9 @@ fn proof(scenarios: &[&str]) -> TempDir {
     dir
 }
 
-fn write(house: &Path, scenarios: &[&str], dir: &Path) -> (i32, String, String) {
+fn write(workspace: &Path, scenarios: &[&str], dir: &Path) -> (i32, String, String) {
     let out = dir.to_str().unwrap();
-    run(house, &[&["proof", "--no-png"], scenarios, &["--out", out]].concat())
+    run(workspace, &[&["proof", "--no-png"], scenarios, &["--out", out]].concat())
 }
 
 fn read(dir: &Path, file: &str) -> String {
@@ -218,12 +218,12 @@ fn without_redraws(text: &str) -> String {
 
 #[test]
 fn what_does_not_hold_is_told_with_its_diff() {
-    let house = house(&["bash-count"]);
-    let golden = house.path().join("scenarios/bash-count/golden/telegram-partial.snap");
+    let workspace = workspace(&["bash-count"]);
+    let golden = workspace.path().join("scenarios/bash-count/golden/telegram-partial.snap");
     let text = fs::read_to_string(&golden).unwrap();
     fs::write(&golden, text.replace("three files", "four files")).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let (code, out, err) = write(house.path(), &["bash-count"], dir.path());
+    let (code, out, err) = write(workspace.path(), &["bash-count"], dir.path());
     assert_eq!(code, 3, "{out}{err}");
     assert!(out.contains("GD001 golden-differs"), "{out}");
     let page = read(dir.path(), "index.html");
@@ -233,13 +233,13 @@ fn what_does_not_hold_is_told_with_its_diff() {
 
 #[test]
 fn an_import_is_no_evidence_and_says_so() {
-    let house = house(&[]);
+    let workspace = workspace(&[]);
     let capture = root().join("cassettes/bash-count/2.1.329/stdout.jsonl");
     let import = ["import", capture.to_str().unwrap(), "--scenario", "elsewhere"];
-    let (code, out, err) = run(house.path(), &import);
+    let (code, out, err) = run(workspace.path(), &import);
     assert_eq!(code, 0, "{out}{err}");
     let dir = tempfile::tempdir().unwrap();
-    write(house.path(), &["elsewhere"], dir.path());
+    write(workspace.path(), &["elsewhere"], dir.path());
     let text = read(dir.path(), "proof.md");
     let mark = "Not real behaviour: the cassette of elsewhere was imported";
     assert!(text.contains(mark), "{text}");

@@ -6,7 +6,7 @@ mod common;
 
 use std::process::{Command, ExitCode};
 
-use common::{house, root, run};
+use common::{root, run, workspace};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 const CLI: &str = "npm:2.1.329";
@@ -80,13 +80,13 @@ fn check_with(scenario: &str, options: &[&str]) -> Result<(), Failed> {
 
 /// The same bytes of another program are the same bytes, and a note says whose they were.
 fn another_program() -> Result<(), Failed> {
-    let house = house(&["plain-text"]);
-    let file = house.path().join("cassettes/plain-text/2.1.329/cassette.toml");
+    let workspace = workspace(&["plain-text"]);
+    let file = workspace.path().join("cassettes/plain-text/2.1.329/cassette.toml");
     let text = std::fs::read_to_string(&file)?;
     let hash = text.lines().find(|line| line.starts_with("sha256 = ")).ok_or("no hash")?;
     std::fs::write(&file, text.replace(hash, "sha256 = \"another\""))?;
     let (code, out, err) =
-        run(house.path(), &["record", "--yes", "--check", "plain-text", "--claude", CLI]);
+        run(workspace.path(), &["record", "--yes", "--check", "plain-text", "--claude", CLI]);
     let told = format!("{code}\n{out}{err}");
     let note = "note: recorded by another program of this version, sha256 another; this is ";
     expect(code == 0 && out.contains("identical") && out.contains(note), &told)

@@ -10,17 +10,17 @@ use std::path::Path;
 use std::process::Stdio;
 
 use clitape_runner::report::{Report, read};
-use common::{check, clitape, house, root};
+use common::{check, clitape, root, workspace};
 use schemars::generate::SchemaSettings;
 use tempfile::TempDir;
 
-/// A house with one scenario that holds and one that does not.
+/// A workspace with one scenario that holds and one that does not.
 fn broken() -> TempDir {
-    let house = house(&["plain-text", "empty-answer"]);
-    let golden = house.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let workspace = workspace(&["plain-text", "empty-answer"]);
+    let golden = workspace.path().join("scenarios/plain-text/golden/telegram-partial.snap");
     let text = fs::read_to_string(&golden).unwrap();
     fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
-    house
+    workspace
 }
 
 fn report(path: &Path) -> Report {
@@ -29,8 +29,8 @@ fn report(path: &Path) -> Report {
 
 #[test]
 fn every_format_tells_the_same_findings() {
-    let house = broken();
-    let dir = house.path();
+    let workspace = broken();
+    let dir = workspace.path();
     let args = "test --junit r.xml --tap r.tap --json r.json --markdown r.md --github";
     let summary = dir.join("summary.md");
     fs::write(&summary, "before\n").unwrap();
@@ -79,8 +79,8 @@ fn every_format_tells_the_same_findings() {
 
 #[test]
 fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
-    let house = broken();
-    let dir = house.path();
+    let workspace = broken();
+    let dir = workspace.path();
     fs::write(dir.join("old.xml"), "old").unwrap();
     for (args, sentence) in [
         (&["--junit", "nowhere/r.xml"][..], "choose a path in a folder that is there"),
@@ -103,8 +103,8 @@ fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
 
 #[test]
 fn a_page_links_to_what_can_be_stepped_through() {
-    let house = broken();
-    let dir = house.path();
+    let workspace = broken();
+    let dir = workspace.path();
     let out = check(dir, &["test", "--html", "made/page", "--json", "r.json"], 3, &[], &[]);
     let index = fs::read_to_string(dir.join("made/page/index.html")).unwrap();
     let told = report(&dir.join("r.json"));
@@ -126,8 +126,8 @@ fn a_page_links_to_what_can_be_stepped_through() {
 
 #[test]
 fn a_damaged_cassette_is_an_error_in_the_report() {
-    let house = broken();
-    let dir = house.path();
+    let workspace = broken();
+    let dir = workspace.path();
     fs::write(dir.join("cassettes/empty-answer/2.1.329/stdout.jsonl"), "").unwrap();
     check(dir, &["test", "--json", "r.json"], 5, &["ERROR empty-answer"], &["is damaged"]);
     let totals = report(&dir.join("r.json")).totals;
@@ -137,8 +137,8 @@ fn a_damaged_cassette_is_an_error_in_the_report() {
 
 #[test]
 fn shards_are_joined_into_what_one_run_says() {
-    let house = broken();
-    let dir = house.path();
+    let workspace = broken();
+    let dir = workspace.path();
     check(dir, &["test", "plain-text", "--json", "a.json"], 3, &[], &[]);
     check(dir, &["test", "empty-answer", "--json", "b.json"], 0, &[], &[]);
     check(dir, &["test", "no-such", "--json", "empty.json"], 4, &["nothing ran"], &[]);
@@ -170,8 +170,8 @@ fn shards_are_joined_into_what_one_run_says() {
 
 #[test]
 fn quiet_says_only_what_does_not_hold() {
-    let house = broken();
-    let dir = house.path();
+    let workspace = broken();
+    let dir = workspace.path();
     assert_eq!(check(dir, &["test", "empty-answer", "--quiet"], 0, &[], &[]), "");
     let out = check(dir, &["test", "-q"], 3, &["FAILED plain-text", "GD001", "2 scenarios"], &[]);
     assert!(!out.contains("empty-answer"), "{out}");
@@ -179,10 +179,10 @@ fn quiet_says_only_what_does_not_hold() {
 
 #[test]
 fn colours_are_printed_when_they_are_wanted() {
-    let house = house(&["empty-answer"]);
+    let workspace = workspace(&["empty-answer"]);
     let colours = |args: &[&str], variable: Option<&str>| {
         let mut command = clitape();
-        command.env_remove("NO_COLOR").current_dir(house.path()).arg("test").args(args);
+        command.env_remove("NO_COLOR").current_dir(workspace.path()).arg("test").args(args);
         command.envs(variable.map(|name| (name, "1")));
         let output = command.output().unwrap();
         assert!(!output.stderr.contains(&b'\r'), "a line is rewritten on a terminal only");
@@ -236,8 +236,8 @@ fn break_golden(dir: &Path, scenario: &str, view: &str) -> String {
 
 #[test]
 fn a_review_lists_what_waits_and_what_is_orphaned() {
-    let house = house(&["plain-text"]);
-    let dir = house.path();
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
     check(dir, &["review", "--list"], 0, &[], &[]);
     break_golden(dir, "plain-text", "bus");
     let golden = dir.join("scenarios/plain-text/golden");
@@ -261,8 +261,8 @@ fn a_review_lists_what_waits_and_what_is_orphaned() {
 
 #[test]
 fn a_review_shows_what_is_asked_for_until_it_is_settled() {
-    let house = house(&["plain-text"]);
-    let dir = house.path();
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
     let before = break_golden(dir, "plain-text", "bus");
     check(dir, &["test", "--update"], 3, &[], &[]);
     let mut command = clitape();
@@ -283,8 +283,8 @@ fn a_review_shows_what_is_asked_for_until_it_is_settled() {
 
 #[test]
 fn a_golden_is_accepted_by_its_id_with_a_reason_that_its_header_keeps() {
-    let house = house(&["plain-text"]);
-    let dir = house.path();
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
     let before = break_golden(dir, "plain-text", "bus");
     break_golden(dir, "plain-text", "lifecycle");
     check(dir, &["test", "--update"], 3, &[], &[]);
@@ -304,8 +304,8 @@ fn a_golden_is_accepted_by_its_id_with_a_reason_that_its_header_keeps() {
 
 #[test]
 fn a_run_of_some_scenarios_touches_nothing_of_the_others() {
-    let house = house(&["plain-text", "empty-answer"]);
-    let dir = house.path();
+    let workspace = workspace(&["plain-text", "empty-answer"]);
+    let dir = workspace.path();
     break_golden(dir, "plain-text", "bus");
     break_golden(dir, "empty-answer", "bus");
     let orphan = dir.join("scenarios/plain-text/golden/nobody.snap");

@@ -13,24 +13,24 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let args = Arguments::from_args();
-    let house = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
-    Ok(libtest_mimic::run(&args, trials(&house)?).exit_code())
+    let workspace = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    Ok(libtest_mimic::run(&args, trials(&workspace)?).exit_code())
 }
 
-fn trials(house: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
+fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
-    for name in house.names()? {
-        let scenario = house.load(&name)?;
+    for name in workspace.names()? {
+        let scenario = workspace.load(&name)?;
         scenario.check_plans(PLANS)?;
-        for check in checks(house, &scenario)? {
-            let (house, scenario) = (house.clone(), scenario.clone());
+        for check in checks(workspace, &scenario)? {
+            let (workspace, scenario) = (workspace.clone(), scenario.clone());
             let title = format!("{name}::{check}");
             trials.push(Trial::test(title, move || {
-                told(&judge(&house, &scenario, &check, false)?.findings)
+                told(&judge(&workspace, &scenario, &check, false)?.findings)
             }));
         }
     }
-    for (check, findings) in check_workspace(house)? {
+    for (check, findings) in check_workspace(workspace)? {
         trials.push(Trial::test(format!("cassettes::{check}"), move || told(&findings)));
     }
     Ok(trials)

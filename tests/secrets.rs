@@ -195,10 +195,10 @@ fn recording(draws: &mut Draws, all: &[Planted]) -> Take {
 
 /// Writes a recording into `dir` with all that is made of it: a scenario, goldens, a proof.
 fn fill(dir: &Path, take: &Take) {
-    let house = Workspace::at(dir);
+    let workspace = Workspace::at(dir);
     let name = "planted".parse().unwrap();
-    let scenario = template::skeleton(&house, &name, &take.manifest.cli.version).unwrap();
-    let cassette = take.write(&house).unwrap();
+    let scenario = template::skeleton(&workspace, &name, &take.manifest.cli.version).unwrap();
+    let cassette = take.write(&workspace).unwrap();
     // Its timeline adds up.
     Cassette::load(&cassette).unwrap();
     let toml = scenario.join("scenario.toml");

@@ -1,4 +1,4 @@
-//! The house keeps its own rules: rooms of a knowable size that say what they are for, goldens and
+//! The repository keeps its own rules: files of a readable size that say what they are for, goldens and
 //! cassettes without a trace of the machine that made them, pages that name tests that are there.
 
 #![allow(clippy::panic, reason = "a file that can't be read fails the test")]
@@ -10,8 +10,8 @@ use std::path::Path;
 
 use common::{files, root};
 
-/// Lines a file may have; a larger room wants a wall.
-const ROOM: usize = 420;
+/// The lines that a file may have at most; a longer one is split into modules.
+const MAX_LINES: usize = 420;
 
 /// What would tell of the machine that recorded.
 const LEAKS: [&str; 8] = [
@@ -43,7 +43,7 @@ fn every_room_says_what_it_is_for() {
     for path in sources() {
         let text = read(&path);
         let lines = text.lines().count();
-        assert!(lines <= ROOM, "{} has {lines} lines, {ROOM} are enough", path.display());
+        assert!(lines <= MAX_LINES, "{} has {lines} lines, {MAX_LINES} are enough", path.display());
         if !is_tests(path.strip_prefix(root()).unwrap()) {
             assert!(text.starts_with("//!"), "{} has no doc comment on top", path.display());
         }

@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 
 use clitape_runner::check::{Check, CheckResult, checks, judge};
 use clitape_runner::scenario::Workspace;
-use common::{check, files, house};
+use common::{check, files, workspace};
 
 /// A scenario with three variants of one chat.
 const NAME: &str = "sse-error-mid-text";
 const VIEW: &str = "telegram-partial";
 
-fn folder(house: &Path) -> PathBuf {
-    house.join("scenarios").join(NAME)
+fn folder(workspace: &Path) -> PathBuf {
+    workspace.join("scenarios").join(NAME)
 }
 
-fn golden(house: &Path, variant: &str) -> PathBuf {
-    folder(house).join(format!("golden/{VIEW}.{variant}.snap"))
+fn golden(workspace: &Path, variant: &str) -> PathBuf {
+    folder(workspace).join(format!("golden/{VIEW}.{variant}.snap"))
 }
 
 /// Changes a file of the scenario.
-fn edit(house: &Path, file: &str, change: impl Fn(String) -> String) {
-    let path = folder(house).join(file);
+fn edit(workspace: &Path, file: &str, change: impl Fn(String) -> String) {
+    let path = folder(workspace).join(file);
     let text = fs::read_to_string(&path).expect("a file of the scenario");
     let changed = change(text.clone());
     assert_ne!(changed, text);
@@ -44,24 +44,24 @@ fn with(text: &str, variant: &str) -> String {
 }
 
 /// What the check of the variants says, with `update` or without.
-fn judged(house: &Path, update: bool) -> CheckResult {
-    let house = Workspace::at(house);
-    let scenario = house.load(NAME).expect("a scenario");
-    let checks = checks(&house, &scenario).expect("its checks");
+fn judged(workspace: &Path, update: bool) -> CheckResult {
+    let workspace = Workspace::at(workspace);
+    let scenario = workspace.load(NAME).expect("a scenario");
+    let checks = checks(&workspace, &scenario).expect("its checks");
     let mut variants =
         checks.iter().filter(|check| matches!(check, Check::Variants { .. })).collect::<Vec<_>>();
     let check = variants.pop().expect("a check of the variants");
     assert!(variants.is_empty(), "a chat is checked once");
     assert_eq!(check.to_string(), "telegram-partial::variants");
-    judge(&house, &scenario, check, update).expect("a verdict")
+    judge(&workspace, &scenario, check, update).expect("a verdict")
 }
 
 /// Breaks the scenario, and expects these findings: what their ids, places and sentences contain.
 #[track_caller]
 fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
-    let house = house(&[NAME]);
-    breaks(house.path());
-    let CheckResult { findings, .. } = judged(house.path(), false);
+    let workspace = workspace(&[NAME]);
+    breaks(workspace.path());
+    let CheckResult { findings, .. } = judged(workspace.path(), false);
     assert_eq!(findings.len(), expect.len(), "{findings:#?}");
     for (finding, parts) in findings.iter().zip(expect) {
         let told = format!("{} {} {}", finding.kind, finding.place, finding.sentence);
@@ -69,16 +69,16 @@ fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
             assert!(told.contains(part), "no `{part}` in\n{told}");
         }
     }
-    assert!(files(house.path(), ".new").is_empty(), "nobody asked for a proposal");
+    assert!(files(workspace.path(), ".new").is_empty(), "nobody asked for a proposal");
 }
 
 #[test]
 fn what_was_compared_is_counted() {
-    let house = house(&[NAME]);
-    let CheckResult { findings, goldens, plans } = judged(house.path(), true);
+    let workspace = workspace(&[NAME]);
+    let CheckResult { findings, goldens, plans } = judged(workspace.path(), true);
     assert_eq!(findings, []);
     assert_eq!((goldens, plans), (3, 3 * 64));
-    assert!(files(house.path(), ".new").is_empty(), "nothing is left to propose");
+    assert!(files(workspace.path(), ".new").is_empty(), "nothing is left to propose");
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn an_outcome_and_its_name_belong_together() {
     };
     // An outcome loses its name.
     broken(
-        |house| {
-            edit(house, "scenario.toml", |text| without(&text, "shown-whole"));
+        |workspace| {
+            edit(workspace, "scenario.toml", |text| without(&text, "shown-whole"));
         },
         &[&[
             unnamed,
@@ -103,25 +103,25 @@ fn an_outcome_and_its_name_belong_together() {
     );
     // A variant says what nothing gives.
     broken(
-        |house| {
-            edit(house, "scenario.toml", |text| with(&text, "never"));
-            let text = fs::read_to_string(golden(house, "sent-whole")).unwrap();
-            fs::write(golden(house, "never"), text.replace("moon", "sun")).unwrap();
+        |workspace| {
+            edit(workspace, "scenario.toml", |text| with(&text, "never"));
+            let text = fs::read_to_string(golden(workspace, "sent-whole")).unwrap();
+            fs::write(golden(workspace, "never"), text.replace("moon", "sun")).unwrap();
         },
         &[&[&unseen("never"), "variant `never`; remove it and its golden, or raise `plans`"]],
     );
     // The text of a variant is another one's: only the first of them is it.
     broken(
-        |house| {
-            edit(house, "scenario.toml", |text| with(&text, "again"));
-            fs::copy(golden(house, "sent-whole"), golden(house, "again")).unwrap();
+        |workspace| {
+            edit(workspace, "scenario.toml", |text| with(&text, "again"));
+            fs::copy(golden(workspace, "sent-whole"), golden(workspace, "again")).unwrap();
         },
         &[&[&unseen("again")]],
     );
     // What a variant says has changed.
     broken(
-        |house| {
-            edit(house, "golden/telegram-partial.caught-up.snap", |text| {
+        |workspace| {
+            edit(workspace, "golden/telegram-partial.caught-up.snap", |text| {
                 text.replace("moon", "sun")
             });
         },
@@ -136,19 +136,19 @@ fn an_outcome_and_its_name_belong_together() {
     );
     // Too few plans.
     broken(
-        |house| edit(house, "scenario.toml", |text| text + "\n[sweep]\nplans = 0\n"),
+        |workspace| edit(workspace, "scenario.toml", |text| text + "\n[sweep]\nplans = 0\n"),
         &[&["GD006", "none of 0 plans"], &["GD006"], &["GD006"]],
     );
     // A variant has no golden, or none that can be read.
     broken(
-        |house| fs::remove_file(golden(house, "sent-whole")).unwrap(),
+        |workspace| fs::remove_file(golden(workspace, "sent-whole")).unwrap(),
         &[
             &[unnamed, "`clitape test sse-error-mid-text --update` proposes it for"],
             &["GD002 golden-missing", "variant `sent-whole` has no scenarios/sse-error-mid-text/"],
         ],
     );
     broken(
-        |house| fs::write(golden(house, "sent-whole"), "x").unwrap(),
+        |workspace| fs::write(golden(workspace, "sent-whole"), "x").unwrap(),
         &[&[unnamed], &["GD004 golden-unreadable", "has no header"]],
     );
 }
@@ -156,8 +156,8 @@ fn an_outcome_and_its_name_belong_together() {
 #[test]
 fn times_decide_nothing() {
     broken(
-        |house| {
-            edit(house, "golden/telegram-partial.caught-up.snap", |text| {
+        |workspace| {
+            edit(workspace, "golden/telegram-partial.caught-up.snap", |text| {
                 text.replace("\"at\":0", "\"at\":77")
             });
         },
@@ -168,21 +168,23 @@ fn times_decide_nothing() {
 #[test]
 fn a_missing_golden_of_the_paced_replay_is_told_by_its_own_check_alone() {
     broken(
-        |house| fs::remove_file(folder(house).join("golden/telegram-partial.snap")).unwrap(),
+        |workspace| {
+            fs::remove_file(folder(workspace).join("golden/telegram-partial.snap")).unwrap()
+        },
         &[],
     );
 }
 
 #[test]
 fn the_finding_s_command_shows_the_outcome() {
-    let house = house(&[NAME]);
-    edit(house.path(), "scenario.toml", |text| without(&text, "sent-whole"));
-    let finding = judged(house.path(), false).findings.remove(0);
+    let workspace = workspace(&[NAME]);
+    edit(workspace.path(), "scenario.toml", |text| without(&text, "sent-whole"));
+    let finding = judged(workspace.path(), false).findings.remove(0);
     // As a shell takes them.
     let args = finding.reproduce.split(' ').skip(1).map(|arg| arg.trim_matches('\''));
     let args: Vec<&str> = args.collect();
-    let shown = check(house.path(), &[&args[..], &["--json"]].concat(), 0, &[], &[]);
-    let golden = fs::read_to_string(golden(house.path(), "sent-whole")).unwrap();
+    let shown = check(workspace.path(), &[&args[..], &["--json"]].concat(), 0, &[], &[]);
+    let golden = fs::read_to_string(golden(workspace.path(), "sent-whole")).unwrap();
     let timeless = shown.lines().map(|line| {
         let (_, rest) = line.split_once(",\"lane\"").unwrap();
         format!("{{\"at\":0,\"lane\"{rest}\n")
@@ -192,8 +194,8 @@ fn the_finding_s_command_shows_the_outcome() {
 
 #[test]
 fn update_proposes_what_the_variants_without_a_golden_are() {
-    let house = house(&[NAME]);
-    let dir = house.path();
+    let workspace = workspace(&[NAME]);
+    let dir = workspace.path();
     let variants = ["sent-whole", "shown-whole", "caught-up"];
     let before: Vec<PathBuf> = files(dir, ".snap");
     for variant in variants {
@@ -226,8 +228,8 @@ fn update_proposes_what_the_variants_without_a_golden_are() {
 
 #[test]
 fn a_review_lists_variants_that_are_no_more() {
-    let house = house(&[NAME]);
-    let dir = house.path();
+    let workspace = workspace(&[NAME]);
+    let dir = workspace.path();
     edit(dir, "scenario.toml", |text| with(&without(&text, "shown-whole"), "never"));
     fs::copy(golden(dir, "sent-whole"), golden(dir, "never")).unwrap();
     let lines = [

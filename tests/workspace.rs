@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{check, files, house, run};
+use common::{check, files, run, workspace};
 use tempfile::TempDir;
 
 /// A capture whose first record names this CLI version.
@@ -50,7 +50,7 @@ fn edit(path: &Path, from: &str, to: &str) {
 fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
     let outside = precious();
     let path = outside.path().to_str().expect("a path");
-    let dir = house(&[]);
+    let dir = workspace(&[]);
     let up = format!("../../../{}", path.trim_start_matches('/'));
     for version in [path, &up, "..", "2.1\n3", "2.1\"3", "\u{1b}[31m2", ""] {
         fs::write(dir.path().join("run.jsonl"), capture(version)).expect("a capture");
@@ -85,7 +85,7 @@ fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
 
 #[test]
 fn issue_13_finding_3_versions_of_a_scenario_are_versions() {
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let scenario = dir.path().join("scenarios/plain-text/scenario.toml");
     let text = fs::read_to_string(&scenario).expect("a scenario");
     let line = text.lines().find(|line| line.starts_with("versions")).expect("versions").to_owned();
@@ -107,7 +107,7 @@ fn issue_13_finding_4_a_cassette_is_made_of_its_own_files() {
         ("\"../../../x\" = \"00\"", "is no file of a cassette"),
         ("\"stdout.100.jsonl\" = \"00\"", "is no file of a cassette"),
     ] {
-        let dir = house(&["plain-text"]);
+        let dir = workspace(&["plain-text"]);
         let manifest = dir.path().join("cassettes").join(name).join("cassette.toml");
         edit(&manifest, "[sha256]\n", &format!("[sha256]\n{key}\n"));
         check(dir.path(), &args, 5, &[], &[told]);
@@ -118,14 +118,14 @@ fn issue_13_finding_4_a_cassette_is_made_of_its_own_files() {
         ("cassette.toml", "/dev/zero"),
         ("timeline.jsonl", "elsewhere"),
     ] {
-        let dir = house(&["plain-text"]);
+        let dir = workspace(&["plain-text"]);
         let path = dir.path().join("cassettes").join(name).join(file);
         fs::rename(&path, dir.path().join("elsewhere")).expect("it can be moved");
         symlink(if target == "elsewhere" { "../../../elsewhere" } else { target }, &path)
             .expect("a link");
         check(dir.path(), &args, 5, &[], &[file, "is a link"]);
     }
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let path = dir.path().join("cassettes").join(name).join("stdout.jsonl");
     fs::remove_file(&path).expect("it can be removed");
     nix_fifo(&path);
@@ -141,7 +141,7 @@ fn nix_fifo(path: &Path) {
 
 #[test]
 fn issue_13_finding_4_a_golden_is_a_regular_file() {
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let golden = dir.path().join("scenarios/plain-text/golden/bus.snap");
     fs::remove_file(&golden).expect("it can be removed");
     nix_fifo(&golden);
@@ -151,7 +151,7 @@ fn issue_13_finding_4_a_golden_is_a_regular_file() {
 #[test]
 fn issue_13_finding_5_goldens_are_never_written_through_a_link() {
     let outside = precious();
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let golden = dir.path().join("scenarios/plain-text/golden");
     edit(&golden.join("bus.snap"), "run-1", "run-2");
     symlink(outside.path().join("precious"), golden.join("bus.snap.new")).expect("a link");
@@ -173,7 +173,7 @@ fn issue_13_finding_5_goldens_are_never_written_through_a_link() {
     still_there(&outside);
 
     for folder in ["scenarios", "cassettes"] {
-        let dir = house(&[]);
+        let dir = workspace(&[]);
         if folder == "scenarios" {
             fs::remove_dir(dir.path().join("scenarios")).expect("it is empty");
         }
@@ -187,7 +187,7 @@ fn issue_13_finding_5_goldens_are_never_written_through_a_link() {
 
 #[test]
 fn issue_13_finding_16_a_folder_that_is_no_scenario_is_one_finding() {
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     for (folder, name) in
         [("scenarios", "$(touch pwned)"), ("scenarios", "-x"), ("cassettes", "a b;touch pwned")]
     {
@@ -211,7 +211,7 @@ fn issue_13_finding_16_a_folder_that_is_no_scenario_is_one_finding() {
 
 #[test]
 fn issue_13_finding_18_what_a_crash_left_is_a_finding() {
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let left = [
         "cassettes/plain-text/.writing-a1B2c3",
         "cassettes/plain-text/.taking-a1B2c3",
@@ -231,7 +231,7 @@ fn issue_13_finding_18_what_a_crash_left_is_a_finding() {
 
 #[test]
 fn issue_13_finding_19_writers_of_one_cassette_wait_for_each_other() {
-    let dir = house(&[]);
+    let dir = workspace(&[]);
     fs::write(dir.path().join("run.jsonl"), capture("2.1.0")).expect("a capture");
     let args = ["import", "run.jsonl", "--scenario", "ok", "--force"];
     check(dir.path(), &args, 0, &[], &[]);
@@ -251,20 +251,20 @@ fn issue_13_finding_19_writers_of_one_cassette_wait_for_each_other() {
 fn issue_13_finding_24_and_25_a_cassette_is_what_its_name_says() {
     let at = |dir: &TempDir, rest: &str| dir.path().join("cassettes/plain-text").join(rest);
 
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     fs::remove_file(at(&dir, "2.1.329/cassette.toml")).expect("it can be removed");
     let told = ["it has no cassette.toml", "record the scenario again"];
     check(dir.path(), &["replay", "plain-text/2.1.329"], 5, &[], &told);
     check(dir.path(), &["test"], 5, &[], &told);
 
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     fs::remove_dir_all(at(&dir, "2.1.329")).expect("it can be removed");
     fs::rename(at(&dir, "2.1.148"), at(&dir, "2.1.329")).expect("it can be moved");
     let told = ["it holds a recording of CLI 2.1.148"];
     check(dir.path(), &["replay", "plain-text/2.1.329"], 5, &[], &told);
     check(dir.path(), &["test"], 5, &[], &told);
 
-    let dir = house(&["plain-text", "bash-count"]);
+    let dir = workspace(&["plain-text", "bash-count"]);
     fs::remove_dir_all(at(&dir, "2.1.329")).expect("it can be removed");
     fs::rename(dir.path().join("cassettes/bash-count/2.1.329"), at(&dir, "2.1.329"))
         .expect("it can be moved");
@@ -273,7 +273,7 @@ fn issue_13_finding_24_and_25_a_cassette_is_what_its_name_says() {
 
 #[test]
 fn issue_13_finding_26_a_golden_with_crlf_says_so() {
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     edit(&dir.path().join("scenarios/plain-text/golden/bus.snap"), "\n", "\r\n");
     check(dir.path(), &["test"], 3, &["end with CR and LF", ".gitattributes"], &[]);
 }
@@ -281,7 +281,7 @@ fn issue_13_finding_26_a_golden_with_crlf_says_so() {
 #[test]
 fn issue_13_finding_28_a_page_that_is_a_link_is_replaced() {
     let outside = precious();
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let page = dir.path().join("report/index.html");
     fs::create_dir(dir.path().join("report")).expect("a folder");
     symlink(outside.path().join("precious"), &page).expect("a link");
@@ -292,7 +292,7 @@ fn issue_13_finding_28_a_page_that_is_a_link_is_replaced() {
 
 #[test]
 fn issue_13_finding_34_names_of_devices_are_no_scenarios() {
-    let dir = house(&[]);
+    let dir = workspace(&[]);
     for name in ["nul", "com1", "con", "lpt9", "Late", "a.b", "-x"] {
         let (code, _, err) = run(dir.path(), &["new", "--", name]);
         assert_eq!(code, 2, "{name}: {err}");
@@ -302,7 +302,7 @@ fn issue_13_finding_34_names_of_devices_are_no_scenarios() {
 
 #[test]
 fn issue_13_the_largest_file_is_an_option() {
-    let dir = house(&["plain-text"]);
+    let dir = workspace(&["plain-text"]);
     let told = ["has more than 100B", "--max-file"];
     check(dir.path(), &["replay", "plain-text/2.1.329", "--max-file", "100"], 2, &[], &told);
 }

@@ -8,11 +8,11 @@ use clitape_runner::scenario::Workspace;
 
 /// The stdout of every committed cassette.
 pub(crate) fn cassettes() -> Vec<Vec<u8>> {
-    let house = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let workspace = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
     let mut all = Vec::new();
-    for name in house.names().unwrap_or_default() {
-        for version in house.recorded(&name).unwrap_or_default() {
-            if let Ok(cassette) = Cassette::load(&house.cassette(&name, &version)) {
+    for name in workspace.names().unwrap_or_default() {
+        for version in workspace.recorded(&name).unwrap_or_default() {
+            if let Ok(cassette) = Cassette::load(&workspace.cassette(&name, &version)) {
                 all.push(cassette.stdout);
             }
         }

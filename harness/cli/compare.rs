@@ -73,9 +73,9 @@ struct Limits {
     max_lines: u64,
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let sides = [&args.a, &args.b];
-    let selection = select(house, sides, &args.scenario, &args.version)?;
+    let selection = select(workspace, sides, &args.scenario, &args.version)?;
     let total = selection.cassettes();
     if total == 0 {
         let names = selection.unrecorded.join(", ");
@@ -94,13 +94,14 @@ pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result
     let &Limits { timeout, max_output, max_line, max_lines } = &args.limits;
     let output = OutputLimits { bytes: max_output, line: max_line, lines: max_lines };
     let time = Duration::from_secs(timeout);
-    let around = CompareFolders { house, builds: &builds, this: &this, time, output, stop: &stop };
+    let around =
+        CompareFolders { workspace, builds: &builds, this: &this, time, output, stop: &stop };
     let sides = resolve(sides, around, |told| match told {
         BuildProgress::Begins(text) => progress.step(text),
         BuildProgress::GoesOn(text) => progress.now(text),
     })?;
     progress.step(&format!("comparing {total} cassettes"));
-    let comparison = gather(house, &selection, &sides, &stop, |done| {
+    let comparison = gather(workspace, &selection, &sides, &stop, |done| {
         progress.now(&format!("compared {done} of {total} cassettes"));
     })?;
     drop(progress);

@@ -74,9 +74,9 @@ pub(crate) fn confirm(
 }
 
 /// Makes a scenario known that was just written here; it is asked about when that fails.
-pub(crate) fn remember(house: &Workspace, name: &ScenarioName) {
+pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
-        let scenario = house.load(name.as_str())?;
+        let scenario = workspace.load(name.as_str())?;
         let digest = digest(&scenario, WorkspaceLimits::default(), &AtomicBool::new(false))?;
         let folder = folder().context("there is no folder for it")?;
         Ok(KnownScenarios::read(&folder)?.add(&digest, name.as_str())?)

@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clitape_gateway::sse::CollectError;
-use clitape_runner::cassette::TapeError;
+use clitape_runner::cassette::CassetteError;
 use clitape_runner::compare::CompareError;
 use clitape_runner::record::RecordError;
 use clitape_runner::report::proof::PhotoError;
@@ -61,7 +61,7 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
 /// What an error means for the caller: the first cause that says so decides.
 fn classify(error: &anyhow::Error) -> ExitStatus {
     for cause in error.chain() {
-        if let Some(tape) = cause.downcast_ref::<TapeError>() {
+        if let Some(tape) = cause.downcast_ref::<CassetteError>() {
             return if tape.is_damage() { ExitStatus::Damaged } else { ExitStatus::Usage };
         }
         if cause.is::<RecordError>()

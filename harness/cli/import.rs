@@ -33,19 +33,19 @@ pub(crate) struct Args {
     secrets: Secrets,
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
     let stdout = files::read_named(&args.file)?;
     input::check(&args.file, &stdout)?;
     args.secrets.check()?;
     let mut take = import(name, &stdout, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
-    let there = house.cassette(name, &take.manifest.cli.version);
+    let there = workspace.cassette(name, &take.manifest.cli.version);
     if files::is_there(&there) && !args.force {
         bail!(
             "{} is there already, and an import would replace it; import under another `--scenario \
              NAME`, or add `--force`",
-            house.shown(&there)
+            workspace.shown(&there)
         );
     }
     let mut out = terminal::stdout();
@@ -56,21 +56,21 @@ pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> 
             return Ok(ExitStatus::Findings);
         }
     };
-    if !files::is_there(&house.scenario(name)) {
-        let dir = template::skeleton(house, name, &take.manifest.cli.version)?;
-        remember(house, name);
-        out.line(format_args!("wrote {}: fill in title, about and tracks", house.shown(&dir)))?;
+    if !files::is_there(&workspace.scenario(name)) {
+        let dir = template::skeleton(workspace, name, &take.manifest.cli.version)?;
+        remember(workspace, name);
+        out.line(format_args!("wrote {}: fill in title, about and tracks", workspace.shown(&dir)))?;
     }
-    let dir = take.write(house)?;
+    let dir = take.write(workspace)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     out.line(format_args!(
         "wrote {}: {} bytes, {replaced} replacements{kept}",
-        house.shown(&dir),
+        workspace.shown(&dir),
         take.stdout.len()
     ))?;
     out.lines(format_args!(
         "then:\n  clitape replay {}\n  clitape test {} --update\n  clitape review",
-        shell_quote(&house.shown(&dir)),
+        shell_quote(&workspace.shown(&dir)),
         shell_quote(name)
     ))?;
     Ok(ExitStatus::Ok)

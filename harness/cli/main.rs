@@ -98,26 +98,26 @@ fn main() -> ExitCode {
         });
         args.limits.set();
         match args.command {
-            Command::Record(record) => record::run(&house(args.root)?, &record, args.quiet),
-            Command::New(new) => new::run(&house_or_here(args.root)?, &new),
-            Command::Import(import) => import::run(&house_or_here(args.root)?, &import),
-            Command::Replay(replay) => replay::run(&house_or_here(args.root)?, &replay),
-            Command::Test(test) => test::run(&house(args.root)?, &test, args.quiet),
-            Command::Review(review) => review::run(&house(args.root)?, &review),
+            Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
+            Command::New(new) => new::run(&workspace_or_here(args.root)?, &new),
+            Command::Import(import) => import::run(&workspace_or_here(args.root)?, &import),
+            Command::Replay(replay) => replay::run(&workspace_or_here(args.root)?, &replay),
+            Command::Test(test) => test::run(&workspace(args.root)?, &test, args.quiet),
+            Command::Review(review) => review::run(&workspace(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),
             Command::Session(session) => session::run(&session),
             Command::Report(report) => report::run(&report, args.quiet),
             Command::Completions(shell) => completions::completions(&shell, Args::command()),
             Command::Man(man) => completions::man(&man, Args::command()),
-            Command::Proof(proof) => proof::run(|| house(args.root), &proof, args.quiet),
-            Command::Compare(compare) => compare::run(&house(args.root)?, &compare, args.quiet),
+            Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
+            Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
         }
     })
 }
 
-/// The house that `--root` names, or the nearest one.
-fn house(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
+/// The workspace that `--root` names, or the nearest one.
+fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     if let Some(root) = root {
         return Ok(Workspace::at(&root));
     }
@@ -131,8 +131,8 @@ fn house(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     })
 }
 
-/// Like [`house`], but a new one may begin in the current folder.
-fn house_or_here(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
+/// Like [`workspace`], but a new one may begin in the current folder.
+fn workspace_or_here(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     let here = std::env::current_dir().context("can't tell the current folder")?;
     match root {
         Some(root) => Ok(Workspace::at(&root)),

@@ -15,14 +15,14 @@ pub(crate) struct Args {
     scenario: ScenarioName,
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
-    let dir = template::write(house, name)?;
-    remember(house, name);
+    let dir = template::write(workspace, name)?;
+    remember(workspace, name);
     let mut out = terminal::stdout();
     out.line(format_args!(
         "wrote {}: read scenario.toml and model.toml, they say what to change",
-        house.shown(&dir)
+        workspace.shown(&dir)
     ))?;
     let name = shell_quote(name);
     out.lines(format_args!("then:\n  clitape record {name}\n  clitape test {name}"))?;

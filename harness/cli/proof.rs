@@ -40,18 +40,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(
-    house: impl FnOnce() -> anyhow::Result<Workspace>,
+    workspace: impl FnOnce() -> anyhow::Result<Workspace>,
     args: &Args,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     match (&args.check, &args.out) {
         (Some(file), _) => check_file(file),
-        (None, Some(out)) => write(&house()?, args, out, quiet),
+        (None, Some(out)) => write(&workspace()?, args, out, quiet),
         (None, None) => bail!("say where to write it, with --out DIR"),
     }
 }
 
-fn write(house: &Workspace, args: &Args, dir: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
+fn write(
+    workspace: &Workspace,
+    args: &Args,
+    dir: &Path,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     let names = &args.scenario;
     let mut progress = ProgressLine::new(quiet);
     let mut cases = Vec::new();
@@ -60,9 +65,9 @@ fn write(house: &Workspace, args: &Args, dir: &Path, quiet: bool) -> anyhow::Res
             Some((name, version)) => (name, Some(version.parse::<CliVersion>()?)),
             None => (name.as_str(), None),
         };
-        let scenario = house.load(name)?;
+        let scenario = workspace.load(name)?;
         scenario.check_plans(args.plans.max_plans)?;
-        let recorded = house.recorded(&scenario.name)?;
+        let recorded = workspace.recorded(&scenario.name)?;
         let version = version.or_else(|| scenario.record.versions.first().cloned());
         let Some(version) = version.filter(|version| recorded.contains(version)) else {
             bail!(
@@ -72,7 +77,7 @@ fn write(house: &Workspace, args: &Args, dir: &Path, quiet: bool) -> anyhow::Res
             );
         };
         progress.step(&format!("replaying {name} {version} ({} of {})", i + 1, names.len()));
-        cases.push(Case::gather(house, &scenario, &version)?);
+        cases.push(Case::gather(workspace, &scenario, &version)?);
     }
     progress.clear();
     let published = [

@@ -172,11 +172,11 @@ impl Args {
     }
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     args.secrets.check()?;
     let mut scenarios = Vec::new();
     for name in &args.scenarios {
-        scenarios.push(house.load(name)?);
+        scenarios.push(workspace.load(name)?);
     }
     let mut takes = Vec::new();
     for scenario in &scenarios {
@@ -210,9 +210,9 @@ pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result
         progress
             .step(&format!("recording {} {} ({number} of {of})", scenario.name, claude.version));
         let (recorded, said) = if args.check {
-            check(house, scenario, &claude, take)?
+            check(workspace, scenario, &claude, take)?
         } else {
-            write(house, &mut take(scenario, &claude)?, &args.secrets)?
+            write(workspace, &mut take(scenario, &claude)?, &args.secrets)?
         };
         progress.clear();
         if !quiet || recorded != ExitStatus::Ok {
@@ -236,7 +236,7 @@ fn say(Swept { folders, processes }: Swept) {
 }
 
 fn write(
-    house: &Workspace,
+    workspace: &Workspace,
     take: &mut Take,
     secrets: &Secrets,
 ) -> anyhow::Result<(ExitStatus, String)> {
@@ -247,10 +247,10 @@ fn write(
             return Ok((ExitStatus::Findings, format!("{place}: {why}")));
         }
     };
-    let dir = take.write(house)?;
+    let dir = take.write(workspace)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
-    let (shown, bytes) = (house.shown(&dir), take.stdout.len());
+    let (shown, bytes) = (workspace.shown(&dir), take.stdout.len());
     let said =
         format!("wrote {shown}: {lines} lines, {bytes} bytes, {replaced} replacements{kept}");
     Ok((ExitStatus::Ok, said))
@@ -258,21 +258,21 @@ fn write(
 
 /// Holds a new recording against the cassette, or, where there is none, against a second one.
 fn check(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     claude: &Claude,
     take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
 ) -> anyhow::Result<(ExitStatus, String)> {
     let mut again = take(scenario, claude)?;
-    let dir = house.cassette(&scenario.name, &claude.version);
+    let dir = workspace.cassette(&scenario.name, &claude.version);
     let mut note = String::new();
     let (before, against) = if files::is_there(&dir) {
-        let cassette = Cassette::find(house, &scenario.name, &claude.version)?;
+        let cassette = Cassette::find(workspace, &scenario.name, &claude.version)?;
         note = other_program(&cassette, claude).unwrap_or_default();
         if !cassette.manifest.redacted.is_empty() {
             redact(&mut again)?;
         }
-        (runs(cassette.stdout, cassette.further), house.shown(&dir))
+        (runs(cassette.stdout, cassette.further), workspace.shown(&dir))
     } else {
         let second = take(scenario, claude)?;
         (runs(second.stdout, second.further), "a second recording".to_owned())

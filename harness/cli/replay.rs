@@ -127,8 +127,8 @@ impl ChannelArg {
     }
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
-    let ReplayInput { stdout, timeline, cassette } = load(house, &args.input)?;
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+    let ReplayInput { stdout, timeline, cassette } = load(workspace, &args.input)?;
     let plan = plan(args, &stdout, &timeline)?;
     input::check_pieces(&args.input, plan.steps.len() as u64)?;
     let mut out = terminal::stdout();
@@ -220,8 +220,8 @@ struct ReplayInput {
 }
 
 /// Bytes and times of a cassette, or of a plain capture, whose lines come one by one.
-fn load(house: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
-    let named = house.cassettes().join(given);
+fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
+    let named = workspace.cassettes().join(given);
     let path = if !given.exists() && named.exists() { &named } else { given };
     if path.is_dir() {
         // Without its manifest, a folder that holds a recording is a damaged cassette.

@@ -119,17 +119,17 @@ impl ReviewItem {
     }
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
-    let mut items = items(house)?;
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+    let mut items = items(workspace)?;
     if args.list {
-        items.extend(variants(house, &items, args.plans.max_plans)?);
+        items.extend(variants(workspace, &items, args.plans.max_plans)?);
     }
     items.retain(|item| {
-        args.filter.as_ref().is_none_or(|filter| house.shown(&item.golden).contains(filter))
+        args.filter.as_ref().is_none_or(|filter| workspace.shown(&item.golden).contains(filter))
     });
     let mut out = terminal::stdout();
     if args.list {
-        return list(house, &items, args.json, &mut out);
+        return list(workspace, &items, args.json, &mut out);
     }
     items.retain(|item| item.state.waits());
     if let Some(Some(id)) = &args.accept {
@@ -149,7 +149,7 @@ pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> 
     };
     let mut settled = [0, 0, 0];
     for (i, item) in items.iter().enumerate() {
-        let shown = house.shown(&item.golden);
+        let shown = workspace.shown(&item.golden);
         let choice = match always {
             Some(choice) => choice,
             None => {
@@ -173,17 +173,17 @@ pub(crate) fn run(house: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> 
 }
 
 /// What waits in each scenario, then its orphans.
-fn items(house: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
+fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
     let mut items = Vec::new();
-    for name in house.names()? {
-        let scenario = house.scenario_of(&name)?;
+    for name in workspace.names()? {
+        let scenario = workspace.scenario_of(&name)?;
         for proposed in Golden::pending(&scenario)? {
             let golden = proposed.with_extension("");
             let state =
                 if files::is_there(&golden) { GoldenState::Changed } else { GoldenState::New };
             items.push(ReviewItem::new(&name, golden, state));
         }
-        let recorded = house.recorded(&name)?;
+        let recorded = workspace.recorded(&name)?;
         let orphans = Golden::orphans(&scenario, &recorded)?;
         items.extend(
             orphans.into_iter().map(|path| ReviewItem::new(&name, path, GoldenState::Orphan)),
@@ -194,18 +194,18 @@ fn items(house: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
 
 /// Variants whose golden is not there or that no replay gives, but for those on the list already.
 fn variants(
-    house: &Workspace,
+    workspace: &Workspace,
     listed: &[ReviewItem],
     max_plans: u64,
 ) -> anyhow::Result<Vec<ReviewItem>> {
     let mut items = Vec::new();
-    for name in house.names()? {
-        let scenario = house.scenario_of(&name)?;
+    for name in workspace.names()? {
+        let scenario = workspace.scenario_of(&name)?;
         scenario.check_plans(max_plans)?;
         let missing =
             Golden::unwritten(&scenario).into_iter().map(|path| (path, GoldenState::Missing));
         let unseen =
-            never_seen(house, &scenario)?.into_iter().map(|path| (path, GoldenState::Unseen));
+            never_seen(workspace, &scenario)?.into_iter().map(|path| (path, GoldenState::Unseen));
         let open = missing.chain(unseen);
         let open = open.filter(|(path, _)| listed.iter().all(|item| item.golden != *path));
         items.extend(open.map(|(path, state)| ReviewItem::new(&name, path, state)));
@@ -214,13 +214,13 @@ fn variants(
 }
 
 fn list(
-    house: &Workspace,
+    workspace: &Workspace,
     items: &[ReviewItem],
     json: bool,
     out: &mut Terminal,
 ) -> anyhow::Result<ExitStatus> {
     for item in items {
-        let (id, path, sentence) = (&item.id, house.shown(&item.golden), item.sentence()?);
+        let (id, path, sentence) = (&item.id, workspace.shown(&item.golden), item.sentence()?);
         if json {
             let state = item.state.to_string();
             let line = json!({ "id": id, "state": state, "path": path, "sentence": sentence });

@@ -36,14 +36,14 @@ pub(crate) struct Args {
     plans: PlanLimit,
 }
 
-pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let open = args.outputs.open(args.json.as_deref())?;
     let filter = args.filter.as_deref().unwrap_or_default();
-    let mut names = house.names()?;
+    let mut names = workspace.names()?;
     names.retain(|name| name.contains(filter));
     let (mut scenarios, mut runs) = (Vec::new(), Vec::new());
     for name in &names {
-        let checked = house.scenario_of(name).and_then(|scenario| {
+        let checked = workspace.scenario_of(name).and_then(|scenario| {
             scenario.check_plans(args.plans.max_plans)?;
             Ok(scenario)
         });
@@ -63,7 +63,7 @@ pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result
         let what = if filter.is_empty() {
             "there is no scenario; write one with `clitape new NAME`".to_owned()
         } else {
-            let all = house.names()?.join(", ");
+            let all = workspace.names()?.join(", ");
             format!("no scenario's name contains `{filter}`; there are {all}")
         };
         out.line(format_args!("nothing ran: {what}"))?;
@@ -73,7 +73,7 @@ pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result
         scenario_line(out.styled(), run)?;
     }
     let mut progress = ProgressLine::new(quiet);
-    judge_all(house, &scenarios, args.update, |told| {
+    judge_all(workspace, &scenarios, args.update, |told| {
         match told {
             Judged::Done(done) => {
                 progress.now(&format!("judged {done} of {} scenarios", scenarios.len()));
@@ -90,21 +90,21 @@ pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result
         Ok(())
     })?;
     drop(progress);
-    let mut of_house = Vec::new();
-    for (check, mut found) in check_workspace(house)? {
+    let mut of_workspace = Vec::new();
+    for (check, mut found) in check_workspace(workspace)? {
         found.retain(|found| found.place.contains(filter));
         // A check that finds nothing counts only where the whole workspace was looked at.
         if !found.is_empty() || filter.is_empty() && !names.is_empty() {
-            of_house.push(CheckRun::of(check, &found));
+            of_workspace.push(CheckRun::of(check, &found));
         }
     }
-    let report = Report::new(env!("CARGO_PKG_VERSION"), runs, of_house);
+    let report = Report::new(env!("CARGO_PKG_VERSION"), runs, of_workspace);
     findings(&report, out.styled())?;
     if !names.is_empty() && (!quiet || !report.holds()) {
         summary(&report, out.styled())?;
     }
     let pages = match open.html() {
-        Some(dir) => pages(house, &scenarios, &report, dir, quiet)?,
+        Some(dir) => pages(workspace, &scenarios, &report, dir, quiet)?,
         None => Pages::new(),
     };
     open.finish(&report, &pages, &mut out)?;
@@ -115,7 +115,7 @@ pub(crate) fn run(house: &Workspace, args: &Args, quiet: bool) -> anyhow::Result
 
 /// Writes a page to step through for every recording of which something does not hold.
 fn pages(
-    house: &Workspace,
+    workspace: &Workspace,
     scenarios: &[Scenario],
     report: &Report,
     dir: &Path,
@@ -131,12 +131,12 @@ fn pages(
         let failed = run.checks.iter().filter(|check| !check.findings.is_empty());
         let versions: BTreeSet<&str> =
             failed.filter_map(|check| Some(check.name.split_once("::")?.0)).collect();
-        for version in house.recorded(&scenario.name)? {
+        for version in workspace.recorded(&scenario.name)? {
             if !versions.contains(version.as_str()) {
                 continue;
             }
             progress.now(&format!("the page of {} {version}", scenario.name));
-            let case = Case::gather(house, scenario, &version)?;
+            let case = Case::gather(workspace, scenario, &version)?;
             let file = format!("{}-{version}.html", scenario.name);
             let path = dir.join(&file);
             write_file(&path, page(&[case]))?;
@@ -156,7 +156,7 @@ enum Judged {
 
 /// Judges the scenarios on all cores, and tells each in order as soon as it is done.
 fn judge_all(
-    house: &Workspace,
+    workspace: &Workspace,
     scenarios: &[Scenario],
     update: bool,
     mut tell: impl FnMut(Judged) -> anyhow::Result<()>,
@@ -171,7 +171,7 @@ fn judge_all(
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(scenario) = scenarios.get(i) else { break };
-                    if sender.send((i, judge_one(house, scenario, update))).is_err() {
+                    if sender.send((i, judge_one(workspace, scenario, update))).is_err() {
                         break;
                     }
                 }
@@ -192,10 +192,14 @@ fn judge_all(
     })
 }
 
-fn judge_one(house: &Workspace, scenario: &Scenario, update: bool) -> anyhow::Result<ScenarioRun> {
+fn judge_one(
+    workspace: &Workspace,
+    scenario: &Scenario,
+    update: bool,
+) -> anyhow::Result<ScenarioRun> {
     let mut run = ScenarioRun { name: scenario.name.to_string(), ..ScenarioRun::default() };
-    for check in checks(house, scenario)? {
-        run.checks.push(CheckRun::new(&check, judge(house, scenario, &check, update)));
+    for check in checks(workspace, scenario)? {
+        run.checks.push(CheckRun::new(&check, judge(workspace, scenario, &check, update)));
     }
     run.pending = Golden::pending(scenario)?.len() as u64;
     Ok(run)

@@ -1,4 +1,4 @@
-//! What the tests share: running the command, and a copy of the house to break on purpose.
+//! What the tests share: running the command, and a copy of the workspace to break on purpose.
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
@@ -46,15 +46,15 @@ pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&
     stdout
 }
 
-/// A house of its own with copies of these scenarios and their cassettes.
-pub(crate) fn house(scenarios: &[&str]) -> TempDir {
+/// A workspace of its own with copies of these scenarios and their cassettes.
+pub(crate) fn workspace(scenarios: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    fill_house(dir.path(), scenarios);
+    fill_workspace(dir.path(), scenarios);
     dir
 }
 
-/// Copies these scenarios and their cassettes into a house at `dir`.
-pub(crate) fn fill_house(dir: &Path, scenarios: &[&str]) {
+/// Copies these scenarios and their cassettes into a workspace at `dir`.
+pub(crate) fn fill_workspace(dir: &Path, scenarios: &[&str]) {
     std::fs::create_dir_all(dir.join("scenarios")).expect("scenarios/");
     for name in scenarios {
         for folder in ["scenarios", "cassettes"] {

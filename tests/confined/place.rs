@@ -28,7 +28,7 @@ impl Place {
     /// A workspace of one scenario, and a folder outside with a file that nothing may touch.
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        common::fill_house(&dir.path().join("work"), &["plain-text"]);
+        common::fill_workspace(&dir.path().join("work"), &["plain-text"]);
         let base = fs::canonicalize(dir.path()).unwrap();
         let folder = |name: &str| base.join(name);
         for name in ["home", "tmp", "out", "outside"] {

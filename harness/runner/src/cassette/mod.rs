@@ -16,7 +16,7 @@ pub use format::{
 };
 pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
-pub use store::{Cassette, TapeError};
+pub use store::{Cassette, CassetteError};
 pub(crate) use store::{hex, sha256, sha256_of_file};
 pub(crate) use timeline::{moved, timeline};
 pub(crate) use write::abandoned;

@@ -18,7 +18,7 @@ pub(super) const MANIFEST: &str = "cassette.toml";
 
 /// Why a cassette can't be read or written.
 #[derive(Debug, thiserror::Error)]
-pub enum TapeError {
+pub enum CassetteError {
     /// The file system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -59,7 +59,7 @@ pub enum TapeError {
     },
 }
 
-impl TapeError {
+impl CassetteError {
     /// A file or folder at `path` is not what was recorded.
     fn damaged(path: &Path, what: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_owned(), what: what.into() }
@@ -104,14 +104,14 @@ impl Cassette {
     ///
     /// # Errors
     ///
-    /// [`TapeError`] when a file is missing or is a link, its hash differs, a file stands there that
+    /// [`CassetteError`] when a file is missing or is a link, its hash differs, a file stands there that
     /// the manifest does not name, the timeline does not account for every byte, or the folder has the
     /// name of another CLI version.
-    pub fn load(dir: &Path) -> Result<Self, TapeError> {
+    pub fn load(dir: &Path) -> Result<Self, CassetteError> {
         let path = dir.join(MANIFEST);
         let text = match files::read_text(&path) {
             Err(error) if error.is_not_found() && dir.is_dir() => {
-                return Err(TapeError::damaged(dir, format!("it has no {MANIFEST}")));
+                return Err(CassetteError::damaged(dir, format!("it has no {MANIFEST}")));
             }
             text => text?,
         };
@@ -119,11 +119,11 @@ impl Cassette {
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         if name.parse::<CliVersion>().is_ok_and(|version| version != manifest.cli.version) {
             let what = format!("it holds a recording of CLI {}", manifest.cli.version);
-            return Err(TapeError::damaged(dir, what));
+            return Err(CassetteError::damaged(dir, what));
         }
         if manifest.runs.len() >= MOST_RUNS {
             let what = format!("it names more than {MOST_RUNS} runs");
-            return Err(TapeError::damaged(&path, what));
+            return Err(CassetteError::damaged(&path, what));
         }
         let mut files = BTreeMap::new();
         for (file, hash) in &manifest.sha256 {
@@ -136,7 +136,7 @@ impl Cassette {
             let name = name.to_string_lossy();
             let is_named = || name.parse().is_ok_and(|file| files.contains_key(&file));
             if name != MANIFEST && !is_named() {
-                return Err(TapeError::damaged(
+                return Err(CassetteError::damaged(
                     &dir.join(&*name),
                     "cassette.toml does not name it",
                 ));
@@ -169,18 +169,18 @@ impl Cassette {
     /// As [`Cassette::load`], and when a folder on the way is a link, or `cassette.toml` names another
     /// scenario or version.
     pub fn find(
-        house: &Workspace,
+        workspace: &Workspace,
         scenario: &ScenarioName,
         version: &CliVersion,
-    ) -> Result<Self, TapeError> {
-        let dir = house.cassette(scenario, version);
-        if let Ok(relative) = dir.strip_prefix(house.root()) {
-            files::check_folders(house.root(), relative)?;
+    ) -> Result<Self, CassetteError> {
+        let dir = workspace.cassette(scenario, version);
+        if let Ok(relative) = dir.strip_prefix(workspace.root()) {
+            files::check_folders(workspace.root(), relative)?;
         }
         let cassette = Self::load(&dir)?;
         if cassette.manifest.scenario != *scenario {
             let what = format!("it holds a recording of `{}`", cassette.manifest.scenario);
-            return Err(TapeError::damaged(&dir, what));
+            return Err(CassetteError::damaged(&dir, what));
         }
         Ok(cassette)
     }
@@ -215,26 +215,29 @@ pub(crate) fn hex(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, TapeError> {
+fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, CassetteError> {
     #[derive(serde::Deserialize)]
     struct Head {
         format: u32,
     }
-    let bad = |error: toml::de::Error| TapeError::Manifest {
+    let bad = |error: toml::de::Error| CassetteError::Manifest {
         path: path.to_owned(),
         what: error.message().to_owned(),
     };
     let head: Head = toml::from_str(text).map_err(bad)?;
     if head.format > FORMAT {
-        return Err(TapeError::TooNew { path: path.to_owned(), found: head.format });
+        return Err(CassetteError::TooNew { path: path.to_owned(), found: head.format });
     }
     toml::from_str(text).map_err(bad)
 }
 
-fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, TapeError> {
+fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, CassetteError> {
     let bytes = match files::read(path) {
         Err(error) if error.is_not_found() => {
-            return Err(TapeError::damaged(path, "cassette.toml names it, but it is not there"));
+            return Err(CassetteError::damaged(
+                path,
+                "cassette.toml names it, but it is not there",
+            ));
         }
         bytes => bytes?,
     };
@@ -242,7 +245,10 @@ fn read_checked(path: &Path, hash: &str) -> Result<Vec<u8>, TapeError> {
     if found == hash {
         Ok(bytes)
     } else {
-        Err(TapeError::damaged(path, format!("its sha256 is {found}, cassette.toml says {hash}")))
+        Err(CassetteError::damaged(
+            path,
+            format!("its sha256 is {found}, cassette.toml says {hash}"),
+        ))
     }
 }
 
@@ -252,25 +258,28 @@ fn printed(
     files: &mut BTreeMap<CassetteFile, Vec<u8>>,
     number: usize,
     expected: RecordCounts,
-) -> Result<(Vec<u8>, Vec<Tick>), TapeError> {
+) -> Result<(Vec<u8>, Vec<Tick>), CassetteError> {
     let manifest = dir.join(MANIFEST);
     let mut take = |part| {
         let file = CassetteFile::new(part, number);
         let bytes = files.remove(&file);
-        bytes.ok_or_else(|| TapeError::damaged(&manifest, format!("it gives no sha256 for {file}")))
+        bytes.ok_or_else(|| {
+            CassetteError::damaged(&manifest, format!("it gives no sha256 for {file}"))
+        })
     };
     let (stdout, timeline) = (take(CassettePart::Stdout)?, take(CassettePart::Timeline)?);
     input::check(&dir.join(CassetteFile::new(CassettePart::Stdout, number).to_string()), &stdout)?;
     let path = dir.join(CassetteFile::new(CassettePart::Timeline, number).to_string());
     input::check(&path, &timeline)?;
     let timeline = String::from_utf8(timeline)
-        .map_err(|e| TapeError::damaged(&path, e.to_string()))
+        .map_err(|e| CassetteError::damaged(&path, e.to_string()))
         .and_then(|text| {
-            parse_timeline(&text)
-                .map_err(|(line, what)| TapeError::damaged(&path, format!("line {line}: {what}")))
+            parse_timeline(&text).map_err(|(line, what)| {
+                CassetteError::damaged(&path, format!("line {line}: {what}"))
+            })
         })?;
     if counts(&stdout, &timeline) != expected || read_total(&timeline) != stdout.len() as u64 {
-        return Err(TapeError::damaged(
+        return Err(CassetteError::damaged(
             &manifest,
             "its counts are not those of the files beside it",
         ));

@@ -17,7 +17,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::format::{Take, render_timeline};
 use super::further::RunFacts;
-use super::store::{MANIFEST, TapeError, counts, sha256};
+use super::store::{CassetteError, MANIFEST, counts, sha256};
 use crate::files;
 use crate::names::{CassetteFile, CassettePart};
 use crate::scenario::Workspace;
@@ -34,17 +34,17 @@ impl Take {
     ///
     /// # Errors
     ///
-    /// [`TapeError`] when a folder on the way is a link, a file can't be written, or another writer
+    /// [`CassetteError`] when a folder on the way is a link, a file can't be written, or another writer
     /// of the scenario does not end; what stood there stays.
-    pub fn write(&self, house: &Workspace) -> Result<PathBuf, TapeError> {
-        let parent = house.make_cassettes(&self.manifest.scenario)?;
+    pub fn write(&self, workspace: &Workspace) -> Result<PathBuf, CassetteError> {
+        let parent = workspace.make_cassettes(&self.manifest.scenario)?;
         let _lock = lock(&parent)?;
         remove_unfinished(&parent);
         let fresh = tempfile::Builder::new().prefix(UNFINISHED[0]).tempdir_in(&parent)?;
         self.write_files(fresh.path())?;
         set_readable(fresh.path())?;
 
-        let target = house.cassette(&self.manifest.scenario, &self.manifest.cli.version);
+        let target = workspace.cassette(&self.manifest.scenario, &self.manifest.cli.version);
         match target.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::rename(fresh.path(), &target)?;
@@ -52,7 +52,7 @@ impl Take {
             }
             Err(error) => return Err(error.into()),
             Ok(metadata) if !metadata.is_dir() => {
-                return Err(TapeError::File(files::FileError::NotFolder(target)));
+                return Err(CassetteError::File(files::FileError::NotFolder(target)));
             }
             // What stood there is in the fresh folder then, and is removed with it.
             Ok(_) => exchange(fresh.path(), &target)?,
@@ -61,7 +61,7 @@ impl Take {
     }
 
     /// Writes all files of the cassette into `dir`.
-    fn write_files(&self, dir: &Path) -> Result<(), TapeError> {
+    fn write_files(&self, dir: &Path) -> Result<(), CassetteError> {
         let mut manifest = self.manifest.clone();
         manifest.counts = counts(&self.stdout, &self.timeline);
         let further = self.further.iter();
@@ -126,7 +126,7 @@ fn remove_unfinished(dir: &Path) {
 }
 
 /// Waits until no one else writes to `dir`; the lock ends when it is dropped or its process ends.
-fn lock(dir: &Path) -> Result<Flock<File>, TapeError> {
+fn lock(dir: &Path) -> Result<Flock<File>, CassetteError> {
     let begin = Instant::now();
     let mut file = File::open(dir)?;
     loop {
@@ -136,7 +136,7 @@ fn lock(dir: &Path) -> Result<Flock<File>, TapeError> {
                 file = again;
                 thread::sleep(Duration::from_millis(20));
             }
-            Err((_, Errno::EWOULDBLOCK)) => return Err(TapeError::Busy(dir.to_owned())),
+            Err((_, Errno::EWOULDBLOCK)) => return Err(CassetteError::Busy(dir.to_owned())),
             Err((_, error)) => return Err(io::Error::from(error).into()),
         }
     }

@@ -19,7 +19,7 @@ use super::setup::{
 };
 use super::sweep::{PlanSweep, wrong_final_text};
 use super::variant;
-use crate::cassette::{Cassette, TapeError};
+use crate::cassette::{Cassette, CassetteError};
 use crate::names::CliVersion;
 use crate::replay::{Replay, Setup};
 use crate::scenario::{Scenario, Workspace};
@@ -66,9 +66,9 @@ impl fmt::Display for Check {
 /// # Errors
 ///
 /// When the cassettes' folder can't be read.
-pub fn checks(house: &Workspace, scenario: &Scenario) -> io::Result<Vec<Check>> {
+pub fn checks(workspace: &Workspace, scenario: &Scenario) -> io::Result<Vec<Check>> {
     let mut checks = Vec::new();
-    let mut versions = house.recorded(&scenario.name)?;
+    let mut versions = workspace.recorded(&scenario.name)?;
     let order = &scenario.record.versions;
     versions.sort_by_key(|version| {
         order.iter().position(|named| named == version).unwrap_or(order.len())
@@ -91,29 +91,29 @@ pub fn checks(house: &Workspace, scenario: &Scenario) -> io::Result<Vec<Check>> 
 ///
 /// # Errors
 ///
-/// [`TapeError`] when a cassette is damaged or a file can't be read or written.
+/// [`CassetteError`] when a cassette is damaged or a file can't be read or written.
 pub fn judge(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     check: &Check,
     update: bool,
-) -> Result<CheckResult, TapeError> {
+) -> Result<CheckResult, CassetteError> {
     match check {
-        Check::Golden { version, view } => golden(house, scenario, version, *view, update),
-        Check::Plans { version } => plans(house, scenario, version),
-        Check::Variants { view } => variant::variants(house, scenario, *view, update),
-        Check::Complete => complete(house, scenario),
+        Check::Golden { version, view } => golden(workspace, scenario, version, *view, update),
+        Check::Plans { version } => plans(workspace, scenario, version),
+        Check::Variants { view } => variant::variants(workspace, scenario, *view, update),
+        Check::Complete => complete(workspace, scenario),
     }
 }
 
 fn golden(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     version: &CliVersion,
     view: View,
     update: bool,
-) -> Result<CheckResult, TapeError> {
-    let cassette = Cassette::find(house, &scenario.name, version)?;
+) -> Result<CheckResult, CassetteError> {
+    let cassette = Cassette::find(workspace, &scenario.name, version)?;
     let mut replay =
         canonical_replay(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
     let place = format!("{} {version} {view}", scenario.name);
@@ -154,7 +154,7 @@ fn golden(
             }
         }
         Ok(Golden { path, text: None }) => {
-            let sentence = format!("there is no {} yet", house.shown(&path));
+            let sentence = format!("there is no {} yet", workspace.shown(&path));
             let reproduce = proposal(scenario);
             Finding::new(FindingKind::GoldenMissing, &place, sentence, reproduce)
         }
@@ -199,11 +199,11 @@ fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding
 }
 
 fn plans(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     version: &CliVersion,
-) -> Result<CheckResult, TapeError> {
-    let cassette = Cassette::find(house, &scenario.name, version)?;
+) -> Result<CheckResult, CassetteError> {
+    let cassette = Cassette::find(workspace, &scenario.name, version)?;
     let mut verdict = CheckResult { plans: scenario.sweep.plans, ..CheckResult::default() };
     for setup in setups(scenario) {
         let base = canonical_replay(scenario, &cassette.stdout, setup, &[]);
@@ -226,9 +226,9 @@ fn plans(
     Ok(verdict)
 }
 
-fn complete(house: &Workspace, scenario: &Scenario) -> Result<CheckResult, TapeError> {
+fn complete(workspace: &Workspace, scenario: &Scenario) -> Result<CheckResult, CassetteError> {
     let name = &scenario.name;
-    let recorded = house.recorded(name)?;
+    let recorded = workspace.recorded(name)?;
     let mut verdict = CheckResult::default();
     for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
         verdict.findings.push(Finding::new(
@@ -243,7 +243,7 @@ fn complete(house: &Workspace, scenario: &Scenario) -> Result<CheckResult, TapeE
         ));
     }
     for path in Golden::orphans(scenario, &recorded)? {
-        let shown = house.shown(&path);
+        let shown = workspace.shown(&path);
         verdict.findings.push(Finding::new(
             FindingKind::GoldenOrphan,
             name,
@@ -251,6 +251,6 @@ fn complete(house: &Workspace, scenario: &Scenario) -> Result<CheckResult, TapeE
             format!("rm {}", shell_quote(&shown)),
         ));
     }
-    verdict.findings.extend(secrets::kept(house, scenario, &recorded)?);
+    verdict.findings.extend(secrets::kept(workspace, scenario, &recorded)?);
     Ok(verdict)
 }

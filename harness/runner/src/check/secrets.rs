@@ -17,18 +17,18 @@ use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
 ///
 /// When a file or a folder can't be read.
 pub(super) fn kept(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     recorded: &[CliVersion],
 ) -> io::Result<Vec<Finding>> {
     let name = &scenario.name;
     let (mut findings, mut allowed) = (Vec::new(), Vec::new());
     for version in recorded {
-        let dir = house.cassette(name, version);
+        let dir = workspace.cassette(name, version);
         allowed.extend(allowed_in(&dir));
         let again = format!("clitape record {name} --claude npm:{version} --redact");
         findings.extend(of(
-            house,
+            workspace,
             &format!("{name} {version}"),
             &scan_cassette(&dir)?.hits,
             &again,
@@ -36,18 +36,18 @@ pub(super) fn kept(
     }
     let again = format!("clitape test {name} --update && clitape review");
     let goldens = scan_goldens(&scenario.dir, &allowed)?;
-    findings.extend(of(house, &name.to_string(), &goldens.hits, &again));
+    findings.extend(of(workspace, &name.to_string(), &goldens.hits, &again));
     Ok(findings)
 }
 
-fn of(house: &Workspace, place: &str, hits: &[Hit], again: &str) -> Vec<Finding> {
+fn of(workspace: &Workspace, place: &str, hits: &[Hit], again: &str) -> Vec<Finding> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Hit>> = BTreeMap::new();
     for hit in hits {
         groups.entry((&hit.file, hit.rule)).or_default().push(hit);
     }
     let finding = |((file, rule), hits): ((&str, &str), Vec<&Hit>)| {
         let first = hits.first()?;
-        let file = house.shown(Path::new(file));
+        let file = workspace.shown(Path::new(file));
         let more = match hits.len() {
             1 => String::new(),
             n => format!(", and {} more", n - 1),

@@ -17,7 +17,7 @@ use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
 use super::setup::{canonical_replay, command_under, setup};
 use super::sweep::{smallest, timeless};
-use crate::cassette::{Cassette, TapeError};
+use crate::cassette::{Cassette, CassetteError};
 use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{Scenario, Variant, Workspace};
@@ -39,12 +39,12 @@ fn of(scenario: &Scenario, view: View) -> impl Iterator<Item = &Variant> {
 /// Holds the replays of a view against its variants; with `update`, outcomes without a name become
 /// pending goldens of variants that have none, or whose golden no replay gives.
 pub(super) fn variants(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     view: View,
     update: bool,
-) -> Result<CheckResult, TapeError> {
-    let outcomes = Outcomes::gather(house, scenario, view)?;
+) -> Result<CheckResult, CassetteError> {
+    let outcomes = Outcomes::gather(workspace, scenario, view)?;
     let proposals = outcomes.proposals();
     if update {
         for (unnamed, variant) in &proposals {
@@ -54,9 +54,9 @@ pub(super) fn variants(
         }
     }
     let first = proposals.first();
-    let unnamed = first.map(|(unnamed, variant)| outcomes.unnamed(house, unnamed, *variant));
+    let unnamed = first.map(|(unnamed, variant)| outcomes.unnamed(workspace, unnamed, *variant));
     let mut findings: Vec<Finding> = unnamed.transpose()?.into_iter().collect();
-    findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(house, named)));
+    findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(workspace, named)));
     let goldens = outcomes.named.iter().filter(|named| named.text().is_some()).count() as u64;
     Ok(CheckResult { findings, goldens, plans: outcomes.plans })
 }
@@ -65,14 +65,17 @@ pub(super) fn variants(
 ///
 /// # Errors
 ///
-/// [`TapeError`] when a cassette is damaged or a file can't be read.
-pub fn never_seen(house: &Workspace, scenario: &Scenario) -> Result<Vec<PathBuf>, TapeError> {
+/// [`CassetteError`] when a cassette is damaged or a file can't be read.
+pub fn never_seen(
+    workspace: &Workspace,
+    scenario: &Scenario,
+) -> Result<Vec<PathBuf>, CassetteError> {
     let mut paths = Vec::new();
-    if house.recorded(&scenario.name)?.is_empty() {
+    if workspace.recorded(&scenario.name)?.is_empty() {
         return Ok(paths);
     }
     for view in views(scenario) {
-        let unseen = Outcomes::gather(house, scenario, view)?.named.into_iter();
+        let unseen = Outcomes::gather(workspace, scenario, view)?.named.into_iter();
         paths.extend(unseen.filter_map(|named| match named.golden {
             Ok(Golden { path, text: Some(_) }) if !named.seen => Some(path),
             _ => None,
@@ -120,22 +123,26 @@ struct Outcomes<'a> {
 
 impl<'a> Outcomes<'a> {
     /// Replays every plan of every recorded version.
-    fn gather(house: &Workspace, scenario: &'a Scenario, view: View) -> Result<Self, TapeError> {
+    fn gather(
+        workspace: &Workspace,
+        scenario: &'a Scenario,
+        view: View,
+    ) -> Result<Self, CassetteError> {
         let (mut named, unnamed) = (Vec::new(), Vec::new());
         for variant in of(scenario, view) {
             let golden = readable(Golden::of_variant(scenario, variant))?;
             named.push(Named { variant, golden, seen: false });
         }
         let mut outcomes = Self { scenario, view, named, unnamed, plans: 0, nameless: 0 };
-        for version in house.recorded(&scenario.name)? {
-            outcomes.replay(house, &version)?;
+        for version in workspace.recorded(&scenario.name)? {
+            outcomes.replay(workspace, &version)?;
         }
         Ok(outcomes)
     }
 
-    fn replay(&mut self, house: &Workspace, version: &CliVersion) -> Result<(), TapeError> {
+    fn replay(&mut self, workspace: &Workspace, version: &CliVersion) -> Result<(), CassetteError> {
         let (scenario, view) = (self.scenario, self.view);
-        let cassette = Cassette::find(house, &scenario.name, version)?;
+        let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let setup = setup(scenario, view);
         let paced = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
         // Where the paced replay is not what the golden says, the golden's own check tells it.
@@ -179,13 +186,13 @@ impl<'a> Outcomes<'a> {
     /// The finding of an outcome without a name.
     fn unnamed(
         &self,
-        house: &Workspace,
+        workspace: &Workspace,
         unnamed: &Unnamed,
         variant: Option<&Variant>,
-    ) -> Result<Finding, TapeError> {
+    ) -> Result<Finding, CassetteError> {
         let Self { scenario, view, nameless, plans, .. } = self;
         let Unnamed { text, version, seed, usual } = unnamed;
-        let cassette = Cassette::find(house, &scenario.name, version)?;
+        let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let setup = setup(scenario, *view);
         let small = smallest(plan(scenario, &cassette, *seed), |plan| {
             timeless(&replay(&cassette.stdout, plan, setup).entries, view.lane()) == *text
@@ -209,7 +216,7 @@ impl<'a> Outcomes<'a> {
             }
             None => format!(
                 "if timing may give it, name it with a [[variant]] of view = \"{view}\" in {}",
-                house.shown(&scenario.dir.join("scenario.toml"))
+                workspace.shown(&scenario.dir.join("scenario.toml"))
             ),
         };
         let found = first_divergence(expected, text, &entries);
@@ -231,14 +238,14 @@ impl<'a> Outcomes<'a> {
     }
 
     /// What is wrong with a variant by itself.
-    fn unseen(&self, house: &Workspace, named: &Named<'_>) -> Option<Finding> {
+    fn unseen(&self, workspace: &Workspace, named: &Named<'_>) -> Option<Finding> {
         let (scenario, name) = (&self.scenario.name, &named.variant.name);
         let test = format!("clitape test {}", shell_quote(scenario));
         let update = format!("{test} --update && clitape review");
         let (kind, sentence, reproduce) = match &named.golden {
             Err(what) => (FindingKind::GoldenUnreadable, what.clone(), update),
             Ok(Golden { path, text: None }) => {
-                let sentence = format!("variant `{name}` has no {} yet", house.shown(path));
+                let sentence = format!("variant `{name}` has no {} yet", workspace.shown(path));
                 (FindingKind::GoldenMissing, sentence, update)
             }
             Ok(_) if named.seen => return None,

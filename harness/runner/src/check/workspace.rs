@@ -22,28 +22,28 @@ pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
 /// # Errors
 ///
 /// When a folder can't be read.
-pub fn check_workspace(house: &Workspace) -> io::Result<[(&'static str, Vec<Finding>); 3]> {
+pub fn check_workspace(workspace: &Workspace) -> io::Result<[(&'static str, Vec<Finding>); 3]> {
     Ok([
-        ("none_orphaned", orphaned_cassettes(house)?),
-        ("no_strays", strays(house)?),
-        ("no_leftovers", leftovers(house)?),
+        ("none_orphaned", orphaned_cassettes(workspace)?),
+        ("no_strays", strays(workspace)?),
+        ("no_leftovers", leftovers(workspace)?),
     ])
 }
 
 /// Folders and links in `scenarios/` and `cassettes/` that can't be what stands there.
-fn strays(house: &Workspace) -> io::Result<Vec<Finding>> {
+fn strays(workspace: &Workspace) -> io::Result<Vec<Finding>> {
     let finding = |Stray { path, why }: Stray| {
         let parent = path.parent().map(|parent| parent.display().to_string()).unwrap_or_default();
         let place = path.display().to_string();
         Finding::new(FindingKind::Stray, &place, why, format!("ls -l {}", shell_quote(&parent)))
     };
-    Ok(house.strays()?.into_iter().map(finding).collect())
+    Ok(workspace.strays()?.into_iter().map(finding).collect())
 }
 
 /// Folders of cassettes that belong to no scenario.
-fn orphaned_cassettes(house: &Workspace) -> io::Result<Vec<Finding>> {
-    let names = house.names()?;
-    let mut orphans = house.recorded_names()?;
+fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
+    let names = workspace.names()?;
+    let mut orphans = workspace.recorded_names()?;
     orphans.retain(|name| !names.contains(name));
     let finding = |name: ScenarioName| {
         Finding::new(
@@ -57,23 +57,24 @@ fn orphaned_cassettes(house: &Workspace) -> io::Result<Vec<Finding>> {
 }
 
 /// What a writer of cassettes or goldens left when it was ended.
-fn leftovers(house: &Workspace) -> io::Result<Vec<Finding>> {
+fn leftovers(workspace: &Workspace) -> io::Result<Vec<Finding>> {
     let mut found = Vec::new();
-    for name in house.recorded_names()? {
+    for name in workspace.recorded_names()? {
         let sentence = "a clitape that was ended while it wrote a cassette left this folder; the cassette \
                         beside it is whole; remove the folder, or look into it first when that cassette \
                         is missing";
-        let left = cassette::abandoned(&house.cassettes().join(name.as_str()))?;
+        let left = cassette::abandoned(&workspace.cassettes().join(name.as_str()))?;
         found.extend(left.into_iter().map(|path| (path, sentence)));
     }
-    for name in house.names()? {
+    for name in workspace.names()? {
         let sentence = "a clitape that was ended while it wrote a golden left this file; the golden is \
                         whole; remove the file";
-        let left = files::leftovers(&house.scenario(&name).join("golden"), &[files::UNFINISHED])?;
+        let left =
+            files::leftovers(&workspace.scenario(&name).join("golden"), &[files::UNFINISHED])?;
         found.extend(left.into_iter().map(|path| (path, sentence)));
     }
     let finding = |(path, sentence): (PathBuf, &str)| {
-        let shown = house.shown(&path);
+        let shown = workspace.shown(&path);
         Finding::new(
             FindingKind::Leftover,
             &shown,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::cassette::TapeError;
+use crate::cassette::CassetteError;
 use crate::names::NameError;
 use crate::scenario::ScenarioError;
 
@@ -18,7 +18,7 @@ pub enum CompareError {
     Scenario(#[from] ScenarioError),
     /// A cassette can't be used.
     #[error("can't compare on a cassette that can't be read")]
-    Tape(#[from] TapeError),
+    Tape(#[from] CassetteError),
     /// The two are one.
     #[error("A and B are the same: {0}; name two that differ")]
     Same(String),
@@ -56,13 +56,13 @@ pub enum CompareError {
     /// `git` can't be run.
     #[error("can't run git: {0}; install git, or name a built program by its path")]
     Git(io::Error),
-    /// The house is in no repository.
+    /// The workspace is in no repository.
     #[error(
         "{root} is in no git repository ({said}); go to a clone of the project, or name a built \
          program by its path"
     )]
     Repository {
-        /// The house.
+        /// The workspace.
         root: PathBuf,
         /// What git says.
         said: String,

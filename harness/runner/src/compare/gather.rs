@@ -26,7 +26,7 @@ use crate::scenario::{Chat, Scenario, Workspace};
 ///
 /// [`CompareError`] when a cassette can't be read, or `stop` is set.
 pub fn gather(
-    house: &Workspace,
+    workspace: &Workspace,
     selection: &Selection,
     sides: &[Subject; 2],
     stop: &AtomicBool,
@@ -48,7 +48,7 @@ pub fn gather(
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some((scenario, versions)) = jobs.get(number) else { break };
-                    let one = one(house, scenario, versions, sides, stop);
+                    let one = one(workspace, scenario, versions, sides, stop);
                     // After the first error nothing more is worth the time.
                     if sender.send((number, one)).is_err() {
                         break;
@@ -92,13 +92,13 @@ struct Replayed {
 }
 
 fn one(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     versions: &[CliVersion; 2],
     sides: &[Subject; 2],
     stop: &AtomicBool,
 ) -> Result<One, CompareError> {
-    let load = |version| Cassette::find(house, &scenario.name, version);
+    let load = |version| Cassette::find(workspace, &scenario.name, version);
     let a = load(&versions[0])?;
     let other = if versions[0] == versions[1] { None } else { Some(load(&versions[1])?) };
     let cassettes = [&a, other.as_ref().unwrap_or(&a)];

@@ -32,7 +32,7 @@ impl Selection {
 ///
 /// [`CompareError`] when a scenario can't be used, or a version is recorded for none of them.
 pub fn select(
-    house: &Workspace,
+    workspace: &Workspace,
     sides: [&SideName; 2],
     names: &[String],
     versions: &[CliVersion],
@@ -41,7 +41,7 @@ pub fn select(
         [SideName::Version(a), SideName::Version(b)] => Some([a.clone(), b.clone()]),
         _ => None,
     };
-    let all = house.names()?;
+    let all = workspace.names()?;
     let mut asked: Vec<(String, Vec<CliVersion>)> = Vec::new();
     for name in names {
         let (name, version) = match name.trim_end_matches('/').split_once('/') {
@@ -78,8 +78,8 @@ pub fn select(
     let mut known: Vec<CliVersion> = Vec::new();
     let mut missing: Vec<CliVersion> = fixed.iter().flatten().chain(versions).cloned().collect();
     for (name, of) in asked {
-        let scenario = house.load(&name)?;
-        let recorded = recorded(house, &scenario)?;
+        let scenario = workspace.load(&name)?;
+        let recorded = recorded(workspace, &scenario)?;
         missing.retain(|version| !recorded.contains(version));
         if let Some(version) = of.iter().find(|version| !recorded.contains(version)) {
             let recorded = format!("{} (of {name})", recorded.join(", "));
@@ -116,8 +116,8 @@ pub fn select(
 }
 
 /// The recorded versions, in the order the scenario names them.
-fn recorded(house: &Workspace, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
-    let mut versions = house.recorded(&scenario.name)?;
+fn recorded(workspace: &Workspace, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
+    let mut versions = workspace.recorded(&scenario.name)?;
     let order = &scenario.record.versions;
     versions.sort_by_key(|version| {
         order.iter().position(|named| named == version).unwrap_or(order.len())

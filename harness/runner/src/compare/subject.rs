@@ -28,7 +28,7 @@ pub(super) const LANES: [Lane; 6] =
 #[derive(Debug, Clone, Copy)]
 pub struct CompareFolders<'a> {
     /// The project.
-    pub house: &'a Workspace,
+    pub workspace: &'a Workspace,
     /// Where built revisions are kept.
     pub builds: &'a Path,
     /// The program that is running.
@@ -101,7 +101,7 @@ pub fn resolve(
     {
         return Err(CompareError::Same(format!("both paths lead to {}", a.display())));
     }
-    let root = around.house.root();
+    let root = around.workspace.root();
     let revision = |side: &SideName| match side {
         SideName::Git(revision) => find(root, revision, around.stop).map(Some),
         _ => Ok(None),

@@ -22,7 +22,7 @@ const SCENARIO: &str = "
 const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
 
 /// A scenario and a `claude` that is this shell script.
-fn house(script: &str) -> (TempDir, Scenario, Claude) {
+fn workspace(script: &str) -> (TempDir, Scenario, Claude) {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("scenario");
     fs::create_dir_all(folder.join("workspace")).unwrap();
@@ -38,7 +38,7 @@ fn house(script: &str) -> (TempDir, Scenario, Claude) {
 }
 
 fn go(script: &str) -> Result<RawRun, RecordError> {
-    let (_dir, scenario, claude) = house(script);
+    let (_dir, scenario, claude) = workspace(script);
     first(&scenario, &claude)
 }
 
@@ -62,7 +62,7 @@ fn a_run_is_kept_with_all_it_left() {
          echo '{{\"type\":\"user\"}}' > $HOME/.claude/projects/-x/5-a.jsonl\n\
          ls; pwd; echo warn >&2; {RESULT}; exit 1"
     );
-    let (_dir, mut scenario, claude) = house(&script);
+    let (_dir, mut scenario, claude) = workspace(&script);
     scenario.record.exit = Exits::Same(ExitWord::Code(1));
     let recording =
         run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
@@ -154,7 +154,7 @@ fn an_exit_that_nobody_expects_is_told() {
             "was ended by signal 9, the scenario expects that it exits with code 9",
         ),
     ] {
-        let (_dir, mut scenario, claude) = house(&format!("{RESULT}; {exit}"));
+        let (_dir, mut scenario, claude) = workspace(&format!("{RESULT}; {exit}"));
         scenario.record.exit = expected;
         let error = run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false))
             .unwrap_err();
@@ -164,7 +164,7 @@ fn an_exit_that_nobody_expects_is_told() {
 
 #[test]
 fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
-    let (dir, scenario, claude) = house("exit 9");
+    let (dir, scenario, claude) = workspace("exit 9");
     let model = format!("{MODEL}[[turn.failure]]\ndrop_after = {{ block = 1, deltas = 9 }}\n");
     fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
     let error = run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false))
@@ -175,7 +175,7 @@ fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
 
 #[test]
 fn a_cli_may_be_asked_for_whole_messages_only() {
-    let (_dir, mut scenario, claude) = house(RESULT);
+    let (_dir, mut scenario, claude) = workspace(RESULT);
     scenario.record.partial_messages = false;
     let run = first(&scenario, &claude).unwrap();
     assert_eq!(run.argv[3..6], ["--output-format", "stream-json", "--verbose"]);
@@ -188,7 +188,7 @@ fn a_request_nobody_scripted_ends_the_recording() {
     let script = "exec bash -c '\
         a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
         printf \"GET /v1/models HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n\" >&3; sleep 600'";
-    let (dir, scenario, claude) = house(script);
+    let (dir, scenario, claude) = workspace(script);
     let error =
         run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap_err();
     assert_eq!(
@@ -203,7 +203,7 @@ fn a_request_nobody_scripted_ends_the_recording() {
 
 #[test]
 fn a_recording_can_be_stopped() {
-    let (_dir, scenario, claude) = house("exec sleep 600");
+    let (_dir, scenario, claude) = workspace("exec sleep 600");
     let error =
         run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(true)).unwrap_err();
     assert_eq!(error.to_string(), "stopped; nothing was written");
@@ -211,7 +211,7 @@ fn a_recording_can_be_stopped() {
 
 #[test]
 fn a_cli_that_never_ends_is_stopped_in_time() {
-    let (_dir, mut scenario, claude) = house("exec sleep 600");
+    let (_dir, mut scenario, claude) = workspace("exec sleep 600");
     scenario.record.timeout_s = 0;
     let error =
         run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap_err();
@@ -227,7 +227,7 @@ fn two_takes_of_one_run_are_the_same() {
     let script = format!(
         "pwd; echo '{{\"type\":\"system\",\"cwd\":\"'$PWD'\",\"session_id\":\"'$(cat /proc/sys/kernel/random/uuid)'\"}}'; {RESULT}"
     );
-    let (_dir, scenario, claude) = house(&script);
+    let (_dir, scenario, claude) = workspace(&script);
     let take =
         || record(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
     let (first, second) = (take(), take());
@@ -248,7 +248,7 @@ fn a_session_goes_on_in_the_same_folders() {
         export body; bash -c 'a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
         printf \"POST /v1/messages HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\ncontent-length: ${#body}\\r\\n\\r\\n$body\" >&3; \
         grep -o \"text_delta.*\" <&3'\n";
-    let (dir, mut scenario, claude) = house(&format!("{script}{RESULT}"));
+    let (dir, mut scenario, claude) = workspace(&format!("{script}{RESULT}"));
     let step = "resume = 'id'\nprompt = 'Again.'";
     scenario.record.then = vec![toml::from_str(step).unwrap()];
     let model = format!("{MODEL}[[step]]\n[[step.turn]]\n[[step.turn.block]]\ntext = 'Yes.'\n");

@@ -19,7 +19,7 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }
         }
     }
-    for told in report.house.iter().flat_map(|check| &check.findings) {
+    for told in report.workspace.iter().flat_map(|check| &check.findings) {
         annotation(out, None, told)?;
     }
     for trouble in report.troubles() {

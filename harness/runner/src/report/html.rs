@@ -105,8 +105,8 @@ fn scenarios(report: &Report, pages: &Pages) -> String {
         );
     }
     out.push_str("</tbody></table></div>\n");
-    if !report.house.is_empty() {
-        let _ = writeln!(out, "<h2>Of no scenario</h2>\n{}", list(&report.house));
+    if !report.workspace.is_empty() {
+        let _ = writeln!(out, "<h2>Of no scenario</h2>\n{}", list(&report.workspace));
     }
     out
 }

@@ -97,8 +97,8 @@ pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
         checks: run.checks.into_iter().map(plain_check).collect(),
         ..run
     });
-    let house = read.house.into_iter().map(plain_check);
-    let report = Report::new(&plain(&read.clitape), scenarios.collect(), house.collect());
+    let workspace = read.workspace.into_iter().map(plain_check);
+    let report = Report::new(&plain(&read.clitape), scenarios.collect(), workspace.collect());
     if report.totals != totals {
         return Err(no_report("its totals are not what its checks add up to".to_owned()));
     }
@@ -123,7 +123,7 @@ fn plain_check(mut check: CheckRun) -> CheckRun {
 /// [`ReportError`] when one is empty, two have the same check, or another clitape judged.
 pub fn merge(parts: Vec<(String, Report)>) -> Result<Report, ReportError> {
     let mut seen: Vec<(String, String)> = Vec::new();
-    let (mut scenarios, mut house): (Vec<ScenarioRun>, Vec<CheckRun>) = Default::default();
+    let (mut scenarios, mut workspace): (Vec<ScenarioRun>, Vec<CheckRun>) = Default::default();
     let mut first: Option<(String, String)> = None;
     for (name, part) in parts {
         if part.is_empty() {
@@ -149,9 +149,9 @@ pub fn merge(parts: Vec<(String, Report)>) -> Result<Report, ReportError> {
                 None => scenarios.push(run),
             }
         }
-        house.extend(part.house);
+        workspace.extend(part.workspace);
     }
     scenarios.sort_by(|a, b| a.name.cmp(&b.name));
     let (version, _) = first.unwrap_or_default();
-    Ok(Report::new(&version, scenarios, house))
+    Ok(Report::new(&version, scenarios, workspace))
 }

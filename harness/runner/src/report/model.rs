@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plain;
-use crate::cassette::TapeError;
+use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, Class, ContextMoment, DiffLine, Finding};
 
 /// Version of the report's format.
@@ -24,7 +24,8 @@ pub struct Report {
     /// The scenarios that were judged.
     pub scenarios: Vec<ScenarioRun>,
     /// Checks that belong to no scenario.
-    pub house: Vec<CheckRun>,
+    #[serde(rename = "house")]
+    pub workspace: Vec<CheckRun>,
 }
 
 /// One scenario that was judged.
@@ -134,17 +135,17 @@ pub struct Tally {
 
 impl Report {
     /// The report of a run, its totals added up.
-    pub fn new(clitape: &str, scenarios: Vec<ScenarioRun>, house: Vec<CheckRun>) -> Self {
+    pub fn new(clitape: &str, scenarios: Vec<ScenarioRun>, workspace: Vec<CheckRun>) -> Self {
         let mut totals = Tally::default();
         let named = |run: ScenarioRun| ScenarioRun { name: plain(&run.name), ..run };
         let scenarios: Vec<ScenarioRun> = scenarios.into_iter().map(named).collect();
         for scenario in &scenarios {
             totals.add(scenario.tally());
         }
-        for check in &house {
+        for check in &workspace {
             totals.add(check.tally());
         }
-        Self { format: FORMAT, clitape: clitape.to_owned(), totals, scenarios, house }
+        Self { format: FORMAT, clitape: clitape.to_owned(), totals, scenarios, workspace }
     }
 
     /// Whether it says nothing: no cassette was replayed, and nothing is wrong either.
@@ -165,8 +166,8 @@ impl Report {
 
     /// The checks by scenario, those of none last.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&str, &[CheckRun])> {
-        let house = (!self.house.is_empty()).then_some(("cassettes", &self.house[..]));
-        self.scenarios.iter().map(|run| (run.name.as_str(), &run.checks[..])).chain(house)
+        let workspace = (!self.workspace.is_empty()).then_some(("cassettes", &self.workspace[..]));
+        self.scenarios.iter().map(|run| (run.name.as_str(), &run.checks[..])).chain(workspace)
     }
 
     /// Every finding.
@@ -205,7 +206,7 @@ impl ScenarioRun {
 
 impl CheckRun {
     /// A check and what came of it.
-    pub fn new(check: &Check, judged: Result<CheckResult, TapeError>) -> Self {
+    pub fn new(check: &Check, judged: Result<CheckResult, CassetteError>) -> Self {
         let name = check.to_string();
         match judged {
             Ok(CheckResult { findings, goldens, plans }) => Self {
@@ -272,8 +273,8 @@ impl Told {
     }
 }
 
-impl From<&TapeError> for Trouble {
-    fn from(error: &TapeError) -> Self {
+impl From<&CassetteError> for Trouble {
+    fn from(error: &CassetteError) -> Self {
         let cause = match error {
             damage if damage.is_damage() => Cause::Damaged,
             _ => Cause::Unreadable,

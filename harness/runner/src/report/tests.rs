@@ -3,7 +3,7 @@ use std::io::Write;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
-use crate::cassette::TapeError;
+use crate::cassette::CassetteError;
 use crate::check::{Check, ContextMoment, Finding, FindingKind, align, change};
 
 /// What a recording may hold to fool whoever reads a report of it.
@@ -58,7 +58,7 @@ fn run(name: &str, checks: Vec<CheckRun>) -> ScenarioRun {
 
 /// One scenario that holds, one that does not, and one whose cassette is damaged.
 fn report() -> Report {
-    let damaged = TapeError::Damaged { path: "x".into(), what: HOSTILE.to_owned() };
+    let damaged = CassetteError::Damaged { path: "x".into(), what: HOSTILE.to_owned() };
     let scenarios = vec![
         run("good", vec![check("1.0::bus", &[])]),
         run("bad", vec![check("1.0::bus", &[FindingKind::GoldenDiffers, FindingKind::TooFast])]),

@@ -33,8 +33,8 @@ const VERSION: &str = "{{version}}";
 /// # Errors
 ///
 /// [`ScenarioError`] when the scenario is there already, or when a file can't be written.
-pub fn write(house: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
-    let dir = house.make_scenario(name)?;
+pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
+    let dir = workspace.make_scenario(name)?;
     for (place, text) in FILES {
         let path = dir.join(place);
         if let Some(parent) = path.parent() {
@@ -51,11 +51,11 @@ pub fn write(house: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scenario
 ///
 /// As [`write`].
 pub fn skeleton(
-    house: &Workspace,
+    workspace: &Workspace,
     name: &ScenarioName,
     version: &CliVersion,
 ) -> Result<PathBuf, ScenarioError> {
-    let dir = house.make_scenario(name)?;
+    let dir = workspace.make_scenario(name)?;
     let text = SKELETON.replace(NAME, name).replace(VERSION, version);
     files::replace(&dir.join("scenario.toml"), text)?;
     Ok(dir)

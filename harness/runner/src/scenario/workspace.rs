@@ -30,12 +30,12 @@ pub struct Stray {
 }
 
 impl Workspace {
-    /// The house at `root`, whether or not anything stands there yet.
+    /// The workspace at `root`, whether or not anything stands there yet.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// The nearest house at or above `dir`: the first folder with a `scenarios/` in it.
+    /// The nearest workspace at or above `dir`: the first folder with a `scenarios/` in it.
     pub fn above(dir: &Path) -> Option<Self> {
         dir.ancestors().find(|root| root.join(SCENARIOS).is_dir()).map(Self::at)
     }
@@ -162,7 +162,7 @@ impl Workspace {
         Ok(dir)
     }
 
-    /// A path as seen from the house.
+    /// A path as seen from the workspace.
     pub fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }

@@ -1,7 +1,7 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
 use super::run::CaseRun;
-use crate::cassette::{Cassette, Manifest, TapeError};
+use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::check::{Check, Finding, FindingKind, Golden, View, checks, invariants, judge};
 use crate::names::CliVersion;
 use crate::scenario::{Chat, Proof, Scenario, Workspace};
@@ -54,31 +54,31 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// [`TapeError`] when the cassette is not there or damaged, or a file can't be read.
+    /// [`CassetteError`] when the cassette is not there or damaged, or a file can't be read.
     pub fn gather(
-        house: &Workspace,
+        workspace: &Workspace,
         scenario: &Scenario,
         version: &CliVersion,
-    ) -> Result<Self, TapeError> {
-        let cassette = Cassette::find(house, &scenario.name, version)?;
+    ) -> Result<Self, CassetteError> {
+        let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let chat = scenario.first_chat();
         let runs = CaseRun::all(scenario, &cassette, chat);
         let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
-        for check in checks(house, scenario)? {
+        for check in checks(workspace, scenario)? {
             match &check {
                 Check::Golden { version: of, view } if of == version => {
-                    let found = judge(house, scenario, &check, false)?.findings;
-                    goldens.push(compared(house, scenario, version, *view, &found));
+                    let found = judge(workspace, scenario, &check, false)?.findings;
+                    goldens.push(compared(workspace, scenario, version, *view, &found));
                     findings.extend(found);
                 }
                 Check::Plans { version: of } if of == version => {
-                    let verdict = judge(house, scenario, &check, false)?;
+                    let verdict = judge(workspace, scenario, &check, false)?;
                     plans = verdict.plans;
                     findings.extend(verdict.findings);
                 }
                 Check::Variants { view } => {
-                    let found = judge(house, scenario, &check, false)?.findings;
-                    named(house, scenario, *view, &found, &mut goldens);
+                    let found = judge(workspace, scenario, &check, false)?.findings;
+                    named(workspace, scenario, *view, &found, &mut goldens);
                     findings.extend(found);
                 }
                 _ => {}
@@ -135,7 +135,7 @@ impl Case {
 /// Adds the variants of a view, which hold for every version; an outcome without a name stands at
 /// the view's golden.
 fn named(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     view: View,
     found: &[Finding],
@@ -154,12 +154,12 @@ fn named(
         let golden = Golden::of_variant(scenario, variant).ok();
         let (path, text) =
             golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
-        goldens.push(ComparedGolden { view, path: house.shown(&path), text, finding });
+        goldens.push(ComparedGolden { view, path: workspace.shown(&path), text, finding });
     }
 }
 
 fn compared(
-    house: &Workspace,
+    workspace: &Workspace,
     scenario: &Scenario,
     version: &CliVersion,
     view: View,
@@ -171,5 +171,5 @@ fn compared(
     // One that can't be read is a finding already.
     let golden = Golden::find(scenario, view, version).ok();
     let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
-    ComparedGolden { view: view.to_string(), path: house.shown(&path), text, finding }
+    ComparedGolden { view: view.to_string(), path: workspace.shown(&path), text, finding }
 }
