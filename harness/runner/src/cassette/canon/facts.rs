@@ -197,7 +197,10 @@ fn told(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
         return;
     }
     for value in FOLDERS.iter().filter_map(|key| node.get(key)) {
-        if let Ok(path) = serde_json::from_slice::<String>(&raw[value.span.clone()]) {
+        // A word without a separator is no path, and may be the same as an id of the run.
+        if let Ok(path) = serde_json::from_slice::<String>(&raw[value.span.clone()])
+            && path.contains(['/', '\\'])
+        {
             add(facts, path.into(), MachineFolder::Project);
         }
     }

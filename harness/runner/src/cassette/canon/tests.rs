@@ -374,6 +374,14 @@ fn facts_are_guessed_from_a_capture() {
 }
 
 #[test]
+fn issue_13_point_8_a_working_folder_that_is_no_path_is_no_folder() {
+    for (cwd, folders) in [("/w/app", 1), ("C:\\\\app", 1), (S, 0), ("", 0)] {
+        let line = format!(r#"{{"type":"system","subtype":"init","cwd":"{cwd}"}}"#);
+        assert_eq!(guess(line.as_bytes()).paths.len(), folders, "{cwd}");
+    }
+}
+
+#[test]
 fn a_transcript_keeps_the_conversation_only() {
     for (line, expect) in [
         (r#"{"type":"user","message":{"content":"hi"}}"#, None),
