@@ -14,8 +14,8 @@ use common::clitape;
 use common::project::{Project, RESULT, daemons, send, text, ways};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng as _, SeedableRng as _};
 
 #[test]
 fn issue_13_finding_2_sixty_signals_at_random_moments_leave_nothing() {

@@ -3,8 +3,8 @@
 //! The kinds are a table of their own: nothing here knows the sanitiser's rules.
 
 use clitape_runner::cassette::Take;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

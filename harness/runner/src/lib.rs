@@ -1,5 +1,6 @@
-//! The harness itself, in the order data takes: scenario, record, cassette, replay, check, compare,
-//! report.
+//! The harness: from a scenario to the findings that a person reads.
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod cassette;
 pub mod check;

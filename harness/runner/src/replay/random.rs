@@ -1,8 +1,8 @@
 //! Random cuts, delays and faults from a seed: ChaCha8 with raw draws and our own arithmetic, so that a
 //! seed means the same plan on every machine and with every version of the generator's crate.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
 
 use crate::scenario::{Fault, FaultKind};
 
