@@ -3,16 +3,16 @@
 
 use std::collections::HashMap;
 
-use clitape_stream::{Event, Limits, Parser, Stats};
+use clitape_stream::{Event, Parser, ParserLimits, Stats};
 
 /// Parses `bytes` whole and in pieces, with the usual limits and with tight ones.
 pub fn check(bytes: &[u8]) {
-    let limits = Limits::default();
+    let limits = ParserLimits::default();
     let whole = run(bytes, limits, || usize::MAX);
     let mut random = super::numbers(bytes);
     assert_eq!(run(bytes, limits, || random() % 61), whole);
 
-    let tight = Limits {
+    let tight = ParserLimits {
         line: random() % 400,
         records: random() as u64 % 20,
         bytes: random() as u64 % 4000,
@@ -23,7 +23,7 @@ pub fn check(bytes: &[u8]) {
 }
 
 /// The events as they serialise, and what was read.
-fn run(bytes: &[u8], limits: Limits, mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
+fn run(bytes: &[u8], limits: ParserLimits, mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     let (mut seen, mut lanes) = (Vec::new(), HashMap::new());
     let mut sink = |event: Event<'_>| {
         check_event(&event, &mut lanes);

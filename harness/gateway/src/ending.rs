@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clitape_stream::{FailureKind, Outcome, Status};
+use clitape_stream::{FailureKind, Outcome, RunStatus};
 
 use crate::bus::Phase;
 use crate::words::short;
@@ -39,7 +39,7 @@ pub(crate) struct LastWord {
 
 impl LastWord {
     pub(crate) fn of(outcome: &Outcome) -> Self {
-        Self { ending: ending(outcome), is_failure: outcome.status != Status::Ok }
+        Self { ending: ending(outcome), is_failure: outcome.status != RunStatus::Ok }
     }
 }
 
@@ -47,11 +47,11 @@ impl LastWord {
 fn ending(outcome: &Outcome) -> Ending {
     let answer = answer(outcome);
     let lead = match (outcome.status, answer.is_empty()) {
-        (Status::Ok, false) => None,
-        (Status::Ok, true) => return plain(NO_TEXT),
-        (Status::Error, _) => Some("⚠️ The run failed:"),
-        (Status::Incomplete, false) => Some("⚠️ The answer is incomplete:"),
-        (Status::Incomplete, true) => Some("⚠️ The run ended before it gave an answer:"),
+        (RunStatus::Ok, false) => None,
+        (RunStatus::Ok, true) => return plain(NO_TEXT),
+        (RunStatus::Error, _) => Some("⚠️ The run failed:"),
+        (RunStatus::Incomplete, false) => Some("⚠️ The answer is incomplete:"),
+        (RunStatus::Incomplete, true) => Some("⚠️ The run ended before it gave an answer:"),
     };
     Ending {
         answer: answer.to_owned(),
@@ -63,7 +63,7 @@ fn ending(outcome: &Outcome) -> Ending {
 fn answer(outcome: &Outcome) -> &str {
     let text = outcome.text.trim();
     let reason = outcome.error.as_ref().map_or("", |e| e.message.trim());
-    let is_failure = outcome.status != Status::Ok && text == reason;
+    let is_failure = outcome.status != RunStatus::Ok && text == reason;
     if is_failure { "" } else { text }
 }
 
@@ -74,8 +74,8 @@ fn plain(notice: &str) -> Ending {
 /// The lifecycle event that ends the run (B3).
 pub(crate) fn phase(outcome: &Outcome) -> Phase {
     match outcome.status {
-        Status::Ok => Phase::End { text: outcome.text.clone() },
-        Status::Error | Status::Incomplete => {
+        RunStatus::Ok => Phase::End { text: outcome.text.clone() },
+        RunStatus::Error | RunStatus::Incomplete => {
             Phase::Error { kind: kind(outcome), message: sentence(outcome) }
         }
     }
@@ -84,7 +84,7 @@ pub(crate) fn phase(outcome: &Outcome) -> Phase {
 /// The outcome of a run whose parser never told one.
 pub(crate) fn stopped(text: String) -> Outcome {
     Outcome {
-        status: Status::Incomplete,
+        status: RunStatus::Incomplete,
         text,
         error: Some(clitape_stream::Failure {
             kind: FailureKind::Stopped,
@@ -98,7 +98,7 @@ pub(crate) fn stopped(text: String) -> Outcome {
 fn kind(outcome: &Outcome) -> FailureKind {
     match (&outcome.error, outcome.status) {
         (Some(failure), _) => failure.kind,
-        (None, Status::Incomplete) => FailureKind::NoResult,
+        (None, RunStatus::Incomplete) => FailureKind::NoResult,
         (None, _) => FailureKind::Other,
     }
 }
@@ -147,7 +147,12 @@ mod tests {
 
     use super::*;
 
-    fn check(status: Status, text: &str, error: Option<(FailureKind, &str)>, expect: (&str, &str)) {
+    fn check(
+        status: RunStatus,
+        text: &str,
+        error: Option<(FailureKind, &str)>,
+        expect: (&str, &str),
+    ) {
         let outcome = Outcome {
             status,
             text: text.to_owned(),
@@ -172,19 +177,19 @@ mod tests {
                      Raise the limit of turns or ask for a smaller step.";
         let mend = "⚠️ The run failed: It broke; mend it.";
         let cases = [
-            (Status::Ok, " hello\n", None, ("hello", "")),
-            (Status::Ok, " \n", None, ("", NO_TEXT)),
-            (Status::Error, "", Some((K::Api, "Credit is\n too low")), ("", &failed)),
+            (RunStatus::Ok, " hello\n", None, ("hello", "")),
+            (RunStatus::Ok, " \n", None, ("", NO_TEXT)),
+            (RunStatus::Error, "", Some((K::Api, "Credit is\n too low")), ("", &failed)),
             (
-                Status::Error,
+                RunStatus::Error,
                 "Credit is too low",
                 Some((K::Api, "Credit is too low")),
                 ("", &failed),
             ),
-            (Status::Error, "so far", Some((K::MaxTurns, "Reached 3 turns")), ("so far", turns)),
-            (Status::Incomplete, "so far", None, ("so far", &cut)),
-            (Status::Incomplete, "", Some((K::NoResult, "Killed!")), ("", &none)),
-            (Status::Error, "", Some((K::Other, "It broke; mend it.")), ("", mend)),
+            (RunStatus::Error, "so far", Some((K::MaxTurns, "Reached 3 turns")), ("so far", turns)),
+            (RunStatus::Incomplete, "so far", None, ("so far", &cut)),
+            (RunStatus::Incomplete, "", Some((K::NoResult, "Killed!")), ("", &none)),
+            (RunStatus::Error, "", Some((K::Other, "It broke; mend it.")), ("", mend)),
         ];
         for (status, text, error, expect) in cases {
             check(status, text, error, expect);

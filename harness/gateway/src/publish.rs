@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use clitape_stream::{Args, Event, Fields};
+use clitape_stream::{Event, Fields, ToolArguments};
 use serde_json::{Map, Value};
 
 use crate::bus::{Bus, Data, Tool};
@@ -33,13 +33,13 @@ struct Input {
 
 impl Input {
     /// The input of a call that has started: a correction may still come.
-    fn of(args: &Args<'_>, tool: &Tool) -> Self {
+    fn of(args: &ToolArguments<'_>, tool: &Tool) -> Self {
         let object = |value: Value| match value {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
         match (args, tool) {
-            (Args::Complete(json), Tool::Start { args, .. }) => {
+            (ToolArguments::Complete(json), Tool::Start { args, .. }) => {
                 Self { fields: object(json.value()), open: None, told: object(args.clone()) }
             }
             _ => Self::default(),
@@ -166,10 +166,16 @@ impl Publisher {
     }
 }
 
-fn start(id: &str, name: &str, args: &Args<'_>, parent: Option<&str>, masked: &mut Masked) -> Tool {
+fn start(
+    id: &str,
+    name: &str,
+    args: &ToolArguments<'_>,
+    parent: Option<&str>,
+    masked: &mut Masked,
+) -> Tool {
     let (whole, truncated) = match args {
-        Args::Complete(json) => (json.value(), None),
-        Args::Truncated(raw) => (Value::Null, Some(redact(raw, masked).into_owned())),
+        ToolArguments::Complete(json) => (json.value(), None),
+        ToolArguments::Truncated(raw) => (Value::Null, Some(redact(raw, masked).into_owned())),
     };
     Tool::Start {
         id: id.to_owned(),
@@ -270,7 +276,7 @@ mod tests {
                     id: "t1".into(),
                     name: "Read".into(),
                     kind: ToolKind::ToolUse,
-                    args: Args::Complete((&args).into()),
+                    args: ToolArguments::Complete((&args).into()),
                     parent: Some("p".into()),
                 },
                 Event::ToolResult {
@@ -307,8 +313,8 @@ mod tests {
     fn b2_what_was_masked_is_counted_by_rule() {
         let mut publisher = Publisher::new(Bus::new("r1"));
         let input = json!({"token": "hunter2", "command": "ls"});
-        let cut = Args::Truncated("{\"password\": \"hunter2".into());
-        for (id, args) in [("t1", Args::Complete((&input).into())), ("t2", cut)] {
+        let cut = ToolArguments::Truncated("{\"password\": \"hunter2".into());
+        for (id, args) in [("t1", ToolArguments::Complete((&input).into())), ("t2", cut)] {
             let (id, name, kind) = (id.into(), "Bash".into(), ToolKind::ToolUse);
             publisher.publish(&Event::ToolStart { id, name, kind, args, parent: None });
         }
@@ -323,7 +329,7 @@ mod tests {
                 id: "t1".into(),
                 name: "Bash".into(),
                 kind: ToolKind::ToolUse,
-                args: Args::Truncated("{\"password\": \"hunter2".into()),
+                args: ToolArguments::Truncated("{\"password\": \"hunter2".into()),
                 parent: None,
             }],
             &[Data::Tool(Tool::Start {

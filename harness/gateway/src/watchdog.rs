@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use clitape_stream::{Event, Failure, FailureKind, Outcome, Status};
+use clitape_stream::{Event, Failure, FailureKind, Outcome, RunStatus};
 use tokio::time::Instant;
 
 /// Silence while a tool runs that is put up with.
@@ -89,7 +89,7 @@ impl Watch {
 
 /// What becomes of a run that was given up after `silence`: a result that came all the same counts.
 pub(crate) fn given_up(outcome: Outcome, silence: Duration) -> Outcome {
-    if outcome.status != Status::Incomplete {
+    if outcome.status != RunStatus::Incomplete {
         return outcome;
     }
     let message = format!(

@@ -1,26 +1,26 @@
 //! Messages, their blocks and their token counts, each read in the pass that validates them.
 
-use crate::json::{self, Field, Key, Raw, Read, Scan};
+use crate::json::{self, JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
 use crate::outcome::Usage;
 
 /// The message of a record, or of a `message_start`.
 #[derive(Debug, Default)]
-pub(crate) struct Body<'a> {
-    pub(crate) raw: Raw<'a>,
-    pub(crate) id: Field<'a>,
-    pub(crate) model: Field<'a>,
-    pub(crate) content: Field<'a>,
+pub(crate) struct MessageBody<'a> {
+    pub(crate) raw: RawJson<'a>,
+    pub(crate) id: JsonField<'a>,
+    pub(crate) model: JsonField<'a>,
+    pub(crate) content: JsonField<'a>,
     /// Whether `content` is an array.
     is_list: bool,
     /// Its first element: most messages have one.
-    first: Option<Part<'a>>,
+    first: Option<ContentBlock<'a>>,
     /// A few more of them.
-    few: Vec<Part<'a>>,
+    next_few: Vec<ContentBlock<'a>>,
     /// How many elements it has.
     count: usize,
     /// The cursor behind those, where there are more.
-    rest: Option<Scan<'a>>,
-    pub(crate) usage: Option<Counts<'a>>,
+    rest: Option<JsonCursor<'a>>,
+    pub(crate) usage: Option<TokenCounts<'a>>,
 }
 
 /// How many elements of a content are kept as they are read. A message has some blocks; a longer
@@ -29,48 +29,48 @@ const FEW: usize = 64;
 
 /// A content block.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Part<'a> {
-    pub(crate) raw: Raw<'a>,
-    pub(crate) kind: Field<'a>,
-    pub(crate) text: Field<'a>,
-    pub(crate) thinking: Field<'a>,
-    pub(crate) id: Field<'a>,
-    pub(crate) name: Field<'a>,
-    pub(crate) input: Field<'a>,
+pub(crate) struct ContentBlock<'a> {
+    pub(crate) raw: RawJson<'a>,
+    pub(crate) kind: JsonField<'a>,
+    pub(crate) text: JsonField<'a>,
+    pub(crate) thinking: JsonField<'a>,
+    pub(crate) id: JsonField<'a>,
+    pub(crate) name: JsonField<'a>,
+    pub(crate) input: JsonField<'a>,
     /// `tool_use_id`, of a result.
-    pub(crate) call: Field<'a>,
-    pub(crate) content: Field<'a>,
-    pub(crate) is_error: Field<'a>,
+    pub(crate) call: JsonField<'a>,
+    pub(crate) content: JsonField<'a>,
+    pub(crate) is_error: JsonField<'a>,
 }
 
 /// Token counts.
 #[derive(Debug, Default)]
-pub(crate) struct Counts<'a> {
-    input: Field<'a>,
-    output: Field<'a>,
-    read: Field<'a>,
-    write: Field<'a>,
+pub(crate) struct TokenCounts<'a> {
+    input: JsonField<'a>,
+    output: JsonField<'a>,
+    read: JsonField<'a>,
+    write: JsonField<'a>,
 }
 
 /// Fills what may be there; `fill` says whether it is.
 #[inline]
 pub(crate) fn filled<T: Default>(
     place: &mut Option<T>,
-    fill: impl FnOnce(&mut T) -> Read<bool>,
-) -> Read<()> {
+    fill: impl FnOnce(&mut T) -> JsonResult<bool>,
+) -> JsonResult<()> {
     if !fill(place.insert(T::default()))? {
         *place = None;
     }
     Ok(())
 }
 
-impl<'a> Body<'a> {
+impl<'a> MessageBody<'a> {
     /// Takes the message ahead; false when it is `null`. Of equal keys the last counts.
     #[inline]
-    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         scan.ahead();
         let from = scan.at();
-        if self.known(scan)? {
+        if self.read_literal_prefix(scan)? {
             scan.members(&mut |key, scan| self.member(key, scan))?;
             self.raw = scan.since(from);
         } else {
@@ -81,20 +81,20 @@ impl<'a> Body<'a> {
 
     /// Takes what most messages begin with; false, with nothing taken, when this one does not.
     #[inline(always)]
-    fn known(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+    fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         if scan.literal(r#"{"role":"user","content":"#) {
             self.content(scan)?;
             return Ok(true);
         }
         // The model stands last or first, as the API has it.
-        let first = |scan: &mut Scan<'a>| {
-            let model = scan.after(r#"{"model":"#)?;
-            let id = scan.after(r#","id":"#)?;
+        let first = |scan: &mut JsonCursor<'a>| {
+            let model = scan.value_after(r#"{"model":"#)?;
+            let id = scan.value_after(r#","id":"#)?;
             scan.literal(r#","type":"message","role":"assistant""#).then_some((id, model))
         };
-        let last = |scan: &mut Scan<'a>| {
-            let id = scan.after(r#"{"id":"#)?;
-            Some((id, scan.after(r#","type":"message","role":"assistant","model":"#)?))
+        let last = |scan: &mut JsonCursor<'a>| {
+            let id = scan.value_after(r#"{"id":"#)?;
+            Some((id, scan.value_after(r#","type":"message","role":"assistant","model":"#)?))
         };
         let named = scan.attempt(last).or_else(|| scan.attempt(first));
         let Some(named) = named else { return Ok(false) };
@@ -109,7 +109,7 @@ impl<'a> Body<'a> {
     }
 
     #[inline(always)]
-    fn member(&mut self, key: Key<'_>, scan: &mut Scan<'a>) -> Read<()> {
+    fn member(&mut self, key: JsonKey<'_>, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         let field = if key == "id" {
             &mut self.id
         } else if key == "model" {
@@ -127,9 +127,9 @@ impl<'a> Body<'a> {
 
     /// Takes the value ahead, and, when it is an array, its elements.
     #[inline]
-    fn content(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+    fn content(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         (self.is_list, self.first, self.count, self.rest) = (false, None, 0, None);
-        self.few.clear();
+        self.next_few.clear();
         if scan.ahead() != b'[' {
             self.content = scan.field()?;
             return Ok(());
@@ -140,12 +140,12 @@ impl<'a> Body<'a> {
             if self.count > FEW {
                 return scan.skip();
             }
-            let mut part = Part::default();
+            let mut part = ContentBlock::default();
             if self.count == 1 {
                 self.first.insert(part).fill(scan)?;
             } else {
                 part.fill(scan)?;
-                self.few.push(part);
+                self.next_few.push(part);
             }
             self.rest = (self.count == FEW).then_some(*scan);
             Ok(())
@@ -155,29 +155,29 @@ impl<'a> Body<'a> {
     }
 
     /// The elements of the content; `None` when it is no array.
-    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = Part<'a>>> {
+    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = ContentBlock<'a>>> {
         let mut rest = self.rest;
         let more = std::iter::from_fn(move || {
             let scan = rest.as_mut()?;
-            let mut part = Part::default();
-            (scan.goes_on() && part.fill(scan).is_ok()).then_some(part)
+            let mut part = ContentBlock::default();
+            (scan.has_next_element() && part.fill(scan).is_ok()).then_some(part)
         });
-        let few = self.first.iter().chain(&self.few).copied();
+        let few = self.first.iter().chain(&self.next_few).copied();
         self.is_list.then(|| few.chain(more))
     }
 
     /// Whether the content is one element.
-    pub(crate) fn is_alone(&self) -> bool {
+    pub(crate) fn is_single(&self) -> bool {
         self.count == 1
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> ContentBlock<'a> {
     /// Takes the block ahead, whatever it is; false when it is `null`.
-    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         scan.ahead();
         let from = scan.at();
-        if self.known(scan) {
+        if self.read_literal_prefix(scan) {
             scan.more_fields(self, Self::field)?;
             self.raw = scan.since(from);
         } else {
@@ -188,23 +188,23 @@ impl<'a> Part<'a> {
 
     /// Takes what most blocks begin with; false, with nothing taken, when this one does not.
     #[inline(always)]
-    fn known(&mut self, scan: &mut Scan<'a>) -> bool {
-        let text = |scan: &mut Scan<'a>| scan.after(r#"{"type":"text","text":"#);
-        let call = |scan: &mut Scan<'a>| {
-            let id = scan.after(r#"{"type":"tool_use","id":"#)?;
-            Some((id, scan.after(r#","name":"#)?, scan.after(r#","input":"#)?))
+    fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> bool {
+        let text = |scan: &mut JsonCursor<'a>| scan.value_after(r#"{"type":"text","text":"#);
+        let call = |scan: &mut JsonCursor<'a>| {
+            let id = scan.value_after(r#"{"type":"tool_use","id":"#)?;
+            Some((id, scan.value_after(r#","name":"#)?, scan.value_after(r#","input":"#)?))
         };
-        let result = |scan: &mut Scan<'a>| {
-            let call = scan.after(r#"{"tool_use_id":"#)?;
-            Some((call, scan.after(r#","type":"tool_result","content":"#)?))
+        let result = |scan: &mut JsonCursor<'a>| {
+            let call = scan.value_after(r#"{"tool_use_id":"#)?;
+            Some((call, scan.value_after(r#","type":"tool_result","content":"#)?))
         };
         if let Some(text) = scan.attempt(text) {
-            (self.kind, self.text) = (Some(Raw::plain(r#""text""#)), text);
+            (self.kind, self.text) = (Some(RawJson::plain(r#""text""#)), text);
         } else if let Some(call) = scan.attempt(call) {
-            self.kind = Some(Raw::plain(r#""tool_use""#));
+            self.kind = Some(RawJson::plain(r#""tool_use""#));
             (self.id, self.name, self.input) = call;
         } else if let Some(result) = scan.attempt(result) {
-            self.kind = Some(Raw::plain(r#""tool_result""#));
+            self.kind = Some(RawJson::plain(r#""tool_result""#));
             (self.call, self.content) = result;
         } else {
             return false;
@@ -213,7 +213,7 @@ impl<'a> Part<'a> {
     }
 
     #[inline(always)]
-    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
         Some(match key {
             key if key == "type" => &mut self.kind,
             key if key == "text" => &mut self.text,
@@ -229,15 +229,15 @@ impl<'a> Part<'a> {
     }
 }
 
-impl<'a> Counts<'a> {
+impl<'a> TokenCounts<'a> {
     /// Takes the `usage` object ahead; false when it is `null`.
     #[inline]
-    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         let counts = scan.attempt(|scan| {
-            let input = scan.after(r#"{"input_tokens":"#)?;
-            let write = scan.after(r#","cache_creation_input_tokens":"#)?;
-            let read = scan.after(r#","cache_read_input_tokens":"#)?;
-            Some(Self { input, output: scan.after(r#","output_tokens":"#)?, read, write })
+            let input = scan.value_after(r#"{"input_tokens":"#)?;
+            let write = scan.value_after(r#","cache_creation_input_tokens":"#)?;
+            let read = scan.value_after(r#","cache_read_input_tokens":"#)?;
+            Some(Self { input, output: scan.value_after(r#","output_tokens":"#)?, read, write })
         });
         if let Some(counts) = counts {
             *self = counts;
@@ -248,7 +248,7 @@ impl<'a> Counts<'a> {
     }
 
     #[inline(always)]
-    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
         Some(match key {
             key if key == "input_tokens" => &mut self.input,
             key if key == "output_tokens" => &mut self.output,
@@ -260,7 +260,7 @@ impl<'a> Counts<'a> {
 
     /// The counts; what they do not name is taken from `base`.
     pub(crate) fn usage(&self, base: Usage) -> Usage {
-        let or = |field: Field<'_>, base: u64| field.map_or(base, |_| json::count(field));
+        let or = |field: JsonField<'_>, base: u64| field.map_or(base, |_| json::count(field));
         Usage {
             input: or(self.input, base.input),
             output: or(self.output, base.output),
@@ -283,10 +283,10 @@ mod tests {
         };
         let content = (0..count).map(element).collect::<Vec<_>>().join(" , ");
         let message = format!(r#"{{"content":[ {content} ],"id":"m"}}"#);
-        let mut body = Body::default();
-        assert_eq!(body.fill(&mut Scan::new(&message)), Ok(true));
+        let mut body = MessageBody::default();
+        assert_eq!(body.fill(&mut JsonCursor::new(&message)), Ok(true));
         let parts: Vec<_> = body.parts().unwrap().collect();
-        assert_eq!(body.is_alone(), count == 1);
+        assert_eq!(body.is_single(), count == 1);
         assert_eq!(parts.len(), count);
         for (at, part) in parts.iter().enumerate() {
             let id = (at % 3 == 0).then(|| at.to_string());
@@ -306,9 +306,9 @@ mod tests {
 
     #[test]
     fn of_equal_keys_the_last_counts() {
-        let mut body = Body::default();
+        let mut body = MessageBody::default();
         let message = r#"{"content":[{}],"usage":{"input_tokens":1},"usage":null,"content":"x"}"#;
-        assert_eq!(body.fill(&mut Scan::new(message)), Ok(true));
-        assert!(body.parts().is_none() && body.usage.is_none() && !body.is_alone());
+        assert_eq!(body.fill(&mut JsonCursor::new(message)), Ok(true));
+        assert!(body.parts().is_none() && body.usage.is_none() && !body.is_single());
     }
 }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::body::Part;
+use crate::body::ContentBlock;
+use crate::emitter::Emitter;
 use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
-use crate::given::Given;
 use crate::json;
 use crate::payload::Json;
-use crate::tell::Tell;
+use crate::tool_args::SourceArguments;
 
 /// Who brings a result: the same assistant-side block comes twice, streamed and as a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum ResultSource {
     /// A `tool_result` block of a user record.
     User,
     /// A `…_tool_result` block of the assistant.
@@ -20,14 +20,14 @@ pub(crate) enum Side {
 
 /// What announces a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum CallOrigin {
     Stream,
     Snapshot,
 }
 
 /// Where a call was announced.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CallSite<'a> {
     /// The subagent's tool call.
     pub(crate) parent: Option<&'a str>,
     /// Id of the message.
@@ -37,20 +37,20 @@ pub(crate) struct Place<'a> {
 }
 
 #[derive(Debug)]
-struct Call {
+struct CallState {
     id: String,
     name: String,
     kind: ToolKind,
     parent: Option<String>,
     message: String,
-    /// The arguments that were told, where only the stream had given them.
-    streamed: Option<Given<'static>>,
-    ended: Option<Side>,
+    /// The arguments that were told, where only the stream had arguments them.
+    streamed: Option<SourceArguments<'static>>,
+    ended: Option<ResultSource>,
 }
 
-impl Call {
+impl CallState {
     /// Whether an announcement at `place` repeats this call rather than making a new one (U4).
-    fn is_repeated(&self, place: Place<'_>) -> bool {
+    fn is_repeated(&self, place: CallSite<'_>) -> bool {
         let same_message =
             self.message == place.message || self.message.is_empty() || place.message.is_empty();
         self.parent.as_deref() == place.parent
@@ -61,8 +61,8 @@ impl Call {
 
 /// A result that came before its call.
 #[derive(Debug)]
-struct Held {
-    side: Side,
+struct EarlyResult {
+    side: ResultSource,
     is_error: bool,
     result: Json<'static>,
     raw: String,
@@ -70,17 +70,17 @@ struct Held {
 
 /// All calls of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
-    list: Vec<Call>,
+pub(crate) struct CallTable {
+    list: Vec<CallState>,
     /// Index of the newest call of each id.
     latest: BTreeMap<String, usize>,
-    held: Vec<Option<Held>>,
-    held_by_id: BTreeMap<String, usize>,
+    early: Vec<Option<EarlyResult>>,
+    early_by_id: BTreeMap<String, usize>,
 }
 
-impl Calls {
+impl CallTable {
     /// Whether the newest call of this id is the one at `place`.
-    pub(crate) fn knows(&self, id: &str, place: Place<'_>) -> bool {
+    pub(crate) fn has_call_at(&self, id: &str, place: CallSite<'_>) -> bool {
         self.newest(id).is_some_and(|at| self.list[at].is_repeated(place))
     }
 
@@ -88,80 +88,86 @@ impl Calls {
     pub(crate) fn start(
         &mut self,
         (id, name, kind): (&str, &str, ToolKind),
-        given: &Given<'_>,
-        from: Origin,
-        place: Place<'_>,
-        tell: &mut Tell<'_>,
+        arguments: &SourceArguments<'_>,
+        from: CallOrigin,
+        place: CallSite<'_>,
+        emitter: &mut Emitter<'_>,
     ) {
         if let Some(at) = self.newest(id) {
             if self.list[at].is_repeated(place) {
-                if from == Origin::Snapshot {
-                    self.list[at].correct(given, tell);
+                if from == CallOrigin::Snapshot {
+                    self.list[at].correct(arguments, emitter);
                 }
                 return;
             }
-            self.abandon(at, tell);
+            self.abandon(at, emitter);
         }
-        tell.event(Event::ToolStart {
+        emitter.emit(Event::ToolStart {
             id: id.into(),
             name: name.into(),
             kind,
-            args: given.args(),
+            args: arguments.args(),
             parent: place.parent.map(Into::into),
         });
         self.latest.insert(id.to_owned(), self.list.len());
-        self.list.push(Call {
+        self.list.push(CallState {
             id: id.to_owned(),
             name: name.to_owned(),
             kind,
             parent: place.parent.map(str::to_owned),
             message: place.message.to_owned(),
-            streamed: (from == Origin::Stream).then(|| given.clone().into_owned()),
+            streamed: (from == CallOrigin::Stream).then(|| arguments.clone().into_owned()),
             ended: None,
         });
-        let held = self.held_by_id.remove(id).and_then(|at| self.held[at].take());
-        if let Some(held) = held {
-            self.end(self.list.len() - 1, held.side, held.is_error, held.result, tell);
+        let early = self.early_by_id.remove(id).and_then(|at| self.early[at].take());
+        if let Some(early) = early {
+            self.end(self.list.len() - 1, early.side, early.is_error, early.result, emitter);
         }
     }
 
     /// The call of this id does not count any more: it ends without a result, if it is open.
-    pub(crate) fn give_up(&mut self, id: &str, tell: &mut Tell<'_>) {
+    pub(crate) fn give_up(&mut self, id: &str, emitter: &mut Emitter<'_>) {
         if let Some(at) = self.newest(id) {
-            self.abandon(at, tell);
+            self.abandon(at, emitter);
         }
     }
 
-    /// Whether a result for this id would have to be held.
-    pub(crate) fn awaits_start(&self, id: &str) -> bool {
+    /// Whether a result for this id would have to be early.
+    pub(crate) fn has_no_open_call(&self, id: &str) -> bool {
         self.newest(id).is_none_or(|at| self.list[at].ended.is_some())
     }
 
     /// Tells a result, holds it until its call starts, or says that it is one too many.
-    pub(crate) fn result(&mut self, id: &str, block: &Part<'_>, side: Side, tell: &mut Tell<'_>) {
+    pub(crate) fn result(
+        &mut self,
+        id: &str,
+        block: &ContentBlock<'_>,
+        side: ResultSource,
+        emitter: &mut Emitter<'_>,
+    ) {
         let is_error =
-            json::is_true(block.is_error) || side == Side::Assistant && names_error(block);
+            json::is_true(block.is_error) || side == ResultSource::Assistant && names_error(block);
         let result = block.content.map_or(Json::NULL, Json::from);
         let earlier = match self.newest(id) {
             Some(at) => match self.list[at].ended {
-                None => return self.end(at, side, is_error, result, tell),
+                None => return self.end(at, side, is_error, result, emitter),
                 Some(earlier) => Some(earlier),
             },
             None => {
-                let at = self.held_by_id.get(id).copied();
-                at.and_then(|at| self.held[at].as_ref()).map(|held| held.side)
+                let at = self.early_by_id.get(id).copied();
+                at.and_then(|at| self.early[at].as_ref()).map(|early| early.side)
             }
         };
         match earlier {
-            Some(Side::Assistant) if side == Side::Assistant => {}
-            Some(_) => tell.diagnostic(
+            Some(ResultSource::Assistant) if side == ResultSource::Assistant => {}
+            Some(_) => emitter.diagnostic(
                 DiagnosticCode::DuplicateResult,
                 "A tool call that has its result got another, which is left out",
                 block.raw.get(),
             ),
             None => {
-                self.held_by_id.insert(id.to_owned(), self.held.len());
-                self.held.push(Some(Held {
+                self.early_by_id.insert(id.to_owned(), self.early.len());
+                self.early.push(Some(EarlyResult {
                     side,
                     is_error,
                     result: result.into_owned(),
@@ -172,16 +178,16 @@ impl Calls {
     }
 
     /// The run is over: results without a call are shown as they came, open calls get one (U3).
-    pub(crate) fn finish(&mut self, tell: &mut Tell<'_>) {
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter<'_>) {
         for at in 0..self.list.len() {
-            self.abandon(at, tell);
+            self.abandon(at, emitter);
         }
-        for held in self.held.drain(..).flatten() {
-            let kind = match held.side {
-                Side::User => "user/tool_result",
-                Side::Assistant => "assistant/tool_result",
+        for early in self.early.drain(..).flatten() {
+            let kind = match early.side {
+                ResultSource::User => "user/tool_result",
+                ResultSource::Assistant => "assistant/tool_result",
             };
-            tell.unknown(kind, None, &held.raw);
+            emitter.unknown(kind, None, &early.raw);
         }
     }
 
@@ -194,39 +200,39 @@ impl Calls {
         self.latest.get(id).copied()
     }
 
-    fn abandon(&mut self, at: usize, tell: &mut Tell<'_>) {
+    fn abandon(&mut self, at: usize, emitter: &mut Emitter<'_>) {
         let call = &mut self.list[at];
         if call.ended.is_none() {
-            call.ended = Some(Side::User);
+            call.ended = Some(ResultSource::User);
             let incomplete = match call.kind {
                 ToolKind::ToolUse => Incomplete::Incomplete,
                 ToolKind::ServerToolUse | ToolKind::McpToolUse => Incomplete::Ambiguous,
             };
-            tell.event(call.result(false, Json::NULL, Some(incomplete)));
+            emitter.emit(call.result(false, Json::NULL, Some(incomplete)));
         }
     }
 
     fn end(
         &mut self,
         at: usize,
-        side: Side,
+        side: ResultSource,
         is_error: bool,
         result: Json<'_>,
-        tell: &mut Tell<'_>,
+        emitter: &mut Emitter<'_>,
     ) {
         let call = &mut self.list[at];
         (call.ended, call.streamed) = (Some(side), None);
-        tell.event(call.result(is_error, result, None));
+        emitter.emit(call.result(is_error, result, None));
     }
 }
 
 /// Whether the content of a result says by its type that it is an error.
-fn names_error(block: &Part<'_>) -> bool {
+fn names_error(block: &ContentBlock<'_>) -> bool {
     let [kind] = json::inner(block.content, &["type"]);
     json::string(kind).is_some_and(|kind| kind.ends_with("_error"))
 }
 
-impl Call {
+impl CallState {
     fn result<'a>(
         &'a self,
         is_error: bool,
@@ -244,14 +250,14 @@ impl Call {
     }
 
     /// A snapshot says what the arguments are after the stream has: it counts (U1).
-    fn correct(&mut self, given: &Given<'_>, tell: &mut Tell<'_>) {
+    fn correct(&mut self, arguments: &SourceArguments<'_>, emitter: &mut Emitter<'_>) {
         let streamed = self.streamed.take();
-        let Some((new, what)) = streamed.and_then(|streamed| streamed.difference(given)) else {
+        let Some((new, what)) = streamed.and_then(|streamed| streamed.difference(arguments)) else {
             return;
         };
-        tell.differs(&self.name, &what);
+        emitter.differs(&self.name, &what);
         if !new.is_empty() {
-            tell.event(Event::ToolInput {
+            emitter.emit(Event::ToolInput {
                 id: self.id.as_str().into(),
                 name: self.name.as_str().into(),
                 args: new,

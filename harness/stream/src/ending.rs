@@ -1,14 +1,14 @@
 //! The end of a turn and of the run: final text (T2), failures (B3), what is missing (T5).
 
-use crate::answer::Answer;
-use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, Turn, sentence};
-use crate::outcome::{Failure, FailureKind, Outcome, Status, Usage};
-use crate::stream::Stop;
-use crate::verdict::{Verdict, plain};
+use crate::answer::AnswerText;
+use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, TurnState, sentence};
+use crate::outcome::{Failure, FailureKind, Outcome, RunStatus, Usage};
+use crate::result_record::{ResultRecord, plain};
+use crate::stream::MessageEnd;
 
 /// What is known of the end so far.
 #[derive(Debug, Default)]
-pub(crate) struct Ending {
+pub(crate) struct OutcomeBuilder {
     parts: Vec<String>,
     failure: Option<Failure>,
     /// What a failed turn had streamed.
@@ -24,20 +24,25 @@ pub(crate) struct Ending {
     /// Somebody interrupted this turn.
     pub(crate) interrupted: bool,
     /// Why the last message of this turn ended.
-    pub(crate) stop: Stop,
+    pub(crate) stop: MessageEnd,
     /// Which limit was reached, in words: the rest was not read.
     pub(crate) limit: Option<String>,
     /// Calls started before this turn.
     calls: usize,
 }
 
-impl Ending {
+impl OutcomeBuilder {
     /// Takes a result: an error replaces what came before it, a later success the error.
-    pub(crate) fn take(&mut self, verdict: &Verdict, answer: &mut Answer, calls: usize) {
-        let (text, mut used) = answer.final_text(&verdict.text);
-        self.failure = self.failure_of(verdict, text, calls);
+    pub(crate) fn add_result(
+        &mut self,
+        record: &ResultRecord,
+        answer: &mut AnswerText,
+        calls: usize,
+    ) {
+        let (text, mut used) = answer.final_text(&record.text);
+        self.failure = self.failure_of(record, text, calls);
         if let Some(failure) = &self.failure {
-            used = answer.pieces();
+            used = answer.run_count();
             self.parts.clear();
             self.failed_text.clear();
             // What was refused is withheld.
@@ -47,30 +52,30 @@ impl Ending {
         } else if !text.is_empty() && self.parts.last().is_none_or(|last| last != text) {
             self.parts.push(text.to_owned());
         }
-        self.usage = verdict.usage.or(self.usage);
+        self.usage = record.usage.or(self.usage);
         self.results += 1;
         (self.open, self.api_error, self.no_response) = (false, None, false);
-        (self.interrupted, self.stop) = (false, Stop::Done);
+        (self.interrupted, self.stop) = (false, MessageEnd::Done);
         self.calls = calls;
         answer.settle(used);
     }
 
-    fn failure_of(&self, verdict: &Verdict, text: &str, calls: usize) -> Option<Failure> {
-        if verdict.failed {
-            let kind = self.kind(verdict).unwrap_or(FailureKind::Other);
-            let named = verdict.named.clone().or_else(|| self.api_error.clone());
-            let message = named.unwrap_or_else(|| sentence(kind, verdict));
+    fn failure_of(&self, record: &ResultRecord, text: &str, calls: usize) -> Option<Failure> {
+        if record.failed {
+            let kind = self.kind(record).unwrap_or(FailureKind::Other);
+            let named = record.named.clone().or_else(|| self.api_error.clone());
+            let message = named.unwrap_or_else(|| sentence(kind, record));
             return Some(Failure { kind, message });
         }
-        if verdict.stop_reason == "refusal" {
+        if record.stop_reason == "refusal" {
             let kind = FailureKind::Refusal;
-            return Some(Failure { kind, message: sentence(kind, verdict) });
+            return Some(Failure { kind, message: sentence(kind, record) });
         }
         if !text.is_empty() {
             return None;
         }
-        if let Some(kind) = self.kind(verdict) {
-            return Some(Failure { kind, message: sentence(kind, verdict) });
+        if let Some(kind) = self.kind(record) {
+            return Some(Failure { kind, message: sentence(kind, record) });
         }
         (self.no_response && calls == self.calls).then(|| Failure {
             kind: FailureKind::Other,
@@ -78,15 +83,15 @@ impl Ending {
         })
     }
 
-    fn kind(&self, verdict: &Verdict) -> Option<FailureKind> {
+    fn kind(&self, record: &ResultRecord) -> Option<FailureKind> {
         let (stop, interrupted) = (self.stop, self.interrupted);
-        failure::kind(verdict, Turn { stop, interrupted, api_error: self.api_error.is_some() })
+        failure::kind(record, TurnState { stop, interrupted, api_error: self.api_error.is_some() })
     }
 
     /// The outcome, when no more bytes come; `silent` says that none came at all.
     pub(crate) fn outcome(
         mut self,
-        answer: &Answer,
+        answer: &AnswerText,
         session_id: Option<String>,
         silent: bool,
     ) -> Outcome {
@@ -95,16 +100,16 @@ impl Ending {
             _ if self.limit.is_some() || self.open || self.results == 0 => {
                 let mut parts = std::mem::take(&mut self.parts);
                 parts.extend((!streamed.is_empty()).then(|| streamed.to_owned()));
-                (Status::Incomplete, parts.join("\n"), Some(self.cut_off(silent)))
+                (RunStatus::Incomplete, parts.join("\n"), Some(self.cut_off(silent)))
             }
-            Some(failure) => (Status::Error, self.failed_text, Some(failure)),
-            None => (Status::Ok, self.parts.join("\n"), None),
+            Some(failure) => (RunStatus::Error, self.failed_text, Some(failure)),
+            None => (RunStatus::Ok, self.parts.join("\n"), None),
         };
         Outcome { status, text, error, session_id, usage }
     }
 }
 
-impl Ending {
+impl OutcomeBuilder {
     /// Why the output has no end.
     fn cut_off(self, silent: bool) -> Failure {
         let (kind, mut message) = match self.limit {
@@ -123,7 +128,7 @@ impl Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::head::Head;
+    use crate::head::RecordHead;
 
     const REASONLESS: &str = "The CLI marked its result as an error.";
 
@@ -177,9 +182,13 @@ mod tests {
                 "The budget was used up; raise it or ask again.",
             ),
         ] {
-            let mut ending = Ending::default();
-            ending.take(&Verdict::read(&Head::read(record).unwrap()), &mut Answer::default(), 0);
-            let error = ending.outcome(&Answer::default(), None, false).error.unwrap();
+            let mut ending = OutcomeBuilder::default();
+            ending.add_result(
+                &ResultRecord::read(&RecordHead::read(record).unwrap()),
+                &mut AnswerText::default(),
+                0,
+            );
+            let error = ending.outcome(&AnswerText::default(), None, false).error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::Fields;
 use crate::outcome::{Outcome, Usage};
-use crate::payload::{Args, Json};
+use crate::payload::{Json, ToolArguments};
 
 /// One event of a run's lifecycle.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,7 +120,7 @@ pub enum Event<'a> {
         kind: ToolKind,
         /// The arguments.
         #[serde(flatten)]
-        args: Args<'a>,
+        args: ToolArguments<'a>,
         /// The subagent's tool call.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<Cow<'a, str>>,

@@ -1,9 +1,9 @@
 //! What kind of failure a result is, and what is said of it where the CLI gives no words of its own.
 
 use crate::outcome::FailureKind;
+use crate::result_record::ResultRecord;
 use crate::snapshot::API_ERROR;
-use crate::stream::Stop;
-use crate::verdict::Verdict;
+use crate::stream::MessageEnd;
 
 /// Kinds of failure by the `subtype` or the `terminal_reason` of a result.
 const KINDS: [(&str, FailureKind); 11] = [
@@ -51,9 +51,9 @@ const STATUSES: [(u64, FailureKind); 7] = [
 
 /// What is known of a turn besides its result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct TurnState {
     /// Why its last message ended.
-    pub(crate) stop: Stop,
+    pub(crate) stop: MessageEnd,
     /// Somebody interrupted it.
     pub(crate) interrupted: bool,
     /// The API answered with an error.
@@ -61,30 +61,30 @@ pub(crate) struct Turn {
 }
 
 /// The kind of failure that a result is; none when nothing says that it is one.
-pub(crate) fn kind(verdict: &Verdict, turn: Turn) -> Option<FailureKind> {
-    let named = verdict.named.as_deref().unwrap_or_default();
-    let listed = [&verdict.subtype, &verdict.reason, &verdict.stop_reason]
+pub(crate) fn kind(record: &ResultRecord, turn: TurnState) -> Option<FailureKind> {
+    let named = record.named.as_deref().unwrap_or_default();
+    let listed = [&record.subtype, &record.reason, &record.stop_reason]
         .into_iter()
         .find_map(|word| KINDS.iter().find(|(known, _)| known == word));
     let worded = || {
         let words = named.to_lowercase();
-        WORDS.iter().find(|(known, _)| verdict.failed && words.contains(known))
+        WORDS.iter().find(|(known, _)| record.failed && words.contains(known))
     };
-    let api = verdict.api_status.is_some()
-        || verdict.reason == "api_error"
+    let api = record.api_status.is_some()
+        || record.reason == "api_error"
         || named.starts_with(API_ERROR)
         || turn.api_error;
     listed
         .map(|(_, kind)| *kind)
         .or(match turn.stop {
-            Stop::Refusal => Some(FailureKind::Refusal),
-            Stop::MaxTokens if verdict.failed => Some(FailureKind::MaxTokens),
-            Stop::MaxTokens | Stop::Done => None,
+            MessageEnd::Refusal => Some(FailureKind::Refusal),
+            MessageEnd::MaxTokens if record.failed => Some(FailureKind::MaxTokens),
+            MessageEnd::MaxTokens | MessageEnd::Done => None,
         })
         .or_else(|| worded().map(|(_, kind)| *kind))
         .or_else(|| turn.interrupted.then_some(FailureKind::Interrupted))
-        .or_else(|| api.then(|| of_status(verdict.api_status)))
-        .or((verdict.subtype == "error_during_execution").then_some(FailureKind::Execution))
+        .or_else(|| api.then(|| of_status(record.api_status)))
+        .or((record.subtype == "error_during_execution").then_some(FailureKind::Execution))
 }
 
 /// The kind of failure of an API error's status.
@@ -107,8 +107,8 @@ pub(crate) const CUT_OFF: &str = "The output ended without a result, so the answ
                                   off; send a message to go on.";
 
 /// What to say when the CLI gave no words of its own.
-pub(crate) fn sentence(kind: FailureKind, verdict: &Verdict) -> String {
-    let Verdict { subtype, reason, stop_reason, .. } = verdict;
+pub(crate) fn sentence(kind: FailureKind, record: &ResultRecord) -> String {
+    let ResultRecord { subtype, reason, stop_reason, .. } = record;
     match kind {
         FailureKind::MaxTurns => {
             "The limit of turns was reached; raise it or ask again.".to_owned()

@@ -2,26 +2,26 @@
 
 use std::collections::VecDeque;
 
+use crate::emitter::Stats;
 use crate::event::Event;
 use crate::parser::Parser;
-use crate::tell::Stats;
 
 /// The events that some bytes complete. The bytes are read line by line, as the events are asked
 /// for; dropping the iterator reads the rest of them.
 #[derive(Debug)]
-pub struct Feed<'p, 'b> {
+pub struct FeedEvents<'p, 'b> {
     parser: &'p mut Parser,
     rest: &'b [u8],
     ready: VecDeque<Event<'static>>,
 }
 
-impl<'p, 'b> Feed<'p, 'b> {
+impl<'p, 'b> FeedEvents<'p, 'b> {
     pub(crate) fn new(parser: &'p mut Parser, bytes: &'b [u8]) -> Self {
         Self { parser, rest: bytes, ready: VecDeque::new() }
     }
 }
 
-impl Iterator for Feed<'_, '_> {
+impl Iterator for FeedEvents<'_, '_> {
     type Item = Event<'static>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -36,7 +36,7 @@ impl Iterator for Feed<'_, '_> {
     }
 }
 
-impl Drop for Feed<'_, '_> {
+impl Drop for FeedEvents<'_, '_> {
     fn drop(&mut self) {
         self.parser.feed_with(self.rest, &mut |_| {});
     }
@@ -44,13 +44,13 @@ impl Drop for Feed<'_, '_> {
 
 /// The last events of a run, and what was read of it.
 #[derive(Debug)]
-pub struct Finish {
+pub struct FinishEvents {
     events: std::vec::IntoIter<Event<'static>>,
     /// What was read.
     pub stats: Stats,
 }
 
-impl Finish {
+impl FinishEvents {
     pub(crate) fn new(parser: Parser) -> Self {
         let mut events = Vec::new();
         let stats = parser.finish_with(&mut |event| events.push(event.into_owned()));
@@ -58,7 +58,7 @@ impl Finish {
     }
 }
 
-impl Iterator for Finish {
+impl Iterator for FinishEvents {
     type Item = Event<'static>;
 
     fn next(&mut self) -> Option<Self::Item> {

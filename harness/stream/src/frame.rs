@@ -4,11 +4,11 @@
 
 use std::ops::Range;
 
-use crate::head::{Api, EVENT, Head};
-use crate::json::{self, Escaped, Scan};
+use crate::head::{ApiEvent, EVENT, RecordHead};
+use crate::json::{self, EscapedText, JsonCursor};
 
 /// The fields that say something of a stream event, or whose it is. All others may differ.
-const READ: [&str; 8] = [
+const ENVELOPE_FIELDS: [&str; 8] = [
     "type",
     "event",
     "parent_tool_use_id",
@@ -21,14 +21,14 @@ const READ: [&str; 8] = [
 
 /// What a delta adds to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Adds {
+pub(crate) enum DeltaTarget {
     #[default]
     Text,
     Thinking,
     Input,
 }
 
-impl Adds {
+impl DeltaTarget {
     /// What deltas of this type add to; nothing is told of any other.
     pub(crate) fn read(delta_type: &str) -> Option<Self> {
         match delta_type {
@@ -42,23 +42,23 @@ impl Adds {
 
 /// A piece of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct DeltaPiece<'a> {
     /// The block it adds to.
     pub(crate) index: u64,
     /// What it adds.
-    pub(crate) adds: Adds,
+    pub(crate) target: DeltaTarget,
     /// The piece.
-    pub(crate) text: Escaped<'a>,
+    pub(crate) text: EscapedText<'a>,
 }
 
 /// The frames that were learnt: of the starts of messages, which the CLI prints more of, and of all
 /// other events.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
-    tails: [Frame; 2],
-    lead: Lead,
+pub(crate) struct EnvelopeCache {
+    tails: [EnvelopeTail; 2],
+    prefix: EnvelopePrefix,
     /// The piece that came last, when it has escapes.
-    undone: String,
+    unescaped: String,
     /// Nothing is learnt.
     #[cfg(test)]
     pub(crate) are_off: bool,
@@ -66,38 +66,38 @@ pub(crate) struct Frames {
 
 /// What stands before the piece of a delta: most deltas go on where the one before left off.
 #[derive(Debug, Default)]
-struct Lead {
+struct EnvelopePrefix {
     /// Up to the piece, its quote included; empty when nothing was learnt.
     text: String,
     index: u64,
-    adds: Adds,
+    adds: DeltaTarget,
 }
 
 /// What stands behind the event of a record.
 #[derive(Debug, Default)]
-struct Frame {
+struct EnvelopeTail {
     /// All of it; empty when nothing was learnt.
     tail: String,
     /// The inside of its uuid, which always differs.
     uuid: Range<usize>,
-    /// The lane the record belongs to.
-    lane: usize,
+    /// The conversation the record belongs to.
+    conversation: usize,
     /// What else of it may differ, from when that is asked for.
-    free: Option<Free>,
+    variable: Option<VariableRanges>,
 }
 
 /// What may differ in a tail.
 #[derive(Debug)]
-struct Free {
+struct VariableRanges {
     /// The values.
     values: Vec<Range<usize>>,
     /// For each byte of the tail 255, when it is inside a string that may differ, else 0.
     inside: Vec<u8>,
 }
 
-impl Frames {
-    /// Learns from a stream event that was read, and the number of its lane.
-    pub(crate) fn learn(&mut self, record: &str, head: &Head<'_>, lane: usize) {
+impl EnvelopeCache {
+    /// Learns from a stream event that was read, and the number of its conversation.
+    pub(crate) fn learn(&mut self, record: &str, head: &RecordHead<'_>, conversation: usize) {
         #[cfg(test)]
         if self.are_off {
             return;
@@ -114,7 +114,7 @@ impl Frames {
         let frame = &mut self.tails[kind(event)];
         tail.clone_into(&mut frame.tail);
         frame.uuid = if from < tail.len() { from..from + uuid.len() } else { 0..0 };
-        (frame.lane, frame.free) = (lane, None);
+        (frame.conversation, frame.variable) = (conversation, None);
     }
 
     /// Forgets what was learnt: another session has begun.
@@ -124,40 +124,45 @@ impl Frames {
         }
     }
 
-    /// The piece that a record adds which is framed like one before, and its lane.
+    /// The piece that a record adds which is framed like one before, and its conversation.
     #[inline]
-    pub(crate) fn piece<'r>(&'r mut self, record: &'r str) -> Option<(usize, Piece<'r>)> {
-        let Self { lead, tails: [frame, _], undone, .. } = self;
-        let is_led = !lead.text.is_empty() && record.starts_with(&*lead.text);
+    pub(crate) fn piece<'r>(&'r mut self, record: &'r str) -> Option<(usize, DeltaPiece<'r>)> {
+        let Self { prefix, tails: [frame, _], unescaped, .. } = self;
+        let is_led = !prefix.text.is_empty() && record.starts_with(&*prefix.text);
         if !is_led {
-            lead.learn(record)?;
+            prefix.learn(record)?;
         }
-        let (from, index, adds) = (lead.text.len(), lead.index, lead.adds);
-        let lane = frame.lane;
-        let piece = |text| (lane, Piece { index, adds, text });
-        let undone = frame.before(record).and_then(|to| json::undone(record, from..to, undone));
-        if let Some(text) = undone {
-            return Some(piece(Escaped { text, plain: true }));
+        let (from, index, adds) = (prefix.text.len(), prefix.index, prefix.adds);
+        let conversation = frame.conversation;
+        let piece = |text| (conversation, DeltaPiece { index, target: adds, text });
+        let unescaped =
+            frame.before(record).and_then(|to| json::unescape_range(record, from..to, unescaped));
+        if let Some(text) = unescaped {
+            return Some(piece(EscapedText { text, plain: true }));
         }
-        let mut scan = Scan::from(record, from - 1);
-        let text = scan.inside()?;
+        let mut scan = JsonCursor::from(record, from - 1);
+        let text = scan.string_here()?;
         (scan.literal("}}") && frame.fits(scan)).then(|| piece(text))
     }
 
-    /// The lane of a record that is framed like one before: the cursor is behind its event.
+    /// The conversation of a record that is framed like one before: the cursor is behind its event.
     #[inline]
-    pub(crate) fn lane(&mut self, event: &Api<'_>, scan: Scan<'_>) -> Option<usize> {
+    pub(crate) fn conversation(
+        &mut self,
+        event: &ApiEvent<'_>,
+        scan: JsonCursor<'_>,
+    ) -> Option<usize> {
         let frame = &mut self.tails[kind(event)];
-        frame.fits(scan).then_some(frame.lane)
+        frame.fits(scan).then_some(frame.conversation)
     }
 }
 
 /// Which frame an event has.
-fn kind(event: &Api<'_>) -> usize {
+fn kind(event: &ApiEvent<'_>) -> usize {
     usize::from(event.kind.is_some_and(|kind| kind.get() == r#""message_start""#))
 }
 
-impl Frame {
+impl EnvelopeTail {
     /// Where the piece of a delta ends, when the record ends like the tail, as long as it.
     #[inline]
     fn before(&mut self, record: &str) -> Option<usize> {
@@ -176,16 +181,16 @@ impl Frame {
         }
         text[..start] == tail[..start]
             && text[end..] == tail[end..]
-            && json::is_plain(text, start..end)
+            && json::has_no_special(text, start..end)
             || {
-                let free = self.free.get_or_insert_with(|| Free::of(&self.tail));
-                json::is_like(text, tail, &free.inside)
+                let free = self.variable.get_or_insert_with(|| VariableRanges::of(&self.tail));
+                json::equals_except(text, tail, &free.inside)
             }
     }
 
     /// Whether what is ahead is the tail to the end.
     #[inline]
-    fn fits(&mut self, mut scan: Scan<'_>) -> bool {
+    fn fits(&mut self, mut scan: JsonCursor<'_>) -> bool {
         if self.is_like(scan.rest()) {
             return true;
         }
@@ -193,7 +198,7 @@ impl Frame {
             return false;
         }
         let mut from = 0;
-        let free = self.free.get_or_insert_with(|| Free::of(&self.tail));
+        let free = self.variable.get_or_insert_with(|| VariableRanges::of(&self.tail));
         for value in &free.values {
             if !scan.literal(&self.tail[from..value.start]) || scan.skip().is_err() {
                 return false;
@@ -204,16 +209,16 @@ impl Frame {
     }
 }
 
-impl Free {
+impl VariableRanges {
     /// What may differ in a tail: all values but those that are read.
     fn of(tail: &str) -> Self {
         let (mut values, mut inside) = (Vec::new(), vec![0; tail.len()]);
         // The tail is the end of a record that was read.
-        let _ = Scan::new(tail).members(&mut |key, scan| {
+        let _ = JsonCursor::new(tail).members(&mut |key, scan| {
             scan.ahead();
             let from = scan.at();
             scan.skip()?;
-            if !READ.iter().any(|name| key == *name) {
+            if !ENVELOPE_FIELDS.iter().any(|name| key == *name) {
                 values.push(from..scan.at());
             }
             Ok(())
@@ -225,10 +230,10 @@ impl Free {
     }
 }
 
-impl Lead {
+impl EnvelopePrefix {
     /// Learns from a record, when it is a delta as the CLI prints it.
     fn learn(&mut self, record: &str) -> Option<()> {
-        let mut scan = Scan::new(record);
+        let mut scan = JsonCursor::new(record);
         if !scan.literal(EVENT) || !scan.literal(r#"{"type":"content_block_delta","index":"#) {
             return None;
         }
@@ -237,11 +242,11 @@ impl Lead {
             return None;
         }
         let adds = if scan.literal(r#"input_json_delta","partial_json":"#) {
-            Adds::Input
+            DeltaTarget::Input
         } else if scan.literal(r#"text_delta","text":"#) {
-            Adds::Text
+            DeltaTarget::Text
         } else if scan.literal(r#"thinking_delta","thinking":"#) {
-            Adds::Thinking
+            DeltaTarget::Thinking
         } else {
             return None;
         };

@@ -1,100 +1,100 @@
 //! The head of a record: the fields by which it is told what it is and whose, and, of a stream
 //! event, the API's event in it.
 
-use crate::body::{Body, Counts, Part, filled};
-use crate::json::{Field, Key, Raw, Read, Scan};
+use crate::body::{ContentBlock, MessageBody, TokenCounts, filled};
+use crate::json::{JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
 
 /// How the record of a stream event begins.
 pub(crate) const EVENT: &str = r#"{"type":"stream_event","event":"#;
 
 /// The fields every record may have.
 #[derive(Debug, Default)]
-pub(crate) struct Head<'a> {
-    pub(crate) kind: Field<'a>,
-    pub(crate) subtype: Field<'a>,
-    pub(crate) event: Option<Api<'a>>,
-    pub(crate) message: Option<Body<'a>>,
-    pub(crate) parent: Field<'a>,
-    pub(crate) uuid: Field<'a>,
-    pub(crate) error: Field<'a>,
+pub(crate) struct RecordHead<'a> {
+    pub(crate) kind: JsonField<'a>,
+    pub(crate) subtype: JsonField<'a>,
+    pub(crate) event: Option<ApiEvent<'a>>,
+    pub(crate) message: Option<MessageBody<'a>>,
+    pub(crate) parent: JsonField<'a>,
+    pub(crate) uuid: JsonField<'a>,
+    pub(crate) error: JsonField<'a>,
     /// `is_api_error_message`.
-    pub(crate) api_error: Field<'a>,
-    pub(crate) aborted: Field<'a>,
-    pub(crate) supersedes: Field<'a>,
+    pub(crate) api_error: JsonField<'a>,
+    pub(crate) aborted: JsonField<'a>,
+    pub(crate) supersedes: JsonField<'a>,
     /// `retracted_message_uuids`, of a fallback to another model.
-    pub(crate) retracted: Field<'a>,
+    pub(crate) retracted: JsonField<'a>,
     /// `refused_message_id`, of the record that asks the model for another answer.
-    pub(crate) refused: Field<'a>,
+    pub(crate) refused: JsonField<'a>,
     /// `abandoned_blocks`, beside a message's end that the CLI made up.
-    pub(crate) abandoned: Field<'a>,
+    pub(crate) abandoned: JsonField<'a>,
     /// `isReplay`.
-    pub(crate) replay: Field<'a>,
+    pub(crate) replay: JsonField<'a>,
     /// `isSynthetic`.
-    pub(crate) synthetic: Field<'a>,
+    pub(crate) synthetic: JsonField<'a>,
     /// The names a session id goes by, the first that is there counts.
-    pub(crate) session: [Field<'a>; 4],
+    pub(crate) session: [JsonField<'a>; 4],
     /// Of an `init` record, as the next.
-    pub(crate) model: Field<'a>,
+    pub(crate) model: JsonField<'a>,
     /// `claude_code_version`.
-    pub(crate) version: Field<'a>,
+    pub(crate) version: JsonField<'a>,
     /// Of a `result` record, as the rest.
-    pub(crate) is_error: Field<'a>,
-    pub(crate) status: Field<'a>,
-    pub(crate) result: Field<'a>,
-    pub(crate) errors: Field<'a>,
-    pub(crate) content: Field<'a>,
-    pub(crate) usage: Option<Counts<'a>>,
-    pub(crate) stop_reason: Field<'a>,
+    pub(crate) is_error: JsonField<'a>,
+    pub(crate) status: JsonField<'a>,
+    pub(crate) result: JsonField<'a>,
+    pub(crate) errors: JsonField<'a>,
+    pub(crate) content: JsonField<'a>,
+    pub(crate) usage: Option<TokenCounts<'a>>,
+    pub(crate) stop_reason: JsonField<'a>,
     /// `terminal_reason`.
-    pub(crate) reason: Field<'a>,
+    pub(crate) reason: JsonField<'a>,
     /// `api_error_status`.
-    pub(crate) api_status: Field<'a>,
+    pub(crate) api_status: JsonField<'a>,
 }
 
 /// The API's event in a `stream_event`.
 #[derive(Debug, Default)]
-pub(crate) struct Api<'a> {
-    pub(crate) raw: Raw<'a>,
-    pub(crate) kind: Field<'a>,
-    pub(crate) index: Field<'a>,
-    pub(crate) message: Option<Body<'a>>,
-    pub(crate) block: Option<Part<'a>>,
-    pub(crate) usage: Option<Counts<'a>>,
-    pub(crate) delta: Delta<'a>,
+pub(crate) struct ApiEvent<'a> {
+    pub(crate) raw: RawJson<'a>,
+    pub(crate) kind: JsonField<'a>,
+    pub(crate) index: JsonField<'a>,
+    pub(crate) message: Option<MessageBody<'a>>,
+    pub(crate) block: Option<ContentBlock<'a>>,
+    pub(crate) usage: Option<TokenCounts<'a>>,
+    pub(crate) delta: ApiDelta<'a>,
 }
 
 /// What an event adds to a block or a message.
 #[derive(Debug, Default)]
-pub(crate) struct Delta<'a> {
-    pub(crate) raw: Field<'a>,
-    pub(crate) kind: Field<'a>,
-    pub(crate) text: Field<'a>,
-    pub(crate) thinking: Field<'a>,
-    pub(crate) json: Field<'a>,
-    pub(crate) stop_reason: Field<'a>,
+pub(crate) struct ApiDelta<'a> {
+    pub(crate) raw: JsonField<'a>,
+    pub(crate) kind: JsonField<'a>,
+    pub(crate) text: JsonField<'a>,
+    pub(crate) thinking: JsonField<'a>,
+    pub(crate) json: JsonField<'a>,
+    pub(crate) stop_reason: JsonField<'a>,
 }
 
-impl<'a> Head<'a> {
+impl<'a> RecordHead<'a> {
     /// Reads a record in one pass into a head without fields; false when the text is no JSON
     /// object. Of equal keys the last counts.
     #[cfg(test)]
     pub(crate) fn fill(&mut self, record: &'a str) -> bool {
-        let mut scan = Scan::new(record);
-        self.begin(&mut scan).is_ok_and(|begun| self.end(begun, scan))
+        let mut scan = JsonCursor::new(record);
+        self.read_literal_prefix(&mut scan).is_ok_and(|begun| self.read_rest(begun, scan))
     }
 
     /// Takes what most records begin with, their event or message included; false, with nothing
     /// taken, when this one does not.
     #[inline]
-    pub(crate) fn begin(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+    pub(crate) fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         if scan.literal(EVENT) {
-            self.kind = Some(Raw::plain(r#""stream_event""#));
+            self.kind = Some(RawJson::plain(r#""stream_event""#));
             filled(&mut self.event, |api| api.fill(scan))?;
         } else if scan.literal(r#"{"type":"assistant","message":"#) {
-            self.kind = Some(Raw::plain(r#""assistant""#));
+            self.kind = Some(RawJson::plain(r#""assistant""#));
             filled(&mut self.message, |body| body.fill(scan))?;
         } else if scan.literal(r#"{"type":"user","message":"#) {
-            self.kind = Some(Raw::plain(r#""user""#));
+            self.kind = Some(RawJson::plain(r#""user""#));
             filled(&mut self.message, |body| body.fill(scan))?;
         } else {
             return Ok(false);
@@ -105,7 +105,7 @@ impl<'a> Head<'a> {
     /// Takes the rest of a record, or all of one that has not begun; false when it is no JSON
     /// object.
     #[inline]
-    pub(crate) fn end(&mut self, begun: bool, mut scan: Scan<'a>) -> bool {
+    pub(crate) fn read_rest(&mut self, begun: bool, mut scan: JsonCursor<'a>) -> bool {
         if begun {
             return self.members(&mut scan).is_ok() && scan.end().is_ok();
         }
@@ -114,18 +114,18 @@ impl<'a> Head<'a> {
     }
 
     /// Takes the members behind the event or the message.
-    fn members(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+    fn members(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         const PARENT: &str = r#","parent_tool_use_id":"#;
         const SESSION: &str = r#","session_id":"#;
         let taken = scan.attempt(|scan| {
-            let (session, parent) = match scan.attempt(|scan| scan.after(SESSION)) {
-                Some(session) => (session, scan.after(PARENT)?),
+            let (session, parent) = match scan.attempt(|scan| scan.value_after(SESSION)) {
+                Some(session) => (session, scan.value_after(PARENT)?),
                 None => {
-                    let parent = scan.after(PARENT)?;
-                    (scan.after(SESSION)?, parent)
+                    let parent = scan.value_after(PARENT)?;
+                    (scan.value_after(SESSION)?, parent)
                 }
             };
-            Some((session, parent, scan.after(r#","uuid":"#)?))
+            Some((session, parent, scan.value_after(r#","uuid":"#)?))
         });
         if let Some(taken) = taken {
             (self.session[0], self.parent, self.uuid) = taken;
@@ -134,7 +134,7 @@ impl<'a> Head<'a> {
     }
 
     #[inline(always)]
-    fn member(&mut self, key: Key<'_>, scan: &mut Scan<'a>) -> Read<()> {
+    fn member(&mut self, key: JsonKey<'_>, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         let Some(field) = self.field(key) else {
             return if key == "event" {
                 filled(&mut self.event, |api| api.fill(scan))
@@ -159,7 +159,7 @@ impl<'a> Head<'a> {
 
     /// The field of this name, by length: most names are of fields that nobody asks for.
     #[inline(always)]
-    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
         Some(match key.len() {
             4 if key == "type" => &mut self.kind,
             4 if key == "uuid" => &mut self.uuid,
@@ -193,15 +193,15 @@ impl<'a> Head<'a> {
     }
 }
 
-impl<'a> Api<'a> {
+impl<'a> ApiEvent<'a> {
     /// Takes the event ahead; false when it is `null`.
     #[inline]
-    pub(crate) fn fill(&mut self, scan: &mut Scan<'a>) -> Read<bool> {
+    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         scan.ahead();
         let from = scan.at();
-        if let Some(kind) = scan.attempt(|scan| scan.after(r#"{"type":"#)) {
+        if let Some(kind) = scan.attempt(|scan| scan.value_after(r#"{"type":"#)) {
             self.kind = kind;
-            self.known(scan)?;
+            self.read_literal_prefix(scan)?;
             scan.members(&mut |key, scan| self.member(key, scan))?;
             self.raw = scan.since(from);
         } else {
@@ -212,8 +212,8 @@ impl<'a> Api<'a> {
 
     /// Takes what most events have behind their type, in the order in which it is printed.
     #[inline(always)]
-    fn known(&mut self, scan: &mut Scan<'a>) -> Read<()> {
-        if let Some(index) = scan.attempt(|scan| scan.after(r#","index":"#)) {
+    fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
+        if let Some(index) = scan.attempt(|scan| scan.value_after(r#","index":"#)) {
             self.index = index;
             if scan.literal(r#","content_block":"#) {
                 filled(&mut self.block, |part| part.fill(scan))?;
@@ -230,13 +230,13 @@ impl<'a> Api<'a> {
     }
 
     #[inline(always)]
-    fn member(&mut self, key: Key<'_>, scan: &mut Scan<'a>) -> Read<()> {
+    fn member(&mut self, key: JsonKey<'_>, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         let field = if key == "type" {
             &mut self.kind
         } else if key == "index" {
             &mut self.index
         } else if key == "delta" {
-            self.delta = Delta::default();
+            self.delta = ApiDelta::default();
             return self.delta.fill(scan);
         } else if key == "content_block" {
             return filled(&mut self.block, |part| part.fill(scan));
@@ -252,16 +252,16 @@ impl<'a> Api<'a> {
     }
 }
 
-impl<'a> Delta<'a> {
+impl<'a> ApiDelta<'a> {
     #[inline]
-    fn fill(&mut self, scan: &mut Scan<'a>) -> Read<()> {
+    fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         let raw = scan.fields(self, Self::field)?;
         self.raw = (raw.get() != "null").then_some(raw);
         Ok(())
     }
 
     #[inline(always)]
-    fn field(&mut self, key: Key<'_>) -> Option<&mut Field<'a>> {
+    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
         Some(match key {
             key if key == "type" => &mut self.kind,
             key if key == "text" => &mut self.text,
@@ -302,10 +302,11 @@ mod tests {
     fn check(record: &str) {
         let blank = record.replace(",\"", ", \"").replace("{\"", "{ \"");
         let print = |record: &str| {
-            Head::read(record).map(|head| format!("{head:?}").replace(' ', "").replace("Scan", ""))
+            RecordHead::read(record)
+                .map(|head| format!("{head:?}").replace(' ', "").replace("Scan", ""))
         };
         let is_object = json::whole(record).is_ok_and(|raw| raw.get().starts_with('{'));
-        assert_eq!(Head::read(record).is_some(), is_object, "{record}");
+        assert_eq!(RecordHead::read(record).is_some(), is_object, "{record}");
         assert_eq!(print(record), print(&blank), "{record}");
     }
 
@@ -313,7 +314,7 @@ mod tests {
     fn what_is_taken_as_it_stands_is_as_strictly_read() {
         for record in RECORDS {
             check(record);
-            assert!(Head::read(record).is_some(), "{record}");
+            assert!(RecordHead::read(record).is_some(), "{record}");
             for at in 0..record.len() {
                 check(&record[..at]);
                 check(&format!("{}{}", &record[..at], &record[at + 1..]));

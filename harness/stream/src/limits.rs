@@ -6,7 +6,7 @@
 /// Memory is bounded by the longest line, the answer and the reasoning so far (which events lend),
 /// the input of the calls that are open, and some words for each message and call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ParserLimits {
     /// Bytes of a line: a longer one is skipped ([`LineTooLong`](crate::DiagnosticCode)). 256 MiB
     /// unless set.
     pub line: usize,
@@ -18,7 +18,7 @@ pub struct Limits {
     pub bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ParserLimits {
     fn default() -> Self {
         Self { line: 256 << 20, records: u64::MAX, bytes: u64::MAX }
     }

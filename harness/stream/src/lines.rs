@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 /// A line that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(crate) enum RawLine<'a> {
     /// The line without its LF.
     Whole(&'a [u8]),
     /// The same, and it is known to be UTF-8.
@@ -15,14 +15,14 @@ pub(crate) enum Line<'a> {
 
 /// The bytes of a line that has not ended yet.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct LineSplitter {
     partial: Vec<u8>,
     limit: usize,
     /// Bytes of the line that were not kept because it is too long.
     lost: u64,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Lines of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { partial: Vec::new(), limit, lost: 0 }
@@ -33,7 +33,7 @@ impl Lines {
     pub(crate) fn feed<'b>(
         &mut self,
         bytes: &'b [u8],
-        line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>,
+        line: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>,
     ) -> &'b [u8] {
         let mut rest = bytes;
         if !self.partial.is_empty() || self.lost > 0 {
@@ -61,8 +61,8 @@ impl Lines {
                     self.keep(own);
                     self.end(line)
                 }
-                Some(text) => line(Line::Text(text)),
-                None => line(Line::Whole(own)),
+                Some(text) => line(RawLine::Text(text)),
+                None => line(RawLine::Whole(own)),
             };
             from = end + 1;
             if flow.is_break() {
@@ -74,7 +74,7 @@ impl Lines {
     }
 
     /// The last line, when the bytes did not end with LF.
-    pub(crate) fn finish(&mut self, line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) {
+    pub(crate) fn finish(&mut self, line: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>) {
         if !self.partial.is_empty() || self.lost > 0 {
             // Nothing comes after it, whatever it says.
             let _ = self.end(line);
@@ -90,10 +90,10 @@ impl Lines {
         }
     }
 
-    fn end(&mut self, line: &mut dyn FnMut(Line<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn end(&mut self, line: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         let flow = match std::mem::take(&mut self.lost) {
-            0 => line(Line::Whole(&self.partial)),
-            lost => line(Line::TooLong(lost)),
+            0 => line(RawLine::Whole(&self.partial)),
+            lost => line(RawLine::TooLong(lost)),
         };
         self.partial.clear();
         flow
@@ -114,13 +114,13 @@ mod tests {
 
     /// The lines of `pieces`, those above the limit as their length.
     fn check(limit: usize, pieces: &[&str], expect: &[&str]) {
-        let mut lines = Lines::new(limit);
+        let mut lines = LineSplitter::new(limit);
         let mut seen = Vec::new();
-        let mut keep = |line: Line<'_>| {
+        let mut keep = |line: RawLine<'_>| {
             seen.push(match line {
-                Line::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-                Line::Text(text) => text.to_owned(),
-                Line::TooLong(bytes) => format!("{bytes} bytes"),
+                RawLine::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+                RawLine::Text(text) => text.to_owned(),
+                RawLine::TooLong(bytes) => format!("{bytes} bytes"),
             });
             ControlFlow::Continue(())
         };
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_break_leaves_the_rest() {
-        let mut lines = Lines::new(9);
+        let mut lines = LineSplitter::new(9);
         let rest = lines.feed(b"a\nb\nc", &mut |_| ControlFlow::Break(()));
         assert_eq!(rest, b"b\nc");
     }

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::json::{self, Raw};
-use crate::tell::Tell;
+use crate::json::{self, RawJson};
 use crate::value;
 
 /// When a known record is told.
 #[derive(Debug, Clone, Copy)]
-enum When {
+enum NoticeRule {
     Always,
     /// It is known, and of no interest.
     Never,
@@ -24,15 +24,19 @@ enum When {
 
 /// `type`, `subtype`, when it is told, and the fields that are shown (a path of names; the last
 /// names it).
-type Row = (&'static str, Option<&'static str>, When, &'static [&'static str]);
+type NoticeRow = (&'static str, Option<&'static str>, NoticeRule, &'static [&'static str]);
 
-use When::{Always, Any, Never, Unless};
+use NoticeRule::{Always, Any, Never, Unless};
 
-const fn system(subtype: &'static str, when: When, fields: &'static [&'static str]) -> Row {
+const fn system(
+    subtype: &'static str,
+    when: NoticeRule,
+    fields: &'static [&'static str],
+) -> NoticeRow {
     ("system", Some(subtype), when, fields)
 }
 
-const fn silent(kind: &'static str) -> Row {
+const fn silent(kind: &'static str) -> NoticeRow {
     (kind, None, Never, &[])
 }
 
@@ -50,7 +54,7 @@ const LIMIT: &[&str] = &[
     "rate_limit_info.utilization",
 ];
 
-const ROWS: &[Row] = &[
+const ROWS: &[NoticeRow] = &[
     ("error", None, Always, &["error.type", "error.message"]),
     ("rate_limit_event", None, Unless("rate_limit_info.status", &["allowed"]), LIMIT),
     ("auth_status", None, Any(&["error"]), &["error"]),
@@ -138,24 +142,24 @@ const ROWS: &[Row] = &[
 ];
 
 /// Tells a record of a type that the table knows, or that it is unknown.
-pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut Tell<'_>) {
+pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
     let inner = if kind.starts_with("control_re") { inner_subtype(record) } else { None };
     let subtype = subtype.or(inner.as_deref());
-    tell.record(kind, subtype);
+    emitter.record(kind, subtype);
     let row = ROWS.iter().find(|(k, s, ..)| (s.is_none() || *s == subtype) && *k == kind);
     let Some((_, _, when, fields)) = row else {
-        return tell.unknown(kind, subtype, record);
+        return emitter.unknown(kind, subtype, record);
     };
     if matches!(when, Never) {
-        return pass(kind, subtype, record, tell);
+        return pass(kind, subtype, record, emitter);
     }
-    if !is_told(*when, record) {
-        return pass(kind, subtype, record, tell);
+    if !is_shown(*when, record) {
+        return pass(kind, subtype, record, emitter);
     }
     let value = value::lenient_value(record).unwrap_or_default();
     let named = |path: &&str| Some((shown_name(path), look_up(&value, path)?.clone()));
     let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
-    tell.event(Event::Notice {
+    emitter.emit(Event::Notice {
         kind: kind.into(),
         subtype: subtype.map(Into::into),
         detail: Cow::Owned(detail),
@@ -163,8 +167,8 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, tell: &mut
 }
 
 /// Whether what a record says is to be told.
-fn is_told(when: When, record: &str) -> bool {
-    let says = |field: Raw<'_>, word: &str| match json::string(Some(field)) {
+fn is_shown(when: NoticeRule, record: &str) -> bool {
+    let says = |field: RawJson<'_>, word: &str| match json::string(Some(field)) {
         Some(text) => text == word,
         None => field.get() == word,
     };
@@ -202,9 +206,9 @@ fn inner_subtype(record: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Passes a record through of which nothing needs telling.
-pub(crate) fn pass(kind: &str, subtype: Option<&str>, record: &str, tell: &mut Tell<'_>) {
+pub(crate) fn pass(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
     let (kind, subtype) = (kind.into(), subtype.map(Into::into));
-    tell.event(Event::Record { kind, subtype, raw: record.into() });
+    emitter.emit(Event::Record { kind, subtype, raw: record.into() });
 }
 
 /// Tells something of a message that is no part of it.
@@ -212,12 +216,12 @@ pub(crate) fn of_message(
     what: &'static str,
     mut detail: Map<String, Value>,
     parent: Option<&str>,
-    tell: &mut Tell<'_>,
+    emitter: &mut Emitter<'_>,
 ) {
     if let Some(parent) = parent {
         detail.insert("parent".to_owned(), parent.into());
     }
-    tell.event(Event::Notice {
+    emitter.emit(Event::Notice {
         kind: "assistant".into(),
         subtype: Some(what.into()),
         detail: Cow::Owned(detail),
@@ -241,7 +245,7 @@ fn look_up<'v>(record: &'v Value, path: &str) -> Option<&'v Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tell::Ledger;
+    use crate::emitter::LineCounts;
 
     fn check(record: &str, expect: &str) {
         let value: Value = serde_json::from_str(record).unwrap();
@@ -253,9 +257,9 @@ mod tests {
                 other => format!("{other:?}"),
             };
         };
-        let mut ledger = Ledger::default();
+        let mut counts = LineCounts::default();
         let kind = value["type"].as_str().unwrap();
-        notice(kind, value["subtype"].as_str(), record, &mut Tell::line(&mut ledger, &mut sink));
+        notice(kind, value["subtype"].as_str(), record, &mut Emitter::line(&mut counts, &mut sink));
         assert_eq!(seen, expect, "{record}");
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// Ok, failed, or cut off.
-    pub status: Status,
+    pub status: RunStatus,
     /// The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text
     /// of an API error is never in it, only in `error` (T6).
     pub text: String,
@@ -25,8 +25,9 @@ pub struct Outcome {
 /// Whether a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum RunStatus {
     /// A `result` record said success.
     Ok,
     /// A `result` record said failure.
@@ -35,7 +36,7 @@ pub enum Status {
     Incomplete,
 }
 
-impl Status {
+impl RunStatus {
     /// The word the trace prints.
     pub fn as_str(self) -> &'static str {
         match self {

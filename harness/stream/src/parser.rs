@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use crate::emitter::{Emitter, LineCounts, Stats};
 use crate::event::{DiagnosticCode, Event};
-use crate::feed::{Feed, Finish};
-use crate::limits::Limits;
-use crate::lines::{self, Line, Lines};
-use crate::run::Run;
-use crate::tell::{Ledger, Stats, Tell};
+use crate::feed::{FeedEvents, FinishEvents};
+use crate::limits::ParserLimits;
+use crate::lines::{self, LineSplitter, RawLine};
+use crate::run::RunState;
 
 /// Turns the stdout bytes of one run into lifecycle events.
 ///
@@ -36,17 +36,17 @@ use crate::tell::{Ledger, Stats, Tell};
 /// ```
 #[derive(Debug)]
 pub struct Parser {
-    limits: Limits,
-    lines: Lines,
-    ledger: Ledger,
-    run: Run,
+    limits: ParserLimits,
+    lines: LineSplitter,
+    counts: LineCounts,
+    run: RunState,
     /// A limit was reached: nothing more is read.
-    closed: bool,
+    is_closed: bool,
 }
 
 impl Default for Parser {
     fn default() -> Self {
-        Self::with_limits(Limits::default())
+        Self::with_limits(ParserLimits::default())
     }
 }
 
@@ -57,139 +57,145 @@ impl Parser {
     }
 
     /// A parser that takes only so much.
-    pub fn with_limits(limits: Limits) -> Self {
-        let lines = Lines::new(limits.line);
-        Self { limits, lines, ledger: Ledger::default(), run: Run::default(), closed: false }
+    pub fn with_limits(limits: ParserLimits) -> Self {
+        let lines = LineSplitter::new(limits.line);
+        Self {
+            limits,
+            lines,
+            counts: LineCounts::default(),
+            run: RunState::default(),
+            is_closed: false,
+        }
     }
 
     /// A parser that compares no record with the one before.
     #[cfg(test)]
     pub(crate) fn unframed() -> Self {
-        Self { run: Run::unframed(), ..Self::default() }
+        Self { run: RunState::unframed(), ..Self::default() }
     }
 
     /// Feeds bytes, cut anywhere; gives the events they complete.
-    pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> Feed<'p, 'b> {
-        Feed::new(self, bytes)
+    pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> FeedEvents<'p, 'b> {
+        FeedEvents::new(self, bytes)
     }
 
     /// End of the bytes: gives the last events, the outcome last of all, and what was read.
-    pub fn finish(self) -> Finish {
-        Finish::new(self)
+    pub fn finish(self) -> FinishEvents {
+        FinishEvents::new(self)
     }
 
     /// Feeds bytes, cut anywhere; calls `sink` for every event they complete. The events lend the
     /// texts so far, so nothing is copied.
     pub fn feed_with(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
-        let room = self.limits.bytes - self.ledger.fed().min(self.limits.bytes);
-        self.ledger.bytes(bytes.len());
-        if self.closed {
-            return self.ledger.unread(bytes.len() as u64);
+        let room = self.limits.bytes - self.counts.fed().min(self.limits.bytes);
+        self.counts.bytes(bytes.len());
+        if self.is_closed {
+            return self.counts.unread(bytes.len() as u64);
         }
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
         let (bytes, over) = bytes.split_at(room);
-        let Self { lines, ledger, run, limits, closed } = self;
-        let mut reader = Reader { ledger, run, limits, sink };
+        let Self { lines, counts, run, limits, is_closed } = self;
+        let mut reader = LineReader { counts, run, limits, sink };
         let left = lines.feed(bytes, &mut |line| {
             let flow = reader.line(line, true);
-            *closed = flow.is_break();
+            *is_closed = flow.is_break();
             flow
         });
         let left = left.len() + over.len();
-        if !over.is_empty() && !*closed {
-            *closed = true;
+        if !over.is_empty() && !*is_closed {
+            *is_closed = true;
             lines.finish(&mut |line| reader.line(line, false));
             let most = limits.bytes;
             reader.stop(DiagnosticCode::TooManyBytes, &format!("more than {most} bytes"));
         }
-        if *closed {
-            self.ledger.unread(left as u64);
+        if *is_closed {
+            self.counts.unread(left as u64);
         }
     }
 
     /// End of the bytes: an unterminated last line counts; open calls get incomplete results; the
     /// outcome comes last.
     pub fn finish_with(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
-        if !self.closed {
-            let Self { lines, ledger, run, limits, .. } = &mut self;
-            let mut reader = Reader { ledger, run, limits, sink };
+        if !self.is_closed {
+            let Self { lines, counts, run, limits, .. } = &mut self;
+            let mut reader = LineReader { counts, run, limits, sink };
             lines.finish(&mut |line| reader.line(line, false));
         }
-        let silent = self.ledger.records() == 0;
-        self.run.finish(silent, &mut Tell::end(&mut self.ledger, sink));
-        self.ledger.into_stats()
+        let silent = self.counts.records() == 0;
+        self.run.finish(silent, &mut Emitter::end(&mut self.counts, sink));
+        self.counts.into_stats()
     }
 
     /// What was read so far.
     pub fn stats(&self) -> Stats {
-        self.ledger.stats()
+        self.counts.stats()
     }
 }
 
 /// Reads lines into a run.
-struct Reader<'p, 's> {
-    ledger: &'p mut Ledger,
-    run: &'p mut Run,
-    limits: &'p Limits,
+struct LineReader<'p, 's> {
+    counts: &'p mut LineCounts,
+    run: &'p mut RunState,
+    limits: &'p ParserLimits,
     sink: &'s mut dyn FnMut(Event<'_>),
 }
 
-impl Reader<'_, '_> {
-    fn line(&mut self, line: Line<'_>, ended: bool) -> ControlFlow<()> {
+impl LineReader<'_, '_> {
+    fn line(&mut self, line: RawLine<'_>, ended: bool) -> ControlFlow<()> {
         let (text, replaced, size) = match line {
-            Line::Text(text) => (Cow::Borrowed(text), 0, text.len()),
-            Line::Whole(bytes) => {
+            RawLine::Text(text) => (Cow::Borrowed(text), 0, text.len()),
+            RawLine::Whole(bytes) => {
                 let (text, replaced) = decode(bytes);
                 (text, replaced, bytes.len())
             }
-            Line::TooLong(bytes) => {
+            RawLine::TooLong(bytes) => {
                 self.too_long(bytes);
                 return ControlFlow::Continue(());
             }
         };
         let record = lines::trim(&text);
-        if !record.is_empty() && self.ledger.records() >= self.limits.records {
+        if !record.is_empty() && self.counts.records() >= self.limits.records {
             let most = self.limits.records;
-            self.ledger.unread(size as u64 + u64::from(ended));
+            self.counts.unread(size as u64 + u64::from(ended));
             self.stop(DiagnosticCode::TooManyRecords, &format!("more than {most} records"));
             return ControlFlow::Break(());
         }
-        let mut tell = Tell::line(self.ledger, self.sink);
+        let mut emitter = Emitter::line(self.counts, self.sink);
         if replaced > 0 {
-            tell.replaced(replaced, record);
+            emitter.replaced(replaced, record);
         }
-        if !record.is_empty() && !read(self.run, record, &mut tell) {
+        if !record.is_empty() && !read(self.run, record, &mut emitter) {
             let (code, what) = if ended {
                 (DiagnosticCode::NotJson, "The line is not a record")
             } else {
                 (DiagnosticCode::CutLine, "The output ends within a line")
             };
-            tell.diagnostic(code, what, record);
+            emitter.diagnostic(code, what, record);
         }
-        tell.close();
+        emitter.close();
         ControlFlow::Continue(())
     }
 
     fn too_long(&mut self, bytes: u64) {
-        let mut tell = Tell::line(self.ledger, self.sink);
+        let mut emitter = Emitter::line(self.counts, self.sink);
         let what =
             format!("A line of {bytes} bytes was not read: the limit is {}", self.limits.line);
-        tell.diagnostic(DiagnosticCode::LineTooLong, &what, "");
-        tell.close();
-        self.ledger.unread(bytes);
+        emitter.diagnostic(DiagnosticCode::LineTooLong, &what, "");
+        emitter.close();
+        self.counts.unread(bytes);
     }
 
     fn stop(&mut self, code: DiagnosticCode, what: &str) {
-        let mut tell = Tell::end(self.ledger, self.sink);
-        tell.diagnostic(code, &format!("The output has {what}, and the rest is not read"), "");
+        let mut emitter = Emitter::end(self.counts, self.sink);
+        emitter.diagnostic(code, &format!("The output has {what}, and the rest is not read"), "");
         self.run.stop(&format!("The output has {what}; raise the limit to read the rest."));
     }
 }
 
 /// Takes a record, as it is or, where characters stand raw in its strings that JSON wants escaped,
 /// with those escaped; false when it is none.
-fn read(run: &mut Run, record: &str, tell: &mut Tell<'_>) -> bool {
-    if run.records(record, tell) {
+fn read(run: &mut RunState, record: &str, emitter: &mut Emitter<'_>) -> bool {
+    if run.records(record, emitter) {
         return true;
     }
     let is_raw = |c: char| c.is_ascii_control() && c != '\u{7f}';
@@ -204,11 +210,11 @@ fn read(run: &mut Run, record: &str, tell: &mut Tell<'_>) -> bool {
         }
         text
     });
-    let is_read = run.records(&escaped, tell);
+    let is_read = run.records(&escaped, emitter);
     if is_read {
         let what =
             "The line has control characters that JSON wants escaped; they are taken as such";
-        tell.diagnostic(DiagnosticCode::ControlCharacter, what, record);
+        emitter.diagnostic(DiagnosticCode::ControlCharacter, what, record);
     }
     is_read
 }

@@ -4,7 +4,7 @@
 //! that has ended is parsed once. The last one, while it is open, is parsed as far as it goes, but
 //! only when it has grown by a share of its length: all parsing together is linear in the text.
 //! What is shown holds: no number or literal that may go on, no half of an escape, and nothing that
-//! would take back what was told before.
+//! would take back what was emitted before.
 
 mod scan;
 #[cfg(test)]
@@ -21,14 +21,14 @@ use crate::fields::Fields;
 use crate::json;
 use crate::payload::Json;
 use crate::value::lenient_value;
-use scan::{Found, Scanner};
+use scan::{MemberPart, MemberScanner};
 
 /// Bytes an open value has when it is first parsed. An opening quote alone tells nothing, and
 /// parsing it would put off what follows.
 const FIRST: usize = 2;
 
 /// Bytes an open value grows by, at least, before it is parsed again: one or two deltas of the
-/// CLI, so that a short value is not told letter by letter.
+/// CLI, so that a short value is not emitted letter by letter.
 const STEP: usize = 16;
 
 /// The share of its length, one in so many, that an open value grows by before it is parsed again.
@@ -42,12 +42,12 @@ const MAX_DEPTH: usize = 64;
 
 /// The top-level fields of a tool's input while its JSON text comes (U2).
 #[derive(Debug, Default)]
-pub(crate) struct Partial {
-    scanner: Scanner,
+pub(crate) struct PartialInput {
+    scanner: MemberScanner,
     /// The member whose key was read last, until its value ends.
-    member: Option<Member>,
-    /// What was last told of each key.
-    told: BTreeMap<String, Told>,
+    member: Option<OpenMember>,
+    /// What was last emitted of each key.
+    emitted: BTreeMap<String, Emitted>,
     /// Bytes of keys and values that were read, each time they were.
     #[cfg(test)]
     parsed: usize,
@@ -55,22 +55,22 @@ pub(crate) struct Partial {
 
 /// A member whose value is yet to end.
 #[derive(Debug)]
-struct Member {
+struct OpenMember {
     /// Where its key stands, with its quotes.
     key: Range<usize>,
     /// Bytes its value has when it is read next.
-    due: usize,
-    /// Nothing is told of it before its end: its key came before, or what was read so far can't be
+    next_size: usize,
+    /// Nothing is emitted of it before its end: its key came before, or what was read so far can't be
     /// shown.
-    waits: bool,
+    is_withheld: bool,
     /// A member of the same key came before.
-    again: bool,
+    is_repeated: bool,
 }
 
-/// What was told of a member: where its text stands, or, where more was known than the text says,
+/// What was emitted of a member: where its text stands, or, where more was known than the text says,
 /// the value.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum Emitted {
     /// A value that has ended.
     Whole(Range<usize>),
     /// The beginning of a string, without quotes.
@@ -79,8 +79,8 @@ enum Told {
     SoFar(Value),
 }
 
-impl Partial {
-    /// The top-level fields that are new or have changed since they were last told; `None` when
+impl PartialInput {
+    /// The top-level fields that are new or have changed since they were last emitted; `None` when
     /// nothing has.
     ///
     /// `text` is all of the JSON text so far. It only ever grows.
@@ -89,38 +89,46 @@ impl Partial {
         let mut before = Vec::new();
         while let Some(found) = self.scanner.next(text) {
             match found {
-                Found::Key(range) => {
+                MemberPart::Key(range) => {
                     let key = self.whole(text.get(range.clone()));
                     self.member = key.and_then(|raw| json::string(Some(raw))).map(|key| {
-                        let again = self.told.contains_key(&*key);
-                        Member { key: range, due: FIRST, waits: again, again }
+                        let again = self.emitted.contains_key(&*key);
+                        OpenMember {
+                            key: range,
+                            next_size: FIRST,
+                            is_withheld: again,
+                            is_repeated: again,
+                        }
                     });
                 }
-                Found::Value(range) => {
+                MemberPart::Value(range) => {
                     let raw = self.whole(text.get(range.clone()));
-                    let (Some(Member { key, again, .. }), Some(raw)) = (self.member.take(), raw)
+                    let (Some(OpenMember { key, is_repeated: again, .. }), Some(raw)) =
+                        (self.member.take(), raw)
                     else {
                         continue;
                     };
                     let (key, value) = (self::key(text, &key), Json::from(raw));
                     if again && !fresh.has(&key) {
-                        let told = self.tell(&key, Told::Whole(range));
-                        before.push((key.clone(), told));
+                        let emitted = self.remember(&key, Emitted::Whole(range));
+                        before.push((key.clone(), emitted));
                         fresh.add(key, value);
                     } else if again {
-                        self.tell(&key, Told::Whole(range));
+                        self.remember(&key, Emitted::Whole(range));
                         fresh.push(key, value);
-                    } else if !self.told.get(&*key).is_some_and(|t| t.is_all(&range, raw.get())) {
-                        self.tell(&key, Told::Whole(range));
+                    } else if !self.emitted.get(&*key).is_some_and(|t| t.is_all(&range, raw.get()))
+                    {
+                        self.remember(&key, Emitted::Whole(range));
                         fresh.add(key, value);
                     }
                 }
             }
         }
-        // A key that came again, and ends as it was told.
-        for (key, told) in &before {
+        // A key that came again, and ends as it was emitted.
+        for (key, emitted) in &before {
             fresh.retain(|of, value| {
-                of != key || !told.as_ref().is_some_and(|told| told.says(text, value.get()))
+                of != key
+                    || !emitted.as_ref().is_some_and(|emitted| emitted.says(text, value.get()))
             });
         }
         if let Some((key, value)) = self.open(text) {
@@ -129,21 +137,21 @@ impl Partial {
         (!fresh.is_empty()).then_some(fresh)
     }
 
-    /// Whether nothing more can be told: the object has ended, or can't be one.
+    /// Whether nothing more can be emitted: the object has ended, or can't be one.
     pub(crate) fn is_over(&self) -> bool {
         self.scanner.is_over()
     }
 
-    /// Remembers what is told of a key; gives what was told of it before.
-    fn tell(&mut self, key: &str, told: Told) -> Option<Told> {
-        if let Some(known) = self.told.get_mut(key) {
-            return Some(std::mem::replace(known, told));
+    /// Remembers what is emitted of a key; gives what was emitted of it before.
+    fn remember(&mut self, key: &str, emitted: Emitted) -> Option<Emitted> {
+        if let Some(known) = self.emitted.get_mut(key) {
+            return Some(std::mem::replace(known, emitted));
         }
-        self.told.insert(key.to_owned(), told)
+        self.emitted.insert(key.to_owned(), emitted)
     }
 
     /// A key or a value that has ended.
-    fn whole<'t>(&mut self, json: Option<&'t str>) -> Option<json::Raw<'t>> {
+    fn whole<'t>(&mut self, json: Option<&'t str>) -> Option<json::RawJson<'t>> {
         let json = json?;
         #[cfg(test)]
         {
@@ -155,52 +163,52 @@ impl Partial {
     /// The open value as far as it goes, when it is due and says more than before.
     fn open<'t>(&mut self, text: &'t str) -> Option<(Cow<'t, str>, Json<'t>)> {
         let range = self.scanner.open()?;
-        let member = self.member.as_mut().filter(|member| !member.waits)?;
-        if range.len() < member.due {
+        let member = self.member.as_mut().filter(|member| !member.is_withheld)?;
+        if range.len() < member.next_size {
             return None;
         }
         let json = text.get(range.clone())?;
-        member.due = json.len() + STEP.max(json.len() / SHARE);
+        member.next_size = json.len() + STEP.max(json.len() / SHARE);
         #[cfg(test)]
         {
             self.parsed += json.len();
         }
         let key = key(text, &member.key);
-        let before = self.told.get(&*key);
-        let (told, value) = if json.starts_with('"') {
+        let before = self.emitted.get(&*key);
+        let (emitted, value) = if json.starts_with('"') {
             let known = match before {
-                Some(Told::Beginning(told)) => told.len(),
+                Some(Emitted::Beginning(emitted)) => emitted.len(),
                 _ => 0,
             };
-            let Some(inside) = json::beginning(json, known) else {
+            let Some(inside) = json::stable_prefix(json, known) else {
                 // What is not fit to show now will not be later: text that has come does not change.
-                member.waits = true;
+                member.is_withheld = true;
                 return None;
             };
             let from = range.start + 1;
-            let told = Told::Beginning(from..from + inside.len());
-            if before == Some(&told) {
+            let emitted = Emitted::Beginning(from..from + inside.len());
+            if before == Some(&emitted) {
                 return None;
             }
             let mut literal = String::with_capacity(inside.len() + 2);
             literal.extend(["\"", inside, "\""]);
-            (told, Json::valid(literal))
+            (emitted, Json::valid(literal))
         } else {
             let goes_on = |value: &Value| match before {
-                Some(Told::SoFar(before)) => goes_on(before, value),
+                Some(Emitted::SoFar(before)) => extends(before, value),
                 _ => true,
             };
-            let Some(value) = so_far(json).filter(goes_on) else {
-                member.waits = true;
+            let Some(value) = parse_so_far(json).filter(goes_on) else {
+                member.is_withheld = true;
                 return None;
             };
-            if matches!(before, Some(Told::SoFar(before)) if *before == value) {
+            if matches!(before, Some(Emitted::SoFar(before)) if *before == value) {
                 return None;
             }
             let json = Json::from(&value);
-            (Told::SoFar(value), json)
+            (Emitted::SoFar(value), json)
         };
-        self.tell(&key, told);
+        self.remember(&key, emitted);
         Some((key, value))
     }
 }
@@ -210,13 +218,13 @@ fn key<'t>(text: &'t str, range: &Range<usize>) -> Cow<'t, str> {
     json::unescape(json::quoted(text.get(range.clone()).unwrap_or_default()))
 }
 
-impl Told {
-    /// Whether what was told of the member while it was open is all of its value.
+impl Emitted {
+    /// Whether what was emitted of the member while it was open is all of its value.
     fn is_all(&self, range: &Range<usize>, json: &str) -> bool {
         match self {
-            Self::Beginning(told) => told.end + 1 == range.end,
+            Self::Beginning(emitted) => emitted.end + 1 == range.end,
             Self::SoFar(value) => lenient_value(json).as_ref() == Ok(value),
-            Self::Whole(told) => told == range,
+            Self::Whole(emitted) => emitted == range,
         }
     }
 
@@ -237,7 +245,7 @@ impl Told {
 }
 
 /// The value that the beginning of its JSON text gives.
-fn so_far(json: &str) -> Option<Value> {
+fn parse_so_far(json: &str) -> Option<Value> {
     JsonValue::parse_with_config(json.as_bytes(), false, PartialMode::TrailingStrings)
         .ok()
         .and_then(|parsed| value(&parsed, 0))
@@ -266,14 +274,14 @@ fn value(parsed: &JsonValue<'_>, depth: usize) -> Option<Value> {
 }
 
 /// Whether `new` takes nothing back of what `old` showed.
-fn goes_on(old: &Value, new: &Value) -> bool {
+fn extends(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::String(old), Value::String(new)) => new.starts_with(old),
         (Value::Array(old), Value::Array(new)) => {
-            old.len() <= new.len() && old.iter().zip(new).all(|(old, new)| goes_on(old, new))
+            old.len() <= new.len() && old.iter().zip(new).all(|(old, new)| extends(old, new))
         }
         (Value::Object(old), Value::Object(new)) => {
-            old.iter().all(|(key, old)| new.get(key).is_some_and(|new| goes_on(old, new)))
+            old.iter().all(|(key, old)| new.get(key).is_some_and(|new| extends(old, new)))
         }
         _ => old == new,
     }

@@ -6,7 +6,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::json::Raw;
+use crate::json::RawJson;
 use crate::value;
 
 /// A JSON value as the stream printed it: validated text, read when it is needed.
@@ -46,8 +46,8 @@ impl<'a> Json<'a> {
     }
 }
 
-impl<'a> From<Raw<'a>> for Json<'a> {
-    fn from(raw: Raw<'a>) -> Self {
+impl<'a> From<RawJson<'a>> for Json<'a> {
+    fn from(raw: RawJson<'a>) -> Self {
         Self(Cow::Borrowed(raw.get()))
     }
 }
@@ -66,25 +66,25 @@ impl Serialize for Json<'_> {
 
 /// Arguments of a tool call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Args<'a> {
+pub enum ToolArguments<'a> {
     /// The whole input, an object in nearly every case.
     Complete(Json<'a>),
     /// The input never became valid JSON; this is its raw text (U1: never `{}`).
     Truncated(Cow<'a, str>),
 }
 
-impl Args<'_> {
+impl ToolArguments<'_> {
     /// The same, outliving the parser.
-    pub fn into_owned(self) -> Args<'static> {
+    pub fn into_owned(self) -> ToolArguments<'static> {
         match self {
-            Self::Complete(json) => Args::Complete(json.into_owned()),
-            Self::Truncated(raw) => Args::Truncated(Cow::Owned(raw.into_owned())),
+            Self::Complete(json) => ToolArguments::Complete(json.into_owned()),
+            Self::Truncated(raw) => ToolArguments::Truncated(Cow::Owned(raw.into_owned())),
         }
     }
 }
 
 /// `args`, and where it is `null` the raw text as `truncated`.
-impl Serialize for Args<'_> {
+impl Serialize for ToolArguments<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match self {
@@ -102,7 +102,7 @@ impl Serialize for Args<'_> {
 mod schema {
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-    use super::{Args, Json};
+    use super::{Json, ToolArguments};
 
     impl JsonSchema for Json<'_> {
         fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -118,7 +118,7 @@ mod schema {
         }
     }
 
-    impl JsonSchema for Args<'_> {
+    impl JsonSchema for ToolArguments<'_> {
         fn schema_name() -> std::borrow::Cow<'static, str> {
             "Args".into()
         }

@@ -1,23 +1,23 @@
-//! All that is known of a run: what each record means for its lane, its calls and its end.
+//! All that is known of a run: what each record means for its conversation, its calls and its end.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::body::Body;
-use crate::calls::{Calls, Side};
-use crate::ending::Ending;
+use crate::body::MessageBody;
+use crate::calls::{CallTable, ResultSource};
+use crate::conversation::ConversationState;
+use crate::emitter::Emitter;
+use crate::ending::OutcomeBuilder;
 use crate::event::{DiagnosticCode, Event};
-use crate::frame::Frames;
-use crate::head::{Api, Head};
-use crate::json::{self, Field, Scan};
-use crate::lane::Lane;
+use crate::frame::EnvelopeCache;
+use crate::head::{ApiEvent, RecordHead};
+use crate::json::{self, JsonCursor, JsonField};
 use crate::notices;
-use crate::session::Session;
-use crate::snapshot::{self, MadeUp, Shown};
-use crate::stream::{self, BAD_ID, NAMELESS_RESULT, Seen, Stop};
-use crate::tell::Tell;
-use crate::verdict::Verdict;
+use crate::result_record::ResultRecord;
+use crate::session::SessionFacts;
+use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
+use crate::stream::{self, BAD_ID, EventEffect, MessageEnd, NAMELESS_RESULT};
 
 /// How many records can be named by their uuid, to be taken back.
 const NAMED: usize = 256;
@@ -33,33 +33,33 @@ const BROKE_OFF: &str = "cut off mid-stream";
 
 /// The state of one run.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunState {
     /// The main thread first, then each subagent.
-    lanes: Vec<Lane>,
+    conversations: Vec<ConversationState>,
     subagents: BTreeMap<String, usize>,
-    /// Records by uuid, with their lane.
-    named: VecDeque<(String, usize, Shown)>,
-    calls: Calls,
-    session: Session,
-    ending: Ending,
-    frames: Frames,
+    /// Records by uuid, with their conversation.
+    named: VecDeque<(String, usize, ShownBlocks)>,
+    calls: CallTable,
+    session: SessionFacts,
+    ending: OutcomeBuilder,
+    frames: EnvelopeCache,
 }
 
-impl Default for Run {
+impl Default for RunState {
     fn default() -> Self {
         Self {
-            lanes: vec![Lane::default()],
+            conversations: vec![ConversationState::default()],
             subagents: BTreeMap::new(),
             named: VecDeque::new(),
-            calls: Calls::default(),
-            session: Session::default(),
-            ending: Ending::default(),
-            frames: Frames::default(),
+            calls: CallTable::default(),
+            session: SessionFacts::default(),
+            ending: OutcomeBuilder::default(),
+            frames: EnvelopeCache::default(),
         }
     }
 }
 
-impl Run {
+impl RunState {
     /// A run that compares no record with the one before.
     #[cfg(test)]
     pub(crate) fn unframed() -> Self {
@@ -69,13 +69,13 @@ impl Run {
     }
 
     /// Takes a line; false when it is neither a record nor an array of them.
-    pub(crate) fn records(&mut self, line: &str, tell: &mut Tell<'_>) -> bool {
+    pub(crate) fn records(&mut self, line: &str, emitter: &mut Emitter<'_>) -> bool {
         if !line.starts_with('[') {
-            return self.record(line, tell);
+            return self.record(line, emitter);
         }
         let list = json::elements(line).unwrap_or_default();
         let records = !list.is_empty() && list.iter().all(|raw| raw.get().starts_with('{'));
-        records && list.iter().all(|raw| self.record(raw.get(), tell))
+        records && list.iter().all(|raw| self.record(raw.get(), emitter))
     }
 
     /// Nothing more is read; `why` is a sentence for the person who waits.
@@ -83,92 +83,94 @@ impl Run {
         self.ending.limit = Some(why.to_owned());
     }
 
-    fn record(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        if self.piece(record, tell) {
+    fn record(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
+        if self.piece(record, emitter) {
             return true;
         }
-        let mut head = Head::default();
-        let mut scan = Scan::new(record);
-        let Ok(begun) = head.begin(&mut scan) else { return false };
+        let mut head = RecordHead::default();
+        let mut scan = JsonCursor::new(record);
+        let Ok(begun) = head.read_literal_prefix(&mut scan) else { return false };
         if let Some(event) = &head.event
-            && let Some(lane) = self.frames.lane(event, scan)
+            && let Some(conversation) = self.frames.conversation(event, scan)
         {
-            self.stream_event(lane, event, None, tell);
+            self.stream_event(conversation, event, None, emitter);
             return true;
         }
-        if !head.end(begun, scan) {
+        if !head.read_rest(begun, scan) {
             return false;
         }
         let kind = json::string(head.kind).unwrap_or_default();
         let subtype = json::string(head.subtype);
         let is_init = kind == "system" && subtype.as_deref() == Some("init");
         let init = is_init.then_some([head.model, head.version]);
-        if self.session.see(head.session, init, tell) {
+        if self.session.see(head.session, init, emitter) {
             self.frames.forget();
         }
         match (&*kind, &head.event, &head.message) {
             ("stream_event", Some(event), _) => {
-                let lane = self.lane(head.parent);
-                self.frames.learn(record, &head, lane);
-                self.stream_event(lane, event, head.abandoned, tell);
+                let conversation = self.conversation(head.parent);
+                self.frames.learn(record, &head, conversation);
+                self.stream_event(conversation, event, head.abandoned, emitter);
             }
-            ("assistant", _, Some(message)) => self.assistant(&head, message, tell),
-            ("user", _, Some(message)) => self.user(&head, message, record, tell),
+            ("assistant", _, Some(message)) => self.assistant(&head, message, emitter),
+            ("user", _, Some(message)) => self.user(&head, message, record, emitter),
             ("stream_event" | "assistant" | "user", ..) => {
-                tell.record(&kind, None);
-                tell.diagnostic(DiagnosticCode::BadRecord, "The record has no body", record);
+                emitter.record(&kind, None);
+                emitter.diagnostic(DiagnosticCode::BadRecord, "The record has no body", record);
             }
             ("result", ..) => {
-                tell.record(&kind, subtype.as_deref());
-                self.result(&head, tell);
+                emitter.record(&kind, subtype.as_deref());
+                self.result(&head, emitter);
             }
             _ if is_init => {
-                tell.record(&kind, subtype.as_deref());
-                notices::pass(&kind, subtype.as_deref(), record, tell);
+                emitter.record(&kind, subtype.as_deref());
+                notices::pass(&kind, subtype.as_deref(), record, emitter);
             }
             _ => {
                 if kind == "error" {
                     let [message] = json::inner(head.error, &["message"]);
-                    self.ending.api_error = json::word(message).map(|text| text.into_owned());
+                    self.ending.api_error = json::trimmed(message).map(|text| text.into_owned());
                 }
-                notices::notice(&kind, subtype.as_deref(), record, tell);
-                self.retract(head.retracted, tell);
+                notices::notice(&kind, subtype.as_deref(), record, emitter);
+                self.retract(head.retracted, emitter);
             }
         }
         true
     }
 
     /// Takes a piece of a block, when its record is framed like one before; false when it is not.
-    fn piece(&mut self, record: &str, tell: &mut Tell<'_>) -> bool {
-        let Some((lane, piece)) = self.frames.piece(record) else { return false };
-        let lane = &mut self.lanes[lane];
-        snapshot::release(lane, tell);
-        stream::piece(lane, piece, tell)
+    fn piece(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
+        let Some((conversation, piece)) = self.frames.piece(record) else { return false };
+        let conversation = &mut self.conversations[conversation];
+        snapshot::release_withheld(conversation, emitter);
+        stream::append_piece(conversation, piece, emitter)
     }
 
-    /// Takes a stream event of the lane of this number.
+    /// Takes a stream event of the conversation of this number.
     fn stream_event(
         &mut self,
         at: usize,
-        event: &Api<'_>,
-        abandoned: Field<'_>,
-        tell: &mut Tell<'_>,
+        event: &ApiEvent<'_>,
+        abandoned: JsonField<'_>,
+        emitter: &mut Emitter<'_>,
     ) {
-        let lane = &mut self.lanes[at];
-        snapshot::release(lane, tell);
+        let conversation = &mut self.conversations[at];
+        snapshot::release_withheld(conversation, emitter);
         if abandoned.is_some() {
-            abandon(lane, abandoned, tell);
+            abandon(conversation, abandoned, emitter);
         }
-        match stream::event(lane, &mut self.calls, event, tell) {
-            Seen::Start if at == 0 => (self.ending.open, self.ending.stop) = (true, Stop::Done),
-            Seen::End(stop, usage) => {
-                if stop == Stop::MaxTokens {
-                    lane.answer.goes_on();
+        match stream::event(conversation, &mut self.calls, event, emitter) {
+            EventEffect::Start if at == 0 => {
+                (self.ending.open, self.ending.stop) = (true, MessageEnd::Done)
+            }
+            EventEffect::End(stop, usage) => {
+                if stop == MessageEnd::MaxTokens {
+                    conversation.answer.continue_next();
                 }
                 if at == 0 {
                     self.ending.stop = stop;
                     if let Some(usage) = usage {
-                        tell.event(Event::Usage { usage, is_final: false });
+                        emitter.emit(Event::Usage { usage, is_final: false });
                     }
                 }
             }
@@ -176,159 +178,176 @@ impl Run {
         }
     }
 
-    fn assistant(&mut self, head: &Head<'_>, message: &Body<'_>, tell: &mut Tell<'_>) {
-        tell.record("assistant", None);
-        self.retract(head.supersedes, tell);
-        let at = self.lane(head.parent);
-        let lane = &mut self.lanes[at];
-        snapshot::release(lane, tell);
-        let marked = json::is_true(head.api_error) || json::word(head.error).is_some();
-        match snapshot::made_up(lane, message, marked) {
-            Some(MadeUp::ApiError(text)) => {
+    fn assistant(
+        &mut self,
+        head: &RecordHead<'_>,
+        message: &MessageBody<'_>,
+        emitter: &mut Emitter<'_>,
+    ) {
+        emitter.record("assistant", None);
+        self.retract(head.supersedes, emitter);
+        let at = self.conversation(head.parent);
+        let conversation = &mut self.conversations[at];
+        snapshot::release_withheld(conversation, emitter);
+        let marked = json::is_true(head.api_error) || json::trimmed(head.error).is_some();
+        match snapshot::synthetic_message(conversation, message, marked) {
+            Some(SyntheticMessage::ApiError(text)) => {
                 let mut detail = Map::new();
                 detail.insert("text".to_owned(), Value::String(text.clone()));
-                if let Some(error) = json::word(head.error) {
+                if let Some(error) = json::trimmed(head.error) {
                     detail.insert("error".to_owned(), Value::String(error.into_owned()));
                 }
-                notices::of_message("api_error", detail, lane.parent.as_deref(), tell);
+                notices::of_message("api_error", detail, conversation.parent.as_deref(), emitter);
                 if at == 0 {
                     self.ending.api_error = Some(text);
                 }
             }
-            Some(MadeUp::NoResponse) => self.ending.no_response |= at == 0,
+            Some(SyntheticMessage::NoResponse) => self.ending.no_response |= at == 0,
             None => {
                 self.ending.open |= at == 0;
-                let shown = snapshot::assistant(lane, &mut self.calls, message, tell);
-                if let (Some(shown), Some(uuid)) = (shown, json::word(head.uuid)) {
+                let shown = snapshot::assistant(conversation, &mut self.calls, message, emitter);
+                if let (Some(shown), Some(uuid)) = (shown, json::trimmed(head.uuid)) {
                     self.named.push_back((uuid.into_owned(), at, shown));
                     self.named.drain(..self.named.len().saturating_sub(NAMED));
                 }
             }
         }
         if json::is_true(head.aborted) {
-            let id =
-                json::word(message.id).map(|id| ("message_id".to_owned(), id.into_owned().into()));
-            let parent = self.lanes[at].parent.as_deref();
-            notices::of_message("aborted", Map::from_iter(id), parent, tell);
+            let id = json::trimmed(message.id)
+                .map(|id| ("message_id".to_owned(), id.into_owned().into()));
+            let parent = self.conversations[at].parent.as_deref();
+            notices::of_message("aborted", Map::from_iter(id), parent, emitter);
             self.ending.interrupted |= at == 0;
         }
     }
 
-    fn user(&mut self, head: &Head<'_>, message: &Body<'_>, record: &str, tell: &mut Tell<'_>) {
-        tell.record("user", None);
-        let at = self.lane(head.parent);
-        snapshot::release(&mut self.lanes[at], tell);
+    fn user(
+        &mut self,
+        head: &RecordHead<'_>,
+        message: &MessageBody<'_>,
+        record: &str,
+        emitter: &mut Emitter<'_>,
+    ) {
+        emitter.record("user", None);
+        let at = self.conversation(head.parent);
+        snapshot::release_withheld(&mut self.conversations[at], emitter);
         let content = message.content;
         if content.is_none() {
             let what = "A user record's message has no content";
-            tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
+            emitter.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         }
         if json::is_true(head.replay) {
-            return notices::pass("user", None, record, tell);
+            return notices::pass("user", None, record, emitter);
         }
         let mut says = json::string(content);
         let mut told = content.is_none();
         for part in message.parts().into_iter().flatten() {
             let kind = json::string(part.kind).unwrap_or_default();
-            match (&*kind, json::word(part.call)) {
+            match (&*kind, json::trimmed(part.call)) {
                 ("tool_result", Some(id)) => {
                     told = true;
-                    if self.calls.awaits_start(&id) {
-                        for lane in &mut self.lanes {
-                            stream::result_came(lane, &mut self.calls, &id, tell);
+                    if self.calls.has_no_open_call(&id) {
+                        for conversation in &mut self.conversations {
+                            stream::settle_before_result(
+                                conversation,
+                                &mut self.calls,
+                                &id,
+                                emitter,
+                            );
                         }
                     }
-                    self.calls.result(&id, &part, Side::User, tell);
+                    self.calls.result(&id, &part, ResultSource::User, emitter);
                 }
                 ("tool_result", None) => {
                     told = true;
-                    tell.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get());
+                    emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get());
                 }
                 ("text", _) => says = says.or_else(|| json::string(part.text)),
                 ("image" | "document" | "search_result" | "tool_reference", _) => {}
                 (other, _) => {
                     told = true;
-                    tell.unknown(&format!("user/{other}"), None, part.raw.get());
+                    emitter.unknown(&format!("user/{other}"), None, part.raw.get());
                 }
             }
         }
-        if let Some(refused) = json::word(head.refused)
-            && let Some(refused) = self.lanes[at].known(&refused)
+        if let Some(refused) = json::trimmed(head.refused)
+            && let Some(refused) = self.conversations[at].lookup(&refused)
         {
-            self.lanes[at].take_back(refused, |_| true, tell);
+            self.conversations[at].retract(refused, |_| true, emitter);
         }
         let says = says.unwrap_or_default();
         self.ending.interrupted |= at == 0 && says.starts_with(INTERRUPTED);
         if json::is_true(head.synthetic) {
-            let answer = &mut self.lanes[at].answer;
+            let answer = &mut self.conversations[at].answer;
             if says.contains(GO_ON) {
-                answer.goes_on();
+                answer.continue_next();
             } else if says.contains(BROKE_OFF) {
                 answer.split();
             }
         }
         if !told {
-            notices::pass("user", None, record, tell);
+            notices::pass("user", None, record, emitter);
         }
     }
 
-    fn result(&mut self, head: &Head<'_>, tell: &mut Tell<'_>) {
-        let verdict = Verdict::read(head);
-        let main = &mut self.lanes[0];
-        if verdict.failed {
-            main.doubtful = None;
+    fn result(&mut self, head: &RecordHead<'_>, emitter: &mut Emitter<'_>) {
+        let record = ResultRecord::read(head);
+        let main = &mut self.conversations[0];
+        if record.failed {
+            main.withheld = None;
         }
-        snapshot::release(main, tell);
-        stream::message_end(main, &mut self.calls, tell);
-        if let Some(usage) = verdict.usage {
-            tell.event(Event::Usage { usage, is_final: true });
+        snapshot::release_withheld(main, emitter);
+        stream::message_end(main, &mut self.calls, emitter);
+        if let Some(usage) = record.usage {
+            emitter.emit(Event::Usage { usage, is_final: true });
         }
-        self.ending.take(&verdict, &mut main.answer, self.calls.count());
+        self.ending.add_result(&record, &mut main.answer, self.calls.count());
     }
 
     /// The end of the bytes; `silent` says that there were none.
-    pub(crate) fn finish(mut self, silent: bool, tell: &mut Tell<'_>) {
-        for (at, lane) in self.lanes.iter_mut().enumerate() {
-            if let (0, Some((_, text))) = (at, lane.doubtful.take()) {
+    pub(crate) fn finish(mut self, silent: bool, emitter: &mut Emitter<'_>) {
+        for (at, conversation) in self.conversations.iter_mut().enumerate() {
+            if let (0, Some((_, text))) = (at, conversation.withheld.take()) {
                 self.ending.api_error = Some(text);
             }
-            stream::message_end(lane, &mut self.calls, tell);
+            stream::message_end(conversation, &mut self.calls, emitter);
         }
-        self.calls.finish(tell);
-        let outcome = self.ending.outcome(&self.lanes[0].answer, self.session.into_id(), silent);
-        tell.event(Event::Outcome(std::borrow::Cow::Owned(outcome)));
+        self.calls.finish(emitter);
+        let outcome =
+            self.ending.outcome(&self.conversations[0].answer, self.session.into_id(), silent);
+        emitter.emit(Event::Outcome(std::borrow::Cow::Owned(outcome)));
     }
 
     /// Takes back the records whose uuids are listed.
-    fn retract(&mut self, uuids: Field<'_>, tell: &mut Tell<'_>) {
+    fn retract(&mut self, uuids: JsonField<'_>, emitter: &mut Emitter<'_>) {
         let uuids = uuids.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
-        for uuid in uuids.into_iter().filter_map(|raw| json::word(Some(raw))) {
+        for uuid in uuids.into_iter().filter_map(|raw| json::trimmed(Some(raw))) {
             if let Some(found) = self.named.iter().position(|(name, ..)| *name == uuid)
                 && let Some((_, at, shown)) = self.named.remove(found)
             {
-                snapshot::take_back(&mut self.lanes[at], &mut self.calls, &shown, tell);
+                snapshot::retract(&mut self.conversations[at], &mut self.calls, &shown, emitter);
             }
         }
     }
 
-    /// The lane of a record; a subagent's is made when it is first seen (T3).
-    fn lane(&mut self, parent: Field<'_>) -> usize {
-        let Some(parent) = json::word(parent) else { return 0 };
+    /// The conversation of a record; a subagent's is made when it is first seen (T3).
+    fn conversation(&mut self, parent: JsonField<'_>) -> usize {
+        let Some(parent) = json::trimmed(parent) else { return 0 };
         if let Some(at) = self.subagents.get(&*parent) {
             return *at;
         }
-        self.subagents.insert(parent.clone().into_owned(), self.lanes.len());
-        self.lanes.push(Lane::new(Some(parent.into_owned())));
-        self.lanes.len() - 1
+        self.subagents.insert(parent.clone().into_owned(), self.conversations.len());
+        self.conversations.push(ConversationState::new(Some(parent.into_owned())));
+        self.conversations.len() - 1
     }
 }
 
 /// Takes back the blocks of a message that will never be whole: the CLI has made up its end.
-fn abandon(lane: &mut Lane, blocks: Field<'_>, tell: &mut Tell<'_>) {
+fn abandon(conversation: &mut ConversationState, blocks: JsonField<'_>, emitter: &mut Emitter<'_>) {
     let [id, from] = json::inner(blocks, &["api_message_id", "from_block_index"]);
-    let known = json::word(id).and_then(|id| lane.known(&id));
-    if let Some(at) = known.or(lane.current) {
+    let known = json::trimmed(id).and_then(|id| conversation.lookup(&id));
+    if let Some(at) = known.or(conversation.current) {
         let from = json::count(from);
-        lane.take_back(at, |block| block >= from, tell);
+        conversation.retract(at, |block| block >= from, emitter);
     }
 }

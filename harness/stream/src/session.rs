@@ -1,12 +1,12 @@
 //! The session's id, model and CLI version, told at first sight and on change.
 
+use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::json::{self, Field, Raw};
-use crate::tell::Tell;
+use crate::json::{self, JsonField, RawJson};
 
 /// The session as it was last told.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct SessionFacts {
     id: Option<String>,
     model: Option<String>,
     version: Option<String>,
@@ -14,7 +14,7 @@ pub(crate) struct Session {
     printed: String,
 }
 
-impl Session {
+impl SessionFacts {
     /// The last id seen.
     pub(crate) fn into_id(self) -> Option<String> {
         self.id
@@ -24,15 +24,17 @@ impl Session {
     /// Says whether another id was printed than in the record before.
     pub(crate) fn see(
         &mut self,
-        fields: [Field<'_>; 4],
-        init: Option<[Field<'_>; 2]>,
-        tell: &mut Tell<'_>,
+        fields: [JsonField<'_>; 4],
+        init: Option<[JsonField<'_>; 2]>,
+        emitter: &mut Emitter<'_>,
     ) -> bool {
-        let repeats = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
+        let repeats =
+            |field: Option<RawJson<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
         if init.is_none() && repeats(fields[0]) {
             return false;
         }
-        let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::word(f)?))) else {
+        let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::trimmed(f)?)))
+        else {
             return false;
         };
         if init.is_none() && field.get() == self.printed {
@@ -40,7 +42,7 @@ impl Session {
         }
         field.get().clone_into(&mut self.printed);
         let [model, version] =
-            init.unwrap_or_default().map(|f| json::word(f).map(|name| name.into_owned()));
+            init.unwrap_or_default().map(|f| json::trimmed(f).map(|name| name.into_owned()));
         let same_id = self.id.as_deref() == Some(&*id);
         let says_more =
             model.is_some() && model != self.model || version.is_some() && version != self.version;
@@ -54,7 +56,7 @@ impl Session {
             (self.model, self.version) = (model, version);
             self.id = Some(id.into_owned());
         }
-        tell.event(Event::Session {
+        emitter.emit(Event::Session {
             session_id: self.id.as_deref().unwrap_or_default().into(),
             model: self.model.as_deref().map(Into::into),
             cli_version: self.version.as_deref().map(Into::into),

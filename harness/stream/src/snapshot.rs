@@ -1,16 +1,16 @@
 //! `assistant` records: snapshots of one or more finished blocks of a message (T4, U1, R1).
 
-use crate::block::{Block, Kind, tool_kind};
-use crate::body::{Body, Part};
-use crate::calls::{Calls, Origin, Side};
+use crate::block::{BlockKind, BlockState, tool_kind};
+use crate::body::{ContentBlock, MessageBody};
+use crate::calls::{CallOrigin, CallTable, ResultSource};
+use crate::conversation::ConversationState;
+use crate::emitter::Emitter;
 use crate::event::{DiagnosticCode, ToolKind};
-use crate::given::Given;
-use crate::json::{self, Field};
-use crate::lane::Lane;
-use crate::said::By;
+use crate::json::{self, JsonField};
+use crate::snapshot_reconciler::{SnapshotContext, SnapshotFit};
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
-use crate::tell::Tell;
-use crate::track::{Fit, Snapshot};
+use crate::tool_args::SourceArguments;
+use crate::transcript_buffer::BlockId;
 
 /// How the text of an API error begins.
 pub(crate) const API_ERROR: &str = "API Error";
@@ -23,7 +23,7 @@ const NO_RESPONSE: &str = "No response requested.";
 
 /// A message that the CLI made up: its text is not told (T6).
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum MadeUp {
+pub(crate) enum SyntheticMessage {
     /// The API's error, in words.
     ApiError(String),
     /// There was nothing to answer.
@@ -33,9 +33,13 @@ pub(crate) enum MadeUp {
 /// Whether a message was made up by the CLI, and why: it holds nothing but text and did not come
 /// as stream events. `marked` says that the record itself names an error (2.0.70 and later); older
 /// CLIs only name no model.
-pub(crate) fn made_up(lane: &Lane, message: &Body<'_>, marked: bool) -> Option<MadeUp> {
+pub(crate) fn synthetic_message(
+    conversation: &ConversationState,
+    message: &MessageBody<'_>,
+    marked: bool,
+) -> Option<SyntheticMessage> {
     if !marked && !is_synthetic(message)
-        || json::word(message.id).is_some_and(|id| lane.streams(&id))
+        || json::trimmed(message.id).is_some_and(|id| conversation.is_streamed(&id))
     {
         return None;
     }
@@ -44,21 +48,23 @@ pub(crate) fn made_up(lane: &Lane, message: &Body<'_>, marked: bool) -> Option<M
         text.push_str(&json::string(part.text)?);
     }
     match text.trim() {
-        NO_RESPONSE => Some(MadeUp::NoResponse),
-        text if marked || text.starts_with(API_ERROR) => Some(MadeUp::ApiError(text.to_owned())),
+        NO_RESPONSE => Some(SyntheticMessage::NoResponse),
+        text if marked || text.starts_with(API_ERROR) => {
+            Some(SyntheticMessage::ApiError(text.to_owned()))
+        }
         _ => None,
     }
 }
 
 /// Whether the CLI speaks, and not the model.
-fn is_synthetic(message: &Body<'_>) -> bool {
+fn is_synthetic(message: &MessageBody<'_>) -> bool {
     json::string(message.model).is_some_and(|model| model == "<synthetic>")
 }
 
 /// What one record has shown: named by the record's uuid when it is taken back.
 #[derive(Debug)]
-pub(crate) struct Shown {
-    /// Number of the message in its lane.
+pub(crate) struct ShownBlocks {
+    /// Number of the message in its conversation.
     pub(crate) message: usize,
     /// Indexes of its blocks.
     pub(crate) blocks: Vec<u64>,
@@ -68,140 +74,170 @@ pub(crate) struct Shown {
 
 /// Reads the message of one record.
 pub(crate) fn assistant(
-    lane: &mut Lane,
-    calls: &mut Calls,
-    message: &Body<'_>,
-    tell: &mut Tell<'_>,
-) -> Option<Shown> {
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    message: &MessageBody<'_>,
+    emitter: &mut Emitter<'_>,
+) -> Option<ShownBlocks> {
     let Some(parts) = message.parts() else {
         let what = "An assistant record's message has no list of blocks";
-        tell.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
+        emitter.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         return None;
     };
     let synthetic = is_synthetic(message);
-    let at = match (json::word(message.id), lane.current) {
-        (Some(id), Some(_)) if lane.known(&id).is_none() && !lane.is_nameless() && !synthetic => {
-            lane.give_up_unfinished(tell);
-            lane.find(&id)
+    let at = match (json::trimmed(message.id), conversation.current) {
+        (Some(id), Some(_))
+            if conversation.lookup(&id).is_none() && !conversation.is_nameless() && !synthetic =>
+        {
+            conversation.retract_unfinished(emitter);
+            conversation.find_or_add(&id)
         }
-        (Some(id), _) => lane.find(&id),
+        (Some(id), _) => conversation.find_or_add(&id),
         (None, Some(at)) => at,
-        (None, None) => lane.find(""),
+        (None, None) => conversation.find_or_add(""),
     };
-    let (alone, shown) = (message.is_alone(), Shown { message: at, blocks: vec![], calls: vec![] });
-    let mut record = Record { at, alone, synthetic, text: None, thinking: None, shown };
+    let (alone, shown) =
+        (message.is_single(), ShownBlocks { message: at, blocks: vec![], calls: vec![] });
+    let mut record = SnapshotRecord { at, alone, synthetic, text: None, thinking: None, shown };
     for part in parts {
-        record.part(lane, calls, &part, tell);
+        record.content_block(conversation, calls, &part, emitter);
     }
     Some(record.shown)
 }
 
 /// Takes back what a record has shown: another record of the CLI names it. What comes of the same
 /// message later is told anew.
-pub(crate) fn take_back(lane: &mut Lane, calls: &mut Calls, shown: &Shown, tell: &mut Tell<'_>) {
-    lane.take_back(shown.message, |block| shown.blocks.contains(&block), tell);
-    let message = &mut lane.messages[shown.message];
+pub(crate) fn retract(
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    shown: &ShownBlocks,
+    emitter: &mut Emitter<'_>,
+) {
+    conversation.retract(shown.message, |block| shown.blocks.contains(&block), emitter);
+    let message = &mut conversation.messages[shown.message];
     (message.text, message.thinking, message.streamed) = Default::default();
     for id in &shown.calls {
-        calls.give_up(id, tell);
+        calls.give_up(id, emitter);
     }
 }
 
 /// The state of one record: where the block before ended, in text and reasoning.
-struct Record {
+struct SnapshotRecord {
     at: usize,
     alone: bool,
     /// The CLI speaks.
     synthetic: bool,
     text: Option<usize>,
     thinking: Option<usize>,
-    shown: Shown,
+    shown: ShownBlocks,
 }
 
-impl Record {
-    fn part(&mut self, lane: &mut Lane, calls: &mut Calls, part: &Part<'_>, tell: &mut Tell<'_>) {
+impl SnapshotRecord {
+    fn content_block(
+        &mut self,
+        conversation: &mut ConversationState,
+        calls: &mut CallTable,
+        part: &ContentBlock<'_>,
+        emitter: &mut Emitter<'_>,
+    ) {
         let kind = json::string(part.kind).unwrap_or_default();
-        let index = lane.messages[self.at].show(&kind);
+        let index = conversation.messages[self.at].next_shown_index(&kind);
         self.shown.blocks.push(index);
-        let forgotten = lane.messages[self.at].forgotten;
-        let streamed = lane.messages[self.at].streamed;
+        let forgotten = conversation.messages[self.at].evicted;
+        let streamed = conversation.messages[self.at].streamed;
         match (&*kind, tool_kind(&kind)) {
             ("text", _) => {
                 let text = json::string(part.text).unwrap_or_default();
                 if !(text.is_empty() || text == NO_CONTENT || forgotten) {
-                    self.text(lane, index, &text, tell);
+                    self.text(conversation, index, &text, emitter);
                 }
             }
             ("thinking", _) => {
                 let text = json::string(part.thinking).unwrap_or_default();
                 if !(text.is_empty() || forgotten) {
-                    self.thinking(lane, index, &text, tell);
+                    self.thinking(conversation, index, &text, emitter);
                 }
             }
             ("redacted_thinking", _) => {}
-            (_, Some(tool)) => match (json::word(part.id), json::word(part.name)) {
+            (_, Some(tool)) => match (json::trimmed(part.id), json::trimmed(part.name)) {
                 (Some(id), Some(name)) => {
-                    self.call(lane, calls, (&id, &name, tool), part.input, tell);
+                    self.call(conversation, calls, (&id, &name, tool), part.input, emitter);
                 }
                 _ if streamed => {}
-                _ => tell.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get()),
+                _ => emitter.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get()),
             },
-            (other, None) if other.ends_with("_tool_result") => match json::word(part.call) {
-                Some(id) => calls.result(&id, part, Side::Assistant, tell),
+            (other, None) if other.ends_with("_tool_result") => match json::trimmed(part.call) {
+                Some(id) => calls.result(&id, part, ResultSource::Assistant, emitter),
                 None if streamed => {}
-                None => tell.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
+                None => emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
             },
-            (other, None) => tell.unknown(&format!("assistant/{other}"), None, part.raw.get()),
+            (other, None) => emitter.unknown(&format!("assistant/{other}"), None, part.raw.get()),
         }
     }
 
-    fn text(&mut self, lane: &mut Lane, index: u64, text: &str, tell: &mut Tell<'_>) {
-        let here = By { message: self.at, block: index };
-        each_flow(lane, self.at, &mut |lane, kind| {
-            if let Kind::Text(flow) = kind {
-                lane.text(here, |out| flow.sow(out), tell);
+    fn text(
+        &mut self,
+        conversation: &mut ConversationState,
+        index: u64,
+        text: &str,
+        emitter: &mut Emitter<'_>,
+    ) {
+        let here = BlockId { message: self.at, block: index };
+        for_each_block(conversation, self.at, &mut |conversation, kind| {
+            if let BlockKind::Text(flow) = kind {
+                conversation.add_text(here, |out| flow.write_prefill(out), emitter);
             }
         });
-        let message = &mut lane.messages[self.at];
-        let parted = self.alone && !message.streamed && lane.answer.is_split();
-        let how = Snapshot { streamed: message.streamed, parted };
+        let message = &mut conversation.messages[self.at];
+        let parted = self.alone && !message.streamed && conversation.answer.is_split();
+        let how = SnapshotContext { streamed: message.streamed, after_call: parted };
         match message.text.fit(text, how, &mut self.text) {
-            Fit::Differs => tell.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
-            Fit::From(known) if known == text.len() => {}
-            Fit::From(known) => {
+            SnapshotFit::Differs => {
+                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text)
+            }
+            SnapshotFit::From(known) if known == text.len() => {}
+            SnapshotFit::From(known) => {
                 let doubtful = !message.streamed && (self.synthetic || text.starts_with(API_ERROR));
-                if doubtful && known == 0 && lane.doubtful.is_none() {
-                    lane.doubtful = Some((self.at, text.to_owned()));
+                if doubtful && known == 0 && conversation.withheld.is_none() {
+                    conversation.withheld = Some((self.at, text.to_owned()));
                     return;
                 }
                 let (new, cursor) = (&text[known..], &mut self.text);
-                lane.text(here, |out| out.push_str(new), tell);
-                lane.messages[self.at].text.confirm_all(cursor);
-                forget_halves(lane, self.at);
+                conversation.add_text(here, |out| out.push_str(new), emitter);
+                conversation.messages[self.at].text.confirm_all(cursor);
+                clear_carries(conversation, self.at);
             }
         }
-        if !lane.messages[self.at].streamed {
-            lane.text_ended(here, tell);
+        if !conversation.messages[self.at].streamed {
+            conversation.end_text(here, emitter);
         }
     }
 
-    fn thinking(&mut self, lane: &mut Lane, index: u64, text: &str, tell: &mut Tell<'_>) {
-        let here = By { message: self.at, block: index };
-        each_flow(lane, self.at, &mut |lane, kind| {
-            if let Kind::Thinking(flow) = kind {
-                lane.think(here, |out| flow.sow(out), tell);
+    fn thinking(
+        &mut self,
+        conversation: &mut ConversationState,
+        index: u64,
+        text: &str,
+        emitter: &mut Emitter<'_>,
+    ) {
+        let here = BlockId { message: self.at, block: index };
+        for_each_block(conversation, self.at, &mut |conversation, kind| {
+            if let BlockKind::Thinking(flow) = kind {
+                conversation.add_thinking(here, |out| flow.write_prefill(out), emitter);
             }
         });
-        let message = &mut lane.messages[self.at];
-        let how = Snapshot { streamed: message.streamed, parted: false };
+        let message = &mut conversation.messages[self.at];
+        let how = SnapshotContext { streamed: message.streamed, after_call: false };
         match message.thinking.fit(text, how, &mut self.thinking) {
-            Fit::Differs => tell.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
-            Fit::From(known) if known == text.len() => {}
-            Fit::From(known) => {
+            SnapshotFit::Differs => {
+                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text)
+            }
+            SnapshotFit::From(known) if known == text.len() => {}
+            SnapshotFit::From(known) => {
                 let (new, cursor) = (&text[known..], &mut self.thinking);
-                lane.think(here, |out| out.push_str(new), tell);
-                lane.messages[self.at].thinking.confirm_all(cursor);
-                forget_halves(lane, self.at);
+                conversation.add_thinking(here, |out| out.push_str(new), emitter);
+                conversation.messages[self.at].thinking.confirm_all(cursor);
+                clear_carries(conversation, self.at);
             }
         }
     }
@@ -209,36 +245,48 @@ impl Record {
     /// A call's snapshot starts it, unless all it says is `{}` where the stream said more.
     fn call(
         &mut self,
-        lane: &mut Lane,
-        calls: &mut Calls,
+        conversation: &mut ConversationState,
+        calls: &mut CallTable,
         (id, name, kind): (&str, &str, ToolKind),
-        input: Field<'_>,
-        tell: &mut Tell<'_>,
+        input: JsonField<'_>,
+        emitter: &mut Emitter<'_>,
     ) {
-        if !lane.messages[self.at].streamed {
-            lane.answer.split();
+        if !conversation.messages[self.at].streamed {
+            conversation.answer.split();
         }
         self.shown.calls.push(id.to_owned());
-        let given = Given::read(input);
-        let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id && input.says_something());
-        let streams = lane.messages[self.at].blocks.iter().position(open);
-        let streams = streams.map(|found| &mut lane.messages[self.at].blocks[found].kind);
+        let arguments = SourceArguments::read(input);
+        let open = |block: &BlockState| matches!(&block.kind, BlockKind::Tool(input) if input.id == id && input.has_input());
+        let streams = conversation.messages[self.at].blocks.iter().position(open);
+        let streams = streams.map(|found| &mut conversation.messages[self.at].blocks[found].kind);
         match streams {
-            Some(Kind::Tool(streams)) if given.is_empty() && !streams.stopped => {
-                streams.hollow = true;
+            Some(BlockKind::Tool(streams)) if arguments.is_empty() && !streams.stopped => {
+                streams.empty_snapshot = true;
             }
-            Some(Kind::Tool(streams)) if given.is_empty() => {
+            Some(BlockKind::Tool(streams)) if arguments.is_empty() => {
                 let streamed = streams.streamed().into_owned();
-                calls.start((id, name, kind), &streamed, Origin::Stream, lane.place(self.at), tell);
+                calls.start(
+                    (id, name, kind),
+                    &streamed,
+                    CallOrigin::Stream,
+                    conversation.call_site(self.at),
+                    emitter,
+                );
             }
             streams => {
-                if let Some(Kind::Tool(streams)) = streams
-                    && !streams.spells(&given)
-                    && let Some((_, how)) = streams.streamed().difference(&given)
+                if let Some(BlockKind::Tool(streams)) = streams
+                    && !streams.equals_deltas(&arguments)
+                    && let Some((_, how)) = streams.streamed().difference(&arguments)
                 {
-                    tell.differs(name, &how);
+                    emitter.differs(name, &how);
                 }
-                calls.start((id, name, kind), &given, Origin::Snapshot, lane.place(self.at), tell);
+                calls.start(
+                    (id, name, kind),
+                    &arguments,
+                    CallOrigin::Snapshot,
+                    conversation.call_site(self.at),
+                    emitter,
+                );
             }
         }
     }
@@ -247,27 +295,31 @@ impl Record {
 const MISMATCH: &str = "A snapshot does not repeat what was streamed; the streamed text stands";
 
 /// Visits the blocks that stream in a message.
-fn each_flow(lane: &mut Lane, at: usize, visit: &mut dyn FnMut(&mut Lane, &mut Kind)) {
-    let mut blocks = std::mem::take(&mut lane.messages[at].blocks);
+fn for_each_block(
+    conversation: &mut ConversationState,
+    at: usize,
+    visit: &mut dyn FnMut(&mut ConversationState, &mut BlockKind),
+) {
+    let mut blocks = std::mem::take(&mut conversation.messages[at].blocks);
     for block in &mut blocks {
-        visit(lane, &mut block.kind);
+        visit(conversation, &mut block.kind);
     }
-    lane.messages[at].blocks = blocks;
+    conversation.messages[at].blocks = blocks;
 }
 
-fn forget_halves(lane: &mut Lane, at: usize) {
-    for block in &mut lane.messages[at].blocks {
-        if let Kind::Text(flow) | Kind::Thinking(flow) = &mut block.kind {
-            flow.forget_half();
+fn clear_carries(conversation: &mut ConversationState, at: usize) {
+    for block in &mut conversation.messages[at].blocks {
+        if let BlockKind::Text(flow) | BlockKind::Thinking(flow) = &mut block.kind {
+            flow.clear_carry();
         }
     }
 }
 
 /// Tells the text that was held because it looks like an API error: the run went on.
-pub(crate) fn release(lane: &mut Lane, tell: &mut Tell<'_>) {
-    if let Some((at, text)) = lane.doubtful.take() {
-        let by = By { message: at, block: 0 };
-        lane.text(by, |out| out.push_str(&text), tell);
-        lane.text_ended(by, tell);
+pub(crate) fn release_withheld(conversation: &mut ConversationState, emitter: &mut Emitter<'_>) {
+    if let Some((at, text)) = conversation.withheld.take() {
+        let by = BlockId { message: at, block: 0 };
+        conversation.add_text(by, |out| out.push_str(&text), emitter);
+        conversation.end_text(by, emitter);
     }
 }

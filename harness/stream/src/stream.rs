@@ -1,33 +1,33 @@
 //! `stream_event` records: the API's own events of a message while it comes.
 
-use crate::block::{Block, Input, Kind, tool_kind};
-use crate::body::Part;
-use crate::calls::{Calls, Origin, Side};
+use crate::block::{BlockInput, BlockKind, BlockState, tool_kind};
+use crate::body::ContentBlock;
+use crate::calls::{CallOrigin, CallTable, ResultSource};
+use crate::conversation::ConversationState;
+use crate::emitter::Emitter;
 use crate::event::DiagnosticCode;
-use crate::frame::{Adds, Piece};
-use crate::given::Given;
-use crate::head::{Api, Delta};
-use crate::json::{self, Field};
-use crate::lane::Lane;
+use crate::frame::{DeltaPiece, DeltaTarget};
+use crate::head::{ApiDelta, ApiEvent};
+use crate::json::{self, JsonField};
 use crate::outcome::Usage;
-use crate::said::By;
-use crate::tell::Tell;
-use crate::track::Flow;
+use crate::snapshot_reconciler::BlockStream;
+use crate::tool_args::SourceArguments;
+use crate::transcript_buffer::BlockId;
 
 /// What the rest of the parser must know of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum EventEffect {
     /// A message begins.
     Start,
     /// A message is about to end: why, and its token counts.
-    End(Stop, Option<Usage>),
+    End(MessageEnd, Option<Usage>),
     /// Anything else.
     Other,
 }
 
 /// Why a message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Stop {
+pub(crate) enum MessageEnd {
     /// The model had said what it wanted to say, or nothing is known.
     #[default]
     Done,
@@ -37,8 +37,8 @@ pub(crate) enum Stop {
     Refusal,
 }
 
-impl Stop {
-    fn read(reason: Field<'_>) -> Self {
+impl MessageEnd {
+    fn read(reason: JsonField<'_>) -> Self {
         match json::string(reason).as_deref() {
             Some("max_tokens") => Self::MaxTokens,
             Some("refusal") => Self::Refusal,
@@ -49,124 +49,142 @@ impl Stop {
 
 /// Takes the event of one record.
 pub(crate) fn event(
-    lane: &mut Lane,
-    calls: &mut Calls,
-    api: &Api<'_>,
-    tell: &mut Tell<'_>,
-) -> Seen {
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    api: &ApiEvent<'_>,
+    emitter: &mut Emitter<'_>,
+) -> EventEffect {
     let kind = json::string(api.kind).unwrap_or_default();
-    tell.stream_event(&kind);
+    emitter.stream_event(&kind);
     let index = api.index.and_then(|raw| raw.get().parse::<u64>().ok());
     match (&*kind, index) {
-        ("content_block_delta", Some(index)) => block_delta(lane, index, &api.delta, tell),
-        ("content_block_start", Some(index)) => {
-            block_start(lane, calls, (index, api.block.as_ref()), tell);
+        ("content_block_delta", Some(index)) => {
+            block_delta(conversation, index, &api.delta, emitter)
         }
-        ("content_block_stop", Some(index)) => block_stop(lane, calls, index, tell),
+        ("content_block_start", Some(index)) => {
+            block_start(conversation, calls, (index, api.block.as_ref()), emitter);
+        }
+        ("content_block_stop", Some(index)) => block_stop(conversation, calls, index, emitter),
         ("content_block_delta" | "content_block_start" | "content_block_stop", None) => {
-            tell.diagnostic(BAD, "A stream event has no block index", api.raw.get());
+            emitter.diagnostic(BAD, "A stream event has no block index", api.raw.get());
         }
         ("message_start", _) => {
-            lane.give_up_unfinished(tell);
-            message_end(lane, calls, tell);
+            conversation.retract_unfinished(emitter);
+            message_end(conversation, calls, emitter);
             let message = api.message.as_ref();
-            let id = message.and_then(|message| json::word(message.id));
-            let at = lane.open(&id.unwrap_or_default());
+            let id = message.and_then(|message| json::trimmed(message.id));
+            let at = conversation.start_message(&id.unwrap_or_default());
             let counts = message.and_then(|message| message.usage.as_ref());
-            lane.messages[at].usage =
+            conversation.messages[at].usage =
                 counts.map_or_else(Usage::default, |counts| counts.usage(Usage::default()));
-            return Seen::Start;
+            return EventEffect::Start;
         }
         ("message_delta", _) => {
-            let at = lane.streaming();
-            let base = lane.messages[at].usage;
+            let at = conversation.current_or_new();
+            let base = conversation.messages[at].usage;
             let counts = api.usage.as_ref().map(|counts| counts.usage(base));
-            return Seen::End(Stop::read(api.delta.stop_reason), counts);
+            return EventEffect::End(MessageEnd::read(api.delta.stop_reason), counts);
         }
-        ("message_stop", _) => message_end(lane, calls, tell),
+        ("message_stop", _) => message_end(conversation, calls, emitter),
         ("ping", _) => {}
-        _ => tell.unknown(&format!("stream_event/{kind}"), None, api.raw.get()),
+        _ => emitter.unknown(&format!("stream_event/{kind}"), None, api.raw.get()),
     }
-    Seen::Other
+    EventEffect::Other
 }
 
 const BAD: DiagnosticCode = DiagnosticCode::BadRecord;
 
 /// Ends the message that streams: whatever of it still waits is settled (U1).
-pub(crate) fn message_end(lane: &mut Lane, calls: &mut Calls, tell: &mut Tell<'_>) {
-    if let Some(at) = lane.current {
-        for block in std::mem::take(&mut lane.messages[at].blocks) {
-            settle(lane, calls, (at, block), tell);
+pub(crate) fn message_end(
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    emitter: &mut Emitter<'_>,
+) {
+    if let Some(at) = conversation.current {
+        for block in std::mem::take(&mut conversation.messages[at].blocks) {
+            settle(conversation, calls, (at, block), emitter);
         }
     }
 }
 
 /// A result has come for a call whose block stopped as invalid JSON: no snapshot will repair it.
-pub(crate) fn result_came(lane: &mut Lane, calls: &mut Calls, id: &str, tell: &mut Tell<'_>) {
-    let Some(at) = lane.current else { return };
-    let blocks = &mut lane.messages[at].blocks;
-    let waits = |block: &Block| matches!(&block.kind, Kind::Tool(i) if i.stopped && i.id == id);
+pub(crate) fn settle_before_result(
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    id: &str,
+    emitter: &mut Emitter<'_>,
+) {
+    let Some(at) = conversation.current else { return };
+    let blocks = &mut conversation.messages[at].blocks;
+    let waits =
+        |block: &BlockState| matches!(&block.kind, BlockKind::Tool(i) if i.stopped && i.id == id);
     if let Some(found) = blocks.iter().position(waits) {
         let block = blocks.remove(found);
-        settle(lane, calls, (at, block), tell);
+        settle(conversation, calls, (at, block), emitter);
     }
 }
 
 fn block_start(
-    lane: &mut Lane,
-    calls: &mut Calls,
-    (index, block): (u64, Option<&Part<'_>>),
-    tell: &mut Tell<'_>,
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    (index, block): (u64, Option<&ContentBlock<'_>>),
+    emitter: &mut Emitter<'_>,
 ) {
-    let at = lane.streaming();
-    while let Some(open) = open_block(lane, at, index) {
-        let block = lane.messages[at].blocks.remove(open);
-        settle(lane, calls, (at, block), tell);
+    let at = conversation.current_or_new();
+    while let Some(open) = open_block(conversation, at, index) {
+        let block = conversation.messages[at].blocks.remove(open);
+        settle(conversation, calls, (at, block), emitter);
     }
     let Some(part) = block else {
-        return tell.diagnostic(BAD, "A block starts without a content_block", "");
+        return emitter.diagnostic(BAD, "A block starts without a content_block", "");
     };
     let kind = json::string(part.kind).unwrap_or_default();
-    let seed = |field| Flow::new(json::string(field).unwrap_or_default().into_owned());
+    let prefill = |field| BlockStream::new(json::string(field).unwrap_or_default().into_owned());
     let kind = match (&*kind, tool_kind(&kind)) {
-        ("text", _) => Kind::Text(seed(part.text)),
-        ("thinking", _) => Kind::Thinking(seed(part.thinking)),
-        ("redacted_thinking", _) => Kind::Quiet,
+        ("text", _) => BlockKind::Text(prefill(part.text)),
+        ("thinking", _) => BlockKind::Thinking(prefill(part.thinking)),
+        ("redacted_thinking", _) => BlockKind::Quiet,
         (_, Some(tool)) => {
-            lane.answer.split();
-            match (json::word(part.id), json::word(part.name)) {
-                (Some(id), Some(_)) if is_twice(lane, calls, at, &id) => {
-                    tell.diagnostic(BAD_ID, TWICE, part.raw.get());
-                    Kind::Quiet
+            conversation.answer.split();
+            match (json::trimmed(part.id), json::trimmed(part.name)) {
+                (Some(id), Some(_)) if is_repeated_call(conversation, calls, at, &id) => {
+                    emitter.diagnostic(BAD_ID, TWICE, part.raw.get());
+                    BlockKind::Quiet
                 }
                 (Some(id), Some(name)) => {
-                    Kind::Tool(Box::new(Input::new(&id, &name, tool, part.input)))
+                    BlockKind::Tool(Box::new(BlockInput::new(&id, &name, tool, part.input)))
                 }
                 _ => {
-                    tell.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get());
-                    Kind::Quiet
+                    emitter.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get());
+                    BlockKind::Quiet
                 }
             }
         }
         (other, None) if other.ends_with("_tool_result") => {
-            match json::word(part.call) {
-                Some(id) => calls.result(&id, part, Side::Assistant, tell),
-                None => tell.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
+            match json::trimmed(part.call) {
+                Some(id) => calls.result(&id, part, ResultSource::Assistant, emitter),
+                None => emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
             }
-            Kind::Quiet
+            BlockKind::Quiet
         }
         (other, None) => {
-            tell.unknown(&format!("content_block_start/{other}"), None, part.raw.get());
-            Kind::Unknown
+            emitter.unknown(&format!("content_block_start/{other}"), None, part.raw.get());
+            BlockKind::Unknown
         }
     };
-    lane.messages[at].blocks.push(Block { index, kind, started: true });
+    conversation.messages[at].blocks.push(BlockState { index, kind, started: true });
 }
 
 /// Whether the message has a call of this id already.
-fn is_twice(lane: &Lane, calls: &Calls, at: usize, id: &str) -> bool {
-    let open = |block: &Block| matches!(&block.kind, Kind::Tool(input) if input.id == id);
-    calls.knows(id, lane.place(at)) || lane.messages[at].blocks.iter().any(open)
+fn is_repeated_call(
+    conversation: &ConversationState,
+    calls: &CallTable,
+    at: usize,
+    id: &str,
+) -> bool {
+    let open = |block: &BlockState| matches!(&block.kind, BlockKind::Tool(input) if input.id == id);
+    calls.has_call_at(id, conversation.call_site(at))
+        || conversation.messages[at].blocks.iter().any(open)
 }
 
 const TWICE: &str = "A message calls a tool twice with one id; the second call is left out";
@@ -174,121 +192,151 @@ pub(crate) const BAD_ID: DiagnosticCode = DiagnosticCode::BadToolId;
 pub(crate) const NAMELESS_CALL: &str = "A tool call without an id or a name is left out";
 pub(crate) const NAMELESS_RESULT: &str = "A tool result without the id of its call is left out";
 
-fn block_delta(lane: &mut Lane, index: u64, delta: &Delta<'_>, tell: &mut Tell<'_>) {
+fn block_delta(
+    conversation: &mut ConversationState,
+    index: u64,
+    delta: &ApiDelta<'_>,
+    emitter: &mut Emitter<'_>,
+) {
     let kind = json::string(delta.kind).unwrap_or_default();
-    let unknown = |tell: &mut Tell<'_>| {
-        tell.unknown(&format!("content_block_delta/{kind}"), None, delta.text());
+    let unknown = |emitter: &mut Emitter<'_>| {
+        emitter.unknown(&format!("content_block_delta/{kind}"), None, delta.text());
     };
-    let Some(adds) = Adds::read(&kind) else {
+    let Some(adds) = DeltaTarget::read(&kind) else {
         match &*kind {
             "signature_delta" | "citations_delta" => {
-                lane.streaming();
+                conversation.current_or_new();
             }
-            _ => unknown(tell),
+            _ => unknown(emitter),
         }
         return;
     };
     let added = match adds {
-        Adds::Text => delta.text,
-        Adds::Thinking => delta.thinking,
-        Adds::Input => delta.json,
+        DeltaTarget::Text => delta.text,
+        DeltaTarget::Thinking => delta.thinking,
+        DeltaTarget::Input => delta.json,
     };
     let Some(added) = json::escaped(added) else {
-        return tell.diagnostic(BAD, "A delta carries no string", delta.text());
+        return emitter.diagnostic(BAD, "A delta carries no string", delta.text());
     };
-    let at = lane.streaming();
-    if open_block(lane, at, index).is_none() {
+    let at = conversation.current_or_new();
+    if open_block(conversation, at, index).is_none() {
         let kind = match adds {
-            Adds::Text => Kind::Text(Flow::default()),
-            Adds::Thinking => Kind::Thinking(Flow::default()),
-            Adds::Input => {
+            DeltaTarget::Text => BlockKind::Text(BlockStream::default()),
+            DeltaTarget::Thinking => BlockKind::Thinking(BlockStream::default()),
+            DeltaTarget::Input => {
                 let what = "Input comes for a block that is not open";
-                return tell.diagnostic(BAD, what, delta.text());
+                return emitter.diagnostic(BAD, what, delta.text());
             }
         };
-        lane.messages[at].blocks.push(Block { index, kind, started: false });
+        conversation.messages[at].blocks.push(BlockState { index, kind, started: false });
     }
-    if !add(Piece { index, adds, text: added.into() }, lane, tell) {
-        unknown(tell);
+    if !append_to_block(
+        DeltaPiece { index, target: adds, text: added.into() },
+        conversation,
+        emitter,
+    ) {
+        unknown(emitter);
     }
 }
 
 /// Takes another piece for an open block; false when the block is not one to add it to.
-pub(crate) fn piece(lane: &mut Lane, piece: Piece<'_>, tell: &mut Tell<'_>) -> bool {
-    let is_taken = add(piece, lane, tell);
+pub(crate) fn append_piece(
+    conversation: &mut ConversationState,
+    piece: DeltaPiece<'_>,
+    emitter: &mut Emitter<'_>,
+) -> bool {
+    let is_taken = append_to_block(piece, conversation, emitter);
     if is_taken {
-        tell.stream_event("content_block_delta");
+        emitter.stream_event("content_block_delta");
     }
     is_taken
 }
 
 /// Adds to the open block of this index; false when there is none, or it holds something else.
-fn add(piece: Piece<'_>, lane: &mut Lane, tell: &mut Tell<'_>) -> bool {
-    let Piece { index, adds, text } = piece;
-    let Some(at) = lane.current else { return false };
-    let Some(open) = open_block(lane, at, index) else { return false };
-    let by = By { message: at, block: index };
-    let block = &mut lane.messages[at].blocks[open].kind;
-    if let (Adds::Input, Kind::Tool(input)) = (adds, &mut *block) {
-        input.append(text, lane.parent.as_deref(), tell);
+fn append_to_block(
+    piece: DeltaPiece<'_>,
+    conversation: &mut ConversationState,
+    emitter: &mut Emitter<'_>,
+) -> bool {
+    let DeltaPiece { index, target: adds, text } = piece;
+    let Some(at) = conversation.current else { return false };
+    let Some(open) = open_block(conversation, at, index) else { return false };
+    let by = BlockId { message: at, block: index };
+    let block = &mut conversation.messages[at].blocks[open].kind;
+    if let (DeltaTarget::Input, BlockKind::Tool(input)) = (adds, &mut *block) {
+        input.append(text, conversation.parent.as_deref(), emitter);
         return true;
     }
-    let mut block = std::mem::replace(block, Kind::Quiet);
+    let mut block = std::mem::replace(block, BlockKind::Quiet);
     let is_taken = match (adds, &mut block) {
-        (Adds::Text, Kind::Text(flow)) => {
-            lane.text(by, |out| flow.append(text, out), tell);
+        (DeltaTarget::Text, BlockKind::Text(flow)) => {
+            conversation.add_text(by, |out| flow.append(text, out), emitter);
             true
         }
-        (Adds::Thinking, Kind::Thinking(flow)) => {
-            lane.think(by, |out| flow.append(text, out), tell);
+        (DeltaTarget::Thinking, BlockKind::Thinking(flow)) => {
+            conversation.add_thinking(by, |out| flow.append(text, out), emitter);
             true
         }
-        (_, Kind::Quiet) => true,
+        (_, BlockKind::Quiet) => true,
         _ => false,
     };
-    lane.messages[at].blocks[open].kind = block;
+    conversation.messages[at].blocks[open].kind = block;
     is_taken
 }
 
-fn block_stop(lane: &mut Lane, calls: &mut Calls, index: u64, tell: &mut Tell<'_>) {
-    let at = lane.streaming();
-    let Some(open) = open_block(lane, at, index) else { return };
-    let mut block = lane.messages[at].blocks.remove(open);
-    if let Kind::Tool(input) = &mut block.kind {
+fn block_stop(
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    index: u64,
+    emitter: &mut Emitter<'_>,
+) {
+    let at = conversation.current_or_new();
+    let Some(open) = open_block(conversation, at, index) else { return };
+    let mut block = conversation.messages[at].blocks.remove(open);
+    if let BlockKind::Tool(input) = &mut block.kind {
         input.stop();
-        let waits = !input.hollow && !calls.knows(&input.id, lane.place(at));
-        if waits && matches!(input.streamed(), Given::Cut(_)) {
-            return lane.messages[at].blocks.insert(open, block);
+        let waits =
+            !input.empty_snapshot && !calls.has_call_at(&input.id, conversation.call_site(at));
+        if waits && matches!(input.streamed(), SourceArguments::Cut(_)) {
+            return conversation.messages[at].blocks.insert(open, block);
         }
     }
-    settle(lane, calls, (at, block), tell);
+    settle(conversation, calls, (at, block), emitter);
 }
 
 /// Ends a block for good.
-fn settle(lane: &mut Lane, calls: &mut Calls, (at, block): (usize, Block), tell: &mut Tell<'_>) {
-    let by = By { message: at, block: block.index };
+fn settle(
+    conversation: &mut ConversationState,
+    calls: &mut CallTable,
+    (at, block): (usize, BlockState),
+    emitter: &mut Emitter<'_>,
+) {
+    let by = BlockId { message: at, block: block.index };
     match block.kind {
-        Kind::Text(mut flow) => {
-            lane.text(by, |out| flow.close(out), tell);
-            lane.text_ended(by, tell);
+        BlockKind::Text(mut flow) => {
+            conversation.add_text(by, |out| flow.close(out), emitter);
+            conversation.end_text(by, emitter);
         }
-        Kind::Thinking(mut flow) => lane.think(by, |out| flow.close(out), tell),
-        Kind::Tool(mut input) => {
-            let place = lane.place(at);
-            if !calls.knows(&input.id, place) {
+        BlockKind::Thinking(mut flow) => {
+            conversation.add_thinking(by, |out| flow.close(out), emitter)
+        }
+        BlockKind::Tool(mut input) => {
+            let place = conversation.call_site(at);
+            if !calls.has_call_at(&input.id, place) {
                 input.close();
                 let call = (input.id.as_str(), input.name.as_str(), input.kind);
-                calls.start(call, &input.streamed(), Origin::Stream, place, tell);
+                calls.start(call, &input.streamed(), CallOrigin::Stream, place, emitter);
             }
         }
-        Kind::Quiet | Kind::Unknown => {}
+        BlockKind::Quiet | BlockKind::Unknown => {}
     }
 }
 
 /// Where the block of this index is that has not stopped.
-fn open_block(lane: &Lane, at: usize, index: u64) -> Option<usize> {
-    let open = |block: &Block| {
-        block.index == index && !matches!(&block.kind, Kind::Tool(input) if input.stopped)
+fn open_block(conversation: &ConversationState, at: usize, index: u64) -> Option<usize> {
+    let open = |block: &BlockState| {
+        block.index == index && !matches!(&block.kind, BlockKind::Tool(input) if input.stopped)
     };
-    lane.messages[at].blocks.iter().rposition(open)
+    conversation.messages[at].blocks.iter().rposition(open)
 }

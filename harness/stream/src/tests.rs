@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::{Args, Event, Parser, Stats, ToolKind};
+use crate::{Event, Parser, Stats, ToolArguments, ToolKind};
 
 /// Feeds `bytes` in the pieces that `cut` asks for and prints the events.
 fn run(bytes: &[u8], cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
@@ -32,7 +32,7 @@ fn run(bytes: &[u8], cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
 /// The same with a parser of any kind.
 fn feed(mut parser: Parser, bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     let mut seen = Vec::new();
-    let mut so_far = SoFar::default();
+    let mut so_far = TextSoFar::default();
     let mut sink = |event: Event<'_>| {
         so_far.check(&event);
         seen.push(show(&event));
@@ -47,11 +47,11 @@ fn feed(mut parser: Parser, bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Ve
     (seen, stats)
 }
 
-/// The texts of each lane, as the deltas make them up: answer and reasoning.
+/// The texts of each conversation, as the deltas make them up: answer and reasoning.
 #[derive(Default)]
-struct SoFar(HashMap<Option<String>, [String; 2]>);
+struct TextSoFar(HashMap<Option<String>, [String; 2]>);
 
-impl SoFar {
+impl TextSoFar {
     fn check(&mut self, event: &Event<'_>) {
         let (parent, at, delta, text, length) = match event {
             Event::Text { delta, text, message_text, length, parent, .. } => {
@@ -81,7 +81,7 @@ impl SoFar {
         };
         let whole = &mut self.0.entry(parent.as_deref().map(str::to_owned)).or_default()[at];
         whole.push_str(delta);
-        assert_eq!(whole, text, "the deltas of a lane make up its text");
+        assert_eq!(whole, text, "the deltas of a conversation make up its text");
         assert_eq!(*length, text.chars().count() as u64);
     }
 }
@@ -139,8 +139,8 @@ fn show(event: &Event<'_>) -> String {
         Event::ToolStart { id, name, kind, args, .. } => {
             let kind = if *kind == ToolKind::ToolUse { "" } else { kind.as_str() };
             let args = match args {
-                Args::Complete(json) => json.value().to_string(),
-                Args::Truncated(raw) => format!("cut {raw:?}"),
+                ToolArguments::Complete(json) => json.value().to_string(),
+                ToolArguments::Truncated(raw) => format!("cut {raw:?}"),
             };
             format!("start {id} {name} {kind}{args}")
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::json::{self, Malformed, Read, Scan};
+use crate::json::{self, JsonCursor, JsonResult, Malformed};
 
 /// Arrays and objects nested deeper than this stay raw text, so that a value can be printed into
 /// a trace entry and read back by readers that stop at 128 levels.
@@ -15,14 +15,14 @@ const MAX_DEPTH: usize = 100;
 /// # Errors
 /// When the text is not one JSON value.
 pub fn lenient_value(raw: &str) -> Result<Value, Malformed> {
-    let mut scan = Scan::new(raw);
+    let mut scan = JsonCursor::new(raw);
     let value = next(&mut scan, 0)?;
     scan.end()?;
     Ok(value)
 }
 
 /// Takes the value ahead, inside `depth` others.
-fn next(scan: &mut Scan<'_>, depth: usize) -> Read<Value> {
+fn next(scan: &mut JsonCursor<'_>, depth: usize) -> JsonResult<Value> {
     match scan.ahead() {
         b'{' if depth < MAX_DEPTH => {
             let mut map = Map::new();

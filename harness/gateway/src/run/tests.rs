@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clitape_stream::{Args, Failure, FailureKind, Json, Status, ToolKind};
+use clitape_stream::{Failure, FailureKind, Json, RunStatus, ToolArguments, ToolKind};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -36,11 +36,11 @@ fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
     }
 }
 
-fn outcome(status: Status, text: &str) -> Outcome {
+fn outcome(status: RunStatus, text: &str) -> Outcome {
     Outcome {
         status,
         text: text.to_owned(),
-        error: (status != Status::Ok)
+        error: (status != RunStatus::Ok)
             .then(|| Failure { kind: FailureKind::Execution, message: "It broke".to_owned() }),
         session_id: None,
         usage: None,
@@ -56,7 +56,7 @@ fn play(run: &mut Run) {
         id: "t1".into(),
         name: "Read".into(),
         kind: ToolKind::ToolUse,
-        args: Args::Complete((&args).into()),
+        args: ToolArguments::Complete((&args).into()),
         parent: None,
     });
     run.on_event(&Event::Thinking {
@@ -97,7 +97,7 @@ async fn check(how: fn(usize) -> How, silent: bool, expect: &[&str]) -> RunRepor
     let settings = RunSettings { silent, ..RunSettings::default() };
     let mut run = Run::start(bus.clone(), settings, [channel]);
     play(&mut run);
-    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "ab"))));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "ab"))));
     run.on_event(&text("late", None));
     let report = run.finish().await;
     assert_eq!(*lock(&log), expect);
@@ -128,7 +128,7 @@ async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
         });
     }
     run.on_event(&text("i", None));
-    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "hi"))));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "hi"))));
     run.finish().await;
     let expect = [
         "0 text half",
@@ -286,9 +286,9 @@ async fn b3_one_start_and_one_end_whatever_happens() {
     let stopped = "Error { kind: Stopped, message: \"The run was stopped before it ended; send \
                    the message again.\" }";
     let cases = [
-        (Some(Status::Ok), "End { text: \"ab\" }"),
-        (Some(Status::Error), error),
-        (Some(Status::Incomplete), error),
+        (Some(RunStatus::Ok), "End { text: \"ab\" }"),
+        (Some(RunStatus::Error), error),
+        (Some(RunStatus::Incomplete), error),
         (None, stopped),
     ];
     for (status, end) in cases {
@@ -321,7 +321,7 @@ async fn g7_the_end_is_told_after_the_last_word() {
     let channel = Recorder::channel(&log, |_| How::Takes(100));
     let mut run = Run::start(bus.clone(), RunSettings::default(), [channel]);
     run.on_event(&text("a", None));
-    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "a"))));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "a"))));
     run.finish().await;
     assert_eq!(*lock(&log), ["0 text a", "100 text a.", "100 finish a", "end"]);
     assert_eq!(bus.listeners(), 1);
@@ -357,7 +357,7 @@ async fn v3_a_whole_run_is_one_message() {
     sleep(Duration::from_millis(100)).await;
     run.on_event(&text(" & c", None));
     sleep(Duration::from_secs(2)).await;
-    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Incomplete, "ab & c"))));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Incomplete, "ab & c"))));
     let report = run.finish().await;
     let notice = "⚠️ The answer is incomplete: It broke. See the agent's log for details, then \
                   send the message again.";

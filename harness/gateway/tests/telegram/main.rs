@@ -18,7 +18,7 @@ use clitape_gateway::telegram::{
     ApiError, BotApi, Call, HttpApi, HttpSettings, Method, Mode, Telegram, TelegramSettings, Token,
 };
 use clitape_gateway::{Bus, Channel, Delivery, Run, RunReport, RunSettings};
-use clitape_stream::{Args, Event, Json, Outcome, Status, ToolKind};
+use clitape_stream::{Event, Json, Outcome, RunStatus, ToolArguments, ToolKind};
 use serde_json::json;
 use server::Reply::{After, Closed, Hangs, Lost, Page, Refuse, RetryAfter};
 use server::{CHAT, History, Reply, Server, TOKEN};
@@ -62,7 +62,7 @@ async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
             id: id.into(),
             name: "Read".into(),
             kind: ToolKind::ToolUse,
-            args: Args::Complete((&json!({"file_path": format!("/etc/{id}")})).into()),
+            args: ToolArguments::Complete((&json!({"file_path": format!("/etc/{id}")})).into()),
             parent: None,
         });
         sleep(Duration::from_millis(300)).await;
@@ -82,7 +82,7 @@ async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
         sleep(Duration::from_millis(300)).await;
     }
     run.on_event(&Event::Outcome(Cow::Owned(Outcome {
-        status: Status::Ok,
+        status: RunStatus::Ok,
         text: answer.to_owned(),
         error: None,
         session_id: None,

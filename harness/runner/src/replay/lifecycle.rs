@@ -18,7 +18,7 @@ pub(super) fn entry(event: &Event<'_>) -> Option<(String, Map<String, Value>)> {
 
 #[cfg(test)]
 mod tests {
-    use clitape_stream::{Args, ToolKind};
+    use clitape_stream::{ToolArguments, ToolKind};
 
     use super::*;
 
@@ -54,7 +54,7 @@ mod tests {
                 id: "t".into(),
                 name: "Bash".into(),
                 kind: ToolKind::ToolUse,
-                args: Args::Truncated("{\"command\":\"l".into()),
+                args: ToolArguments::Truncated("{\"command\":\"l".into()),
                 parent: None,
             },
             concat!(

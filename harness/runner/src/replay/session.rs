@@ -8,7 +8,7 @@
 //! | `disagreement` | run, and a sentence |
 
 use clitape_gateway::session::{Orphan, Verdict, transcript, verdict};
-use clitape_stream::{Event, Parser, Status};
+use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
 use super::builtin::Replay;
@@ -100,7 +100,7 @@ fn stderr(run: &FurtherRun) -> Option<String> {
 #[derive(Default)]
 struct StdoutSummary {
     session: Option<String>,
-    status: Option<Status>,
+    status: Option<RunStatus>,
     words: Option<String>,
 }
 

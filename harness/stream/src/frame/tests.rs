@@ -2,38 +2,38 @@ use super::*;
 
 const RECORD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}},"uuid":"0-1","parent_tool_use_id":null,"session_id":"s","ms":0}"#;
 
-/// The lane that the frame gives to a record.
-fn event(frames: &mut Frames, record: &str) -> Option<usize> {
-    let (mut head, mut scan) = (Head::default(), Scan::new(record));
-    head.begin(&mut scan).ok()?;
-    frames.lane(head.event.as_ref()?, scan)
+/// The conversation that the frame gives to a record.
+fn event(frames: &mut EnvelopeCache, record: &str) -> Option<usize> {
+    let (mut head, mut scan) = (RecordHead::default(), JsonCursor::new(record));
+    head.read_literal_prefix(&mut scan).ok()?;
+    frames.conversation(head.event.as_ref()?, scan)
 }
 
 /// What the frame of `RECORD` gives of another record: its piece, or `event`.
 fn check(record: &str, expect: Option<&str>) {
-    let mut frames = Frames::default();
-    frames.learn(RECORD, &Head::read(RECORD).unwrap(), 3);
-    let piece = frames.piece(record).map(|(lane, piece)| {
-        assert_eq!((lane, piece.index, piece.adds), (3, 2, Adds::Text));
-        let Escaped { text, plain } = piece.text;
+    let mut frames = EnvelopeCache::default();
+    frames.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 3);
+    let piece = frames.piece(record).map(|(conversation, piece)| {
+        assert_eq!((conversation, piece.index, piece.target), (3, 2, DeltaTarget::Text));
+        let EscapedText { text, plain } = piece.text;
         if plain { text.to_owned() } else { json::unescape(text).into_owned() }
     });
-    let event = event(&mut frames, record).map(|lane| {
-        assert_eq!(lane, 3);
+    let event = event(&mut frames, record).map(|conversation| {
+        assert_eq!(conversation, 3);
         "event".to_owned()
     });
     assert!(piece.is_none() || event.is_some(), "{record}");
     let read = piece.or(event);
     assert_eq!(read.as_deref(), expect, "{record}");
-    assert!(expect.is_none() || Head::read(record).is_some(), "{record}");
+    assert!(expect.is_none() || RecordHead::read(record).is_some(), "{record}");
 }
 
 #[test]
 fn what_nobody_reads_may_differ() {
     check(RECORD, Some("a"));
     for piece in ["", "more", r"\n\ud83d", r#"\"}},\"uuid\":\""#, "😀", r"\\\\", r"é\tß\/"] {
-        let undone = json::unescape(piece);
-        check(&RECORD.replace(r#""a""#, &format!("\"{piece}\"")), Some(&undone));
+        let unescaped = json::unescape(piece);
+        check(&RECORD.replace(r#""a""#, &format!("\"{piece}\"")), Some(&unescaped));
     }
     for (from, to) in [
         ("0-1", "a-f"),
@@ -99,8 +99,8 @@ fn a_uuid_that_is_no_string_is_free_as_any_other_value() {
         (r#""a\n""#, r#""a"n""#, None),
     ] {
         let (record, other) = (RECORD.replace("\"0-1\"", uuid), RECORD.replace("\"0-1\"", other));
-        let mut frames = Frames::default();
-        frames.learn(&record, &Head::read(&record).unwrap(), 3);
+        let mut frames = EnvelopeCache::default();
+        frames.learn(&record, &RecordHead::read(&record).unwrap(), 3);
         assert_eq!(event(&mut frames, &other), expect, "{other} after {record}");
     }
 }
@@ -113,12 +113,12 @@ fn what_can_not_be_compared_is_not_learnt() {
         ("\"ms\":0", "\"abandoned_blocks\":{}"),
     ] {
         let record = RECORD.replacen(from, to, 1);
-        let mut frames = Frames::default();
-        frames.learn(&record, &Head::read(&record).unwrap(), 0);
+        let mut frames = EnvelopeCache::default();
+        frames.learn(&record, &RecordHead::read(&record).unwrap(), 0);
         assert!(event(&mut frames, &record).is_none(), "{record}");
     }
-    let mut frames = Frames::default();
-    frames.learn(RECORD, &Head::read(RECORD).unwrap(), 0);
+    let mut frames = EnvelopeCache::default();
+    frames.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 0);
     frames.forget();
     assert!(event(&mut frames, RECORD).is_none());
 }

@@ -4,31 +4,31 @@
 //! `String` and `Value` refuse. Here one validating pass slices a record into raw fields, and only
 //! what is needed is read further, by a reader that never fails on JSON that was validated.
 
-mod known;
-mod marks;
-mod nest;
-mod open;
-mod scan;
+mod container_stack;
+mod cursor;
+mod literal_prefix;
+mod open_string;
+mod special_bytes;
 mod text;
 mod token;
 
 use std::borrow::Cow;
 use std::fmt;
 
-pub(crate) use marks::{inside, is_like, is_plain};
-pub(crate) use open::beginning;
-pub(crate) use scan::Scan;
-pub(crate) use text::{Escaped, Joint, undone, unescape};
+pub(crate) use cursor::JsonCursor;
+pub(crate) use open_string::stable_prefix;
+pub(crate) use special_bytes::{equals_except, has_no_special, string_end};
+pub(crate) use text::{EscapedText, SurrogateCarry, unescape, unescape_range};
 
 /// A JSON value that was validated: its text, without blanks around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Raw<'a> {
+pub(crate) struct RawJson<'a> {
     text: &'a str,
     /// It is a string without escapes.
     plain: bool,
 }
 
-impl<'a> Raw<'a> {
+impl<'a> RawJson<'a> {
     /// A string literal without escapes.
     pub(crate) const fn plain(text: &'a str) -> Self {
         Self { text, plain: true }
@@ -40,11 +40,11 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// The key of a member, escapes undone; compares with a `&str`.
+/// The key of a member, escapes unescaped; compares with a `&str`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Key<'a>(&'a [u8]);
+pub(crate) struct JsonKey<'a>(&'a [u8]);
 
-impl<'a> Key<'a> {
+impl<'a> JsonKey<'a> {
     /// The key as text.
     pub(crate) fn get(self) -> &'a str {
         std::str::from_utf8(self.0).unwrap_or_default()
@@ -57,7 +57,7 @@ impl<'a> Key<'a> {
     }
 }
 
-impl PartialEq<&str> for Key<'_> {
+impl PartialEq<&str> for JsonKey<'_> {
     #[inline(always)]
     fn eq(&self, name: &&str) -> bool {
         self.0 == name.as_bytes()
@@ -77,14 +77,14 @@ impl fmt::Display for Malformed {
 }
 
 /// What reading comes to.
-pub(crate) type Read<T> = Result<T, Malformed>;
+pub(crate) type JsonResult<T> = Result<T, Malformed>;
 
 /// A field that was found and is not `null`.
-pub(crate) type Field<'a> = Option<Raw<'a>>;
+pub(crate) type JsonField<'a> = Option<RawJson<'a>>;
 
 /// The one value a text is.
-pub(crate) fn whole(json: &str) -> Read<Raw<'_>> {
-    let mut scan = Scan::new(json);
+pub(crate) fn whole(json: &str) -> JsonResult<RawJson<'_>> {
+    let mut scan = JsonCursor::new(json);
     let raw = scan.value()?;
     scan.end()?;
     Ok(raw)
@@ -111,7 +111,10 @@ fn tokens(text: &str) -> impl Iterator<Item = u8> {
 }
 
 /// Slices the named fields out of one JSON object; of equal keys the last wins, `null` is absent.
-pub(crate) fn fields<'a, const N: usize>(json: &'a str, names: &[&str; N]) -> Read<[Field<'a>; N]> {
+pub(crate) fn fields<'a, const N: usize>(
+    json: &'a str,
+    names: &[&str; N],
+) -> JsonResult<[JsonField<'a>; N]> {
     let mut found = [None; N];
     members(json, &mut |key, scan| {
         let Some(at) = names.iter().position(|name| key == *name) else { return scan.skip() };
@@ -125,16 +128,19 @@ pub(crate) fn fields<'a, const N: usize>(json: &'a str, names: &[&str; N]) -> Re
 #[inline(always)]
 pub(crate) fn members<'a>(
     json: &'a str,
-    member: &mut impl FnMut(Key<'_>, &mut Scan<'a>) -> Read<()>,
-) -> Read<()> {
-    let mut scan = Scan::new(json);
+    member: &mut impl FnMut(JsonKey<'_>, &mut JsonCursor<'a>) -> JsonResult<()>,
+) -> JsonResult<()> {
+    let mut scan = JsonCursor::new(json);
     let whole = scan.object(member)?;
     scan.end()?;
     if whole.get().starts_with('{') { Ok(()) } else { Err(Malformed) }
 }
 
 /// The fields of a field that should hold an object; all absent when it holds something else.
-pub(crate) fn inner<'a, const N: usize>(field: Field<'a>, names: &[&str; N]) -> [Field<'a>; N] {
+pub(crate) fn inner<'a, const N: usize>(
+    field: JsonField<'a>,
+    names: &[&str; N],
+) -> [JsonField<'a>; N] {
     field.and_then(|raw| fields(raw.get(), names).ok()).unwrap_or([None; N])
 }
 
@@ -149,9 +155,9 @@ pub(crate) fn entries(json: &str) -> Option<Vec<(String, &str)>> {
 }
 
 /// The elements of a JSON array, or `None` when the text is not one.
-pub(crate) fn elements(json: &str) -> Option<Vec<Raw<'_>>> {
+pub(crate) fn elements(json: &str) -> Option<Vec<RawJson<'_>>> {
     let mut list = Vec::new();
-    let mut scan = Scan::new(json);
+    let mut scan = JsonCursor::new(json);
     let whole = scan.array(&mut |scan| {
         list.push(scan.value()?);
         Ok(())
@@ -161,7 +167,7 @@ pub(crate) fn elements(json: &str) -> Option<Vec<Raw<'_>>> {
 }
 
 /// The string a field holds; a surrogate that stands alone becomes U+FFFD.
-pub(crate) fn string<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
+pub(crate) fn string<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     let raw = field?;
     if raw.plain {
         return Some(Cow::Borrowed(quoted(raw.text)));
@@ -170,7 +176,7 @@ pub(crate) fn string<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// The string a field holds, trimmed; `None` when nothing is left.
-pub(crate) fn word<'a>(field: Field<'a>) -> Option<Cow<'a, str>> {
+pub(crate) fn trimmed<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     let trimmed = match string(field)? {
         Cow::Borrowed(text) if is_trim(text) => Cow::Borrowed(text),
         Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
@@ -186,18 +192,18 @@ fn is_trim(text: &str) -> bool {
 }
 
 /// The inside of a string literal, escapes as they stand.
-pub(crate) fn escaped(field: Field<'_>) -> Option<&str> {
+pub(crate) fn escaped(field: JsonField<'_>) -> Option<&str> {
     let raw = field?.get();
     raw.starts_with('"').then(|| quoted(raw))
 }
 
 /// A count; 0 when the field is absent, negative or not a whole number.
-pub(crate) fn count(field: Field<'_>) -> u64 {
+pub(crate) fn count(field: JsonField<'_>) -> u64 {
     field.and_then(|raw| raw.get().parse().ok()).unwrap_or(0)
 }
 
 /// Whether a field holds `true`, and nothing that merely looks like it.
-pub(crate) fn is_true(field: Field<'_>) -> bool {
+pub(crate) fn is_true(field: JsonField<'_>) -> bool {
     field.is_some_and(|raw| raw.get() == "true")
 }
 

@@ -6,13 +6,13 @@ use super::*;
 /// What the reader takes is what `serde_json` takes, with the same text.
 fn check(json: &str) -> Result<(), TestCaseError> {
     let expect = serde_json::from_str::<&RawValue>(json).ok().map(RawValue::get);
-    prop_assert_eq!(whole(json).ok().map(Raw::get), expect, "of {:?}", json);
+    prop_assert_eq!(whole(json).ok().map(RawJson::get), expect, "of {:?}", json);
     prop_assert_eq!(walked(json).ok(), expect, "walked, of {:?}", json);
-    let found = fields(json, &NAMES).ok().map(|found| found.map(|raw| raw.map(Raw::get)));
+    let found = fields(json, &NAMES).ok().map(|found| found.map(|raw| raw.map(RawJson::get)));
     prop_assert_eq!(found, by_serde(json), "fields of {:?}", json);
     let list = serde_json::from_str::<Vec<&RawValue>>(json).ok();
     let list = list.map(|list| list.into_iter().map(RawValue::get).collect::<Vec<_>>());
-    let found = elements(json).map(|list| list.into_iter().map(Raw::get).collect());
+    let found = elements(json).map(|list| list.into_iter().map(RawJson::get).collect());
     prop_assert_eq!(found, list, "elements of {:?}", json);
     Ok(())
 }
@@ -21,30 +21,30 @@ const NAMES: [&str; 3] = ["a", "text", "\u{e9}\n"];
 
 /// The fields of an object, as `serde_json` slices them.
 fn by_serde(json: &str) -> Option<[Option<&str>; 3]> {
-    struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
-    impl<'de: 'a, 'a> serde::Deserialize<'de> for Members<'a> {
+    struct MemberPairs<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+    impl<'de: 'a, 'a> serde::Deserialize<'de> for MemberPairs<'a> {
         fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
-            struct All<'a>(std::marker::PhantomData<&'a ()>);
-            impl<'de: 'a, 'a> serde::de::Visitor<'de> for All<'a> {
-                type Value = Members<'a>;
+            struct AllMembers<'a>(std::marker::PhantomData<&'a ()>);
+            impl<'de: 'a, 'a> serde::de::Visitor<'de> for AllMembers<'a> {
+                type Value = MemberPairs<'a>;
                 fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     f.write_str("an object")
                 }
                 fn visit_map<A: serde::de::MapAccess<'de>>(
                     self,
                     mut map: A,
-                ) -> Result<Members<'a>, A::Error> {
+                ) -> Result<MemberPairs<'a>, A::Error> {
                     let mut all = Vec::new();
                     while let Some(member) = map.next_entry()? {
                         all.push(member);
                     }
-                    Ok(Members(all))
+                    Ok(MemberPairs(all))
                 }
             }
-            reader.deserialize_map(All(std::marker::PhantomData))
+            reader.deserialize_map(AllMembers(std::marker::PhantomData))
         }
     }
-    let Members(all) = serde_json::from_str(json).ok()?;
+    let MemberPairs(all) = serde_json::from_str(json).ok()?;
     Some(NAMES.map(|name| {
         let last = all.iter().rfind(|(key, _)| unescape(quoted(key.get())) == name)?;
         Some(last.1.get()).filter(|raw| *raw != "null")
@@ -52,15 +52,15 @@ fn by_serde(json: &str) -> Option<[Option<&str>; 3]> {
 }
 
 /// The text, read level by level through the callbacks as far as these go.
-fn walked(json: &str) -> Read<&str> {
-    fn level<'a>(scan: &mut Scan<'a>, depth: usize) -> Read<Raw<'a>> {
+fn walked(json: &str) -> JsonResult<&str> {
+    fn level<'a>(scan: &mut JsonCursor<'a>, depth: usize) -> JsonResult<RawJson<'a>> {
         match scan.ahead() {
             _ if depth == 20 => scan.value(),
             b'{' => scan.object(&mut |_, scan| level(scan, depth + 1).map(drop)),
             _ => scan.array(&mut |scan| level(scan, depth + 1).map(drop)),
         }
     }
-    let mut scan = Scan::new(json);
+    let mut scan = JsonCursor::new(json);
     let raw = level(&mut scan, 0)?;
     scan.end()?;
     Ok(raw.get())
@@ -189,7 +189,7 @@ fn a_million_nested_arrays_are_one_value() {
         let mut deep = open.repeat(1_000_000) + "0";
         assert_eq!(whole(&deep), Err(Malformed));
         deep += &close.repeat(1_000_000);
-        assert_eq!(whole(&deep).map(Raw::get), Ok(&*deep));
+        assert_eq!(whole(&deep).map(RawJson::get), Ok(&*deep));
         assert_eq!(whole(&deep[..deep.len() - 1]), Err(Malformed));
         deep.pop();
         deep.push(if close.ends_with(']') { '}' } else { ']' });
@@ -219,7 +219,7 @@ fn every_kind_of_level_is_closed_by_its_own_bracket() {
 fn fields_take_the_last_of_equal_keys_and_read_escaped_ones() {
     let json = r#"{"a":1,"\u0062":[{}],"c":null,"a":2,"\ud800":0}"#;
     let found = fields(json, &["a", "b", "c", "d"]).unwrap();
-    let printed = found.map(|f| f.map_or("-", Raw::get));
+    let printed = found.map(|f| f.map_or("-", RawJson::get));
     assert_eq!(printed, ["2", "[{}]", "-", "-"]);
     assert!(fields("[1]", &["a"]).is_err() && fields("{} x", &["a"]).is_err());
 }
@@ -240,11 +240,11 @@ fn only_blanks_between_tokens_make_no_other_text() {
 
 #[test]
 fn a_pair_split_over_two_pieces_is_one_character() {
-    let (mut joint, mut out) = (Joint::default(), String::new());
+    let (mut carry, mut out) = (SurrogateCarry::default(), String::new());
     for piece in [r"a\ud83d", "", r"\ude00b", r"\ud83d", r"c\n\ud83d"] {
-        joint.append(piece, &mut out);
+        carry.append(piece, &mut out);
     }
-    joint.close(&mut out);
+    carry.close(&mut out);
     assert_eq!(out, "a😀b\u{fffd}c\n\u{fffd}");
 }
 
@@ -286,9 +286,9 @@ fn blank() -> impl Strategy<Value = String> {
 }
 
 /// Places of the document, and what becomes of the character there.
-type Edits = Vec<(prop::sample::Index, u8, char)>;
+type TextEdits = Vec<(prop::sample::Index, u8, char)>;
 
-fn edit(document: &str, edits: &Edits) -> String {
+fn edit(document: &str, edits: &TextEdits) -> String {
     let mut chars: Vec<char> = document.chars().collect();
     for (at, how, other) in edits {
         if chars.is_empty() {
@@ -333,10 +333,10 @@ proptest! {
         let expect: String = serde_json::from_str(&literal).unwrap();
         prop_assert_eq!(unescape(quoted(&literal)), &*expect);
         let (before, after) = inside.split_at(cut.index(inside.len() + 1));
-        let (mut joint, mut text) = (Joint::default(), String::new());
-        joint.append(before.concat().as_str(), &mut text);
-        joint.append(after.concat().as_str(), &mut text);
-        joint.close(&mut text);
+        let (mut carry, mut text) = (SurrogateCarry::default(), String::new());
+        carry.append(before.concat().as_str(), &mut text);
+        carry.append(after.concat().as_str(), &mut text);
+        carry.close(&mut text);
         prop_assert_eq!(text, expect);
     }
 }

@@ -1,9 +1,9 @@
-//! The text of JSON strings: escapes undone, also of strings that come in pieces.
+//! The text of JSON strings: escapes unescaped, also of strings that come in pieces.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::marks::window;
+use super::special_bytes::window;
 
 /// Undoes the escapes of one whole string.
 pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
@@ -11,21 +11,21 @@ pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
         return Cow::Borrowed(escaped);
     }
     let mut text = String::with_capacity(escaped.len());
-    let mut joint = Joint::default();
-    joint.append(escaped, &mut text);
-    joint.close(&mut text);
+    let mut carry = SurrogateCarry::default();
+    carry.append(escaped, &mut text);
+    carry.close(&mut text);
     Cow::Owned(text)
 }
 
 /// A piece of a string, escapes as they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Escaped<'a> {
+pub(crate) struct EscapedText<'a> {
     pub(crate) text: &'a str,
     /// It is known to have no escapes.
     pub(crate) plain: bool,
 }
 
-impl<'a> From<&'a str> for Escaped<'a> {
+impl<'a> From<&'a str> for EscapedText<'a> {
     fn from(text: &'a str) -> Self {
         Self { text, plain: false }
     }
@@ -34,7 +34,7 @@ impl<'a> From<&'a str> for Escaped<'a> {
 /// Undoes the escapes of the inside of a string, which stands at `range`, where needed in `room`.
 /// `None` when it is none, or has escapes by number, which may be halves of a pair.
 #[inline]
-pub(crate) fn undone<'u>(
+pub(crate) fn unescape_range<'u>(
     text: &'u str,
     range: Range<usize>,
     room: &'u mut String,
@@ -79,22 +79,22 @@ pub(crate) fn undone<'u>(
 /// The seam between two pieces of one string: the high half of a pair whose low half is yet to
 /// come.
 #[derive(Debug, Default)]
-pub(crate) struct Joint(Option<u16>);
+pub(crate) struct SurrogateCarry(Option<u16>);
 
-impl Joint {
+impl SurrogateCarry {
     /// Undoes the escapes of the next piece; a pair split over two pieces comes out as one
     /// character, with the second.
-    pub(crate) fn append<'e>(&mut self, piece: impl Into<Escaped<'e>>, out: &mut String) {
-        let Escaped { text, plain } = piece.into();
+    pub(crate) fn append<'e>(&mut self, piece: impl Into<EscapedText<'e>>, out: &mut String) {
+        let EscapedText { text, plain } = piece.into();
         if !plain {
-            self.undo(text, out);
+            self.unescape(text, out);
         } else if !text.is_empty() {
             self.close(out);
             out.push_str(text);
         }
     }
 
-    fn undo(&mut self, escaped: &str, out: &mut String) {
+    fn unescape(&mut self, escaped: &str, out: &mut String) {
         let mut rest = escaped;
         loop {
             let end = backslash(rest.as_bytes()).unwrap_or(rest.len());

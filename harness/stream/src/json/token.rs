@@ -1,10 +1,10 @@
 //! Single tokens: escapes, numbers, literals and blanks.
 
-use super::{Malformed, Read};
+use super::{JsonResult, Malformed};
 
 /// Length of the escape whose backslash was passed, with its backslash.
 #[inline(always)]
-pub(super) fn escape(rest: &[u8]) -> Read<usize> {
+pub(super) fn escape(rest: &[u8]) -> JsonResult<usize> {
     match rest {
         [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Ok(2),
         [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|b| b.is_ascii_hexdigit()) => Ok(6),

@@ -9,7 +9,7 @@ use crate::json;
 
 /// A part of a top-level member that has ended: where it stands in the text.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum MemberPart {
     /// A key, with its quotes.
     Key(Range<usize>),
     /// The value of the key found last.
@@ -18,7 +18,7 @@ pub(super) enum Found {
 
 /// What the byte ahead belongs to. Keys, members and values are those of the top level.
 #[derive(Debug, Default, Clone, Copy)]
-enum State {
+enum ScanState {
     /// Nothing yet but blanks.
     #[default]
     Start,
@@ -45,12 +45,12 @@ enum State {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Scanner {
-    state: State,
+pub(super) struct MemberScanner {
+    state: ScanState,
     /// How many bytes of the text were looked at.
-    at: usize,
+    position: usize,
     /// Where the key or value begins.
-    from: usize,
+    start: usize,
     /// In a string: a backslash stands before the byte ahead.
     escaped: bool,
     /// Where the number or literal that the open array or object ends with begins.
@@ -61,19 +61,20 @@ pub(super) struct Scanner {
     closers: Vec<u8>,
 }
 
-impl Scanner {
+impl MemberScanner {
     /// Goes on in `text`, the whole of it so far, to the next end of a key or value.
-    pub(super) fn next(&mut self, text: &str) -> Option<Found> {
+    pub(super) fn next(&mut self, text: &str) -> Option<MemberPart> {
         let bytes = text.as_bytes();
-        while self.at < bytes.len() {
-            let in_string = matches!(self.state, State::Key | State::Text | State::NestedText);
+        while self.position < bytes.len() {
+            let in_string =
+                matches!(self.state, ScanState::Key | ScanState::Text | ScanState::NestedText);
             if in_string && !self.escaped {
                 // Nothing else of a string matters here.
-                self.at = json::inside(bytes, self.at);
+                self.position = json::string_end(bytes, self.position);
             }
-            let Some(byte) = bytes.get(self.at) else { break };
+            let Some(byte) = bytes.get(self.position) else { break };
             let found = self.step(text, *byte);
-            self.at += 1;
+            self.position += 1;
             if found.is_some() {
                 return found;
             }
@@ -84,21 +85,22 @@ impl Scanner {
     /// Where the string, array or object stands that is yet to end, without a number or literal at
     /// its end that may go on.
     pub(super) fn open(&self) -> Option<Range<usize>> {
-        let is_open = matches!(self.state, State::Text | State::Nested | State::NestedText);
-        (is_open && !self.minus_zero).then(|| self.from..self.scalar.unwrap_or(self.at))
+        let is_open =
+            matches!(self.state, ScanState::Text | ScanState::Nested | ScanState::NestedText);
+        (is_open && !self.minus_zero).then(|| self.start..self.scalar.unwrap_or(self.position))
     }
 
     /// Whether the object has ended, or can't be one.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, ScanState::Over)
     }
 
     #[inline]
-    fn step(&mut self, text: &str, byte: u8) -> Option<Found> {
-        use State::{
+    fn step(&mut self, text: &str, byte: u8) -> Option<MemberPart> {
+        use ScanState::{
             After, Colon, Key, Member, Nested, NestedText, Over, Scalar, Start, Text, Value,
         };
-        let (from, at) = (self.from, self.at);
+        let (from, at) = (self.start, self.position);
         let mut found = None;
         self.state = match (self.state, byte) {
             (Over, _) => Over,
@@ -111,11 +113,11 @@ impl Scanner {
                 state
             }
             (Key, b'"') => {
-                found = Some(Found::Key(from..at + 1));
+                found = Some(MemberPart::Key(from..at + 1));
                 Colon
             }
             (Text, b'"') => {
-                found = Some(Found::Value(from..at + 1));
+                found = Some(MemberPart::Value(from..at + 1));
                 After
             }
             (NestedText, b'"') => Nested,
@@ -123,12 +125,12 @@ impl Scanner {
             (Nested, _) => {
                 let state = self.nested(text, byte);
                 if matches!(state, After) {
-                    found = Some(Found::Value(from..at + 1));
+                    found = Some(MemberPart::Value(from..at + 1));
                 }
                 state
             }
             (Scalar, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'}') => {
-                found = Some(Found::Value(from..at));
+                found = Some(MemberPart::Value(from..at));
                 match byte {
                     b',' => Member,
                     b'}' => Over,
@@ -156,28 +158,28 @@ impl Scanner {
     }
 
     /// A key or value begins with the byte ahead.
-    fn begin(&mut self, state: State) -> State {
-        self.from = self.at;
+    fn begin(&mut self, state: ScanState) -> ScanState {
+        self.start = self.position;
         state
     }
 
     /// A byte of an array or object, outside of its strings.
-    fn nested(&mut self, text: &str, byte: u8) -> State {
+    fn nested(&mut self, text: &str, byte: u8) -> ScanState {
         if !b" \t\r\n\",:[]{}".contains(&byte) {
-            self.scalar.get_or_insert(self.at);
-            return State::Nested;
+            self.scalar.get_or_insert(self.position);
+            return ScanState::Nested;
         }
         if let Some(from) = self.scalar.take() {
-            self.minus_zero |= text.get(from..self.at) == Some("-0");
+            self.minus_zero |= text.get(from..self.position) == Some("-0");
         }
         match byte {
-            b'"' => return State::NestedText,
+            b'"' => return ScanState::NestedText,
             b'[' => self.closers.push(b']'),
             b'{' => self.closers.push(b'}'),
-            b']' | b'}' if self.closers.pop() != Some(byte) => return State::Over,
-            b']' | b'}' if self.closers.is_empty() => return State::After,
+            b']' | b'}' if self.closers.pop() != Some(byte) => return ScanState::Over,
+            b']' | b'}' if self.closers.is_empty() => return ScanState::After,
             _ => {}
         }
-        State::Nested
+        ScanState::Nested
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, json};
 use super::*;
 
 /// What was told of a text that came in pieces.
-struct Run {
+struct InputRun {
     told: Map<String, Value>,
     updates: usize,
     parsed: usize,
@@ -27,9 +27,9 @@ fn beginnings(text: &str, mut sizes: impl FnMut() -> usize) -> Vec<&str> {
     list
 }
 
-fn run(text: &str, sizes: impl FnMut() -> usize) -> Run {
-    let mut partial = Partial::default();
-    let mut run = Run { told: Map::new(), updates: 0, parsed: 0 };
+fn run(text: &str, sizes: impl FnMut() -> usize) -> InputRun {
+    let mut partial = PartialInput::default();
+    let mut run = InputRun { told: Map::new(), updates: 0, parsed: 0 };
     for text in beginnings(text, sizes) {
         let Some(update) = partial.update(text) else { continue };
         assert!(!update.is_empty(), "an empty update of {text:?}");
@@ -283,7 +283,7 @@ fn u2_what_is_malformed_keeps_the_last_good() {
 
 #[test]
 fn u2_a_value_shown_is_not_taken_back_before_its_end() {
-    let mut partial = Partial::default();
+    let mut partial = PartialInput::default();
     let mut text = String::new();
     let mut step = |piece: &str, expect: Value| {
         text.push_str(piece);

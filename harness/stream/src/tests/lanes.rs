@@ -1,4 +1,4 @@
-//! Lanes: whatever stands between two records of a block, another lane's included, leaves it alone.
+//! Conversations: whatever stands between two records of a block, another conversation's included, leaves it alone.
 
 use super::*;
 

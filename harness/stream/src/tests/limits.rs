@@ -1,17 +1,17 @@
 //! Bounds: what goes past one is told and counted, and everything before it is read.
 
 use super::*;
-use crate::{Finish, Limits};
+use crate::{FinishEvents, ParserLimits};
 
 /// The events of `bytes` under `limits`, in pieces of every size, and how many bytes were not read.
-fn check_limits(bytes: &[u8], limits: Limits, expect: &[&str], unread: u64) {
+fn check_limits(bytes: &[u8], limits: ParserLimits, expect: &[&str], unread: u64) {
     for size in [usize::MAX, 1, 2, 3, 7, 50] {
         let mut parser = Parser::with_limits(limits);
         let mut seen = Vec::new();
         for piece in bytes.chunks(size) {
             seen.extend(parser.feed(piece).map(|event| show(&event)));
         }
-        let end: Finish = parser.finish();
+        let end: FinishEvents = parser.finish();
         let stats = end.stats.clone();
         seen.extend(end.map(|event| show(&event)));
         assert_eq!(seen, expect, "in pieces of {size}");
@@ -27,14 +27,14 @@ const BYTES: &[u8] =
 #[test]
 fn r150310_there_is_no_limit_unless_one_is_set() {
     let seen = ["record keep_alive/-", r#"unknown holo {"type":"holo"}"#, r#"ok "x""#];
-    check_limits(BYTES, Limits::default(), &seen, 0);
+    check_limits(BYTES, ParserLimits::default(), &seen, 0);
 }
 
 #[test]
 fn a_line_that_is_too_long_is_skipped() {
     check_limits(
         BYTES,
-        Limits { line: 20, ..Limits::default() },
+        ParserLimits { line: 20, ..ParserLimits::default() },
         &[
             "diagnostic line-too-long 1",
             r#"unknown holo {"type":"holo"}"#,
@@ -49,7 +49,7 @@ fn a_line_that_is_too_long_is_skipped() {
 fn lines_past_the_limit_of_records_are_not_read() {
     check_limits(
         BYTES,
-        Limits { records: 1, ..Limits::default() },
+        ParserLimits { records: 1, ..ParserLimits::default() },
         &["record keep_alive/-", "diagnostic too-many-records 2", r#"incomplete "" limit"#],
         16 + 31,
     );
@@ -59,7 +59,7 @@ fn lines_past_the_limit_of_records_are_not_read() {
 fn bytes_past_the_limit_are_not_read() {
     check_limits(
         BYTES,
-        Limits { bytes: 30, ..Limits::default() },
+        ParserLimits { bytes: 30, ..ParserLimits::default() },
         &[
             "record keep_alive/-",
             "diagnostic cut-line 3",
@@ -70,7 +70,7 @@ fn bytes_past_the_limit_are_not_read() {
     );
     // A limit that is just enough is none.
     let all = ["record keep_alive/-", r#"unknown holo {"type":"holo"}"#, r#"ok "x""#];
-    let just = Limits { bytes: BYTES.len() as u64, records: 3, line: 30 };
+    let just = ParserLimits { bytes: BYTES.len() as u64, records: 3, line: 30 };
     check_limits(BYTES, just, &all, 0);
 }
 

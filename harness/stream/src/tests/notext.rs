@@ -147,7 +147,7 @@ fn t6_what_the_cli_says_itself_is_no_answer_of_a_failed_run() {
 }
 
 #[test]
-fn t6_a_made_up_no_response_is_a_failure() {
+fn t6_a_synthetic_no_response_is_a_failure() {
     let nothing = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
     check(&[nothing.into(), result("")], &[r#"error "" other"#]);
     check(&[nothing.into(), result("x")], &[r#"ok "x""#]);

@@ -118,7 +118,7 @@ fn raw_args(records: &[String]) -> Vec<String> {
     let mut seen = Vec::new();
     let mut parser = Parser::new();
     let mut sink = |event: Event<'_>| {
-        if let Event::ToolStart { args: Args::Complete(json), .. } = &event {
+        if let Event::ToolStart { args: ToolArguments::Complete(json), .. } = &event {
             seen.push(json.get().to_owned());
         }
         assert!(serde_json::to_string(&event).is_ok());

@@ -8,7 +8,7 @@ use super::*;
 
 /// A block that a random message streams.
 #[derive(Debug, Clone)]
-enum Part {
+enum StreamedPart {
     Text(Vec<String>),
     Thinking(Vec<String>),
     Tool(Value, usize),
@@ -36,16 +36,16 @@ fn input() -> impl Strategy<Value = Value> {
     vec(("[a-d]{1,3}", tree), 0..4).prop_map(|members| members.into_iter().collect())
 }
 
-fn part() -> impl Strategy<Value = Part> {
+fn part() -> impl Strategy<Value = StreamedPart> {
     prop_oneof![
-        pieces().prop_map(Part::Text),
-        pieces().prop_map(Part::Thinking),
-        (input(), 1..9_usize).prop_map(|(input, size)| Part::Tool(input, size)),
+        pieces().prop_map(StreamedPart::Text),
+        pieces().prop_map(StreamedPart::Thinking),
+        (input(), 1..9_usize).prop_map(|(input, size)| StreamedPart::Tool(input, size)),
     ]
 }
 
 /// Messages as the CLI prints them, with their snapshots and results, and the result of the run.
-fn records(messages: &[Vec<Part>]) -> Vec<String> {
+fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
     let quoted = |text: &str| {
         let literal = serde_json::to_string(text).unwrap();
         literal[1..literal.len() - 1].to_owned()
@@ -58,18 +58,18 @@ fn records(messages: &[Vec<Part>]) -> Vec<String> {
         records.push(message(&id));
         for (index, part) in (0..).zip(parts) {
             let whole = match part {
-                Part::Text(pieces) => {
+                StreamedPart::Text(pieces) => {
                     records.push(block(index, r#"{"type":"text","text":""}"#));
                     records.extend(pieces.iter().map(|piece| text(index, &quoted(piece))));
                     last = pieces.concat();
                     says(&quoted(&last))
                 }
-                Part::Thinking(pieces) => {
+                StreamedPart::Thinking(pieces) => {
                     records.push(block(index, r#"{"type":"thinking","thinking":""}"#));
                     records.extend(pieces.iter().map(|piece| think(index, &quoted(piece))));
                     format!(r#"{{"type":"thinking","thinking":"{}"}}"#, quoted(&pieces.concat()))
                 }
-                Part::Tool(input, size) => {
+                StreamedPart::Tool(input, size) => {
                     let (call_id, raw) = (format!("t{at}.{index}"), input.to_string());
                     records.push(tool(index, &call_id, "{}"));
                     let chars: Vec<char> = raw.chars().collect();
@@ -91,9 +91,9 @@ fn records(messages: &[Vec<Part>]) -> Vec<String> {
 
 /// What is done to records: from which on, to how many, where, and what is put there; without any,
 /// the rest of the record goes.
-type Change = (prop::sample::Index, usize, prop::sample::Index, Option<&'static str>);
+type RecordChange = (prop::sample::Index, usize, prop::sample::Index, Option<&'static str>);
 
-fn change() -> impl Strategy<Value = Change> {
+fn change() -> impl Strategy<Value = RecordChange> {
     const BITS: [&str; 18] = [
         "\"",
         "\\",
@@ -189,7 +189,7 @@ proptest! {
                 Event::Thinking { message_id, delta, .. } => {
                     told.entry((message_id.into_owned(), "thinking")).or_default().push_str(&delta);
                 }
-                Event::ToolStart { id, args: Args::Complete(args), .. } => {
+                Event::ToolStart { id, args: ToolArguments::Complete(args), .. } => {
                     prop_assert!(starts.insert(id.into_owned(), args.value()).is_none());
                 }
                 Event::ToolResult { id, .. } => ends.push(id.into_owned()),
@@ -200,18 +200,18 @@ proptest! {
         prop_assert_eq!(diagnostics, Vec::<String>::new());
         let (mut calls, bare) = (0, |text: &str| text.replace('\n', ""));
         for (at, parts) in messages.iter().enumerate() {
-            let said = |wanted: fn(&Part) -> Option<&Vec<String>>| {
+            let said = |wanted: fn(&StreamedPart) -> Option<&Vec<String>>| {
                 bare(&parts.iter().filter_map(wanted).flatten().cloned().collect::<String>())
             };
-            let text = said(|part| if let Part::Text(pieces) = part { Some(pieces) } else { None });
+            let text = said(|part| if let StreamedPart::Text(pieces) = part { Some(pieces) } else { None });
             let thinking =
-                said(|part| if let Part::Thinking(pieces) = part { Some(pieces) } else { None });
+                said(|part| if let StreamedPart::Thinking(pieces) = part { Some(pieces) } else { None });
             for (kind, said) in [("text", text), ("thinking", thinking)] {
                 let told = told.get(&(format!("m{at}"), kind)).map_or(String::new(), |t| bare(t));
                 prop_assert_eq!(told, said);
             }
             for (index, part) in parts.iter().enumerate() {
-                if let Part::Tool(input, _) = part {
+                if let StreamedPart::Tool(input, _) = part {
                     prop_assert_eq!(&starts[&format!("t{at}.{index}")], input);
                     calls += 1;
                 }

@@ -1,4 +1,4 @@
-//! Text: separators, final text, lanes, snapshots (T1 to T5).
+//! Text: separators, final text, conversations, snapshots (T1 to T5).
 
 use super::*;
 

@@ -87,16 +87,16 @@ fn u1_invalid_deltas_wait_for_the_snapshot() {
 }
 
 #[test]
-fn u1_a_hollow_snapshot_is_no_arguments() {
+fn u1_an_empty_snapshot_is_no_arguments() {
     let open = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":"#)];
-    let hollow = snapshot("a", &call("t", "{}"));
+    let empty = snapshot("a", &call("t", "{}"));
     let end = "result t Bash incompletenull";
     check(
-        &records![open.clone(), [hollow.clone(), stop(0), text(1, "y"), result("x")]],
+        &records![open.clone(), [empty.clone(), stop(0), text(1, "y"), result("x")]],
         &[r#"start t Bash cut "{\"a\":""#, r#"text a "y""#, end, END],
     );
     check(
-        &records![open.clone(), [hollow, json(0, "1}"), stop(0), result("x")]],
+        &records![open.clone(), [empty, json(0, "1}"), stop(0), result("x")]],
         &[r#"start t Bash {"a":1}"#, end, END],
     );
     let wrapped = call("t", r#"{"__unparsedToolInput":{"raw":"{\"a","len":3}}"#);

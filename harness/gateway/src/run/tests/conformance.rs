@@ -48,7 +48,7 @@ fn start(id: &'static str, name: &'static str) -> Event<'static> {
         id: id.into(),
         name: name.into(),
         kind: ToolKind::ToolUse,
-        args: Args::Complete((&args).into()),
+        args: ToolArguments::Complete((&args).into()),
         parent: None,
     };
     event.into_owned()

@@ -9,7 +9,7 @@ fn start(id: &str, name: &str, args: &Value) -> Event<'static> {
         id: id.into(),
         name: name.into(),
         kind: ToolKind::ToolUse,
-        args: Args::Complete(args.into()),
+        args: ToolArguments::Complete(args.into()),
         parent: None,
     };
     event.into_owned()
@@ -32,7 +32,7 @@ fn thinking(delta: &str) -> Event<'_> {
 async fn play(
     settings: RunSettings,
     events: &[Event<'_>],
-    status: Status,
+    status: RunStatus,
 ) -> (Log, usize, Delivery) {
     let (log, bus) = (Log::default(), Bus::new("r1"));
     let (told, _subscription) = listen(&bus);
@@ -52,7 +52,7 @@ fn message_tool_only() -> RunSettings {
 }
 
 /// What the channel heard, starts of callbacks only.
-async fn check(settings: RunSettings, events: &[Event<'_>], status: Status, expect: &[&str]) {
+async fn check(settings: RunSettings, events: &[Event<'_>], status: RunStatus, expect: &[&str]) {
     let (log, told, _) = play(settings, events, status).await;
     let heard: Vec<String> = lock(&log)
         .iter()
@@ -93,8 +93,8 @@ const RETRY: &str = "⏳ The API failed; trying again";
 async fn g4_no_progress_comes_once_a_message_was_sent() {
     let events = progress_after("mcp__openclaw__message", result("t1", false, None));
     let expect = [&UNTIL_SENT[..], &["typing ends", "leave"]].concat();
-    check(message_tool_only(), &events, Status::Ok, &expect).await;
-    let (_, _, delivery) = play(message_tool_only(), &events, Status::Ok).await;
+    check(message_tool_only(), &events, RunStatus::Ok, &expect).await;
+    let (_, _, delivery) = play(message_tool_only(), &events, RunStatus::Ok).await;
     assert_eq!(delivery, Delivery::ByTool);
 }
 
@@ -108,7 +108,7 @@ async fn g4_nothing_is_held_back_where_no_message_was_sent() {
         (message_tool_only(), "message", result("t1", false, incomplete)),
         (message_tool_only(), "Write", result("t1", false, None)),
     ] {
-        check(settings, &progress_after(name, sent), Status::Ok, &all).await;
+        check(settings, &progress_after(name, sent), RunStatus::Ok, &all).await;
     }
 }
 
@@ -120,7 +120,7 @@ async fn g4_names_can_be_added() {
     };
     let events = progress_after("mcp__my__telegram_send", result("t1", false, None));
     let expect = [&UNTIL_SENT[..], &["typing ends", "leave"]].concat();
-    check(settings, &events, Status::Ok, &expect).await;
+    check(settings, &events, RunStatus::Ok, &expect).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +129,7 @@ async fn g4_a_run_that_fails_after_the_message_says_so() {
     let failed = "finish ⚠️ The run failed: It broke. See the agent's log for details, then send \
                   the message again.";
     let expect = [&UNTIL_SENT[..], &["typing ends", failed]].concat();
-    check(message_tool_only(), &events, Status::Error, &expect).await;
+    check(message_tool_only(), &events, RunStatus::Error, &expect).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,10 +139,10 @@ async fn g4_the_follow_up_path_bridges_tools_only() {
     let events = progress_after("message", result("t1", false, None));
     let follow_up = RunSettings { path: Path::FollowUp, ..RunSettings::default() };
     let expect = [&tools[..], &rest].concat();
-    check(follow_up.clone(), &events, Status::Ok, &expect).await;
+    check(follow_up.clone(), &events, RunStatus::Ok, &expect).await;
     let settings = RunSettings { path: Path::FollowUp, ..message_tool_only() };
     let expect = [&tools[..], &["typing ends", "leave"]].concat();
-    check(settings, &events, Status::Ok, &expect).await;
+    check(settings, &events, RunStatus::Ok, &expect).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,7 +156,7 @@ async fn g4_telegram_shows_the_end_of_the_call_that_sent_and_nothing_after_it() 
         sleep(Duration::from_millis(300)).await;
     }
     sleep(Duration::from_secs(5)).await;
-    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "final"))));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "final"))));
     run.finish().await;
     let log = fake.log();
     let last = log.last().map(String::as_str).unwrap_or_default();

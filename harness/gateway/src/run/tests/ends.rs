@@ -26,7 +26,7 @@ const ALL: [&str; 5] = ["0 text a", "10 text a.", "10 text ab", "20 text ab.", "
 #[tokio::test(start_paused = true)]
 async fn g7_nobody_listens_after_success() {
     let end = |mut run: Run| async {
-        run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "ab"))));
+        run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "ab"))));
         run.finish().await;
     };
     check(end, &ALL).await;
@@ -35,7 +35,7 @@ async fn g7_nobody_listens_after_success() {
 #[tokio::test(start_paused = true)]
 async fn g7_nobody_listens_after_an_error() {
     let end = |mut run: Run| async {
-        run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Error, "ab"))));
+        run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Error, "ab"))));
         run.finish().await;
     };
     let finish = "20 finish ab\n\n⚠️ The run failed: It broke. See the agent's log for details, \

@@ -9,7 +9,7 @@ async fn check(hows: [fn(usize) -> How; 2], expect: [&[&str]; 2]) -> RunReport {
     let mut run = Run::start(Bus::new("r1"), RunSettings::default(), channels);
     run.on_event(&text("a", None));
     run.on_event(&text("b", None));
-    run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Ok, "ab"))));
+    run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "ab"))));
     let report = run.finish().await;
     for (log, expect) in logs.iter().zip(expect) {
         assert_eq!(*lock(log), expect);

@@ -18,7 +18,7 @@ fn start() -> Event<'static> {
         id: "t1".into(),
         name: "Bash".into(),
         kind: ToolKind::ToolUse,
-        args: Args::Truncated("{".into()),
+        args: ToolArguments::Truncated("{".into()),
         parent: None,
     }
 }
@@ -93,7 +93,7 @@ async fn g8_the_last_word_says_that_the_agent_was_given_up() {
     let (_, told) = play(fresh(), &script, None).await;
     assert_eq!(told, format!("so far\n\n{words}"));
     // The parser says what it has when the bytes end.
-    let cut = outcome(Status::Incomplete, "so far");
+    let cut = outcome(RunStatus::Incomplete, "so far");
     let (_, told) = play(fresh(), &script, Some(cut)).await;
     assert_eq!(told, format!("so far\n\n{words}"));
 }
@@ -101,7 +101,7 @@ async fn g8_the_last_word_says_that_the_agent_was_given_up() {
 #[tokio::test(start_paused = true)]
 async fn g8_a_result_that_came_before_the_silence_counts() {
     let script = [(0, On(text("all", None)))];
-    let (_, told) = play(fresh(), &script, Some(outcome(Status::Ok, "all"))).await;
+    let (_, told) = play(fresh(), &script, Some(outcome(RunStatus::Ok, "all"))).await;
     assert_eq!(told, "all");
 }
 

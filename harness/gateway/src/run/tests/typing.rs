@@ -36,7 +36,7 @@ async fn g6_typing_begins_in_the_turn_of_the_first_tool() {
 #[tokio::test(start_paused = true)]
 async fn g6_typing_ends_when_the_run_fails_or_breaks() {
     let fail = |mut run: Run| async {
-        run.on_event(&Event::Outcome(Cow::Owned(outcome(Status::Error, ""))));
+        run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Error, ""))));
         run.finish().await;
     };
     check(|_| How::Takes(0), fail, &["0 typing", "50 typing ends"]).await;

@@ -60,7 +60,7 @@ proptest! {
         sizes in prop::collection::vec(1_usize..40, 1..20),
     ) {
         let strict: Value = serde_json::from_str(&text).unwrap();
-        let mut partial = Partial::default();
+        let mut partial = PartialInput::default();
         let mut merged = Map::new();
         for text in beginnings(&text, cycle(sizes)) {
             for (key, value) in partial.update(text).unwrap_or_default().to_map() {

@@ -1,20 +1,20 @@
 //! What a message has told of its text so far, and which of it the snapshots repeat (T4).
 
-use crate::json::{Escaped, Joint};
-use crate::said::ROOM;
+use crate::json::{EscapedText, SurrogateCarry};
+use crate::transcript_buffer::ROOM;
 
 /// The raw text (or reasoning) of one message.
 #[derive(Debug, Default)]
-pub(crate) struct Track {
+pub(crate) struct SnapshotReconciler {
     /// All that was taken, streamed or from snapshots, without separators.
-    taken: String,
+    consumed: String,
     /// How much of it snapshots have repeated.
     confirmed: usize,
 }
 
 /// How a snapshot's block relates to what was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fit {
+pub(crate) enum SnapshotFit {
     /// It repeats; from this byte on it is new (nothing, at its end).
     From(usize),
     /// It says something else.
@@ -23,114 +23,119 @@ pub(crate) enum Fit {
 
 /// How a snapshot came.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Snapshot {
+pub(crate) struct SnapshotContext {
     /// The message came as stream events too.
     pub(crate) streamed: bool,
     /// A tool call stands between the text so far and this block, the only one of its record.
-    pub(crate) parted: bool,
+    pub(crate) after_call: bool,
 }
 
-impl Track {
+impl SnapshotReconciler {
     /// Takes what `write` appends, and gives it back.
-    pub(crate) fn take(&mut self, write: impl FnOnce(&mut String)) -> &str {
-        let start = self.taken.len();
-        if self.taken.capacity() == 0 {
-            self.taken.reserve(ROOM);
+    pub(crate) fn append(&mut self, write: impl FnOnce(&mut String)) -> &str {
+        let start = self.consumed.len();
+        if self.consumed.capacity() == 0 {
+            self.consumed.reserve(ROOM);
         }
-        write(&mut self.taken);
-        &self.taken[start..]
+        write(&mut self.consumed);
+        &self.consumed[start..]
     }
 
     /// Places a snapshot's block. `cursor` is where the block before it in the same record ended:
     /// a record may hold one block, or all blocks of the message so far.
-    pub(crate) fn fit(&mut self, block: &str, how: Snapshot, cursor: &mut Option<usize>) -> Fit {
+    pub(crate) fn fit(
+        &mut self,
+        block: &str,
+        how: SnapshotContext,
+        cursor: &mut Option<usize>,
+    ) -> SnapshotFit {
         let starts = match *cursor {
             Some(at) => [at, at],
-            None if how.parted => [self.confirmed, self.confirmed],
+            None if how.after_call => [self.confirmed, self.confirmed],
             None => [self.confirmed, 0],
         };
         for start in starts {
-            let rest = self.taken.get(start..).unwrap_or("");
+            let rest = self.consumed.get(start..).unwrap_or("");
             let common = rest.len().min(block.len());
             if common > 0 && rest.as_bytes()[..common] == block.as_bytes()[..common] {
                 return self.confirm(start + common, common, cursor);
             }
         }
-        let all_confirmed = starts[0] >= self.taken.len();
-        if all_confirmed && how.streamed && self.taken.ends_with(block) {
-            self.confirm(self.taken.len(), block.len(), cursor)
+        let all_confirmed = starts[0] >= self.consumed.len();
+        if all_confirmed && how.streamed && self.consumed.ends_with(block) {
+            self.confirm(self.consumed.len(), block.len(), cursor)
         } else if all_confirmed {
-            self.confirm(self.taken.len(), 0, cursor)
+            self.confirm(self.consumed.len(), 0, cursor)
         } else {
-            self.confirmed = self.taken.len();
-            Fit::Differs
+            self.confirmed = self.consumed.len();
+            SnapshotFit::Differs
         }
     }
 
     /// The new end of a block that [`fit`](Self::fit) has placed was taken.
     pub(crate) fn confirm_all(&mut self, cursor: &mut Option<usize>) {
-        self.confirmed = self.taken.len();
+        self.confirmed = self.consumed.len();
         *cursor = Some(self.confirmed);
     }
 
-    fn confirm(&mut self, to: usize, known: usize, cursor: &mut Option<usize>) -> Fit {
+    fn confirm(&mut self, to: usize, known: usize, cursor: &mut Option<usize>) -> SnapshotFit {
         self.confirmed = self.confirmed.max(to);
         *cursor = Some(to);
-        Fit::From(known)
+        SnapshotFit::From(known)
     }
 }
 
 /// A text or thinking block while it streams.
 #[derive(Debug, Default)]
-pub(crate) struct Flow {
-    joint: Joint,
+pub(crate) struct BlockStream {
+    carry: SurrogateCarry,
     /// Text the start of the block carried: told unless the deltas repeat it.
-    seed: String,
-    /// How much of the seed the deltas have repeated.
+    prefill: String,
+    /// How much of the prefill the deltas have repeated.
     repeated: usize,
 }
 
-impl Flow {
-    pub(crate) fn new(seed: String) -> Self {
-        Self { seed, ..Self::default() }
+impl BlockStream {
+    pub(crate) fn new(prefill: String) -> Self {
+        Self { prefill: prefill, ..Self::default() }
     }
 
-    /// Writes the next piece, escapes undone.
-    pub(crate) fn append<'e>(&mut self, piece: impl Into<Escaped<'e>>, out: &mut String) {
+    /// Writes the next piece, escapes unescaped.
+    pub(crate) fn append<'e>(&mut self, piece: impl Into<EscapedText<'e>>, out: &mut String) {
         let escaped = piece.into();
-        if self.seed.is_empty() {
-            self.joint.append(escaped, out);
+        if self.prefill.is_empty() {
+            self.carry.append(escaped, out);
             return;
         }
         let mut piece = String::new();
-        self.joint.append(escaped, &mut piece);
-        let rest = &self.seed[self.repeated..];
+        self.carry.append(escaped, &mut piece);
+        let rest = &self.prefill[self.repeated..];
         if rest.len() > piece.len() && rest.starts_with(&piece) {
             self.repeated += piece.len();
             return;
         }
         if !piece.starts_with(rest) {
-            out.push_str(&self.seed);
+            out.push_str(&self.prefill);
         }
-        out.push_str(&self.seed[..self.repeated]);
+        out.push_str(&self.prefill[..self.repeated]);
         out.push_str(&piece);
-        self.seed.clear();
+        self.prefill.clear();
     }
 
     /// Writes what was held back, at the end of the block.
     pub(crate) fn close(&mut self, out: &mut String) {
-        self.sow(out);
-        self.joint.close(out);
+        self.write_prefill(out);
+        self.carry.close(out);
     }
 
-    /// Writes the seed, if it still waits: a snapshot is about to be compared.
-    pub(crate) fn sow(&mut self, out: &mut String) {
-        out.push_str(&std::mem::take(&mut self.seed));
+    /// Writes the prefill, if it still waits: a snapshot is about to be compared.
+    pub(crate) fn write_prefill(&mut self, out: &mut String) {
+        out.push_str(&std::mem::take(&mut self.prefill));
     }
 
     /// Forgets half a pair: a snapshot has told the character.
-    pub(crate) fn forget_half(&mut self) {
-        self.joint = Joint::default();
+    pub(crate) fn clear_carry(&mut self) {
+        self.carry = SurrogateCarry::default();
     }
 }
 
@@ -140,21 +145,21 @@ mod tests {
 
     /// Snapshot records (blocks parted by `+`) after `streamed`: what each adds, `!` for a mismatch.
     fn check(streamed: &str, records: &[&str], expect: &[&str]) {
-        let mut track = Track::default();
-        track.take(|out| out.push_str(streamed));
-        let how = Snapshot { streamed: !streamed.is_empty(), parted: false };
+        let mut track = SnapshotReconciler::default();
+        track.append(|out| out.push_str(streamed));
+        let how = SnapshotContext { streamed: !streamed.is_empty(), after_call: false };
         let mut added = Vec::new();
         for record in records {
             let mut cursor = None;
             let blocks = record.split('+').map(|block| match track.fit(block, how, &mut cursor) {
-                Fit::From(at) => {
+                SnapshotFit::From(at) => {
                     if at < block.len() {
-                        track.take(|out| out.push_str(&block[at..]));
+                        track.append(|out| out.push_str(&block[at..]));
                         track.confirm_all(&mut cursor);
                     }
                     block[at..].to_owned()
                 }
-                Fit::Differs => "!".to_owned(),
+                SnapshotFit::Differs => "!".to_owned(),
             });
             added.push(blocks.collect::<Vec<_>>().join("+"));
         }
@@ -183,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn r1_a_seed_is_told_unless_deltas_repeat_it() {
-        for (seed, deltas, expect) in [
+    fn r1_a_prefill_is_emitted_unless_deltas_repeat_it() {
+        for (prefill, deltas, expect) in [
             ("Let me ", vec!["think"], "Let me think"),
             ("Let me ", vec!["Let", " me ", "think"], "Let me think"),
             ("Let me", vec!["Let me think"], "Let me think"),
@@ -192,12 +197,12 @@ mod tests {
             ("Let me", vec!["Let", "ter"], "Let meLetter"),
             ("Let me", vec![], "Let me"),
         ] {
-            let (mut flow, mut out) = (Flow::new(seed.to_owned()), String::new());
+            let (mut flow, mut out) = (BlockStream::new(prefill.to_owned()), String::new());
             for delta in &deltas {
                 flow.append(*delta, &mut out);
             }
             flow.close(&mut out);
-            assert_eq!(out, expect, "{seed:?} {deltas:?}");
+            assert_eq!(out, expect, "{prefill:?} {deltas:?}");
         }
     }
 }

@@ -7,17 +7,17 @@ use wide::u8x16;
 /// Bytes in a block, which is what is looked at in one go.
 const BLOCK: usize = 64;
 
-/// The marks of one block of a text.
+/// The specials of one block of a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct SpecialBytes {
     /// Where the block begins; a multiple of its size.
     block: usize,
     /// Bit `n` tells of byte `block + n`.
     bits: u64,
 }
 
-impl Marks {
-    /// The marks of no block.
+impl SpecialBytes {
+    /// The specials of no block.
     pub(super) const NONE: Self = Self { block: 0_usize.wrapping_sub(BLOCK), bits: 0 };
 
     /// The place of the first mark from `at` on.
@@ -31,49 +31,50 @@ impl Marks {
             }
             from = self.block + BLOCK;
         }
-        (self.block, self.bits) = far(text, from);
+        (self.block, self.bits) = next_block(text, from);
         (self.bits != 0).then(|| self.block + self.bits.trailing_zeros() as usize)
     }
 }
 
-/// The first block that has marks from `at` on, and those marks; none when there is no such block.
+/// The first block that has specials from `at` on, and those specials; none when there is no such block.
 #[inline(never)]
-fn far(text: &[u8], at: usize) -> (usize, u64) {
+fn next_block(text: &[u8], at: usize) -> (usize, u64) {
     let block = at - at % BLOCK;
     if let Some(bytes) = text.get(block..).and_then(<[u8]>::first_chunk) {
-        let bits = marks(bytes) & u64::MAX << (at % BLOCK);
+        let bits = special_mask(bytes) & u64::MAX << (at % BLOCK);
         if bits != 0 {
             return (block, bits);
         }
     }
-    farther(text, at)
+    search_blocks(text, at)
 }
 
 /// The same where the block of `at` has none, or is not whole: a long string, the end, or a short
 /// text.
 #[inline(never)]
-fn farther(text: &[u8], at: usize) -> (usize, u64) {
+fn search_blocks(text: &[u8], at: usize) -> (usize, u64) {
     let first = at - at % BLOCK;
     let (blocks, rest) = text.get(first..).unwrap_or_default().as_chunks::<BLOCK>();
-    let quiet = |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, byte| any | is_mark(*byte));
+    let quiet =
+        |block: &&[u8; BLOCK]| !block.iter().fold(false, |any, byte| any | is_special(*byte));
     let looked_at = blocks.len().min(1);
     let quiet = looked_at + blocks[looked_at..].iter().take_while(quiet).count();
     let block = first + BLOCK * quiet;
     match blocks.get(quiet) {
-        Some(bytes) => (block, marks(bytes)),
+        Some(bytes) => (block, special_mask(bytes)),
         None if rest.is_empty() => (block, 0),
         None => (block, window(text, block) & u64::MAX << at.saturating_sub(block)),
     }
 }
 
-/// The marks of the 64 bytes from `at` on: bit `n` tells of byte `at + n`. There are none behind the
+/// The specials of the 64 bytes from `at` on: bit `n` tells of byte `at + n`. There are none behind the
 /// end.
 #[inline(always)]
 pub(super) fn window(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
     match (rest.first_chunk(), text.last_chunk()) {
-        (Some(bytes), _) => marks(bytes),
-        (None, Some(bytes)) if !rest.is_empty() => marks(bytes) >> (BLOCK - rest.len()),
+        (Some(bytes), _) => special_mask(bytes),
+        (None, Some(bytes)) if !rest.is_empty() => special_mask(bytes) >> (BLOCK - rest.len()),
         _ => short(rest),
     }
 }
@@ -83,34 +84,34 @@ pub(super) fn window(text: &[u8], at: usize) -> u64 {
 fn short(rest: &[u8]) -> u64 {
     let mut block = [b' '; BLOCK];
     block[..rest.len()].copy_from_slice(rest);
-    marks(&block)
+    special_mask(&block)
 }
 
 /// One bit for each of 16 bytes.
 #[inline(always)]
 fn mask(quarter: &[u8; 16]) -> u64 {
-    u64::from(found(u8x16::new(*quarter)).move_mask().cast_unsigned())
+    u64::from(special_lanes(u8x16::new(*quarter)).move_mask().cast_unsigned())
 }
 
 /// All bits of each byte that is marked.
 #[inline(always)]
-fn found(bytes: u8x16) -> u8x16 {
+fn special_lanes(bytes: u8x16) -> u8x16 {
     // A flipped bit puts the quote right behind the control characters.
     let flipped = bytes ^ u8x16::splat(FLIP);
     let low = flipped.min(u8x16::splat(b' ')).cmp_eq(flipped);
     low | bytes.cmp_eq(u8x16::splat(b'\\'))
 }
 
-/// Whether `text` is like `other`, which is as long: the same where `free` is 0, and without marks
+/// Whether `text` is like `other`, which is as long: the same where `free` is 0, and without specials
 /// where it is 255.
 #[inline]
-pub(crate) fn is_like(text: &[u8], other: &[u8], free: &[u8]) -> bool {
+pub(crate) fn equals_except(text: &[u8], other: &[u8], free: &[u8]) -> bool {
     if text.len() != other.len() || text.len() != free.len() {
         return false;
     }
     let differ = |text: &[u8; 16], other: &[u8; 16], free: &[u8; 16]| {
         let [text, other, free] = [*text, *other, *free].map(u8x16::new);
-        (found(text) & free) | ((text ^ other) & !free)
+        (special_lanes(text) & free) | ((text ^ other) & !free)
     };
     let ends = (text.last_chunk(), other.last_chunk(), free.last_chunk());
     let (Some(text_end), Some(other_end), Some(free_end)) = ends else { return false };
@@ -125,7 +126,7 @@ pub(crate) fn is_like(text: &[u8], other: &[u8], free: &[u8]) -> bool {
 
 /// Whether there is no mark at `range` of a text.
 #[inline]
-pub(crate) fn is_plain(text: &[u8], range: Range<usize>) -> bool {
+pub(crate) fn has_no_special(text: &[u8], range: Range<usize>) -> bool {
     let mut at = range.start;
     while at < range.end {
         let left = range.end - at;
@@ -140,7 +141,7 @@ pub(crate) fn is_plain(text: &[u8], range: Range<usize>) -> bool {
 
 /// Where the string ends that goes on at `at`: at a quote, at a last backslash, or with the text.
 #[inline]
-pub(crate) fn inside(text: &[u8], mut at: usize) -> usize {
+pub(crate) fn string_end(text: &[u8], mut at: usize) -> usize {
     while at < text.len() {
         let mut bits = window(text, at);
         let mut next = at + BLOCK;
@@ -164,7 +165,7 @@ pub(crate) fn inside(text: &[u8], mut at: usize) -> usize {
 
 /// One bit for each byte.
 #[inline(always)]
-fn marks(block: &[u8; BLOCK]) -> u64 {
+fn special_mask(block: &[u8; BLOCK]) -> u64 {
     let (quarters, _) = block.as_chunks::<16>();
     quarters.iter().rev().fold(0, |all, quarter| all << 16 | mask(quarter))
 }
@@ -173,7 +174,7 @@ const FLIP: u8 = 2;
 
 /// The same of one byte.
 #[inline(always)]
-fn is_mark(byte: u8) -> bool {
+fn is_special(byte: u8) -> bool {
     (byte ^ FLIP <= b' ') | (byte == b'\\')
 }
 
@@ -186,16 +187,16 @@ mod tests {
         let other = b"\"uuid\":\"0123-4567\",\"id\":null}";
         let free: Vec<u8> =
             (0..other.len()).map(|at| if (8..17).contains(&at) { 255 } else { 0 }).collect();
-        assert!(is_like(other, other, &free));
+        assert!(equals_except(other, other, &free));
         for at in 0..other.len() {
             for byte in 0..=255 {
                 let mut text = *other;
                 text[at] = byte;
-                let expect = byte == other[at] || free[at] == 255 && !is_mark(byte);
-                assert_eq!(is_like(&text, other, &free), expect, "{byte} at {at}");
+                let expect = byte == other[at] || free[at] == 255 && !is_special(byte);
+                assert_eq!(equals_except(&text, other, &free), expect, "{byte} at {at}");
             }
         }
-        assert!(!is_like(&other[1..], other, &free) && !is_like(b"", b"", b""));
+        assert!(!equals_except(&other[1..], other, &free) && !equals_except(b"", b"", b""));
     }
 
     #[test]
@@ -208,12 +209,12 @@ mod tests {
                 let expect =
                     (0..BLOCK).filter(|at| bit(*at)).fold(0, |all, bit| all | 1_u64 << bit);
                 assert_eq!(window(&text, at), expect, "from {at} of {length}");
-                let mut marks = Marks::NONE;
+                let mut specials = SpecialBytes::NONE;
                 let next = (at..length).find(|at| at % 7 == 3);
-                assert_eq!(marks.next(&text, at), next, "from {at} of {length}");
+                assert_eq!(specials.next(&text, at), next, "from {at} of {length}");
                 for end in at..=length {
                     let is_quiet = next.is_none_or(|next| next >= end);
-                    assert_eq!(is_plain(&text, at..end), is_quiet, "{at}..{end} of {length}");
+                    assert_eq!(has_no_special(&text, at..end), is_quiet, "{at}..{end} of {length}");
                 }
             }
         }
@@ -235,7 +236,7 @@ mod tests {
             ] {
                 let text = format!("{}{text}", "a".repeat(before));
                 for from in 0..=before {
-                    let end = inside(text.as_bytes(), from);
+                    let end = string_end(text.as_bytes(), from);
                     assert_eq!(end, before + expect, "{text:?} from {from}");
                 }
             }
@@ -246,11 +247,11 @@ mod tests {
     fn quotes_backslashes_and_control_characters_are_marked() {
         for byte in 0..=255 {
             let is_marked = byte < b' ' || byte == b'"' || byte == b'\\';
-            assert_eq!(is_mark(byte), is_marked, "{byte}");
+            assert_eq!(is_special(byte), is_marked, "{byte}");
             for at in 0..BLOCK {
                 let mut block = [b'a'; BLOCK];
                 block[at] = byte;
-                assert_eq!(marks(&block), u64::from(is_marked) << at, "{byte} at {at}");
+                assert_eq!(special_mask(&block), u64::from(is_marked) << at, "{byte} at {at}");
             }
         }
     }

@@ -36,7 +36,7 @@ pub struct Stats {
 
 /// What became of a line; of several the last in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum LineClass {
     Blank,
     Record,
     Unknown,
@@ -45,7 +45,7 @@ enum Fate {
 
 /// All that is counted.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct LineCounts {
     /// Without the kinds of records, which are in `kinds` until they are asked for.
     stats: Stats,
     kinds: Vec<(Cow<'static, str>, u64)>,
@@ -75,7 +75,7 @@ fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
     rest == Some(kind)
 }
 
-impl Ledger {
+impl LineCounts {
     /// All counts.
     pub(crate) fn stats(&self) -> Stats {
         self.clone().into_stats()
@@ -126,59 +126,59 @@ fn name(kind: &str, part: Option<&str>) -> String {
 }
 
 /// The way out, for the time of one line.
-pub(crate) struct Tell<'s> {
+pub(crate) struct Emitter<'s> {
     sink: &'s mut dyn FnMut(Event<'_>),
-    ledger: &'s mut Ledger,
-    fate: Fate,
+    counts: &'s mut LineCounts,
+    class: LineClass,
 }
 
-impl<'s> Tell<'s> {
+impl<'s> Emitter<'s> {
     /// Opens the next line.
-    pub(crate) fn line(ledger: &'s mut Ledger, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
-        ledger.stats.lines += 1;
-        Self { sink, ledger, fate: Fate::Blank }
+    pub(crate) fn line(counts: &'s mut LineCounts, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
+        counts.stats.lines += 1;
+        Self { sink, counts, class: LineClass::Blank }
     }
 
     /// Opens what comes after the last line.
-    pub(crate) fn end(ledger: &'s mut Ledger, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
-        Self { sink, ledger, fate: Fate::Blank }
+    pub(crate) fn end(counts: &'s mut LineCounts, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
+        Self { sink, counts, class: LineClass::Blank }
     }
 
     /// Closes the line: it is counted.
     pub(crate) fn close(self) {
-        let stats = &mut self.ledger.stats;
-        *match self.fate {
-            Fate::Blank => &mut stats.blank,
-            Fate::Record => &mut stats.records,
-            Fate::Unknown => &mut stats.unknown,
-            Fate::Unusable => &mut stats.unusable,
+        let stats = &mut self.counts.stats;
+        *match self.class {
+            LineClass::Blank => &mut stats.blank,
+            LineClass::Record => &mut stats.records,
+            LineClass::Unknown => &mut stats.unknown,
+            LineClass::Unusable => &mut stats.unusable,
         } += 1;
     }
 
     /// Counts a record of the line.
     pub(crate) fn record(&mut self, kind: &str, part: Option<&str>) {
-        self.ledger.count(kind, part);
-        self.fate = self.fate.max(Fate::Record);
+        self.counts.count(kind, part);
+        self.class = self.class.max(LineClass::Record);
     }
 
     /// Counts a stream event of the line.
     pub(crate) fn stream_event(&mut self, kind: &str) {
         match EVENTS.iter().position(|(known, _)| *known == kind) {
-            Some(at) => self.ledger.events[at] += 1,
-            None => self.ledger.count("stream_event", Some(kind)),
+            Some(at) => self.counts.events[at] += 1,
+            None => self.counts.count("stream_event", Some(kind)),
         }
-        self.fate = self.fate.max(Fate::Record);
+        self.class = self.class.max(LineClass::Record);
     }
 
     /// Tells an event.
-    pub(crate) fn event(&mut self, event: Event<'_>) {
+    pub(crate) fn emit(&mut self, event: Event<'_>) {
         (self.sink)(event);
     }
 
     pub(crate) fn unknown(&mut self, kind: &str, subtype: Option<&str>, raw: &str) {
-        self.fate = self.fate.max(Fate::Unknown);
-        *self.ledger.stats.unknown_kinds.entry(name(kind, subtype)).or_default() += 1;
-        self.event(Event::Unknown {
+        self.class = self.class.max(LineClass::Unknown);
+        *self.counts.stats.unknown_kinds.entry(name(kind, subtype)).or_default() += 1;
+        self.emit(Event::Unknown {
             kind: kind.into(),
             subtype: subtype.map(Into::into),
             raw: raw.into(),
@@ -187,7 +187,7 @@ impl<'s> Tell<'s> {
 
     /// Counts and tells that bytes of the line were replaced.
     pub(crate) fn replaced(&mut self, count: u64, line: &str) {
-        self.ledger.stats.replaced += count;
+        self.counts.stats.replaced += count;
         let what = "The line has bytes that are not UTF-8, shown as U+FFFD";
         self.diagnostic(DiagnosticCode::InvalidUtf8, what, line);
     }
@@ -202,15 +202,15 @@ impl<'s> Tell<'s> {
     pub(crate) fn diagnostic(&mut self, code: DiagnosticCode, what: &str, with: &str) {
         use DiagnosticCode as Code;
         if matches!(code, Code::NotJson | Code::CutLine | Code::BadRecord | Code::LineTooLong) {
-            self.fate = Fate::Unusable;
+            self.class = LineClass::Unusable;
         }
-        self.ledger.stats.diagnostics += 1;
+        self.counts.stats.diagnostics += 1;
         let message = match with {
             "" => format!("{what}."),
             with => format!("{what}: {}", clip(with)),
         };
-        let line = self.ledger.stats.lines;
-        self.event(Event::Diagnostic { code, message: message.into(), line });
+        let line = self.counts.stats.lines;
+        self.emit(Event::Diagnostic { code, message: message.into(), line });
     }
 }
 

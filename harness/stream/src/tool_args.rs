@@ -5,22 +5,22 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::fields::Fields;
-use crate::json::{self, Field};
-use crate::payload::{Args, Json};
+use crate::json::{self, JsonField};
+use crate::payload::{Json, ToolArguments};
 
 /// The key under which the CLI (2.1.200 and later) wraps input it could not parse.
 const UNPARSED: &str = "__unparsedToolInput";
 
 /// Arguments as they were given.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Given<'a> {
+pub(crate) enum SourceArguments<'a> {
     Whole(Json<'a>),
     Cut(Cow<'a, str>),
 }
 
-impl<'a> Given<'a> {
+impl<'a> SourceArguments<'a> {
     /// Reads a block's `input`. Old CLIs print that of server tools as a string of JSON.
-    pub(crate) fn read(input: Field<'a>) -> Self {
+    pub(crate) fn read(input: JsonField<'a>) -> Self {
         let Some(input) = input else { return Self::Whole(Json::EMPTY) };
         let inside = input.get().trim_start_matches(['{', '"', ' ']);
         if inside.starts_with(UNPARSED) {
@@ -32,7 +32,7 @@ impl<'a> Given<'a> {
         }
         match json::string(Some(input)) {
             Some(Cow::Borrowed(text)) => Self::parse(text),
-            Some(Cow::Owned(text)) => Given::parse(&text).into_owned(),
+            Some(Cow::Owned(text)) => SourceArguments::parse(&text).into_owned(),
             None => Self::Whole(input.into()),
         }
     }
@@ -50,28 +50,33 @@ impl<'a> Given<'a> {
 
     /// Whether this is `{}`.
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Whole(json) if is_hollow(json.get()))
+        matches!(self, Self::Whole(json) if is_empty_object(json.get()))
     }
 
-    pub(crate) fn into_owned(self) -> Given<'static> {
+    pub(crate) fn into_owned(self) -> SourceArguments<'static> {
         match self {
-            Self::Whole(json) => Given::Whole(json.into_owned()),
-            Self::Cut(raw) => Given::Cut(Cow::Owned(raw.into_owned())),
+            Self::Whole(json) => SourceArguments::Whole(json.into_owned()),
+            Self::Cut(raw) => SourceArguments::Cut(Cow::Owned(raw.into_owned())),
         }
     }
 
     /// As the event prints it.
-    pub(crate) fn args(&self) -> Args<'_> {
+    pub(crate) fn args(&self) -> ToolArguments<'_> {
         match self {
-            Self::Whole(json) => Args::Complete(json.by_ref()),
-            Self::Cut(raw) => Args::Truncated(Cow::Borrowed(raw)),
+            Self::Whole(json) => ToolArguments::Complete(json.by_ref()),
+            Self::Cut(raw) => ToolArguments::Truncated(Cow::Borrowed(raw)),
         }
     }
 
     /// The top-level fields that `other`, which came later and counts, says otherwise than this,
     /// and a sentence about them; `None` where the two are the same.
-    pub(crate) fn difference(&self, other: &Given<'_>) -> Option<(Fields<'static>, String)> {
-        let (Self::Whole(ours), Given::Whole(theirs)) = (self, other) else { return None };
+    pub(crate) fn difference(
+        &self,
+        other: &SourceArguments<'_>,
+    ) -> Option<(Fields<'static>, String)> {
+        let (Self::Whole(ours), SourceArguments::Whole(theirs)) = (self, other) else {
+            return None;
+        };
         if json::same_text(ours.get(), theirs.get()) || same_members(ours.get(), theirs.get()) {
             return None;
         }
@@ -83,7 +88,7 @@ impl<'a> Given<'a> {
         for (key, value) in &theirs {
             match ours.get(key) {
                 None => added.push(key.as_str()),
-                Some(ours) if !same(ours, value) => changed.push(key.as_str()),
+                Some(ours) if !same_value(ours, value) => changed.push(key.as_str()),
                 Some(_) => {}
             }
         }
@@ -120,21 +125,22 @@ fn same_members(a: &str, b: &str) -> bool {
 }
 
 /// Whether two values are the same: `1.0` is `1`, as the CLI prints it again.
-fn same(a: &Value, b: &Value) -> bool {
+fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len()
+                && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_value(a, b)))
         }
         _ => a == b,
     }
 }
 
 /// Whether JSON text is an object without fields.
-fn is_hollow(text: &str) -> bool {
+fn is_empty_object(text: &str) -> bool {
     let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     inside.is_some_and(|inside| inside.trim().is_empty())
 }
@@ -144,8 +150,8 @@ mod tests {
     use super::*;
 
     fn check_difference(streamed: &str, snapshot: &str, expect: Option<(&str, &str)>) {
-        let given = |text| Given::Whole(json::whole(text).unwrap().into());
-        let told = given(streamed).difference(&given(snapshot));
+        let arguments = |text| SourceArguments::Whole(json::whole(text).unwrap().into());
+        let told = arguments(streamed).difference(&arguments(snapshot));
         let told = told.map(|(new, what)| (Value::Object(new.to_map()).to_string(), what));
         assert_eq!(told, expect.map(|(new, what)| (new.to_owned(), what.to_owned())));
     }

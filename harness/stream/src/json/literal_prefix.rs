@@ -1,11 +1,11 @@
 //! What is ahead as it stands: text that most records have in one place is compared, not read, and
 //! only the values behind it are.
 
-use super::scan::Scan;
-use super::text::Escaped;
-use super::{Field, Raw};
+use super::cursor::JsonCursor;
+use super::text::EscapedText;
+use super::{JsonField, RawJson};
 
-impl<'a> Scan<'a> {
+impl<'a> JsonCursor<'a> {
     /// Passes `text`, when it is ahead as it stands.
     #[inline(always)]
     pub(crate) fn literal(&mut self, text: &str) -> bool {
@@ -19,20 +19,20 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn attempt<T>(&mut self, take: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let mut scan = *self;
-        let taken = take(&mut scan)?;
+        let value = take(&mut scan)?;
         *self = scan;
-        Some(taken)
+        Some(value)
     }
 
     /// In an attempt: takes `text`, which must be ahead as it stands, and the value behind it.
     #[inline(always)]
-    pub(crate) fn after(&mut self, text: &str) -> Option<Field<'a>> {
+    pub(crate) fn value_after(&mut self, text: &str) -> Option<JsonField<'a>> {
         if self.literal(text) { self.field().ok() } else { None }
     }
 
-    /// The value that began at byte `from`, and was taken.
+    /// The value that began at byte `from`, and was value.
     #[inline(always)]
-    pub(crate) fn since(&self, from: usize) -> Raw<'a> {
+    pub(crate) fn since(&self, from: usize) -> RawJson<'a> {
         self.raw(from, false)
     }
 
@@ -62,12 +62,12 @@ impl<'a> Scan<'a> {
 
     /// Takes the string ahead, without blanks before it; gives its inside.
     #[inline(always)]
-    pub(crate) fn inside(&mut self) -> Option<Escaped<'a>> {
+    pub(crate) fn string_here(&mut self) -> Option<EscapedText<'a>> {
         let from = self.at + 1;
         if self.text.as_bytes().get(self.at) != Some(&b'"') {
             return None;
         }
         let plain = self.string().ok()?;
-        Some(Escaped { text: self.text.get(from..self.at - 1)?, plain })
+        Some(EscapedText { text: self.text.get(from..self.at - 1)?, plain })
     }
 }

@@ -1,20 +1,20 @@
 //! The cursor that validates and slices JSON in one pass.
 
-use super::marks::Marks;
-use super::nest::Nest;
+use super::container_stack::ContainerStack;
+use super::special_bytes::SpecialBytes;
 use super::text::unescape;
 use super::token::{blanks, escape, scalar};
-use super::{Field, Key, Malformed, Raw, Read};
+use super::{JsonField, JsonKey, JsonResult, Malformed, RawJson};
 
 /// A cursor over JSON text that validates all it passes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scan<'a> {
+pub(crate) struct JsonCursor<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
-    marks: Marks,
+    specials: SpecialBytes,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> JsonCursor<'a> {
     /// A cursor before the first byte.
     #[inline(always)]
     pub(crate) fn new(text: &'a str) -> Self {
@@ -24,7 +24,7 @@ impl<'a> Scan<'a> {
     /// A cursor before byte `at`.
     #[inline(always)]
     pub(crate) fn from(text: &'a str, at: usize) -> Self {
-        Self { text, at, marks: Marks::NONE }
+        Self { text, at, specials: SpecialBytes::NONE }
     }
 
     /// How many bytes were passed.
@@ -35,25 +35,25 @@ impl<'a> Scan<'a> {
 
     /// Takes the value ahead, whatever it is.
     #[inline(always)]
-    pub(crate) fn value(&mut self) -> Read<Raw<'a>> {
+    pub(crate) fn value(&mut self) -> JsonResult<RawJson<'a>> {
         let first = self.ahead();
         let from = self.at;
-        let plain = self.take(first)?;
+        let plain = self.pass_value(first)?;
         Ok(self.raw(from, plain))
     }
 
     /// Takes the value ahead; `null` is as good as none.
     #[inline(always)]
-    pub(crate) fn field(&mut self) -> Read<Field<'a>> {
+    pub(crate) fn field(&mut self) -> JsonResult<JsonField<'a>> {
         let raw = self.value()?;
         Ok((raw.get() != "null").then_some(raw))
     }
 
     /// Passes the value ahead.
     #[inline(always)]
-    pub(crate) fn skip(&mut self) -> Read<()> {
+    pub(crate) fn skip(&mut self) -> JsonResult<()> {
         let first = self.ahead();
-        self.take(first).map(drop)
+        self.pass_value(first).map(drop)
     }
 
     /// Takes the object ahead: calls back with each key and the cursor before its value, which
@@ -61,8 +61,8 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn object(
         &mut self,
-        member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
-    ) -> Read<Raw<'a>> {
+        member: &mut impl FnMut(JsonKey<'_>, &mut Self) -> JsonResult<()>,
+    ) -> JsonResult<RawJson<'a>> {
         if self.ahead() != b'{' {
             return self.value();
         }
@@ -83,8 +83,8 @@ impl<'a> Scan<'a> {
     pub(crate) fn fields<T>(
         &mut self,
         parts: &mut T,
-        field: impl for<'p> Fn(&'p mut T, Key<'_>) -> Option<&'p mut Field<'a>>,
-    ) -> Read<Raw<'a>> {
+        field: impl for<'p> Fn(&'p mut T, JsonKey<'_>) -> Option<&'p mut JsonField<'a>>,
+    ) -> JsonResult<RawJson<'a>> {
         self.object(&mut |key, scan| {
             let Some(field) = field(parts, key) else { return scan.skip() };
             *field = scan.field()?;
@@ -97,8 +97,8 @@ impl<'a> Scan<'a> {
     pub(crate) fn more_fields<T>(
         &mut self,
         parts: &mut T,
-        field: impl for<'p> Fn(&'p mut T, Key<'_>) -> Option<&'p mut Field<'a>>,
-    ) -> Read<()> {
+        field: impl for<'p> Fn(&'p mut T, JsonKey<'_>) -> Option<&'p mut JsonField<'a>>,
+    ) -> JsonResult<()> {
         self.members(&mut |key, scan| {
             let Some(field) = field(parts, key) else { return scan.skip() };
             *field = scan.field()?;
@@ -110,8 +110,8 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn members(
         &mut self,
-        member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
-    ) -> Read<()> {
+        member: &mut impl FnMut(JsonKey<'_>, &mut Self) -> JsonResult<()>,
+    ) -> JsonResult<()> {
         let mut scan = *self;
         let mut next = scan.more(b'}')?;
         while next != b'}' {
@@ -127,17 +127,17 @@ impl<'a> Scan<'a> {
     fn member(
         &mut self,
         first: u8,
-        member: &mut impl FnMut(Key<'_>, &mut Self) -> Read<()>,
-    ) -> Read<u8> {
+        member: &mut impl FnMut(JsonKey<'_>, &mut Self) -> JsonResult<()>,
+    ) -> JsonResult<u8> {
         let (key, plain, _) = self.key(first)?;
-        let undone;
+        let unescaped;
         let key = if plain {
             key
         } else {
-            undone = undo(key);
-            &undone
+            unescaped = unescape_key(key);
+            &unescaped
         };
-        member(Key(key), self)?;
+        member(JsonKey(key), self)?;
         self.more(b'}')
     }
 
@@ -146,8 +146,8 @@ impl<'a> Scan<'a> {
     #[inline(always)]
     pub(crate) fn array(
         &mut self,
-        element: &mut impl FnMut(&mut Self) -> Read<()>,
-    ) -> Read<Raw<'a>> {
+        element: &mut impl FnMut(&mut Self) -> JsonResult<()>,
+    ) -> JsonResult<RawJson<'a>> {
         if self.ahead() != b'[' {
             return self.value();
         }
@@ -162,7 +162,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Behind an element of an array: whether another one is ahead.
-    pub(crate) fn goes_on(&mut self) -> bool {
+    pub(crate) fn has_next_element(&mut self) -> bool {
         self.more(b']').is_ok_and(|next| next != b']')
     }
 
@@ -182,14 +182,14 @@ impl<'a> Scan<'a> {
 
     /// An error unless only blanks are left.
     #[inline]
-    pub(crate) fn end(&mut self) -> Read<()> {
+    pub(crate) fn end(&mut self) -> JsonResult<()> {
         self.ahead();
         if self.at == self.text.len() { Ok(()) } else { Err(Malformed) }
     }
 
     /// Passes the value that begins with `first`; tells whether it is a string without escapes.
     #[inline(always)]
-    fn take(&mut self, first: u8) -> Read<bool> {
+    fn pass_value(&mut self, first: u8) -> JsonResult<bool> {
         match first {
             b'"' => return self.string(),
             b'{' | b'[' => {
@@ -204,7 +204,7 @@ impl<'a> Scan<'a> {
 
     /// Behind an element: passes the comma and gives what is ahead then, or gives `close`.
     #[inline(always)]
-    fn more(&mut self, close: u8) -> Read<u8> {
+    fn more(&mut self, close: u8) -> JsonResult<u8> {
         match self.pair(b',') {
             Some(next) if next != close => Ok(next),
             None if self.ahead() == close => Ok(close),
@@ -224,7 +224,7 @@ impl<'a> Scan<'a> {
     /// Takes the key that begins with `first`, and its colon; gives the key, whether it has no
     /// escapes, and what is ahead then.
     #[inline(always)]
-    fn key(&mut self, first: u8) -> Read<(&'a [u8], bool, u8)> {
+    fn key(&mut self, first: u8) -> JsonResult<(&'a [u8], bool, u8)> {
         if first != b'"' {
             return Err(Malformed);
         }
@@ -237,12 +237,12 @@ impl<'a> Scan<'a> {
 
     /// Takes the string ahead; tells whether it has no escapes.
     #[inline(always)]
-    pub(super) fn string(&mut self) -> Read<bool> {
+    pub(super) fn string(&mut self) -> JsonResult<bool> {
         let text = self.text.as_bytes();
         let mut at = self.at + 1;
         let mut plain = true;
         loop {
-            at = self.marks.next(text, at).ok_or(Malformed)?;
+            at = self.specials.next(text, at).ok_or(Malformed)?;
             match text.get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => at += escape(text.get(at + 1..).unwrap_or_default())?,
@@ -255,7 +255,7 @@ impl<'a> Scan<'a> {
     }
 
     #[inline(always)]
-    fn scalar(&mut self) -> Read<()> {
+    fn scalar(&mut self) -> JsonResult<()> {
         let rest = self.rest();
         self.at += match rest {
             [b'0', b',' | b'}', ..] => 1,
@@ -274,16 +274,16 @@ impl<'a> Scan<'a> {
 
     /// The value that began at byte `from`, and was taken.
     #[inline(always)]
-    pub(super) fn raw(&self, from: usize, plain: bool) -> Raw<'a> {
-        Raw { text: self.text.get(from..self.at).unwrap_or_default(), plain }
+    pub(super) fn raw(&self, from: usize, plain: bool) -> RawJson<'a> {
+        RawJson { text: self.text.get(from..self.at).unwrap_or_default(), plain }
     }
 }
 
 /// Takes the array or object ahead, without recursion.
 #[inline(never)]
-fn nested(outer: &mut Scan<'_>) -> Read<()> {
+fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
     let mut scan = *outer;
-    let mut nest = Nest::default();
+    let mut open = ContainerStack::default();
     let mut full = Vec::new();
     let mut first = scan.ahead();
     loop {
@@ -291,7 +291,7 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
             b'"' => {
                 scan.string()?;
                 // Most lists are of strings.
-                while !nest.is_object() && scan.rest().starts_with(b",\"") {
+                while !open.is_object() && scan.rest().starts_with(b",\"") {
                     scan.at += 1;
                     scan.string()?;
                 }
@@ -299,7 +299,7 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
             b'{' => {
                 first = scan.pass();
                 if first != b'}' {
-                    nest.open(true, &mut full);
+                    open.open(true, &mut full);
                     first = scan.key(first)?.2;
                     continue;
                 }
@@ -308,7 +308,7 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
             b'[' => {
                 first = scan.pass();
                 if first != b']' {
-                    nest.open(false, &mut full);
+                    open.open(false, &mut full);
                     continue;
                 }
                 scan.at += 1;
@@ -316,11 +316,11 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
             _ => scan.scalar()?,
         }
         loop {
-            if nest.is_closed() {
+            if open.is_closed() {
                 *outer = scan;
                 return Ok(());
             }
-            let object = nest.is_object();
+            let object = open.is_object();
             if let Some(next) = scan.pair(b',') {
                 first = if object { scan.key(next)?.2 } else { next };
                 break;
@@ -329,13 +329,13 @@ fn nested(outer: &mut Scan<'_>) -> Read<()> {
                 return Err(Malformed);
             }
             scan.at += 1;
-            nest.close(&mut full);
+            open.close(&mut full);
         }
     }
 }
 
-/// A key, its escapes undone.
+/// A key, its escapes unescaped.
 #[cold]
-fn undo(key: &[u8]) -> Vec<u8> {
+fn unescape_key(key: &[u8]) -> Vec<u8> {
     unescape(std::str::from_utf8(key).unwrap_or_default()).into_owned().into_bytes()
 }

@@ -1,6 +1,6 @@
 //! A string literal that has no end yet: how far it can be shown.
 
-use super::marks::Marks;
+use super::special_bytes::SpecialBytes;
 
 /// The longest escape: `\u` and four digits.
 const UNIT: usize = 6;
@@ -9,33 +9,33 @@ const UNIT: usize = 6;
 /// behind the quote, escapes as they stand, without an escape at its end that may go on, and
 /// without the first half of a surrogate pair there. `None` when it can't become a string.
 /// `known` is how much of it could be shown before.
-pub(crate) fn beginning(literal: &str, known: usize) -> Option<&str> {
+pub(crate) fn stable_prefix(literal: &str, known: usize) -> Option<&str> {
     let bytes = literal.as_bytes();
-    let mut marks = Marks::NONE;
+    let mut specials = SpecialBytes::NONE;
     let mut at = 1 + known;
-    while let Some(mark) = marks.next(bytes, at) {
-        let Escape::Whole(length) = Escape::read(&bytes[mark..])? else {
-            return literal.get(1..mark);
+    while let Some(special) = specials.next(bytes, at) {
+        let OpenEscape::Whole(length) = OpenEscape::read(&bytes[special..])? else {
+            return literal.get(1..special);
         };
-        let (this, next) = bytes[mark..].split_at(length);
-        if is_high(this) && (next.is_empty() || Escape::read(next) == Some(Escape::Cut)) {
-            return literal.get(1..mark);
+        let (this, next) = bytes[special..].split_at(length);
+        if is_high(this) && (next.is_empty() || OpenEscape::read(next) == Some(OpenEscape::Cut)) {
+            return literal.get(1..special);
         }
-        at = mark + length;
+        at = special + length;
     }
     literal.get(1..)
 }
 
 /// An escape at the front of a text.
 #[derive(PartialEq, Eq)]
-enum Escape {
+enum OpenEscape {
     /// It has so many bytes.
     Whole(usize),
     /// Its end is yet to come.
     Cut,
 }
 
-impl Escape {
+impl OpenEscape {
     /// `None` where there is none.
     fn read(text: &[u8]) -> Option<Self> {
         match text {
@@ -64,10 +64,10 @@ mod tests {
     use super::*;
 
     fn check(literal: &str, expect: Option<&str>) {
-        assert_eq!(beginning(literal, 0), expect, "{literal}");
+        assert_eq!(stable_prefix(literal, 0), expect, "{literal}");
         for known in (1..literal.len()).filter(|end| literal.is_char_boundary(*end)) {
-            if let Some(shown) = beginning(&literal[..known], 0) {
-                assert_eq!(beginning(literal, shown.len()), expect, "{literal} from {shown}");
+            if let Some(shown) = stable_prefix(&literal[..known], 0) {
+                assert_eq!(stable_prefix(literal, shown.len()), expect, "{literal} from {shown}");
             }
         }
     }

@@ -2,13 +2,13 @@
 
 /// What is open.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Nest {
+pub(super) struct ContainerStack {
     depth: usize,
     /// The innermost levels, the last one lowest: 1 an object, 0 an array.
     bits: u64,
 }
 
-impl Nest {
+impl ContainerStack {
     /// Whether nothing is.
     #[inline(always)]
     pub(super) fn is_closed(self) -> bool {

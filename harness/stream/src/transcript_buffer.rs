@@ -1,4 +1,4 @@
-//! What a lane has said so far: one growing text, and which message and block said which part of
+//! What a conversation has said so far: one growing text, and which message and block said which part of
 //! it, so that a part can be taken back.
 
 /// Bytes of text there is room for before more must be asked for.
@@ -6,53 +6,53 @@ pub(crate) const ROOM: usize = 512;
 
 /// A growing text (T1, R1).
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct TranscriptBuffer {
     text: String,
     /// Characters of the text.
     length: u64,
-    parts: Vec<Part>,
+    parts: Vec<TranscriptPart>,
 }
 
 /// What one block of one message said in one go.
 #[derive(Debug, Clone, Copy)]
-struct Part {
-    by: By,
+struct TranscriptPart {
+    by: BlockId,
     /// Where the line ends before it begin.
     from: usize,
     /// Where its own text begins.
     start: usize,
 }
 
-/// Who says something: a message (its number in the lane) and the index of the block.
+/// Who says something: a message (its number in the conversation) and the index of the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct By {
+pub(crate) struct BlockId {
     pub(crate) message: usize,
     pub(crate) block: u64,
 }
 
 /// How a piece goes on from what was said before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Join {
+pub(crate) enum PartJoin {
     /// As it is.
-    On,
+    Append,
     /// As it is, but as a part of its own, which can be named.
-    New,
+    NewPart,
     /// After a blank line.
-    Apart,
+    BlankLine,
 }
 
-impl Said {
+impl TranscriptBuffer {
     /// Adds a piece and says where it begins, with the line ends before it, if any.
-    pub(crate) fn add(&mut self, by: By, join: Join, piece: &str) -> usize {
+    pub(crate) fn add(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
         let from = self.text.len();
         if self.text.capacity() == 0 {
             self.text.reserve(ROOM.max(piece.len()));
         }
-        if join == Join::Apart {
-            part(&mut self.text, piece);
+        if join == PartJoin::BlankLine {
+            separate(&mut self.text, piece);
         }
-        if join != Join::On || self.parts.last().is_none_or(|last| last.by != by) {
-            self.parts.push(Part { by, from, start: self.text.len() });
+        if join != PartJoin::Append || self.parts.last().is_none_or(|last| last.by != by) {
+            self.parts.push(TranscriptPart { by, from, start: self.text.len() });
         }
         self.text.push_str(piece);
         self.length += characters(&self.text[from..]);
@@ -70,7 +70,7 @@ impl Said {
     }
 
     /// How many parts there are: the number of the next.
-    pub(crate) fn parts(&self) -> usize {
+    pub(crate) fn part_count(&self) -> usize {
         self.parts.len()
     }
 
@@ -87,28 +87,34 @@ impl Said {
     }
 
     /// What the message that spoke last has said.
-    pub(crate) fn of_message(&self) -> &str {
+    pub(crate) fn last_message_text(&self) -> &str {
         let last = self.parts.last().map(|part| part.by.message);
-        let by_last = |part: &&Part| Some(part.by.message) == last;
+        let by_last = |part: &&TranscriptPart| Some(part.by.message) == last;
         let first = self.parts.iter().rev().take_while(by_last).last();
         first.map_or("", |part| &self.text[part.start..])
     }
 
-    /// Takes back what `gone` names. `marks` are numbers of parts, and stay with their parts. Says
+    /// Takes back what `retracted` names. `marks` are numbers of parts, and stay with their parts. Says
     /// whether there was any.
-    pub(crate) fn take_back(&mut self, gone: impl Fn(By) -> bool, marks: &mut [usize]) -> bool {
-        let Some(first) = self.parts.iter().position(|part| gone(part.by)) else { return false };
+    pub(crate) fn retract(
+        &mut self,
+        retracted: impl Fn(BlockId) -> bool,
+        marks: &mut [usize],
+    ) -> bool {
+        let Some(first) = self.parts.iter().position(|part| retracted(part.by)) else {
+            return false;
+        };
         for mark in marks.iter_mut().filter(|mark| **mark > first) {
             let before = self.parts.iter().take(*mark).skip(first);
-            *mark = first + before.filter(|part| !gone(part.by)).count();
+            *mark = first + before.filter(|part| !retracted(part.by)).count();
         }
         let parts = self.parts.split_off(first);
         let text = self.text.split_off(parts[0].from);
         self.length -= characters(&text);
         let base = self.text.len();
         let ends = parts.iter().skip(1).map(|next| next.from).chain([base + text.len()]);
-        for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !gone(part.by)) {
-            let join = if part.from < part.start { Join::Apart } else { Join::New };
+        for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !retracted(part.by)) {
+            let join = if part.from < part.start { PartJoin::BlankLine } else { PartJoin::NewPart };
             self.add(part.by, join, &text[part.start - base..end - base]);
         }
         true
@@ -116,7 +122,7 @@ impl Said {
 }
 
 /// Puts a blank line between a text and the piece to come, counting the line ends both have.
-fn part(text: &mut String, piece: &str) {
+fn separate(text: &mut String, piece: &str) {
     if text.is_empty() {
         return;
     }
@@ -150,22 +156,27 @@ mod tests {
             ("", "two", ""),
         ] {
             let mut parted = text.to_owned();
-            part(&mut parted, piece);
+            separate(&mut parted, piece);
             assert_eq!(parted, expect);
         }
     }
 
     /// Parts `message:block:text`, each after a blank line; then some are taken back.
-    fn check(parts: &[(usize, u64, &str)], gone: &[usize], expect: (&str, u64), marks: [usize; 2]) {
-        let mut said = Said::default();
+    fn check(
+        parts: &[(usize, u64, &str)],
+        retracted: &[usize],
+        expect: (&str, u64),
+        marks: [usize; 2],
+    ) {
+        let mut said = TranscriptBuffer::default();
         for (message, block, text) in parts {
-            said.add(By { message: *message, block: *block }, Join::Apart, text);
+            said.add(BlockId { message: *message, block: *block }, PartJoin::BlankLine, text);
         }
         let mut moved = [1, parts.len()];
-        let was_any = said.take_back(|by| gone.contains(&by.message), &mut moved);
-        assert_eq!(was_any, !gone.is_empty());
-        assert_eq!((said.text(), said.length()), expect, "{parts:?} less {gone:?}");
-        assert_eq!(moved, marks, "{parts:?} less {gone:?}");
+        let was_any = said.retract(|by| retracted.contains(&by.message), &mut moved);
+        assert_eq!(was_any, !retracted.is_empty());
+        assert_eq!((said.text(), said.length()), expect, "{parts:?} less {retracted:?}");
+        assert_eq!(moved, marks, "{parts:?} less {retracted:?}");
     }
 
     #[test]
@@ -180,15 +191,18 @@ mod tests {
 
     #[test]
     fn the_last_message_and_what_came_since_a_part() {
-        let mut said = Said::default();
-        let by = |message, block| By { message, block };
-        assert_eq!((said.since(0), said.of_message()), ("", ""));
-        said.add(by(0, 0), Join::On, "a");
-        said.add(by(1, 0), Join::Apart, "b");
-        let from = said.add(by(1, 1), Join::On, "c");
+        let mut said = TranscriptBuffer::default();
+        let by = |message, block| BlockId { message, block };
+        assert_eq!((said.since(0), said.last_message_text()), ("", ""));
+        said.add(by(0, 0), PartJoin::Append, "a");
+        said.add(by(1, 0), PartJoin::BlankLine, "b");
+        let from = said.add(by(1, 1), PartJoin::Append, "c");
         assert_eq!((&said.text()[from..], said.text(), said.length()), ("c", "a\n\nbc", 5));
-        let from = said.add(by(1, 1), Join::Apart, "d");
+        let from = said.add(by(1, 1), PartJoin::BlankLine, "d");
         assert_eq!((&said.text()[from..], said.length()), ("\n\nd", 8));
-        assert_eq!((said.parts(), said.since(2), said.of_message()), (4, "c\n\nd", "bc\n\nd"));
+        assert_eq!(
+            (said.part_count(), said.since(2), said.last_message_text()),
+            (4, "c\n\nd", "bc\n\nd")
+        );
     }
 }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::head::Head;
-use crate::json::{self, Field};
-use crate::lead;
+use crate::head::RecordHead;
+use crate::json::{self, JsonField};
 use crate::outcome::Usage;
 use crate::snapshot::{API_ERROR, NO_CONTENT};
+use crate::think_tags;
 use crate::value;
 
 /// Levels of results printed as the text of results that are unwrapped.
@@ -16,7 +16,7 @@ const NESTED: usize = 8;
 
 /// One `result` record, read.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct ResultRecord {
     pub(crate) failed: bool,
     pub(crate) usage: Option<Usage>,
     pub(crate) text: String,
@@ -31,9 +31,9 @@ pub(crate) struct Verdict {
     pub(crate) named: Option<String>,
 }
 
-impl Verdict {
-    pub(crate) fn read(head: &Head<'_>) -> Self {
-        let word = |field| json::word(field).unwrap_or_default().into_owned();
+impl ResultRecord {
+    pub(crate) fn read(head: &RecordHead<'_>) -> Self {
+        let word = |field| json::trimmed(field).unwrap_or_default().into_owned();
         let subtype = word(head.subtype);
         let failed = json::is_true(head.is_error)
             || subtype.starts_with("error_")
@@ -59,17 +59,17 @@ impl Verdict {
 }
 
 /// The first error that a result names and that is not a note of the CLI to itself; else its text.
-fn named(head: &Head<'_>, text: &str) -> Option<String> {
+fn named(head: &RecordHead<'_>, text: &str) -> Option<String> {
     let [nested] = json::inner(head.error, &["message"]);
     let errors = head.errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
     errors
         .into_iter()
-        .filter_map(|raw| json::word(Some(raw)))
+        .filter_map(|raw| json::trimmed(Some(raw)))
         .find(|text| !text.starts_with("[ede_diagnostic]"))
         .or_else(|| Some(Cow::Borrowed(text)).filter(|text| !text.is_empty()))
         .or_else(|| {
             let message = head.message.as_ref().map(|message| message.raw);
-            [message, head.content, head.error, nested].into_iter().find_map(json::word)
+            [message, head.content, head.error, nested].into_iter().find_map(json::trimmed)
         })
         .map(|text| plain(&text))
 }
@@ -80,13 +80,13 @@ fn named_status(text: &str) -> Option<u64> {
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [Field<'a>; N] {
+fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [JsonField<'a>; N] {
     json::fields(record, names).unwrap_or([None; N])
 }
 
 /// The text of a result; where it is a whole result record itself, that one's, up to eight times.
 fn unwrap(text: &str) -> String {
-    let mut text = lead::visible(text.trim());
+    let mut text = think_tags::visible(text.trim());
     if text.trim().len() < text.len() {
         text = text.trim().to_owned();
     }
@@ -124,7 +124,7 @@ mod tests {
             r#"{"is_error":"true","result":"x"}"#,
             r#"{"subtype":"success","result":"API Error: 500"}"#,
         ] {
-            assert!(!Verdict::read(&Head::read(record).unwrap()).failed, "{record}");
+            assert!(!ResultRecord::read(&RecordHead::read(record).unwrap()).failed, "{record}");
         }
     }
 
