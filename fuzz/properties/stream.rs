@@ -12,11 +12,10 @@ pub fn check(bytes: &[u8]) {
     let mut random = super::numbers(bytes);
     assert_eq!(run(bytes, limits, || random() % 61), whole);
 
-    let tight = ParserLimits {
-        line: random() % 400,
-        records: random() as u64 % 20,
-        bytes: random() as u64 % 4000,
-    };
+    let mut tight = ParserLimits::default();
+    tight.line = random() % 400;
+    tight.records = random() as u64 % 20;
+    tight.bytes = random() as u64 % 4000;
     let bound = run(bytes, tight, || usize::MAX);
     assert_eq!(run(bytes, tight, || random() % 61), bound);
     assert!(bound.1.unread <= bytes.len() as u64);

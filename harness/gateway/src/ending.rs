@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clitape_stream::{FailureKind, Outcome, RunStatus};
+use clitape_stream::{Failure, FailureKind, Outcome, RunStatus};
 
 use crate::bus::Phase;
 use crate::words::short;
@@ -83,16 +83,10 @@ pub(crate) fn phase(outcome: &Outcome) -> Phase {
 
 /// The outcome of a run whose parser never told one.
 pub(crate) fn stopped(text: String) -> Outcome {
-    Outcome {
-        status: RunStatus::Incomplete,
-        text,
-        error: Some(clitape_stream::Failure {
-            kind: FailureKind::Stopped,
-            message: "The run was stopped before it ended; send the message again.".to_owned(),
-        }),
-        session_id: None,
-        usage: None,
-    }
+    let message = "The run was stopped before it ended; send the message again.";
+    let mut outcome = Outcome::new(RunStatus::Incomplete, text);
+    outcome.error = Some(Failure::new(FailureKind::Stopped, message));
+    outcome
 }
 
 fn kind(outcome: &Outcome) -> FailureKind {
@@ -135,16 +129,13 @@ fn advice(kind: FailureKind) -> &'static str {
         FailureKind::NoResult | FailureKind::NoOutput => {
             "See the agent's log for why it stopped, then send it again."
         }
-        FailureKind::Execution | FailureKind::Other => {
-            "See the agent's log for details, then send the message again."
-        }
+        // `Execution`, `Other`, and kinds that a later version of the parser may add.
+        _ => "See the agent's log for details, then send the message again.",
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clitape_stream::Failure;
-
     use super::*;
 
     fn check(
@@ -153,13 +144,8 @@ mod tests {
         error: Option<(FailureKind, &str)>,
         expect: (&str, &str),
     ) {
-        let outcome = Outcome {
-            status,
-            text: text.to_owned(),
-            error: error.map(|(kind, message)| Failure { kind, message: message.to_owned() }),
-            session_id: None,
-            usage: None,
-        };
+        let mut outcome = Outcome::new(status, text);
+        outcome.error = error.map(|(kind, message)| Failure::new(kind, message));
         let ending = ending(&outcome);
         let notice = ending.notice.unwrap_or_default();
         assert_eq!((ending.answer.as_str(), notice.as_str()), expect);
@@ -199,10 +185,8 @@ mod tests {
     #[test]
     fn b3_the_error_is_one_short_line_without_secrets() {
         let long = format!("bad key ghp_abcdefghijklmnopqrstuvwxyz0123456789 {}", "x".repeat(400));
-        let outcome = Outcome {
-            error: Some(Failure { kind: FailureKind::Api, message: long }),
-            ..stopped(String::new())
-        };
+        let mut outcome = stopped(String::new());
+        outcome.error = Some(Failure::new(FailureKind::Api, long));
         let Phase::Error { message, .. } = phase(&outcome) else {
             panic!("an incomplete run ends with an error");
         };

@@ -88,7 +88,7 @@ impl Watch {
 }
 
 /// What becomes of a run that was given up after `silence`: a result that came all the same counts.
-pub(crate) fn given_up(outcome: Outcome, silence: Duration) -> Outcome {
+pub(crate) fn given_up(mut outcome: Outcome, silence: Duration) -> Outcome {
     if outcome.status != RunStatus::Incomplete {
         return outcome;
     }
@@ -97,7 +97,8 @@ pub(crate) fn given_up(outcome: Outcome, silence: Duration) -> Outcome {
          run's limit if it needs longer.",
         silence.as_secs()
     );
-    Outcome { error: Some(Failure { kind: FailureKind::Stalled, message }), ..outcome }
+    outcome.error = Some(Failure::new(FailureKind::Stalled, message));
+    outcome
 }
 
 #[cfg(test)]

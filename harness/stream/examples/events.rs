@@ -3,7 +3,7 @@
 
 use std::io::{self, Read, Write};
 
-use clitape_stream::{Event, Parser};
+use clitape_stream::{OwnedEvent, Parser};
 
 fn main() -> io::Result<()> {
     let (mut stdin, mut stdout) = (io::stdin().lock(), io::stdout().lock());
@@ -18,11 +18,11 @@ fn main() -> io::Result<()> {
     }
     let mut end = parser.finish();
     print(&mut end, &mut stdout)?;
-    eprintln!("{:#?}", end.stats);
+    eprintln!("{:#?}", end.stats());
     Ok(())
 }
 
-fn print(events: impl Iterator<Item = Event<'static>>, to: &mut impl Write) -> io::Result<()> {
+fn print(events: impl Iterator<Item = OwnedEvent>, to: &mut impl Write) -> io::Result<()> {
     for event in events {
         serde_json::to_writer(&mut *to, &event)?;
         to.write_all(b"\n")?;

@@ -8,6 +8,7 @@ use crate::event::{DiagnosticCode, Event};
 /// What was read so far. Each line is counted once: `lines` is the sum of `blank`, `records`,
 /// `unknown` and `unusable`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// Bytes fed.
     pub bytes: u64,

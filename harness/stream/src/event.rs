@@ -15,13 +15,14 @@ use serde_json::{Map, Value};
 use crate::fields::Fields;
 use crate::outcome::{Outcome, Usage};
 use crate::payload::{Json, ToolArguments};
+use crate::words::words;
 
 /// One event of a run's lifecycle.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "data", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum Event<'a, T = &'a str> {
     /// The session id was seen for the first time, or it, the model or the version has changed.
     Session {
         /// The id as the CLI prints it.
@@ -41,13 +42,13 @@ pub enum Event<'a> {
         delta: Cow<'a, str>,
         /// Characters of the lane's text so far, `delta` included.
         length: u64,
-        /// The text of this lane so far, `delta` included; empty in an owned event.
+        /// The text of this conversation so far, `delta` included.
         #[serde(skip)]
-        text: &'a str,
-        /// The text of this message so far, without the blank line before it; empty in an owned
-        /// event. A new message begins where this is as long as the piece.
+        text: T,
+        /// The text of this message so far, without the blank line before it. The piece is the
+        /// first of its message if the two are equally long.
         #[serde(skip)]
-        message_text: &'a str,
+        message_text: T,
         /// The subagent's tool call.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<Cow<'a, str>>,
@@ -62,12 +63,12 @@ pub enum Event<'a> {
         delta: Cow<'a, str>,
         /// Characters of the lane's reasoning so far, `delta` included.
         length: u64,
-        /// The reasoning of this lane so far, `delta` included; empty in an owned event.
+        /// The reasoning of this conversation so far, `delta` included.
         #[serde(skip)]
-        text: &'a str,
-        /// The reasoning of this block so far; empty in an owned event.
+        text: T,
+        /// The reasoning of this block so far.
         #[serde(skip)]
-        block_text: &'a str,
+        block_text: T,
         /// The subagent's tool call.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<Cow<'a, str>>,
@@ -84,12 +85,12 @@ pub enum Event<'a> {
         /// Calls whose input was told ([`Event::ToolInput`]) and that will never start.
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         calls: Cow<'a, [String]>,
-        /// The lane's text that is left; empty in an owned event.
+        /// The text of this conversation that is left.
         #[serde(skip)]
-        text: &'a str,
-        /// The lane's reasoning that is left; empty in an owned event.
+        text: T,
+        /// The reasoning of this conversation that is left.
         #[serde(skip)]
-        thinking: &'a str,
+        thinking: T,
         /// The subagent's tool call.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<Cow<'a, str>>,
@@ -200,10 +201,19 @@ pub enum Event<'a> {
     Outcome(Cow<'a, Outcome>),
 }
 
-impl Event<'_> {
-    /// The same event, outliving the parser. The texts so far, which are only lent, are empty in
-    /// it; their lengths and the deltas stay.
-    pub fn into_owned(self) -> Event<'static> {
+/// An event that outlives the parser and has no text so far.
+///
+/// To copy the whole text with each delta would make a long answer cost the square of its length.
+/// Join the deltas instead, and cut what is joined to the length that [`Event::Retract`] states.
+pub type OwnedEvent = Event<'static, OmittedText>;
+
+/// Takes the place of a text so far in an [`OwnedEvent`], which has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OmittedText;
+
+impl<T> Event<'_, T> {
+    /// The same event without the texts so far, which only the parser has. It outlives the parser.
+    pub fn into_owned(self) -> OwnedEvent {
         use Event as E;
         match self {
             E::Session { session_id, model, cli_version } => E::Session {
@@ -215,8 +225,8 @@ impl Event<'_> {
                 message_id: own(message_id),
                 delta: own(delta),
                 length,
-                text: "",
-                message_text: "",
+                text: OmittedText,
+                message_text: OmittedText,
                 parent: parent.map(own),
             },
             E::Thinking { message_id, block, delta, length, parent, .. } => E::Thinking {
@@ -224,8 +234,8 @@ impl Event<'_> {
                 block,
                 delta: own(delta),
                 length,
-                text: "",
-                block_text: "",
+                text: OmittedText,
+                block_text: OmittedText,
                 parent: parent.map(own),
             },
             E::Retract { message_id, length, thinking_length, calls, parent, .. } => E::Retract {
@@ -233,8 +243,8 @@ impl Event<'_> {
                 length,
                 thinking_length,
                 calls: own(calls),
-                text: "",
-                thinking: "",
+                text: OmittedText,
+                thinking: OmittedText,
                 parent: parent.map(own),
             },
             E::ToolInput { id, name, args, parent } => E::ToolInput {
@@ -284,6 +294,7 @@ fn own<T: ToOwned + ?Sized + 'static>(value: Cow<'_, T>) -> Cow<'static, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ToolKind {
     /// A tool the CLI runs.
     ToolUse,
@@ -293,16 +304,11 @@ pub enum ToolKind {
     McpToolUse,
 }
 
-impl ToolKind {
-    /// The block's `type`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolUse => "tool_use",
-            Self::ServerToolUse => "server_tool_use",
-            Self::McpToolUse => "mcp_tool_use",
-        }
-    }
-}
+words!(ToolKind {
+    ToolUse => "tool_use",
+    ServerToolUse => "server_tool_use",
+    McpToolUse => "mcp_tool_use",
+});
 
 /// Why a call has no result of its own (U3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -315,15 +321,10 @@ pub enum Incomplete {
     Ambiguous,
 }
 
-impl Incomplete {
-    /// The word the trace prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Incomplete => "incomplete",
-            Self::Ambiguous => "ambiguous",
-        }
-    }
-}
+words!(Incomplete {
+    Incomplete => "incomplete",
+    Ambiguous => "ambiguous",
+});
 
 /// What a diagnostic is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -359,22 +360,17 @@ pub enum DiagnosticCode {
     TooManyBytes,
 }
 
-impl DiagnosticCode {
-    /// The word the trace prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotJson => "not-json",
-            Self::CutLine => "cut-line",
-            Self::InvalidUtf8 => "invalid-utf8",
-            Self::ControlCharacter => "control-character",
-            Self::BadRecord => "bad-record",
-            Self::BadToolId => "bad-tool-id",
-            Self::DuplicateResult => "duplicate-result",
-            Self::TextMismatch => "text-mismatch",
-            Self::InputDiffers => "input-differs",
-            Self::LineTooLong => "line-too-long",
-            Self::TooManyRecords => "too-many-records",
-            Self::TooManyBytes => "too-many-bytes",
-        }
-    }
-}
+words!(DiagnosticCode {
+    NotJson => "not-json",
+    CutLine => "cut-line",
+    InvalidUtf8 => "invalid-utf8",
+    ControlCharacter => "control-character",
+    BadRecord => "bad-record",
+    BadToolId => "bad-tool-id",
+    DuplicateResult => "duplicate-result",
+    TextMismatch => "text-mismatch",
+    InputDiffers => "input-differs",
+    LineTooLong => "line-too-long",
+    TooManyRecords => "too-many-records",
+    TooManyBytes => "too-many-bytes",
+});

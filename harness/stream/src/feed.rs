@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::emitter::Stats;
-use crate::event::Event;
+use crate::event::OwnedEvent;
 use crate::parser::Parser;
 
 /// The events that some bytes complete. The bytes are read line by line, as the events are asked
@@ -12,7 +12,7 @@ use crate::parser::Parser;
 pub struct FeedEvents<'p, 'b> {
     parser: &'p mut Parser,
     rest: &'b [u8],
-    ready: VecDeque<Event<'static>>,
+    ready: VecDeque<OwnedEvent>,
 }
 
 impl<'p, 'b> FeedEvents<'p, 'b> {
@@ -22,7 +22,7 @@ impl<'p, 'b> FeedEvents<'p, 'b> {
 }
 
 impl Iterator for FeedEvents<'_, '_> {
-    type Item = Event<'static>;
+    type Item = OwnedEvent;
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.ready.is_empty() && !self.rest.is_empty() {
@@ -45,9 +45,8 @@ impl Drop for FeedEvents<'_, '_> {
 /// The last events of a run, and what was read of it.
 #[derive(Debug)]
 pub struct FinishEvents {
-    events: std::vec::IntoIter<Event<'static>>,
-    /// What was read.
-    pub stats: Stats,
+    events: std::vec::IntoIter<OwnedEvent>,
+    stats: Stats,
 }
 
 impl FinishEvents {
@@ -56,10 +55,15 @@ impl FinishEvents {
         let stats = parser.finish_with(&mut |event| events.push(event.into_owned()));
         Self { events: events.into_iter(), stats }
     }
+
+    /// Counts of what the parser read.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
 }
 
 impl Iterator for FinishEvents {
-    type Item = Event<'static>;
+    type Item = OwnedEvent;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.events.next()
@@ -69,10 +73,11 @@ impl Iterator for FinishEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Event;
 
     const RUN: &[u8] = b"{\"type\":\"holo\"}\n{\"type\":\"keep_alive\"}\n{\"type\":\"result\",\"result\":\"Hi.\"}\n{";
 
-    fn kinds(events: impl Iterator<Item = Event<'static>>) -> Vec<String> {
+    fn kinds(events: impl Iterator<Item = OwnedEvent>) -> Vec<String> {
         events.map(|event| serde_json::to_value(event).unwrap()["kind"].to_string()).collect()
     }
 
@@ -82,7 +87,7 @@ mod tests {
         let mut seen = kinds(parser.feed(&RUN[..20]));
         seen.extend(kinds(parser.feed(&RUN[20..])));
         let finish = parser.finish();
-        assert_eq!(finish.stats.lines, 4);
+        assert_eq!(finish.stats().lines, 4);
         seen.extend(kinds(finish));
         assert_eq!(seen, [r#""unknown""#, r#""record""#, r#""diagnostic""#, r#""outcome""#]);
     }
@@ -92,6 +97,6 @@ mod tests {
         let mut parser = Parser::new();
         assert!(matches!(parser.feed(RUN).next(), Some(Event::Unknown { .. })));
         drop(parser.feed(b"}"));
-        assert_eq!(parser.finish().stats.lines, 4);
+        assert_eq!(parser.finish().stats().lines, 4);
     }
 }

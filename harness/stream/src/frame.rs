@@ -211,10 +211,10 @@ impl EnvelopeTail {
 
 impl VariableRanges {
     /// What may differ in a tail: all values but those that are read.
+    #[allow(clippy::expect_used, reason = "only records that were read are learnt")]
     fn of(tail: &str) -> Self {
         let (mut values, mut inside) = (Vec::new(), vec![0; tail.len()]);
-        // The tail is the end of a record that was read.
-        let _ = JsonCursor::new(tail).members(&mut |key, scan| {
+        let read = JsonCursor::new(tail).members(&mut |key, scan| {
             scan.ahead();
             let from = scan.at();
             scan.skip()?;
@@ -223,6 +223,7 @@ impl VariableRanges {
             }
             Ok(())
         });
+        read.expect("the tail ends a record that was read");
         for value in values.iter().filter(|value| tail[(*value).clone()].starts_with('"')) {
             inside[value.start + 1..value.end - 1].fill(255);
         }

@@ -1,6 +1,7 @@
 //! Lifecycle events from the stdout bytes of a stream-json CLI.
 //!
 #![doc = include_str!("../README.md")]
+#![warn(missing_debug_implementations)]
 
 mod answer;
 mod block;
@@ -33,17 +34,19 @@ mod think_tags;
 mod tool_args;
 mod transcript_buffer;
 mod value;
+mod words;
 
 pub use emitter::Stats;
-pub use event::{DiagnosticCode, Event, Incomplete, ToolKind};
+pub use event::{DiagnosticCode, Event, Incomplete, OmittedText, OwnedEvent, ToolKind};
 pub use feed::{FeedEvents, FinishEvents};
 pub use fields::Fields;
-pub use json::Malformed;
+pub use json::{Expected, Malformed};
 pub use limits::ParserLimits;
 pub use outcome::{Failure, FailureKind, Outcome, RunStatus, Usage};
 pub use parser::Parser;
 pub use payload::{Json, ToolArguments};
 pub use value::lenient_value;
+pub use words::UnknownWord;
 
 #[cfg(test)]
 mod tests;

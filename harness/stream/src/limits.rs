@@ -6,6 +6,7 @@
 /// Memory is bounded by the longest line, the answer and the reasoning so far (which events lend),
 /// the input of the calls that are open, and some words for each message and call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParserLimits {
     /// Bytes of a line: a longer one is skipped ([`LineTooLong`](crate::DiagnosticCode)). 256 MiB
     /// unless set.

@@ -76,7 +76,7 @@ impl LineSplitter {
     /// The last line, when the bytes did not end with LF.
     pub(crate) fn finish(&mut self, line: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>) {
         if !self.partial.is_empty() || self.lost > 0 {
-            // Nothing comes after it, whatever it says.
+            // Whether the callback breaks does not matter: no line follows.
             let _ = self.end(line);
         }
     }

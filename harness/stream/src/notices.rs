@@ -142,6 +142,7 @@ const ROWS: &[NoticeRow] = &[
 ];
 
 /// Tells a record of a type that the table knows, or that it is unknown.
+#[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
     let inner = if kind.starts_with("control_re") { inner_subtype(record) } else { None };
     let subtype = subtype.or(inner.as_deref());
@@ -156,7 +157,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
     if !is_shown(*when, record) {
         return pass(kind, subtype, record, emitter);
     }
-    let value = value::lenient_value(record).unwrap_or_default();
+    let value = value::lenient_value(record).expect("the record was read before");
     let named = |path: &&str| Some((shown_name(path), look_up(&value, path)?.clone()));
     let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
     emitter.emit(Event::Notice {
@@ -167,6 +168,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
 }
 
 /// Whether what a record says is to be told.
+#[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 fn is_shown(when: NoticeRule, record: &str) -> bool {
     let says = |field: RawJson<'_>, word: &str| match json::string(Some(field)) {
         Some(text) => text == word,
@@ -177,8 +179,8 @@ fn is_shown(when: NoticeRule, record: &str) -> bool {
         Never => false,
         Unless(path, values) => {
             let mut names = path.split('.');
-            let first = names.next().unwrap_or_default();
-            let [mut found] = json::fields(record, &[first]).unwrap_or_default();
+            let first = names.next().expect("a split text has at least one part");
+            let [mut found] = json::fields(record, &[first]).expect("the record was read before");
             for name in names {
                 [found] = json::inner(found, &[name]);
             }
@@ -309,7 +311,7 @@ mod tests {
     #[test]
     fn unknown_types_and_subtypes_are_kept_raw() {
         let record = r#"{"type":"system","subtype":"new_thing"}"#;
-        let unknown = Event::Unknown {
+        let unknown: Event<'_> = Event::Unknown {
             kind: "system".into(),
             subtype: Some("new_thing".into()),
             raw: record.into(),

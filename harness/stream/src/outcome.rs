@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 
+use crate::words::words;
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Outcome {
     /// Ok, failed, or cut off.
     pub status: RunStatus,
@@ -22,6 +25,13 @@ pub struct Outcome {
     pub usage: Option<Usage>,
 }
 
+impl Outcome {
+    /// An outcome with a status and a text, and without error, session id and usage.
+    pub fn new(status: RunStatus, text: impl Into<String>) -> Self {
+        Self { status, text: text.into(), error: None, session_id: None, usage: None }
+    }
+}
+
 /// Whether a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -36,20 +46,16 @@ pub enum RunStatus {
     Incomplete,
 }
 
-impl RunStatus {
-    /// The word the trace prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Incomplete => "incomplete",
-        }
-    }
-}
+words!(RunStatus {
+    Ok => "ok",
+    Error => "error",
+    Incomplete => "incomplete",
+});
 
 /// Token counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Usage {
     /// Input tokens outside the cache.
     pub input: u64,
@@ -64,6 +70,7 @@ pub struct Usage {
 /// Why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Failure {
     /// A closed set of kinds.
     pub kind: FailureKind,
@@ -71,10 +78,18 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// A failure of this kind, with a message for a person.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
 /// The kinds of failure: a closed set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FailureKind {
     /// The model's API answered with an error that fits none of the next four. The CLI reports all
     /// five as `subtype: "success"` with `is_error` set.
@@ -114,27 +129,22 @@ pub enum FailureKind {
     Other,
 }
 
-impl FailureKind {
-    /// The word the trace prints.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::Overloaded => "overloaded",
-            Self::Auth => "auth",
-            Self::Billing => "billing",
-            Self::BadRequest => "bad_request",
-            Self::Refusal => "refusal",
-            Self::MaxTokens => "max_tokens",
-            Self::MaxTurns => "max_turns",
-            Self::MaxBudget => "max_budget",
-            Self::Interrupted => "interrupted",
-            Self::Stopped => "stopped",
-            Self::Execution => "execution",
-            Self::NoResult => "no_result",
-            Self::NoOutput => "no_output",
-            Self::Stalled => "stalled",
-            Self::Limit => "limit",
-            Self::Other => "other",
-        }
-    }
-}
+words!(FailureKind {
+    Api => "api",
+    Overloaded => "overloaded",
+    Auth => "auth",
+    Billing => "billing",
+    BadRequest => "bad_request",
+    Refusal => "refusal",
+    MaxTokens => "max_tokens",
+    MaxTurns => "max_turns",
+    MaxBudget => "max_budget",
+    Interrupted => "interrupted",
+    Stopped => "stopped",
+    Execution => "execution",
+    NoResult => "no_result",
+    NoOutput => "no_output",
+    Stalled => "stalled",
+    Limit => "limit",
+    Other => "other",
+});

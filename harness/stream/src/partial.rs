@@ -215,7 +215,7 @@ impl PartialInput {
 
 /// The key that stands at `range`, with its quotes, and was read before.
 fn key<'t>(text: &'t str, range: &Range<usize>) -> Cow<'t, str> {
-    json::unescape(json::quoted(text.get(range.clone()).unwrap_or_default()))
+    json::unescape(json::quoted(&text[range.clone()]))
 }
 
 impl Emitted {
@@ -230,7 +230,7 @@ impl Emitted {
 
     /// Whether this is what `json`, a valid value, says.
     fn says(&self, text: &str, json: &str) -> bool {
-        let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+        let part = |range: &Range<usize>| &text[range.clone()];
         let same = |ours: &str| ours == json || lenient_value(ours) == lenient_value(json);
         match self {
             Self::Whole(range) => same(part(range)),

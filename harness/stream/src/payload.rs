@@ -30,9 +30,9 @@ impl<'a> Json<'a> {
     }
 
     /// The value, read leniently (see [`lenient_value`](crate::lenient_value)).
+    #[allow(clippy::expect_used, reason = "the text is validated, or printed from a `Value`")]
     pub fn value(&self) -> Value {
-        // What is not valid can't be made outside of this crate but by `From<Value>`.
-        value::lenient_value(&self.0).unwrap_or_default()
+        value::lenient_value(&self.0).expect("the text of a `Json` is valid")
     }
 
     /// The same, outliving the parser.

@@ -73,7 +73,7 @@ impl RunState {
         if !line.starts_with('[') {
             return self.record(line, emitter);
         }
-        let list = json::elements(line).unwrap_or_default();
+        let Some(list) = json::elements(line) else { return false };
         let records = !list.is_empty() && list.iter().all(|raw| raw.get().starts_with('{'));
         records && list.iter().all(|raw| self.record(raw.get(), emitter))
     }

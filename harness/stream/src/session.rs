@@ -54,10 +54,10 @@ impl SessionFacts {
             self.version = version.or_else(|| self.version.take());
         } else {
             (self.model, self.version) = (model, version);
-            self.id = Some(id.into_owned());
+            self.id = Some(id.clone().into_owned());
         }
         emitter.emit(Event::Session {
-            session_id: self.id.as_deref().unwrap_or_default().into(),
+            session_id: id,
             model: self.model.as_deref().map(Into::into),
             cli_version: self.version.as_deref().map(Into::into),
         });

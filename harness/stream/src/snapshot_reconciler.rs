@@ -55,7 +55,7 @@ impl SnapshotReconciler {
             None => [self.confirmed, 0],
         };
         for start in starts {
-            let rest = self.consumed.get(start..).unwrap_or("");
+            let rest = &self.consumed[start..];
             let common = rest.len().min(block.len());
             if common > 0 && rest.as_bytes()[..common] == block.as_bytes()[..common] {
                 return self.confirm(start + common, common, cursor);

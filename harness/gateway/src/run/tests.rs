@@ -37,14 +37,10 @@ fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
 }
 
 fn outcome(status: RunStatus, text: &str) -> Outcome {
-    Outcome {
-        status,
-        text: text.to_owned(),
-        error: (status != RunStatus::Ok)
-            .then(|| Failure { kind: FailureKind::Execution, message: "It broke".to_owned() }),
-        session_id: None,
-        usage: None,
-    }
+    let mut outcome = Outcome::new(status, text);
+    outcome.error =
+        (status != RunStatus::Ok).then(|| Failure::new(FailureKind::Execution, "It broke"));
+    outcome
 }
 
 /// Five events, one of each kind that a channel hears of and one that it does not.

@@ -81,13 +81,7 @@ async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
         run.on_event(&text(delta));
         sleep(Duration::from_millis(300)).await;
     }
-    run.on_event(&Event::Outcome(Cow::Owned(Outcome {
-        status: RunStatus::Ok,
-        text: answer.to_owned(),
-        error: None,
-        session_id: None,
-        usage: None,
-    })));
+    run.on_event(&Event::Outcome(Cow::Owned(Outcome::new(RunStatus::Ok, answer))));
     run.finish().await
 }
 

@@ -4,7 +4,7 @@ use super::container_stack::ContainerStack;
 use super::special_bytes::SpecialBytes;
 use super::text::unescape;
 use super::token::{blanks, escape, scalar};
-use super::{JsonField, JsonKey, JsonResult, Malformed, RawJson};
+use super::{Expected, JsonField, JsonKey, JsonResult, Malformed, RawJson};
 
 /// A cursor over JSON text that validates all it passes.
 #[derive(Debug, Clone, Copy)]
@@ -172,8 +172,7 @@ impl<'a> JsonCursor<'a> {
         match self.text.as_bytes().get(self.at) {
             Some(byte) if *byte > b' ' => *byte,
             _ => {
-                let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-                let (blanks, next) = blanks(rest);
+                let (blanks, next) = blanks(self.rest());
                 self.at += blanks;
                 next
             }
@@ -184,7 +183,7 @@ impl<'a> JsonCursor<'a> {
     #[inline]
     pub(crate) fn end(&mut self) -> JsonResult<()> {
         self.ahead();
-        if self.at == self.text.len() { Ok(()) } else { Err(Malformed) }
+        if self.at == self.text.len() { Ok(()) } else { Err(self.expected(Expected::End)) }
     }
 
     /// Passes the value that begins with `first`; tells whether it is a string without escapes.
@@ -207,8 +206,10 @@ impl<'a> JsonCursor<'a> {
     fn more(&mut self, close: u8) -> JsonResult<u8> {
         match self.pair(b',') {
             Some(next) if next != close => Ok(next),
+            Some(_) if close == b'}' => Err(self.expected(Expected::Key)),
+            Some(_) => Err(self.expected(Expected::Value)),
             None if self.ahead() == close => Ok(close),
-            _ => Err(Malformed),
+            None => Err(self.expected(Expected::CommaOrClose)),
         }
     }
 
@@ -226,12 +227,12 @@ impl<'a> JsonCursor<'a> {
     #[inline(always)]
     fn key(&mut self, first: u8) -> JsonResult<(&'a [u8], bool, u8)> {
         if first != b'"' {
-            return Err(Malformed);
+            return Err(self.expected(Expected::Key));
         }
         let from = self.at + 1;
         let plain = self.string()?;
-        let key = self.text.as_bytes().get(from..self.at - 1).unwrap_or_default();
-        let next = self.pair(b':').ok_or(Malformed)?;
+        let key = &self.text.as_bytes()[from..self.at - 1];
+        let next = self.pair(b':').ok_or(self.expected(Expected::Colon))?;
         Ok((key, plain, next))
     }
 
@@ -242,11 +243,16 @@ impl<'a> JsonCursor<'a> {
         let mut at = self.at + 1;
         let mut plain = true;
         loop {
-            at = self.specials.next(text, at).ok_or(Malformed)?;
+            at = self
+                .specials
+                .next(text, at)
+                .ok_or(Malformed::at(text.len(), Expected::ClosingQuote))?;
             match text.get(at) {
                 Some(b'"') => break,
-                Some(b'\\') => at += escape(text.get(at + 1..).unwrap_or_default())?,
-                _ => return Err(Malformed),
+                Some(b'\\') => {
+                    at += escape(&text[at + 1..]).ok_or(Malformed::at(at, Expected::Escape))?;
+                }
+                _ => return Err(Malformed::at(at, Expected::EscapedControl)),
             }
             plain = false;
         }
@@ -260,9 +266,15 @@ impl<'a> JsonCursor<'a> {
         self.at += match rest {
             [b'0', b',' | b'}', ..] => 1,
             [b'n', b'u', b'l', b'l', ..] => 4,
-            _ => scalar(rest).ok_or(Malformed)?,
+            _ => scalar(rest).ok_or(self.expected(Expected::Value))?,
         };
         Ok(())
+    }
+
+    /// The error that JSON needs something else at the byte ahead.
+    #[inline(always)]
+    fn expected(&self, expected: Expected) -> Malformed {
+        Malformed::at(self.at, expected)
     }
 
     /// Passes one byte, and the blanks behind it; gives the byte ahead.
@@ -275,7 +287,7 @@ impl<'a> JsonCursor<'a> {
     /// The value that began at byte `from`, and was taken.
     #[inline(always)]
     pub(super) fn raw(&self, from: usize, plain: bool) -> RawJson<'a> {
-        RawJson { text: self.text.get(from..self.at).unwrap_or_default(), plain }
+        RawJson { text: &self.text[from..self.at], plain }
     }
 }
 
@@ -326,7 +338,7 @@ fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
                 break;
             }
             if scan.ahead() != if object { b'}' } else { b']' } {
-                return Err(Malformed);
+                return Err(scan.expected(Expected::CommaOrClose));
             }
             scan.at += 1;
             open.close(&mut full);
@@ -336,6 +348,8 @@ fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
 
 /// A key, its escapes unescaped.
 #[cold]
+#[allow(clippy::expect_used, reason = "the bytes are a part of a text between two quotes")]
 fn unescape_key(key: &[u8]) -> Vec<u8> {
-    unescape(std::str::from_utf8(key).unwrap_or_default()).into_owned().into_bytes()
+    let key = std::str::from_utf8(key).expect("a key is UTF-8 like the text it is in");
+    unescape(key).into_owned().into_bytes()
 }

@@ -9,7 +9,7 @@ impl<'a> JsonCursor<'a> {
     /// Passes `text`, when it is ahead as it stands.
     #[inline(always)]
     pub(crate) fn literal(&mut self, text: &str) -> bool {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let rest = self.rest();
         let is_ahead = rest.starts_with(text.as_bytes());
         self.at += if is_ahead { text.len() } else { 0 };
         is_ahead
@@ -39,7 +39,7 @@ impl<'a> JsonCursor<'a> {
     /// What was not passed.
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
+        &self.text.as_bytes()[self.at..]
     }
 
     /// Whether nothing is left, blanks neither.

@@ -46,8 +46,9 @@ pub(crate) struct JsonKey<'a>(&'a [u8]);
 
 impl<'a> JsonKey<'a> {
     /// The key as text.
+    #[allow(clippy::expect_used, reason = "the bytes are a part of a text between two quotes")]
     pub(crate) fn get(self) -> &'a str {
-        std::str::from_utf8(self.0).unwrap_or_default()
+        std::str::from_utf8(self.0).expect("a key is UTF-8 like the text it is in")
     }
 
     /// Bytes of the key.
@@ -64,15 +65,73 @@ impl PartialEq<&str> for JsonKey<'_> {
     }
 }
 
-/// The text is not JSON.
+/// The text is not one JSON value.
+///
+/// The error says where reading stopped and what JSON allows there, so that a cut or changed text
+/// can be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed;
+#[non_exhaustive]
+pub struct Malformed {
+    /// Offset in bytes, from the start of the text, of the place where reading stopped.
+    pub offset: usize,
+    /// What JSON allows at that place.
+    pub expected: Expected,
+}
+
+impl Malformed {
+    /// The error at byte `offset`.
+    #[inline(always)]
+    pub(crate) const fn at(offset: usize, expected: Expected) -> Self {
+        Self { offset, expected }
+    }
+}
 
 impl std::error::Error for Malformed {}
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("The text is not one JSON value; look at where it was cut or changed")
+        let Self { offset, expected } = self;
+        write!(f, "The text is not one JSON value: expected {expected} at byte {offset}")
+    }
+}
+
+/// What JSON allows at the place where reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expected {
+    /// Any value.
+    Value,
+    /// An object, where another value is.
+    Object,
+    /// The key of a member.
+    Key,
+    /// The colon between a key and its value.
+    Colon,
+    /// A comma, or the bracket that closes the array or object.
+    CommaOrClose,
+    /// An escape such as `\n` or `\u00e9` behind a backslash.
+    Escape,
+    /// A control character written as an escape, where it is raw.
+    EscapedControl,
+    /// The quote that ends the string.
+    ClosingQuote,
+    /// The end of the text, where more follows the value.
+    End,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Value => "a value",
+            Self::Object => "an object",
+            Self::Key => "a key in quotes",
+            Self::Colon => "a colon",
+            Self::CommaOrClose => "a comma or a closing bracket",
+            Self::Escape => "a valid escape",
+            Self::EscapedControl => "an escape instead of a raw control character",
+            Self::ClosingQuote => "a closing quote",
+            Self::End => "the end of the text",
+        })
     }
 }
 
@@ -133,7 +192,7 @@ pub(crate) fn members<'a>(
     let mut scan = JsonCursor::new(json);
     let whole = scan.object(member)?;
     scan.end()?;
-    if whole.get().starts_with('{') { Ok(()) } else { Err(Malformed) }
+    if whole.get().starts_with('{') { Ok(()) } else { Err(Malformed::at(0, Expected::Object)) }
 }
 
 /// The fields of a field that should hold an object; all absent when it holds something else.
@@ -209,7 +268,7 @@ pub(crate) fn is_true(field: JsonField<'_>) -> bool {
 
 /// The inside of a string literal.
 pub(crate) fn quoted(literal: &str) -> &str {
-    literal.get(1..literal.len().saturating_sub(1)).unwrap_or("")
+    &literal[1..literal.len() - 1]
 }
 
 #[cfg(test)]

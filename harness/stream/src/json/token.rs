@@ -1,14 +1,12 @@
 //! Single tokens: escapes, numbers, literals and blanks.
 
-use super::{JsonResult, Malformed};
-
-/// Length of the escape whose backslash was passed, with its backslash.
+/// Length of the escape at the front of `rest`, its passed backslash included; `None` if it is invalid.
 #[inline(always)]
-pub(super) fn escape(rest: &[u8]) -> JsonResult<usize> {
+pub(super) fn escape(rest: &[u8]) -> Option<usize> {
     match rest {
-        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Ok(2),
-        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|b| b.is_ascii_hexdigit()) => Ok(6),
-        _ => Err(Malformed),
+        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => Some(2),
+        [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|b| b.is_ascii_hexdigit()) => Some(6),
+        _ => None,
     }
 }
 

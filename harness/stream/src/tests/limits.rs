@@ -1,7 +1,7 @@
 //! Bounds: what goes past one is told and counted, and everything before it is read.
 
 use super::*;
-use crate::{FinishEvents, ParserLimits};
+use crate::ParserLimits;
 
 /// The events of `bytes` under `limits`, in pieces of every size, and how many bytes were not read.
 fn check_limits(bytes: &[u8], limits: ParserLimits, expect: &[&str], unread: u64) {
@@ -9,11 +9,9 @@ fn check_limits(bytes: &[u8], limits: ParserLimits, expect: &[&str], unread: u64
         let mut parser = Parser::with_limits(limits);
         let mut seen = Vec::new();
         for piece in bytes.chunks(size) {
-            seen.extend(parser.feed(piece).map(|event| show(&event)));
+            parser.feed_with(piece, &mut |event| seen.push(show(&event)));
         }
-        let end: FinishEvents = parser.finish();
-        let stats = end.stats.clone();
-        seen.extend(end.map(|event| show(&event)));
+        let stats = parser.finish_with(&mut |event| seen.push(show(&event)));
         assert_eq!(seen, expect, "in pieces of {size}");
         assert_eq!((stats.bytes, stats.unread), (bytes.len() as u64, unread), "of {size}");
         let Stats { lines, blank, records, unknown, unusable, .. } = stats;

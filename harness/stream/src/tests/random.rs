@@ -118,8 +118,56 @@ fn change() -> impl Strategy<Value = RecordChange> {
     (any::<prop::sample::Index>(), 1..5_usize, any::<prop::sample::Index>(), bits)
 }
 
+/// A change to the bytes of a run.
+#[derive(Debug, Clone)]
+enum ByteMutation {
+    /// Flips these bits of a byte.
+    Flip(prop::sample::Index, u8),
+    /// Removes up to this many bytes.
+    Cut(prop::sample::Index, usize),
+    /// Inserts bytes.
+    Insert(prop::sample::Index, Vec<u8>),
+}
+
+impl ByteMutation {
+    /// Changes the bytes, and returns the largest number of lines that the change can break.
+    fn apply(&self, bytes: &mut Vec<u8>) -> usize {
+        match self {
+            Self::Flip(at, bits) => {
+                if !bytes.is_empty() {
+                    let at = at.index(bytes.len());
+                    bytes[at] ^= bits;
+                }
+                2 // a flipped byte may become a line end
+            }
+            Self::Cut(at, length) => {
+                let start = at.index(bytes.len() + 1);
+                let end = bytes.len().min(start + length);
+                bytes.drain(start..end);
+                1
+            }
+            Self::Insert(at, new) => {
+                let at = at.index(bytes.len() + 1);
+                bytes.splice(at..at, new.iter().copied());
+                1 + new.iter().filter(|byte| **byte == b'\n').count()
+            }
+        }
+    }
+}
+
+fn mutation() -> impl Strategy<Value = ByteMutation> {
+    let at = any::<prop::sample::Index>;
+    let syntax = prop::sample::select(b"\"\\{}[]:,0n \n\r\0".to_vec());
+    prop_oneof![
+        (at(), 1..=u8::MAX).prop_map(|(at, bits)| ByteMutation::Flip(at, bits)),
+        (at(), 1..200_usize).prop_map(|(at, length)| ByteMutation::Cut(at, length)),
+        (at(), vec(any::<u8>(), 1..9)).prop_map(|(at, new)| ByteMutation::Insert(at, new)),
+        (at(), vec(syntax, 1..9)).prop_map(|(at, new)| ByteMutation::Insert(at, new)),
+    ]
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn any_cut_gives_the_same_events(messages in vec(vec(part(), 0..4), 1..4), sizes in vec(1..90_usize, 1..20)) {
@@ -223,10 +271,28 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_give_one_outcome_last(bytes in vec(any::<u8>(), 0..400), sizes in vec(1..40_usize, 1..9)) {
-        let whole = run(&bytes, || usize::MAX);
+    fn mutated_records_cost_their_own_lines_and_give_one_outcome_last(
+        messages in vec(vec(part(), 0..4), 1..4),
+        mutations in vec(mutation(), 1..6),
+        sizes in vec(1..90_usize, 1..9),
+    ) {
+        let mut bytes: Vec<u8> =
+            records(&messages).iter().flat_map(|record| format!("{record}\n").into_bytes()).collect();
+        let most_broken: usize = mutations.iter().map(|mutation| mutation.apply(&mut bytes)).sum();
+        let (seen, stats) = run(&bytes, || usize::MAX);
         let mut sizes = sizes.iter().cycle();
-        prop_assert_eq!(&run(&bytes, || *sizes.next().unwrap()), &whole);
-        prop_assert!(whole.0.last().unwrap().starts_with("incomplete"));
+        prop_assert_eq!(&run(&bytes, || *sizes.next().unwrap()), &(seen.clone(), stats.clone()));
+        let is_outcome = |event: &&String| {
+            ["ok ", "error ", "incomplete "].iter().any(|status| event.starts_with(status))
+        };
+        prop_assert!(seen.last().is_some_and(|last| is_outcome(&last)), "{:?}", seen);
+        prop_assert_eq!(seen.iter().filter(is_outcome).count(), 1);
+        let Stats { lines, blank, records, unknown, unusable, .. } = stats;
+        prop_assert_eq!(lines, blank + records + unknown + unusable);
+        let is_broken = |event: &&String| {
+            ["diagnostic not-json ", "diagnostic cut-line "].iter().any(|code| event.starts_with(code))
+        };
+        let broken = seen.iter().filter(is_broken).count();
+        prop_assert!(broken <= most_broken, "{} lines are broken by {:?}", broken, mutations);
     }
 }

@@ -44,14 +44,13 @@ fn slow(log: &Log) -> Box<dyn Channel> {
 
 fn start(id: &'static str, name: &'static str) -> Event<'static> {
     let args = json!({"x": 1});
-    let event = Event::ToolStart {
+    Event::ToolStart {
         id: id.into(),
         name: name.into(),
         kind: ToolKind::ToolUse,
         args: ToolArguments::Complete((&args).into()),
         parent: None,
-    };
-    event.into_owned()
+    }
 }
 
 /// Plays the events of the cases, another run's among them, and stops at 100 ms.

@@ -5,14 +5,13 @@ use serde_json::Value;
 use super::*;
 
 fn start(id: &str, name: &str, args: &Value) -> Event<'static> {
-    let event = Event::ToolStart {
-        id: id.into(),
-        name: name.into(),
+    Event::ToolStart {
+        id: id.to_owned().into(),
+        name: name.to_owned().into(),
         kind: ToolKind::ToolUse,
         args: ToolArguments::Complete(args.into()),
         parent: None,
-    };
-    event.into_owned()
+    }
 }
 
 fn result(id: &str, is_error: bool, incomplete: Option<clitape_stream::Incomplete>) -> Event<'_> {
@@ -71,15 +70,15 @@ fn progress_after(name: &str, sent: Event<'static>) -> Vec<Event<'static>> {
         detail: Cow::Owned(serde_json::Map::new()),
     };
     vec![
-        text("a", None).into_owned(),
+        text("a", None),
         start("t1", name, &json!({"action": "send"})),
         start("t2", "Read", &json!({})),
         sent,
-        text("b", None).into_owned(),
-        thinking("hm").into_owned(),
-        result("t2", false, None).into_owned(),
+        text("b", None),
+        thinking("hm"),
+        result("t2", false, None),
         start("t3", "Bash", &json!({})),
-        result("t3", false, None).into_owned(),
+        result("t3", false, None),
         notice,
     ]
 }

@@ -52,7 +52,6 @@ fn cycle(sizes: Vec<usize>) -> impl FnMut() -> usize {
 
 proptest! {
     // A case that fails is printed; it belongs into the tables.
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn u2_updates_only_grow_and_end_as_the_strict_parse(
