@@ -289,6 +289,8 @@ proptest! {
         prop_assert_eq!(seen.iter().filter(is_outcome).count(), 1);
         let Stats { lines, blank, records, unknown, unusable, .. } = stats;
         prop_assert_eq!(lines, blank + records + unknown + unusable);
+        let pieces = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+        prop_assert_eq!(lines, pieces, "every line is read");
         let is_broken = |event: &&String| {
             ["diagnostic not-json ", "diagnostic cut-line "].iter().any(|code| event.starts_with(code))
         };
