@@ -1,66 +1,71 @@
-//! The answer of a conversation so far (T1), and what of it the final text is made of (T2).
+//! The answer text of one conversation so far, and the choice of the final text (T1, T2).
 
 use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::transcript_buffer::{BlockId, PartJoin, TranscriptBuffer};
 
-/// The answer so far.
+/// The answer text so far, and where tool calls and messages divide it.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerText {
     transcript: TranscriptBuffer,
-    /// The message that spoke last.
+    /// Index of the message that the last piece belongs to.
     last: Option<usize>,
-    /// Tool calls and broken streams that came since it did.
+    /// Number of tool calls and broken streams since the last piece.
     splits: usize,
-    /// The next message goes on where the last one was cut off.
+    /// The next message continues the sentence at which the output limit cut the last message.
     continues: bool,
-    /// What no result has used yet.
+    /// The text runs that no result has used yet.
     runs: Vec<TextRun>,
 }
 
-/// A stretch of text that nothing has split: numbers of parts.
+/// A stretch of text that no tool call interrupts. Positions are part numbers of the transcript.
 #[derive(Debug, Clone, Copy)]
 struct TextRun {
-    /// Where it begins.
+    /// First part of the run.
     start: usize,
-    /// Where the text begins that only tool calls and cuts part from it.
+    /// First part of the text that only tool calls and the output limit divide. It is the final
+    /// text if the result repeats this run.
     unsplit: usize,
 }
 
 impl AnswerText {
-    /// All of it.
+    /// The whole text.
     pub(crate) fn transcript(&self) -> &TranscriptBuffer {
         &self.transcript
     }
 
-    /// A tool call splits the text (T1), or a stream that broke between two blocks.
+    /// Records that a tool call, or a stream that broke between two blocks, splits the text here
+    /// (T1).
     pub(crate) fn split(&mut self) {
         self.splits += 1;
     }
 
-    /// A tool call was taken back.
+    /// Undoes one split, because its tool call was retracted.
     pub(crate) fn unsplit(&mut self) {
         self.splits = self.splits.saturating_sub(1);
     }
 
-    /// Whether a tool call came since the last piece.
+    /// Whether a tool call came after the last piece.
     pub(crate) fn is_split(&self) -> bool {
         self.splits > 0
     }
 
-    /// The message was cut off, and the next one goes on in the middle of its sentence.
+    /// Marks the message as cut by the output limit: the next message continues its sentence, so no
+    /// blank line goes between the two.
     pub(crate) fn continue_next(&mut self) {
         self.continues = true;
     }
 
-    /// What was told since the last result.
+    /// The text since the last result, trimmed.
     pub(crate) fn since_result(&self) -> &str {
         self.runs.first().map_or("", |piece| self.transcript.since(piece.start).trim())
     }
 
-    /// The final text for a result that says `result`, both trimmed, and how many pieces it uses
-    /// (T2). The CLI may hold results back until several turns are over: then the text of an
-    /// earlier piece is the result.
+    /// Returns the final text for the result text `result`, and the number of runs it uses (T2).
+    /// Both texts are trimmed.
+    ///
+    /// The CLI may print a result only after several later turns. If an earlier run equals the
+    /// result, that run is the final text.
     pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> (&'a str, usize) {
         let all = self.runs.len();
         if result.is_empty() {
@@ -75,18 +80,19 @@ impl AnswerText {
         }
     }
 
-    /// How many pieces no result has used.
+    /// Number of runs that no result has used yet.
     pub(crate) fn run_count(&self) -> usize {
         self.runs.len()
     }
 
-    /// A result has used so many pieces.
+    /// Removes the first `used` runs, because a result has used them.
     pub(crate) fn settle(&mut self, used: usize) {
         self.runs.drain(..used);
         self.continues &= !self.runs.is_empty();
     }
 
-    /// Takes back what `retracted` names; says whether there was any.
+    /// Removes the text of the blocks for which `retracted` returns true. Returns whether there was
+    /// any.
     pub(crate) fn retract(&mut self, retracted: impl Fn(BlockId) -> bool) -> bool {
         let mut parts: Vec<_> = self.runs.iter().flat_map(|p| [p.start, p.unsplit]).collect();
         let was_any = self.transcript.retract(retracted, &mut parts);
@@ -100,7 +106,7 @@ impl AnswerText {
         was_any
     }
 
-    /// Adds a piece of a message and tells it.
+    /// Adds a piece of a message and emits the text event.
     pub(crate) fn emit(
         &mut self,
         by: BlockId,

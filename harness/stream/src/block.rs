@@ -1,4 +1,4 @@
-//! Content blocks while they stream, and what is known of a tool block's input (U1).
+//! The state of content blocks while they stream, and the input of a tool block so far (U1).
 
 use std::borrow::Cow;
 
@@ -10,20 +10,20 @@ use crate::payload::Json;
 use crate::snapshot_reconciler::BlockStream;
 use crate::tool_args::SourceArguments;
 
-/// Bytes of input there is room for before more must be asked for.
+/// Bytes reserved for the input of a call, so that short inputs need one allocation.
 const ROOM: usize = 256;
 
-/// A block that has started and is not settled.
+/// A block that has started and is not settled yet.
 #[derive(Debug)]
 pub(crate) struct BlockState {
     pub(crate) index: u64,
     pub(crate) kind: BlockKind,
-    /// Its start was printed: a delta did not open it by itself.
+    /// The CLI printed the start of the block. False if a delta opened the block.
     pub(crate) started: bool,
 }
 
 impl BlockState {
-    /// Whether it is of this type.
+    /// Whether the block has this type.
     pub(crate) fn is_of_type(&self, block_type: &str) -> bool {
         match &self.kind {
             BlockKind::Text(_) => block_type == "text",
@@ -33,47 +33,48 @@ impl BlockState {
         }
     }
 
-    /// Whether its stop is still to come.
+    /// Whether the stop of the block is still missing.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.started && !matches!(&self.kind, BlockKind::Tool(input) if input.stopped)
     }
 }
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Debug)]
 pub(crate) enum BlockKind {
     Text(BlockStream),
     Thinking(BlockStream),
     Tool(Box<BlockInput>),
-    /// Nothing of its deltas is told: results, redacted reasoning, calls without an id.
+    /// Deltas of this block cause no event: it is a result, redacted reasoning, or a call without
+    /// an id.
     Quiet,
-    /// Of an unknown type, as its deltas are.
+    /// The type of the block is unknown, so its deltas are reported as unknown.
     Unknown,
 }
 
-/// The tool kind a block type stands for.
+/// Returns the tool kind for a block type, or `None` if the block is not a tool call.
 pub(crate) fn tool_kind(block_type: &str) -> Option<ToolKind> {
     [ToolKind::ToolUse, ToolKind::ServerToolUse, ToolKind::McpToolUse]
         .into_iter()
         .find(|kind| kind.as_str() == block_type)
 }
 
-/// A tool block: what is known of its input.
+/// The input of a tool block so far.
 #[derive(Debug)]
 pub(crate) struct BlockInput {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) kind: ToolKind,
-    /// The block has stopped; its deltas were no JSON, and a snapshot may still repair them.
+    /// The block has stopped with deltas that are not JSON. A snapshot may still replace them.
     pub(crate) stopped: bool,
-    /// A snapshot said `{}` while there were deltas.
+    /// A snapshot showed `{}` although there were deltas.
     pub(crate) empty_snapshot: bool,
-    /// Input that the start of the block carried.
+    /// Input from the start of the block.
     start_input: Option<SourceArguments<'static>>,
     deltas: String,
     carry: SurrogateCarry,
     partial: PartialInput,
-    /// Something of the input was told while it came.
+    /// An event has reported a part of the input.
     emitted: bool,
 }
 
@@ -94,8 +95,9 @@ impl BlockInput {
         }
     }
 
-    /// Takes the next piece of the JSON text; tells the fields that it makes new (U2). The piece
-    /// that ends the object gives none: the call's start follows, and tells them all.
+    /// Adds the next piece of the JSON text and emits the fields that it completes or extends (U2).
+    /// The piece that ends the object causes no event, because the start of the call follows with
+    /// all fields.
     pub(crate) fn append(
         &mut self,
         piece: EscapedText<'_>,
@@ -110,39 +112,40 @@ impl BlockInput {
         emitter.emit(Event::ToolInput { id, name, args, parent: parent.map(Into::into) });
     }
 
-    /// Whether something of the input was told while it came.
+    /// Whether an event has reported a part of the input.
     pub(crate) fn is_emitted(&self) -> bool {
         self.emitted
     }
 
-    /// Whether the stream said anything of the input, so that `{}` can't be all of it (#113631).
+    /// Whether the stream carried any input. If so, `{}` in a snapshot cannot be the whole input
+    /// (#113631).
     pub(crate) fn has_input(&self) -> bool {
         self.start_input.is_some() || self.has_deltas()
     }
 
-    /// Whether the deltas are these arguments as they are printed.
+    /// Whether the deltas equal these arguments byte for byte.
     pub(crate) fn equals_deltas(&self, arguments: &SourceArguments<'_>) -> bool {
         matches!(arguments, SourceArguments::Whole(json) if json.get() == self.deltas)
     }
 
-    /// Whether the deltas say anything.
+    /// Whether the deltas contain more than white space.
     fn has_deltas(&self) -> bool {
         !self.deltas.trim().is_empty()
     }
 
-    /// The block stops.
+    /// Records the stop of the block.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         self.close();
     }
 
-    /// No more input comes: half a pair stays alone.
+    /// Ends the input. A surrogate half without its partner becomes U+FFFD.
     pub(crate) fn close(&mut self) {
         self.carry.close(&mut self.deltas);
     }
 
-    /// The arguments as the stream alone gives them. A block that never stopped and never got
-    /// input was cut off, so it does not count as `{}`.
+    /// Returns the arguments that the stream alone gives. A block without stop and without input
+    /// was cut off, so it does not count as `{}`.
     pub(crate) fn streamed(&self) -> SourceArguments<'_> {
         if self.has_deltas() {
             SourceArguments::parse(&self.deltas)

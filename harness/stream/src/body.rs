@@ -1,9 +1,9 @@
-//! Messages, their blocks and their token counts, each read in the pass that validates them.
+//! Messages, their content blocks and their token counts, sliced in the pass that validates them.
 
 use crate::json::{self, JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
 use crate::outcome::Usage;
 
-/// The message of a record, or of a `message_start`.
+/// The message of a record or of a `message_start` event.
 #[derive(Debug, Default)]
 pub(crate) struct MessageBody<'a> {
     pub(crate) raw: RawJson<'a>,
@@ -12,19 +12,19 @@ pub(crate) struct MessageBody<'a> {
     pub(crate) content: JsonField<'a>,
     /// Whether `content` is an array.
     is_list: bool,
-    /// Its first element: most messages have one.
+    /// The first element; most messages have exactly one.
     first: Option<ContentBlock<'a>>,
-    /// A few more of them.
+    /// The next elements, up to [`FEW`].
     next_few: Vec<ContentBlock<'a>>,
-    /// How many elements it has.
+    /// Number of elements.
     count: usize,
-    /// The cursor behind those, where there are more.
+    /// A cursor behind the stored elements, if the array has more.
     rest: Option<JsonCursor<'a>>,
     pub(crate) usage: Option<TokenCounts<'a>>,
 }
 
-/// How many elements of a content are kept as they are read. A message has some blocks; a longer
-/// list is read again when it is asked for, so that it takes no more room than its text.
+/// Number of elements that are stored while the message is read. A message has a few blocks; the
+/// rest of a longer array is read again on demand, so that memory stays bounded by the text.
 const FEW: usize = 64;
 
 /// A content block.
@@ -37,13 +37,13 @@ pub(crate) struct ContentBlock<'a> {
     pub(crate) id: JsonField<'a>,
     pub(crate) name: JsonField<'a>,
     pub(crate) input: JsonField<'a>,
-    /// `tool_use_id`, of a result.
+    /// `tool_use_id` of a result.
     pub(crate) call: JsonField<'a>,
     pub(crate) content: JsonField<'a>,
     pub(crate) is_error: JsonField<'a>,
 }
 
-/// Token counts.
+/// Token counts as JSON fields.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCounts<'a> {
     input: JsonField<'a>,
@@ -52,7 +52,7 @@ pub(crate) struct TokenCounts<'a> {
     write: JsonField<'a>,
 }
 
-/// Fills what may be there; `fill` says whether it is.
+/// Fills an optional value. `fill` returns whether the value is present.
 #[inline]
 pub(crate) fn filled<T: Default>(
     place: &mut Option<T>,
@@ -65,7 +65,8 @@ pub(crate) fn filled<T: Default>(
 }
 
 impl<'a> MessageBody<'a> {
-    /// Takes the message ahead; false when it is `null`. Of equal keys the last counts.
+    /// Reads the message at the cursor; returns false if it is `null`. The last of equal keys
+    /// counts.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         scan.ahead();
@@ -125,7 +126,7 @@ impl<'a> MessageBody<'a> {
         Ok(())
     }
 
-    /// Takes the value ahead, and, when it is an array, its elements.
+    /// Reads the value at the cursor and, if it is an array, its elements.
     #[inline]
     fn content(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
         (self.is_list, self.first, self.count, self.rest) = (false, None, 0, None);
@@ -154,7 +155,8 @@ impl<'a> MessageBody<'a> {
         Ok(())
     }
 
-    /// The elements of the content; `None` when it is no array.
+    /// Iterates over the content blocks, parsing those behind the stored ones lazily; `None` if the
+    /// content is not an array.
     pub(crate) fn parts(&self) -> Option<impl Iterator<Item = ContentBlock<'a>>> {
         let mut rest = self.rest;
         let more = std::iter::from_fn(move || {
@@ -166,14 +168,14 @@ impl<'a> MessageBody<'a> {
         self.is_list.then(|| few.chain(more))
     }
 
-    /// Whether the content is one element.
+    /// Whether the content has exactly one element.
     pub(crate) fn is_single(&self) -> bool {
         self.count == 1
     }
 }
 
 impl<'a> ContentBlock<'a> {
-    /// Takes the block ahead, whatever it is; false when it is `null`.
+    /// Reads the block at the cursor, whatever value it is; returns false if it is `null`.
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         scan.ahead();
         let from = scan.at();
@@ -230,7 +232,7 @@ impl<'a> ContentBlock<'a> {
 }
 
 impl<'a> TokenCounts<'a> {
-    /// Takes the `usage` object ahead; false when it is `null`.
+    /// Reads the `usage` object at the cursor; returns false if it is `null`.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         let counts = scan.attempt(|scan| {
@@ -258,7 +260,7 @@ impl<'a> TokenCounts<'a> {
         })
     }
 
-    /// The counts; what they do not name is taken from `base`.
+    /// Returns the counts; a count that the record lacks comes from `base`.
     pub(crate) fn usage(&self, base: Usage) -> Usage {
         let or = |field: JsonField<'_>, base: u64| field.map_or(base, |_| json::count(field));
         Usage {
@@ -274,7 +276,7 @@ impl<'a> TokenCounts<'a> {
 mod tests {
     use super::*;
 
-    /// The elements of a content of so many, read as they are listed.
+    /// Reads a content array of `count` elements and checks each of them.
     fn check(count: usize) {
         let element = |at: usize| match at % 3 {
             0 => format!(r#"{{"id":"{at}", "text":"]"}}"#),

@@ -1,15 +1,17 @@
-//! The tool calls of a run: each starts once and ends once (U1, U3, U4, U5).
+//! The tool calls of a run: each call starts once and ends once (U1, U3, U4, U5).
 
 use std::collections::BTreeMap;
 
 use crate::body::ContentBlock;
+use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::event::{DiagnosticCode, Event, Incomplete, ToolKind};
+use crate::event::{Event, Incomplete, ToolKind};
 use crate::json;
 use crate::payload::Json;
 use crate::tool_args::SourceArguments;
 
-/// Who brings a result: the same assistant-side block comes twice, streamed and as a snapshot.
+/// The side of the conversation a result block comes from. The assistant prints its block twice,
+/// streamed and as a snapshot, so that a repetition is expected from it alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResultSource {
     /// A `tool_result` block of a user record.
@@ -18,17 +20,17 @@ pub(crate) enum ResultSource {
     Assistant,
 }
 
-/// What announces a call.
+/// The kind of record that announces a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallOrigin {
     Stream,
     Snapshot,
 }
 
-/// Where a call was announced.
+/// The place at which a call is announced.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallSite<'a> {
-    /// The subagent's tool call.
+    /// Id of the subagent's tool call; `None` on the main thread.
     pub(crate) parent: Option<&'a str>,
     /// Id of the message.
     pub(crate) message: &'a str,
@@ -43,13 +45,13 @@ struct CallState {
     kind: ToolKind,
     parent: Option<String>,
     message: String,
-    /// The arguments that were told, where only the stream had arguments them.
+    /// The arguments of the start event, if only the stream had provided them.
     streamed: Option<SourceArguments<'static>>,
     ended: Option<ResultSource>,
 }
 
 impl CallState {
-    /// Whether an announcement at `place` repeats this call rather than making a new one (U4).
+    /// Whether an announcement at `place` repeats this call instead of making a new one (U4).
     fn is_repeated(&self, place: CallSite<'_>) -> bool {
         let same_message =
             self.message == place.message || self.message.is_empty() || place.message.is_empty();
@@ -59,7 +61,7 @@ impl CallState {
     }
 }
 
-/// A result that came before its call.
+/// A result that came before the start of its call.
 #[derive(Debug)]
 struct EarlyResult {
     side: ResultSource,
@@ -72,19 +74,20 @@ struct EarlyResult {
 #[derive(Debug, Default)]
 pub(crate) struct CallTable {
     list: Vec<CallState>,
-    /// Index of the newest call of each id.
+    /// Index of the newest call for each id.
     latest: BTreeMap<String, usize>,
     early: Vec<Option<EarlyResult>>,
     early_by_id: BTreeMap<String, usize>,
 }
 
 impl CallTable {
-    /// Whether the newest call of this id is the one at `place`.
+    /// Whether the newest call with this id was announced at `place`.
     pub(crate) fn has_call_at(&self, id: &str, place: CallSite<'_>) -> bool {
         self.newest(id).is_some_and(|at| self.list[at].is_repeated(place))
     }
 
-    /// Tells the start of a call, unless it was told already, and its result, if that came first.
+    /// Emits the start of a call, unless it was emitted before, and then the early result of the
+    /// call, if there is one.
     pub(crate) fn start(
         &mut self,
         (id, name, kind): (&str, &str, ToolKind),
@@ -125,19 +128,20 @@ impl CallTable {
         }
     }
 
-    /// The call of this id does not count any more: it ends without a result, if it is open.
+    /// Ends the call with this id without a result, if it is open, because the CLI has retracted
+    /// it.
     pub(crate) fn give_up(&mut self, id: &str, emitter: &mut Emitter<'_>) {
         if let Some(at) = self.newest(id) {
             self.abandon(at, emitter);
         }
     }
 
-    /// Whether a result for this id would have to be early.
+    /// Whether a result for this id has no open call, so that it must be retained.
     pub(crate) fn has_no_open_call(&self, id: &str) -> bool {
         self.newest(id).is_none_or(|at| self.list[at].ended.is_some())
     }
 
-    /// Tells a result, holds it until its call starts, or says that it is one too many.
+    /// Emits a result, retains it until its call starts, or reports it as a duplicate.
     pub(crate) fn result(
         &mut self,
         id: &str,
@@ -177,7 +181,8 @@ impl CallTable {
         }
     }
 
-    /// The run is over: results without a call are shown as they came, open calls get one (U3).
+    /// Ends the run: an open call gets an incomplete result, and a result without a call is
+    /// reported as it came (U3).
     pub(crate) fn finish(&mut self, emitter: &mut Emitter<'_>) {
         for at in 0..self.list.len() {
             self.abandon(at, emitter);
@@ -191,7 +196,7 @@ impl CallTable {
         }
     }
 
-    /// How many calls were started.
+    /// Number of calls that have started.
     pub(crate) fn count(&self) -> usize {
         self.list.len()
     }
@@ -226,7 +231,7 @@ impl CallTable {
     }
 }
 
-/// Whether the content of a result says by its type that it is an error.
+/// Whether the type of the content of a result marks an error.
 fn names_error(block: &ContentBlock<'_>) -> bool {
     let [kind] = json::inner(block.content, &["type"]);
     json::string(kind).is_some_and(|kind| kind.ends_with("_error"))
@@ -249,7 +254,8 @@ impl CallState {
         }
     }
 
-    /// A snapshot says what the arguments are after the stream has: it counts (U1).
+    /// Compares the arguments of a snapshot with those of the stream. The snapshot wins, and a
+    /// difference is reported (U1).
     fn correct(&mut self, arguments: &SourceArguments<'_>, emitter: &mut Emitter<'_>) {
         let streamed = self.streamed.take();
         let Some((new, what)) = streamed.and_then(|streamed| streamed.difference(arguments)) else {

@@ -1,5 +1,5 @@
-//! One conversation: the main thread, or one subagent. Its messages, its answer and its reasoning so far
-//! (T1, T3, R1).
+//! One conversation, that of the main thread or of one subagent: its messages, its answer and its
+//! reasoning so far (T1, T3, R1).
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,23 @@ use crate::snapshot_reconciler::SnapshotReconciler;
 use crate::think_tags::{FilteredText, ThinkTagFilter};
 use crate::transcript_buffer::{BlockId, PartJoin, TranscriptBuffer};
 
-/// How many of a conversation's messages keep their text, to be compared with snapshots that come late. Of
-/// older ones no snapshot is told any more.
+/// Number of messages in a conversation whose text is retained for the comparison with late
+/// snapshots. A snapshot of an older message causes no event.
 const RETAINED_MESSAGES: usize = 64;
 
 /// The state of one conversation.
 #[derive(Debug, Default)]
 pub(crate) struct ConversationState {
-    /// The subagent's tool call; `None` on the main thread.
+    /// Id of the subagent's tool call; `None` on the main thread.
     pub(crate) parent: Option<String>,
-    /// The message whose stream events come now.
+    /// Index of the message whose stream events come now.
     pub(crate) current: Option<usize>,
     pub(crate) messages: Vec<MessageState>,
     pub(crate) answer: AnswerText,
     pub(crate) reasoning: ReasoningText,
-    /// What the CLI itself said, or a snapshot that begins with `API Error`, neither marked as an
-    /// error: an answer only if the run goes on, or ends well (T6).
+    /// Text that may be an error: either the CLI itself said it, or a snapshot begins with `API
+    /// Error`, and the record marks no error. It becomes an answer only if the run goes on or ends
+    /// well (T6).
     pub(crate) withheld: Option<(usize, String)>,
     by_id: BTreeMap<String, usize>,
 }
@@ -37,23 +38,26 @@ pub(crate) struct ConversationState {
 #[derive(Debug, Default)]
 pub(crate) struct MessageState {
     pub(crate) id: String,
-    /// It came as stream events.
+    /// The message came as stream events.
     pub(crate) streamed: bool,
     pub(crate) text: SnapshotReconciler,
     pub(crate) thinking: SnapshotReconciler,
     pub(crate) think_tags: ThinkTagFilter,
     pub(crate) blocks: Vec<BlockState>,
-    /// Blocks that snapshots have shown.
+    /// Number of blocks that snapshots have shown.
     pub(crate) shown: u64,
-    /// What `message_start` counted.
+    /// Token counts of `message_start`.
     pub(crate) usage: Usage,
-    /// Too many came since: what it said is not known any more.
+    /// The message was evicted from the bounded history; its text is no longer available.
     pub(crate) evicted: bool,
 }
 
 impl MessageState {
-    /// The index of the block of this type that a snapshot shows now: of the one that is open, else
-    /// as many as were shown before (an empty block has no snapshot, and one that has stopped may).
+    /// Returns the index of the block of this type that a snapshot shows now, and counts the block
+    /// as shown.
+    ///
+    /// That is the open block of this type. Without one it is the number of blocks shown before,
+    /// because an empty block has no snapshot.
     pub(crate) fn next_shown_index(&mut self, block_type: &str) -> u64 {
         let open =
             self.blocks.iter().find(|block| block.is_of_type(block_type)).map(|block| block.index);
@@ -68,9 +72,8 @@ impl ConversationState {
         Self { parent, ..Self::default() }
     }
 
-    /// Another message comes. Where the one that streams was left in the middle of a block it is
-    /// the second try at it (CLIs up to 2.1.148 print nothing of the failure): the first is taken
-    /// back.
+    /// Retracts the current message if it was left in the middle of a block. The next message is a
+    /// second try at it: CLIs up to 2.1.148 print nothing about such a failure.
     pub(crate) fn retract_unfinished(&mut self, emitter: &mut Emitter<'_>) {
         let Some(at) = self.current else { return };
         if self.messages[at].blocks.iter().any(|block| block.is_unfinished()) {
@@ -78,7 +81,7 @@ impl ConversationState {
         }
     }
 
-    /// A message begins to stream; one of the same id before it is another one.
+    /// Starts a streamed message. An earlier message with the same id is a different one.
     pub(crate) fn start_message(&mut self, id: &str) -> usize {
         let at = self.add(id);
         self.messages[at].streamed = true;
@@ -86,7 +89,7 @@ impl ConversationState {
         at
     }
 
-    /// The message that streams, or a nameless one if none was started.
+    /// Returns the current message, or starts one without an id.
     pub(crate) fn current_or_new(&mut self) -> usize {
         match self.current {
             Some(at) => at,
@@ -94,7 +97,7 @@ impl ConversationState {
         }
     }
 
-    /// The message a snapshot belongs to.
+    /// Returns the message that a snapshot belongs to, and adds it if it is new.
     pub(crate) fn find_or_add(&mut self, id: &str) -> usize {
         match (self.by_id.get(id), self.current) {
             (Some(at), _) => *at,
@@ -107,17 +110,17 @@ impl ConversationState {
         }
     }
 
-    /// Whether the message that streams was started without an id.
+    /// Whether the current message was started without an id.
     pub(crate) fn is_nameless(&self) -> bool {
         self.current.is_some_and(|at| self.messages[at].id.is_empty())
     }
 
-    /// The message of this id, if it is known.
+    /// Returns the index of the message with this id.
     pub(crate) fn lookup(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).copied()
     }
 
-    /// Whether the message of this id came as stream events.
+    /// Whether the message with this id came as stream events.
     pub(crate) fn is_streamed(&self, id: &str) -> bool {
         self.lookup(id).is_some_and(|at| self.messages[at].streamed)
     }
@@ -134,7 +137,7 @@ impl ConversationState {
         at
     }
 
-    /// Where calls of a message are announced.
+    /// The place at which the calls of a message are announced.
     pub(crate) fn call_site(&self, at: usize) -> CallSite<'_> {
         let message = &self.messages[at];
         CallSite {
@@ -144,7 +147,7 @@ impl ConversationState {
         }
     }
 
-    /// Takes more text of a message and tells what of it is answer and what reasoning (T6).
+    /// Adds text to a message and emits it, sorted into answer and reasoning (T6).
     pub(crate) fn add_text(
         &mut self,
         by: BlockId,
@@ -154,7 +157,7 @@ impl ConversationState {
         self.filter_text(by, write, |prefix, piece, out| prefix.push(piece, out), emitter);
     }
 
-    /// A text block has ended: nothing of it is withheld any more.
+    /// Ends a text block: the think-tag filter releases what it withholds.
     pub(crate) fn end_text(&mut self, by: BlockId, emitter: &mut Emitter<'_>) {
         self.filter_text(by, |_| {}, |prefix, _, out| prefix.end(out), emitter);
     }
@@ -176,7 +179,7 @@ impl ConversationState {
         });
     }
 
-    /// Takes more reasoning of a message and tells it.
+    /// Adds reasoning to a message and emits it.
     pub(crate) fn add_thinking(
         &mut self,
         by: BlockId,
@@ -188,8 +191,8 @@ impl ConversationState {
         self.reasoning.emit(by, &message.id, self.parent.as_deref(), piece, emitter);
     }
 
-    /// Takes back what the blocks of a message have said that `retracted` names, and drops those of
-    /// them that are open. It is told if anything that was told is retracted.
+    /// Retracts the blocks of a message for which `retracted` returns true, and drops those that
+    /// are open. Emits an event if any of their content had been emitted.
     pub(crate) fn retract(
         &mut self,
         at: usize,
@@ -225,7 +228,7 @@ impl ConversationState {
     }
 }
 
-/// The reasoning so far (R1).
+/// The reasoning of a conversation so far (R1).
 #[derive(Debug, Default)]
 pub(crate) struct ReasoningText {
     transcript: TranscriptBuffer,

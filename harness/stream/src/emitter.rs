@@ -1,41 +1,43 @@
-//! Where events leave the parser, and where everything that was read is counted.
+//! The way out of the parser: it emits the events and counts everything that was read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::event::{DiagnosticCode, Event};
+use crate::diagnostic::DiagnosticCode;
+use crate::event::Event;
 
-/// What was read so far. Each line is counted once: `lines` is the sum of `blank`, `records`,
-/// `unknown` and `unusable`.
+/// Counts of what a parser has read.
+///
+/// Each line is counted once: `lines` is the sum of `blank`, `records`, `unknown` and `unusable`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Bytes fed.
+    /// Bytes that were fed.
     pub bytes: u64,
-    /// Bytes that were not read because of a limit ([`Limits`](crate::Limits)).
+    /// Bytes that were not read because of a limit ([`ParserLimits`](crate::ParserLimits)).
     pub unread: u64,
-    /// Lines, an unterminated last one included.
+    /// Lines, including an unterminated last line.
     pub lines: u64,
-    /// Lines of white space.
+    /// Lines that contain only white space.
     pub blank: u64,
-    /// Lines of which everything was recognised.
+    /// Lines in which the parser recognised everything.
     pub records: u64,
-    /// Lines that held a record, block or delta of an unknown type, told as [`Event::Unknown`].
+    /// Lines with a record, block or delta of an unknown type, which [`Event::Unknown`] reports.
     pub unknown: u64,
-    /// Lines that are no record or a broken one, told as [`Event::Diagnostic`].
+    /// Lines without a usable record, which [`Event::Diagnostic`] reports.
     pub unusable: u64,
-    /// Diagnostics told, also of lines that could be used in part.
+    /// Diagnostics, including those about lines that could be used in part.
     pub diagnostics: u64,
-    /// Sequences of bytes that are not UTF-8, each shown as one U+FFFD.
+    /// Byte sequences that are not UTF-8. Each was replaced by U+FFFD.
     pub replaced: u64,
-    /// Records by kind: `type`, or `type/subtype`, or `stream_event/` and the event's type. A
-    /// line that is an array counts once for each of its records.
+    /// Records by kind: `type`, `type/subtype`, or `stream_event/` and the type of the event. Each
+    /// record of a line that is an array counts.
     pub by_kind: BTreeMap<Cow<'static, str>, u64>,
-    /// What was told as [`Event::Unknown`], by kind: `type`, or `type/subtype`.
+    /// What [`Event::Unknown`] reported, by kind: `type` or `type/subtype`.
     pub unknown_kinds: BTreeMap<String, u64>,
 }
 
-/// What became of a line; of several the last in this order counts.
+/// Classification of a line. If several apply, the last variant wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LineClass {
     Blank,
@@ -44,17 +46,17 @@ enum LineClass {
     Unusable,
 }
 
-/// All that is counted.
+/// The counters of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LineCounts {
-    /// Without the kinds of records, which are in `kinds` until they are asked for.
+    /// All counts except the kinds of records, which are in `kinds` and `events`.
     stats: Stats,
     kinds: Vec<(Cow<'static, str>, u64)>,
-    /// Stream events, in the order of [`EVENTS`].
+    /// Counts of stream events, in the order of [`EVENTS`].
     events: [u64; EVENTS.len()],
 }
 
-/// The events of the API that are counted without looking for their names.
+/// The events of the API that have a counter of their own, with the names of their kinds.
 const EVENTS: [(&str, &str); 6] = [
     ("content_block_delta", "stream_event/content_block_delta"),
     ("content_block_start", "stream_event/content_block_start"),
@@ -64,10 +66,10 @@ const EVENTS: [(&str, &str); 6] = [
     ("message_stop", "stream_event/message_stop"),
 ];
 
-/// Kinds that every run has: their names need not be made.
+/// Kinds that nearly every run has, so that their names need no allocation.
 const OFTEN: [&str; 5] = ["assistant", "user", "system/init", "system/status", "result/success"];
 
-/// Whether this is the name of a kind, or of this part of it.
+/// Whether `name` is the kind, or the kind and its part joined by a slash.
 fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
     let rest = match part {
         Some(part) => name.strip_suffix(part).and_then(|rest| rest.strip_suffix('/')),
@@ -77,12 +79,12 @@ fn is_named(name: &str, kind: &str, part: Option<&str>) -> bool {
 }
 
 impl LineCounts {
-    /// All counts.
+    /// Returns a copy of all counts.
     pub(crate) fn stats(&self) -> Stats {
         self.clone().into_stats()
     }
 
-    /// All counts, when no more are to come.
+    /// Turns the counters into the final counts.
     pub(crate) fn into_stats(self) -> Stats {
         let events = EVENTS.iter().zip(self.events).filter(|(_, count)| *count > 0);
         let mut kinds = self.kinds;
@@ -96,7 +98,7 @@ impl LineCounts {
         self.stats.bytes += count as u64;
     }
 
-    /// Counts bytes that will not be read.
+    /// Counts bytes that a limit keeps from being read.
     pub(crate) fn unread(&mut self, count: u64) {
         self.stats.unread += count;
     }
@@ -106,7 +108,7 @@ impl LineCounts {
         self.stats.bytes
     }
 
-    /// Lines that held anything so far.
+    /// Number of lines so far that are not blank.
     pub(crate) fn records(&self) -> u64 {
         self.stats.lines - self.stats.blank
     }
@@ -126,7 +128,7 @@ fn name(kind: &str, part: Option<&str>) -> String {
     part.map_or_else(|| kind.to_owned(), |part| [kind, part].join("/"))
 }
 
-/// The way out, for the time of one line.
+/// Event sink and counters for the current line.
 pub(crate) struct Emitter<'s> {
     sink: &'s mut dyn FnMut(Event<'_>),
     counts: &'s mut LineCounts,
@@ -134,18 +136,18 @@ pub(crate) struct Emitter<'s> {
 }
 
 impl<'s> Emitter<'s> {
-    /// Opens the next line.
+    /// Starts a line.
     pub(crate) fn line(counts: &'s mut LineCounts, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
         counts.stats.lines += 1;
         Self { sink, counts, class: LineClass::Blank }
     }
 
-    /// Opens what comes after the last line.
+    /// Starts the events after the last line.
     pub(crate) fn end(counts: &'s mut LineCounts, sink: &'s mut dyn FnMut(Event<'_>)) -> Self {
         Self { sink, counts, class: LineClass::Blank }
     }
 
-    /// Closes the line: it is counted.
+    /// Ends the line and counts it by its class.
     pub(crate) fn close(self) {
         let stats = &mut self.counts.stats;
         *match self.class {
@@ -171,7 +173,7 @@ impl<'s> Emitter<'s> {
         self.class = self.class.max(LineClass::Record);
     }
 
-    /// Tells an event.
+    /// Emits an event.
     pub(crate) fn emit(&mut self, event: Event<'_>) {
         (self.sink)(event);
     }
@@ -186,20 +188,20 @@ impl<'s> Emitter<'s> {
         });
     }
 
-    /// Counts and tells that bytes of the line were replaced.
+    /// Counts replaced byte sequences of the line and reports them.
     pub(crate) fn replaced(&mut self, count: u64, line: &str) {
         self.counts.stats.replaced += count;
         let what = "The line has bytes that are not UTF-8, shown as U+FFFD";
         self.diagnostic(DiagnosticCode::InvalidUtf8, what, line);
     }
 
-    /// Tells how the arguments that count differ from those that streamed.
+    /// Reports how the arguments of a snapshot differ from those of the stream.
     pub(crate) fn differs(&mut self, name: &str, how: &str) {
         let what = "A snapshot's input is not what was streamed, and counts";
         self.diagnostic(DiagnosticCode::InputDiffers, what, &format!("{name}: {how}"));
     }
 
-    /// Tells what is wrong and, clipped, with what.
+    /// Reports a problem, with the start of the offending text.
     pub(crate) fn diagnostic(&mut self, code: DiagnosticCode, what: &str, with: &str) {
         use DiagnosticCode as Code;
         if matches!(code, Code::NotJson | Code::CutLine | Code::BadRecord | Code::LineTooLong) {
@@ -215,7 +217,7 @@ impl<'s> Emitter<'s> {
     }
 }
 
-/// The first 80 characters, with a mark when there are more.
+/// Returns the first 80 characters, with an ellipsis if there are more.
 fn clip(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", &text[..end]),

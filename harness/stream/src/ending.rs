@@ -1,4 +1,4 @@
-//! The end of a turn and of the run: final text (T2), failures (B3), what is missing (T5).
+//! The end of a turn and of the run: the final text (T2), failures (B3), and missing ends (T5).
 
 use crate::answer::AnswerText;
 use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, TurnState, sentence};
@@ -6,33 +6,34 @@ use crate::outcome::{Failure, FailureKind, Outcome, RunStatus, Usage};
 use crate::result_record::{ResultRecord, plain};
 use crate::stream::MessageEnd;
 
-/// What is known of the end so far.
+/// Collects the results of the turns until the run ends.
 #[derive(Debug, Default)]
 pub(crate) struct OutcomeBuilder {
     parts: Vec<String>,
     failure: Option<Failure>,
-    /// What a failed turn had streamed.
+    /// Text that a failed turn had streamed.
     failed_text: String,
     usage: Option<Usage>,
     results: usize,
-    /// A turn has begun that has no result yet.
+    /// A turn has begun and has no result yet.
     pub(crate) open: bool,
-    /// The last API error of this turn, in words.
+    /// The text of the last API error of this turn.
     pub(crate) api_error: Option<String>,
-    /// The CLI said that there was nothing to answer.
+    /// The CLI reported that there was nothing to answer.
     pub(crate) no_response: bool,
-    /// Somebody interrupted this turn.
+    /// A person interrupted this turn.
     pub(crate) interrupted: bool,
-    /// Why the last message of this turn ended.
+    /// The reason why the last message of this turn ended.
     pub(crate) stop: MessageEnd,
-    /// Which limit was reached, in words: the rest was not read.
+    /// A sentence about the limit that was reached, if one was: the rest was not read.
     pub(crate) limit: Option<String>,
-    /// Calls started before this turn.
+    /// Number of calls that started before this turn.
     calls: usize,
 }
 
 impl OutcomeBuilder {
-    /// Takes a result: an error replaces what came before it, a later success the error.
+    /// Adds the result of a turn. A failure replaces the earlier results, and a later success
+    /// replaces the failure.
     pub(crate) fn add_result(
         &mut self,
         record: &ResultRecord,
@@ -45,7 +46,7 @@ impl OutcomeBuilder {
             used = answer.run_count();
             self.parts.clear();
             self.failed_text.clear();
-            // What was refused is withheld.
+            // A refused text is withheld.
             if failure.kind != FailureKind::Refusal {
                 self.failed_text.push_str(answer.since_result());
             }
@@ -88,7 +89,7 @@ impl OutcomeBuilder {
         failure::kind(record, TurnState { stop, interrupted, api_error: self.api_error.is_some() })
     }
 
-    /// The outcome, when no more bytes come; `silent` says that none came at all.
+    /// Returns the outcome after the last byte. `silent` is true if there was no output at all.
     pub(crate) fn outcome(
         mut self,
         answer: &AnswerText,
@@ -110,7 +111,7 @@ impl OutcomeBuilder {
 }
 
 impl OutcomeBuilder {
-    /// Why the output has no end.
+    /// Explains why the output has no end.
     fn cut_off(self, silent: bool) -> Failure {
         let (kind, mut message) = match self.limit {
             Some(message) => (FailureKind::Limit, message),

@@ -1,11 +1,11 @@
-//! What kind of failure a result is, and what is said of it where the CLI gives no words of its own.
+//! The kind of failure that a result reports, and sentences for failures without a text by the CLI.
 
 use crate::outcome::FailureKind;
 use crate::result_record::ResultRecord;
 use crate::snapshot::API_ERROR;
 use crate::stream::MessageEnd;
 
-/// Kinds of failure by the `subtype` or the `terminal_reason` of a result.
+/// Kinds of failure by the `subtype`, `terminal_reason` or `stop_reason` of a result.
 const KINDS: [(&str, FailureKind); 11] = [
     ("error_max_turns", FailureKind::MaxTurns),
     ("max_turns", FailureKind::MaxTurns),
@@ -20,7 +20,7 @@ const KINDS: [(&str, FailureKind); 11] = [
     ("refusal", FailureKind::Refusal),
 ];
 
-/// Kinds of failure by what the CLI says, in any case, of what went wrong.
+/// Kinds of failure by phrases in the error text of the CLI, in lower case.
 const WORDS: [(&str, FailureKind); 14] = [
     ("violate our usage policy", FailureKind::Refusal),
     ("output token maximum", FailureKind::MaxTokens),
@@ -38,7 +38,7 @@ const WORDS: [(&str, FailureKind); 14] = [
     ("invalid_request_error", FailureKind::BadRequest),
 ];
 
-/// Kinds of failure by the status of the API's answer, up to and with the first number.
+/// Kinds of failure by the HTTP status of the API; each row applies up to and including its number.
 const STATUSES: [(u64, FailureKind); 7] = [
     (400, FailureKind::BadRequest),
     (401, FailureKind::Auth),
@@ -49,18 +49,18 @@ const STATUSES: [(u64, FailureKind); 7] = [
     (599, FailureKind::Overloaded),
 ];
 
-/// What is known of a turn besides its result.
+/// Facts about a turn that are not in its result record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TurnState {
-    /// Why its last message ended.
+    /// The reason why the last message of the turn ended.
     pub(crate) stop: MessageEnd,
-    /// Somebody interrupted it.
+    /// A person interrupted the turn.
     pub(crate) interrupted: bool,
     /// The API answered with an error.
     pub(crate) api_error: bool,
 }
 
-/// The kind of failure that a result is; none when nothing says that it is one.
+/// Returns the kind of failure that a result reports, or `None` if nothing marks it as a failure.
 pub(crate) fn kind(record: &ResultRecord, turn: TurnState) -> Option<FailureKind> {
     let named = record.named.as_deref().unwrap_or_default();
     let listed = [&record.subtype, &record.reason, &record.stop_reason]
@@ -87,7 +87,7 @@ pub(crate) fn kind(record: &ResultRecord, turn: TurnState) -> Option<FailureKind
         .or((record.subtype == "error_during_execution").then_some(FailureKind::Execution))
 }
 
-/// The kind of failure of an API error's status.
+/// Returns the kind of failure for the HTTP status of an API error.
 fn of_status(status: Option<u64>) -> FailureKind {
     let known = |status: u64| STATUSES.iter().find(|(up_to, _)| status <= *up_to);
     status
@@ -96,17 +96,17 @@ fn of_status(status: Option<u64>) -> FailureKind {
         .map_or(FailureKind::Api, |(_, kind)| *kind)
 }
 
-/// There was no output.
+/// Message for a run without output.
 pub(crate) const SILENT: &str =
     "The CLI printed nothing; see its exit code and what it wrote to stderr.";
-/// Somebody interrupted the turn.
+/// Message for an interrupted turn.
 pub(crate) const INTERRUPTED: &str =
     "The turn was interrupted before it was done; send a message to go on from here.";
-/// The output has no end.
+/// Message for output without an end.
 pub(crate) const CUT_OFF: &str = "The output ended without a result, so the answer may be cut \
                                   off; send a message to go on.";
 
-/// What to say when the CLI gave no words of its own.
+/// Returns the message for a failure about which the CLI printed no text.
 pub(crate) fn sentence(kind: FailureKind, record: &ResultRecord) -> String {
     let ResultRecord { subtype, reason, stop_reason, .. } = record;
     match kind {

@@ -1,13 +1,14 @@
-//! The events as an iterator, for callers that would rather loop than be called back.
+//! Events as iterators, for callers that prefer a loop to a callback.
 
 use std::collections::VecDeque;
 
 use crate::emitter::Stats;
-use crate::event::OwnedEvent;
+use crate::owned::OwnedEvent;
 use crate::parser::Parser;
 
-/// The events that some bytes complete. The bytes are read line by line, as the events are asked
-/// for; dropping the iterator reads the rest of them.
+/// Iterator over the events that some bytes complete; [`Parser::feed`] returns it.
+///
+/// The iterator reads the bytes line by line on demand. Dropping it reads the rest of them.
 #[derive(Debug)]
 pub struct FeedEvents<'p, 'b> {
     parser: &'p mut Parser,
@@ -42,7 +43,7 @@ impl Drop for FeedEvents<'_, '_> {
     }
 }
 
-/// The last events of a run, and what was read of it.
+/// Iterator over the last events of a run; [`Parser::finish`] returns it.
 #[derive(Debug)]
 pub struct FinishEvents {
     events: std::vec::IntoIter<OwnedEvent>,

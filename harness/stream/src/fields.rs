@@ -1,4 +1,4 @@
-//! Fields of a tool's input, while it streams: JSON text, read when somebody asks.
+//! Fields of a tool's input while it streams, kept as JSON text and parsed on demand.
 
 use std::borrow::Cow;
 
@@ -8,21 +8,21 @@ use serde_json::{Map, Value};
 
 use crate::payload::Json;
 
-/// Top-level fields of a tool's input, in the order in which they came, each key once.
+/// Top-level fields of a tool's input in the order of the stream, each key once.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fields<'a> {
     list: Vec<(Cow<'a, str>, Json<'a>)>,
-    /// The value of the last field is yet to end.
+    /// The value of the last field has not ended yet.
     is_open: bool,
 }
 
 impl<'a> Fields<'a> {
-    /// No fields, all of whose values have ended.
+    /// Makes an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a field; one of the same key before it goes.
+    /// Adds a field and replaces an earlier field with the same key.
     pub fn push(&mut self, key: impl Into<Cow<'a, str>>, value: Json<'a>) {
         let key = key.into();
         match self.list.iter_mut().find(|(known, _)| *known == key) {
@@ -31,54 +31,54 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds a field whose key is not among them.
+    /// Adds a field whose key is new.
     pub(crate) fn add(&mut self, key: impl Into<Cow<'a, str>>, value: Json<'a>) {
         self.list.push((key.into(), value));
     }
 
-    /// Keeps the fields that `keep` says yes to.
+    /// Keeps the fields for which `keep` returns true.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &Json<'a>) -> bool) {
         self.list.retain(|(key, value)| keep(key, value));
     }
 
-    /// Whether this key is among them.
+    /// Whether there is a field with this key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.list.iter().any(|(known, _)| known == key)
     }
 
-    /// Adds a field whose value so far this is: it will go on.
+    /// Adds a field whose value has not ended yet, with the value so far.
     pub(crate) fn push_open(&mut self, key: impl Into<Cow<'a, str>>, value: Json<'a>) {
         self.add(key, value);
         self.is_open = true;
     }
 
-    /// Each field's key and value.
+    /// Iterates over the keys and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json<'a>)> {
         self.list.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// How many there are.
+    /// Number of fields.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The key of the field whose value is yet to end, if there is one: the last.
+    /// The key of the last field, if its value has not ended yet.
     pub fn open(&self) -> Option<&str> {
         let (key, _) = self.list.last().filter(|_| self.is_open)?;
         Some(key)
     }
 
-    /// The values, read leniently (see [`lenient_value`](crate::lenient_value)).
+    /// Parses the values leniently (see [`lenient_value`](crate::lenient_value)).
     pub fn to_map(&self) -> Map<String, Value> {
         self.iter().map(|(key, value)| (key.to_owned(), value.value())).collect()
     }
 
-    /// The same, outliving the parser.
+    /// Copies borrowed text, so that the fields outlive the parser.
     pub fn into_owned(self) -> Fields<'static> {
         let own = |(key, value): (Cow<'_, str>, Json<'_>)| {
             (Cow::Owned(key.into_owned()), value.into_owned())
@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `args`, and the key of the field that is yet to end as `open`.
+/// Serialises the fields as `args`, and the key of the unfinished field as `open`.
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -1,21 +1,28 @@
-//! How much a parser takes.
+//! Limits on what a parser reads.
 
-/// Bounds on what is read. What goes past one is told as a diagnostic and counted
-/// ([`Stats::unread`](crate::Stats)), never dropped in silence.
+/// Limits on what a parser reads.
+///
+/// The parser reports what exceeds a limit as a diagnostic and counts it
+/// ([`Stats::unread`](crate::Stats::unread)). To change a limit, start from the default:
+///
+/// ```
+/// let mut limits = clitape_stream::ParserLimits::default();
+/// limits.records = 20_000;
+/// ```
 ///
 /// Memory is bounded by the longest line, the answer and the reasoning so far (which events lend),
-/// the input of the calls that are open, and some words for each message and call.
+/// the input of open calls, and a few words for each message and call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParserLimits {
-    /// Bytes of a line: a longer one is skipped ([`LineTooLong`](crate::DiagnosticCode)). 256 MiB
-    /// unless set.
+    /// Maximum length of a line in bytes, 256 MiB by default. A longer line is skipped
+    /// ([`LineTooLong`](crate::DiagnosticCode::LineTooLong)).
     pub line: usize,
-    /// Lines that are not blank: the rest of the run is not read
-    /// ([`TooManyRecords`](crate::DiagnosticCode)). Unlimited unless set.
+    /// Maximum number of lines that are not blank, unlimited by default. The rest of the run is not
+    /// read ([`TooManyRecords`](crate::DiagnosticCode::TooManyRecords)).
     pub records: u64,
-    /// Bytes of the run: the rest is not read ([`TooManyBytes`](crate::DiagnosticCode)).
-    /// Unlimited unless set.
+    /// Maximum size of the run in bytes, unlimited by default. The rest is not read
+    /// ([`TooManyBytes`](crate::DiagnosticCode::TooManyBytes)).
     pub bytes: u64,
 }
 

@@ -1,35 +1,35 @@
-//! Cuts the bytes into lines: only LF ends one, wherever the reads were cut.
+//! Splits the bytes into lines. Only LF ends a line, wherever the reads were cut.
 
 use std::ops::ControlFlow;
 
-/// A line that has ended.
+/// A complete line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RawLine<'a> {
     /// The line without its LF.
     Whole(&'a [u8]),
-    /// The same, and it is known to be UTF-8.
+    /// The line without its LF, validated as UTF-8.
     Text(&'a str),
-    /// The line is longer than the limit; this is how long. Its bytes are gone.
+    /// The line is longer than the limit and was dropped; this is its length in bytes.
     TooLong(u64),
 }
 
-/// The bytes of a line that has not ended yet.
+/// Collects the bytes of a line that has not ended yet.
 #[derive(Debug)]
 pub(crate) struct LineSplitter {
     partial: Vec<u8>,
     limit: usize,
-    /// Bytes of the line that were not kept because it is too long.
+    /// Dropped bytes of the current line, which is too long.
     lost: u64,
 }
 
 impl LineSplitter {
-    /// Lines of at most `limit` bytes.
+    /// Makes a splitter for lines of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self { partial: Vec::new(), limit, lost: 0 }
     }
 
-    /// Takes the next bytes and calls back with each line they complete, until it breaks. A line
-    /// that lies whole in `bytes` is not copied. Gives the bytes that were not taken.
+    /// Splits the next bytes and calls `line` for each complete line, until `line` breaks. A line
+    /// that lies completely in `bytes` is not copied. Returns the bytes that were not read.
     pub(crate) fn feed<'b>(
         &mut self,
         bytes: &'b [u8],
@@ -51,7 +51,7 @@ impl LineSplitter {
             self.keep(rest);
             return &[];
         };
-        // All lines are checked in one go: each by itself takes longer.
+        // One UTF-8 check of all lines is faster than one for each line.
         let text = simdutf8::basic::from_utf8(&rest[..last]).ok();
         let mut from = 0;
         for end in memchr::memchr_iter(b'\n', rest) {
@@ -73,7 +73,7 @@ impl LineSplitter {
         &[]
     }
 
-    /// The last line, when the bytes did not end with LF.
+    /// Reports the last line if the bytes did not end with LF.
     pub(crate) fn finish(&mut self, line: &mut dyn FnMut(RawLine<'_>) -> ControlFlow<()>) {
         if !self.partial.is_empty() || self.lost > 0 {
             // Whether the callback breaks does not matter: no line follows.
@@ -100,7 +100,7 @@ impl LineSplitter {
     }
 }
 
-/// What may stand around a record: white space, CR, and a byte order mark.
+/// Removes white space, CR and a byte order mark around a record.
 pub(crate) fn trim(line: &str) -> &str {
     if line.starts_with('{') && line.ends_with('}') {
         return line;
@@ -112,7 +112,7 @@ pub(crate) fn trim(line: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// The lines of `pieces`, those above the limit as their length.
+    /// Splits `pieces` and compares the lines; a line above the limit is shown as its length.
     fn check(limit: usize, pieces: &[&str], expect: &[&str]) {
         let mut lines = LineSplitter::new(limit);
         let mut seen = Vec::new();

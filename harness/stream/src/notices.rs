@@ -1,5 +1,5 @@
-//! The records that are neither text nor tool: which are known, and what of them a person may
-//! want to know.
+//! The table of records that are neither text nor tool calls, and the fields of each that a notice
+//! shows.
 
 use std::borrow::Cow;
 
@@ -10,20 +10,20 @@ use crate::event::Event;
 use crate::json::{self, RawJson};
 use crate::value;
 
-/// When a known record is told.
+/// Condition under which a known record becomes a notice.
 #[derive(Debug, Clone, Copy)]
 enum NoticeRule {
     Always,
-    /// It is known, and of no interest.
+    /// The record is known and never a notice.
     Never,
-    /// A field has a value that is not `null` and none of these.
+    /// The field at this path has a value that is neither `null` nor one of these.
     Unless(&'static str, &'static [&'static str]),
-    /// One of these fields is there; a `status` must be other than `requesting`.
+    /// One of these fields is present and is not `requesting`.
     Any(&'static [&'static str]),
 }
 
-/// `type`, `subtype`, when it is told, and the fields that are shown (a path of names; the last
-/// names it).
+/// A row of the table: `type`, `subtype`, the condition, and the paths of the fields to show. The
+/// last name of a path names the field in the notice.
 type NoticeRow = (&'static str, Option<&'static str>, NoticeRule, &'static [&'static str]);
 
 use NoticeRule::{Always, Any, Never, Unless};
@@ -141,7 +141,7 @@ const ROWS: &[NoticeRow] = &[
     system("vcs_state_changed", Never, &[]),
 ];
 
-/// Tells a record of a type that the table knows, or that it is unknown.
+/// Emits a record by its row in the table: as a notice, as a plain record, or as unknown.
 #[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
     let inner = if kind.starts_with("control_re") { inner_subtype(record) } else { None };
@@ -167,7 +167,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
     });
 }
 
-/// Whether what a record says is to be told.
+/// Whether the record fulfils the condition.
 #[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 fn is_shown(when: NoticeRule, record: &str) -> bool {
     let says = |field: RawJson<'_>, word: &str| match json::string(Some(field)) {
@@ -200,20 +200,20 @@ fn is_shown(when: NoticeRule, record: &str) -> bool {
     }
 }
 
-/// The `subtype` of the request, or of the response, that a control record carries.
+/// Returns the `subtype` of the request or response in a control record.
 fn inner_subtype(record: &str) -> Option<Cow<'_, str>> {
     let [request, response] = json::fields(record, &["request", "response"]).ok()?;
     let [inner] = json::inner(request.or(response), &["subtype"]);
     json::string(inner)
 }
 
-/// Passes a record through of which nothing needs telling.
+/// Emits a recognised record without an event of its own, verbatim.
 pub(crate) fn pass(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
     let (kind, subtype) = (kind.into(), subtype.map(Into::into));
     emitter.emit(Event::Record { kind, subtype, raw: record.into() });
 }
 
-/// Tells something of a message that is no part of it.
+/// Emits a notice about a message that is not part of its content.
 pub(crate) fn of_message(
     what: &'static str,
     mut detail: Map<String, Value>,
@@ -230,7 +230,8 @@ pub(crate) fn of_message(
     });
 }
 
-/// The last name of a path; one that a notice has a use for is told with the name before it.
+/// Returns the name of a field in the notice: the last name of its path. `type` and `subtype`,
+/// which the notice uses itself, get the name before them as a prefix.
 fn shown_name(path: &str) -> String {
     match path.rsplit_once('.') {
         Some((before, name @ ("type" | "subtype"))) => format!("{before}_{name}"),

@@ -1,4 +1,4 @@
-//! How a run ended: the outcome, what it cost, and the closed set of failures.
+//! How a run ended: the outcome, its token counts, and the kinds of failure.
 
 use serde::Serialize;
 
@@ -11,8 +11,15 @@ use crate::words::words;
 pub struct Outcome {
     /// Ok, failed, or cut off.
     pub status: RunStatus,
-    /// The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text
-    /// of an API error is never in it, only in `error` (T6).
+    /// The final text (rule [T2](crate::rules::T2)), or the streamed text if the run failed or was
+    /// cut off (rule [T5](crate::rules::T5)). The text of an API error is only in `error` (rule
+    /// [T6](crate::rules::T6)).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text\nof an API error is never in it, only in `error` (T6)."
+        )
+    )]
     pub text: String,
     /// Why it is not ok.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +33,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// An outcome with a status and a text, and without error, session id and usage.
+    /// Makes an outcome without error, session id and usage.
     pub fn new(status: RunStatus, text: impl Into<String>) -> Self {
         Self { status, text: text.into(), error: None, session_id: None, usage: None }
     }
@@ -42,7 +49,14 @@ pub enum RunStatus {
     Ok,
     /// A `result` record said failure.
     Error,
-    /// The bytes ended without a `result` record (T5), or were not all read.
+    /// The bytes ended without a `result` record, or were not all read (rule
+    /// [T5](crate::rules::T5)).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "The bytes ended without a `result` record (T5), or were not all read."
+        )
+    )]
     Incomplete,
 }
 
@@ -72,22 +86,24 @@ pub struct Usage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Failure {
-    /// A closed set of kinds.
+    /// The kind of failure, for programs.
+    #[cfg_attr(feature = "schema", schemars(description = "A closed set of kinds."))]
     pub kind: FailureKind,
     /// What a person should see: the CLI's own words where it gave any, else a sentence.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure of this kind, with a message for a person.
+    /// Makes a failure of this kind with a message for a person.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 }
 
-/// The kinds of failure: a closed set.
+/// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(description = "The kinds of failure: a closed set."))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -110,7 +126,8 @@ pub enum FailureKind {
     MaxTurns,
     /// The budget was used up.
     MaxBudget,
-    /// Somebody interrupted the turn.
+    /// A person interrupted the turn.
+    #[cfg_attr(feature = "schema", schemars(description = "Somebody interrupted the turn."))]
     Interrupted,
     /// A hook ended the turn.
     Stopped,
@@ -120,8 +137,14 @@ pub enum FailureKind {
     NoResult,
     /// The CLI printed nothing at all.
     NoOutput,
-    /// The CLI printed nothing for so long that it was given up. The parser, which reads no clock,
-    /// never tells this one: who runs the CLI does.
+    /// The CLI printed nothing for so long that its caller gave up. The parser reads no clock, so
+    /// the caller reports this kind.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "The CLI printed nothing for so long that it was given up. The parser, which reads no clock,\nnever tells this one: who runs the CLI does."
+        )
+    )]
     Stalled,
     /// A limit of the parser's was reached.
     Limit,

@@ -1,11 +1,12 @@
-//! The parser: bytes in, events out. Cuts them into lines, keeps to the limits, and hands each
-//! record to the run.
+//! The parser: it splits the bytes into lines, applies the limits, and hands each record to the
+//! run.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use crate::diagnostic::DiagnosticCode;
 use crate::emitter::{Emitter, LineCounts, Stats};
-use crate::event::{DiagnosticCode, Event};
+use crate::event::Event;
 use crate::feed::{FeedEvents, FinishEvents};
 use crate::limits::ParserLimits;
 use crate::lines::{self, LineSplitter, RawLine};
@@ -51,12 +52,12 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// A parser at the start of a run.
+    /// Makes a parser for one run.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A parser that takes only so much.
+    /// Makes a parser with limits.
     pub fn with_limits(limits: ParserLimits) -> Self {
         let lines = LineSplitter::new(limits.line);
         Self {
@@ -68,24 +69,24 @@ impl Parser {
         }
     }
 
-    /// A parser that compares no record with the one before.
+    /// Makes a parser without the fast path for stream events, to compare the two.
     #[cfg(test)]
     pub(crate) fn unframed() -> Self {
         Self { run: RunState::unframed(), ..Self::default() }
     }
 
-    /// Feeds bytes, cut anywhere; gives the events they complete.
+    /// Feeds bytes, cut anywhere, and returns the events that they complete.
     pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> FeedEvents<'p, 'b> {
         FeedEvents::new(self, bytes)
     }
 
-    /// End of the bytes: gives the last events, the outcome last of all, and what was read.
+    /// Ends the bytes and returns the last events. The outcome comes last.
     pub fn finish(self) -> FinishEvents {
         FinishEvents::new(self)
     }
 
-    /// Feeds bytes, cut anywhere; calls `sink` for every event they complete. The events lend the
-    /// texts so far, so nothing is copied.
+    /// Feeds bytes, cut anywhere, and calls `sink` for every event that they complete. The events
+    /// lend the texts so far, so that no text is copied.
     pub fn feed_with(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
         let room = self.limits.bytes - self.counts.fed().min(self.limits.bytes);
         self.counts.bytes(bytes.len());
@@ -113,8 +114,8 @@ impl Parser {
         }
     }
 
-    /// End of the bytes: an unterminated last line counts; open calls get incomplete results; the
-    /// outcome comes last.
+    /// Ends the bytes and calls `sink` for the last events. An unterminated last line counts, open
+    /// calls get incomplete results, and the outcome comes last.
     pub fn finish_with(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
         if !self.is_closed {
             let Self { lines, counts, run, limits, .. } = &mut self;
@@ -126,7 +127,7 @@ impl Parser {
         self.counts.into_stats()
     }
 
-    /// What was read so far.
+    /// Counts of what was read so far.
     pub fn stats(&self) -> Stats {
         self.counts.stats()
     }
@@ -192,8 +193,10 @@ impl LineReader<'_, '_> {
     }
 }
 
-/// Takes a record, as it is or, where characters stand raw in its strings that JSON wants escaped,
-/// with those escaped; false when it is none.
+/// Reads a record; returns false if the text is not a record.
+///
+/// If raw control characters in its strings make the record invalid, it is read a second time with
+/// these characters escaped.
 fn read(run: &mut RunState, record: &str, emitter: &mut Emitter<'_>) -> bool {
     if run.records(record, emitter) {
         return true;
@@ -219,7 +222,8 @@ fn read(run: &mut RunState, record: &str, emitter: &mut Emitter<'_>) -> bool {
     is_read
 }
 
-/// The text of a line, and how many sequences of bytes in it are no UTF-8: each becomes U+FFFD.
+/// Decodes a line. Returns the text and the number of byte sequences that are not UTF-8, each of
+/// which became U+FFFD.
 fn decode(bytes: &[u8]) -> (Cow<'_, str>, u64) {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => (Cow::Borrowed(text), 0),

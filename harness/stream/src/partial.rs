@@ -1,10 +1,11 @@
-//! What a tool's input says while its JSON text still comes (U2).
+//! The fields of a tool's input while its JSON text still streams (U2).
 //!
-//! A scanner looks at each byte once and tells where the top-level members begin and end. A member
-//! that has ended is parsed once. The last one, while it is open, is parsed as far as it goes, but
-//! only when it has grown by a share of its length: all parsing together is linear in the text.
-//! What is shown holds: no number or literal that may go on, no half of an escape, and nothing that
-//! would take back what was emitted before.
+//! A scanner looks at each byte once and finds where top-level members begin and end. A complete
+//! member is parsed once. The open member at the end is parsed as far as it goes, but only after it
+//! has grown by a share of its length, so that all parsing together is linear in the text.
+//!
+//! An emitted value stays valid: it contains no number or literal that could continue and no half
+//! of an escape, and it never withdraws what an earlier event contained.
 
 mod scan;
 #[cfg(test)]
@@ -23,67 +24,66 @@ use crate::payload::Json;
 use crate::value::lenient_value;
 use scan::{MemberPart, MemberScanner};
 
-/// Bytes an open value has when it is first parsed. An opening quote alone tells nothing, and
-/// parsing it would put off what follows.
+/// Length in bytes at which an open value is parsed first. An opening quote alone has no content,
+/// and parsing it would delay the next parse.
 const FIRST: usize = 2;
 
-/// Bytes an open value grows by, at least, before it is parsed again: one or two deltas of the
-/// CLI, so that a short value is not emitted letter by letter.
+/// Bytes by which an open value must grow before it is parsed again. This is one or two deltas of
+/// the CLI, so that a short value is not emitted letter by letter.
 const STEP: usize = 16;
 
-/// The share of its length, one in so many, that an open value grows by before it is parsed again.
-/// With a half, the parses of a value that is open to its end add up to three times its length, and
-/// one of 512 KB makes some 25 updates.
+/// Divisor for the share of its length by which an open value must grow before it is parsed again.
+/// With one half, the parses of a value that stays open to its end add up to three times its
+/// length, and a value of 512 KB causes about 25 updates.
 const SHARE: usize = 2;
 
-/// Open arrays and objects nested deeper wait for their end: further down, [`lenient_value`] keeps
-/// raw text, which no container that was shown may turn into.
+/// Depth below which open arrays and objects wait for their end, because [`lenient_value`] keeps
+/// very deep ones as raw text and an emitted array must not turn into text.
 const MAX_DEPTH: usize = 64;
 
-/// The top-level fields of a tool's input while its JSON text comes (U2).
+/// The top-level fields of a tool's input while its JSON text streams (U2).
 #[derive(Debug, Default)]
 pub(crate) struct PartialInput {
     scanner: MemberScanner,
     /// The member whose key was read last, until its value ends.
     member: Option<OpenMember>,
-    /// What was last emitted of each key.
+    /// What was last emitted for each key.
     emitted: BTreeMap<String, Emitted>,
-    /// Bytes of keys and values that were read, each time they were.
+    /// Number of bytes of keys and values that were parsed, counted each time.
     #[cfg(test)]
     parsed: usize,
 }
 
-/// A member whose value is yet to end.
+/// A member whose value has not ended yet.
 #[derive(Debug)]
 struct OpenMember {
-    /// Where its key stands, with its quotes.
+    /// Span of the key with its quotes.
     key: Range<usize>,
-    /// Bytes its value has when it is read next.
+    /// Length in bytes at which the value is parsed next.
     next_size: usize,
-    /// Nothing is emitted of it before its end: its key came before, or what was read so far can't be
-    /// shown.
+    /// The member waits for its end: its key is a repetition, or its beginning cannot be emitted.
     is_withheld: bool,
-    /// A member of the same key came before.
+    /// An earlier member has the same key.
     is_repeated: bool,
 }
 
-/// What was emitted of a member: where its text stands, or, where more was known than the text says,
-/// the value.
+/// What was emitted for a member: the span of its text, or the value if the span alone does not
+/// give it.
 #[derive(Debug, PartialEq)]
 enum Emitted {
-    /// A value that has ended.
+    /// Span of a complete value.
     Whole(Range<usize>),
-    /// The beginning of a string, without quotes.
+    /// Span of the beginning of a string, without quotes.
     Beginning(Range<usize>),
-    /// An array or object as far as it went.
+    /// An open array or object as far as it went.
     SoFar(Value),
 }
 
 impl PartialInput {
-    /// The top-level fields that are new or have changed since they were last emitted; `None` when
-    /// nothing has.
+    /// Returns the top-level fields that are new or have changed since the last call, or `None` if
+    /// there are none.
     ///
-    /// `text` is all of the JSON text so far. It only ever grows.
+    /// `text` is the whole JSON text so far; it only ever grows.
     pub(crate) fn update<'t>(&mut self, text: &'t str) -> Option<Fields<'t>> {
         let mut fresh = Fields::new();
         let mut before = Vec::new();
@@ -124,7 +124,7 @@ impl PartialInput {
                 }
             }
         }
-        // A key that came again, and ends as it was emitted.
+        // A repeated key whose final value equals what was emitted before is no change.
         for (key, emitted) in &before {
             fresh.retain(|of, value| {
                 of != key
@@ -137,12 +137,13 @@ impl PartialInput {
         (!fresh.is_empty()).then_some(fresh)
     }
 
-    /// Whether nothing more can be emitted: the object has ended, or can't be one.
+    /// Whether no further field can come, because the object has ended or the text is not an
+    /// object.
     pub(crate) fn is_over(&self) -> bool {
         self.scanner.is_over()
     }
 
-    /// Remembers what is emitted of a key; gives what was emitted of it before.
+    /// Stores what is emitted for a key, and returns what was emitted before.
     fn remember(&mut self, key: &str, emitted: Emitted) -> Option<Emitted> {
         if let Some(known) = self.emitted.get_mut(key) {
             return Some(std::mem::replace(known, emitted));
@@ -150,7 +151,7 @@ impl PartialInput {
         self.emitted.insert(key.to_owned(), emitted)
     }
 
-    /// A key or a value that has ended.
+    /// Validates a complete key or value.
     fn whole<'t>(&mut self, json: Option<&'t str>) -> Option<json::RawJson<'t>> {
         let json = json?;
         #[cfg(test)]
@@ -160,7 +161,8 @@ impl PartialInput {
         json::whole(json).ok()
     }
 
-    /// The open value as far as it goes, when it is due and says more than before.
+    /// Returns the key and the open value as far as it goes, if it is due and has more content than
+    /// before.
     fn open<'t>(&mut self, text: &'t str) -> Option<(Cow<'t, str>, Json<'t>)> {
         let range = self.scanner.open()?;
         let member = self.member.as_mut().filter(|member| !member.is_withheld)?;
@@ -181,7 +183,7 @@ impl PartialInput {
                 _ => 0,
             };
             let Some(inside) = json::stable_prefix(json, known) else {
-                // What is not fit to show now will not be later: text that has come does not change.
+                // Text that cannot be emitted now never can: later text does not change it.
                 member.is_withheld = true;
                 return None;
             };
@@ -213,13 +215,13 @@ impl PartialInput {
     }
 }
 
-/// The key that stands at `range`, with its quotes, and was read before.
+/// Returns the key at `range`, which includes its quotes and was validated before.
 fn key<'t>(text: &'t str, range: &Range<usize>) -> Cow<'t, str> {
     json::unescape(json::quoted(&text[range.clone()]))
 }
 
 impl Emitted {
-    /// Whether what was emitted of the member while it was open is all of its value.
+    /// Whether the part that was emitted while the member was open is its whole value.
     fn is_all(&self, range: &Range<usize>, json: &str) -> bool {
         match self {
             Self::Beginning(emitted) => emitted.end + 1 == range.end,
@@ -228,7 +230,7 @@ impl Emitted {
         }
     }
 
-    /// Whether this is what `json`, a valid value, says.
+    /// Whether the emitted value equals `json`, which is a valid value.
     fn says(&self, text: &str, json: &str) -> bool {
         let part = |range: &Range<usize>| &text[range.clone()];
         let same = |ours: &str| ours == json || lenient_value(ours) == lenient_value(json);
@@ -244,14 +246,14 @@ impl Emitted {
     }
 }
 
-/// The value that the beginning of its JSON text gives.
+/// Parses the beginning of a JSON text.
 fn parse_so_far(json: &str) -> Option<Value> {
     JsonValue::parse_with_config(json.as_bytes(), false, PartialMode::TrailingStrings)
         .ok()
         .and_then(|parsed| value(&parsed, 0))
 }
 
-/// `None` when [`lenient_value`] may read it differently.
+/// Converts a parsed value, or returns `None` if [`lenient_value`] could read it differently.
 fn value(parsed: &JsonValue<'_>, depth: usize) -> Option<Value> {
     Some(match parsed {
         JsonValue::Null => Value::Null,
@@ -273,7 +275,7 @@ fn value(parsed: &JsonValue<'_>, depth: usize) -> Option<Value> {
     })
 }
 
-/// Whether `new` takes nothing back of what `old` showed.
+/// Whether `new` contains everything that `old` contains.
 fn extends(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::String(old), Value::String(new)) => new.starts_with(old),

@@ -1,4 +1,4 @@
-//! JSON that an event carries: kept as text, read only when somebody asks.
+//! JSON values inside events: kept as text and parsed on demand.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::json::RawJson;
 use crate::value;
 
-/// A JSON value as the stream printed it: validated text, read when it is needed.
+/// A JSON value as the stream printed it: validated text that is parsed on demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json<'a>(Cow<'a, str>);
 
@@ -19,28 +19,28 @@ impl<'a> Json<'a> {
     /// `{}`.
     pub(crate) const EMPTY: Json<'static> = Json(Cow::Borrowed("{}"));
 
-    /// Text that was validated.
+    /// Wraps text that is known to be valid JSON.
     pub(crate) fn valid(text: impl Into<Cow<'a, str>>) -> Self {
         Self(text.into())
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn get(&self) -> &str {
         &self.0
     }
 
-    /// The value, read leniently (see [`lenient_value`](crate::lenient_value)).
+    /// Parses the value leniently (see [`lenient_value`](crate::lenient_value)).
     #[allow(clippy::expect_used, reason = "the text is validated, or printed from a `Value`")]
     pub fn value(&self) -> Value {
         value::lenient_value(&self.0).expect("the text of a `Json` is valid")
     }
 
-    /// The same, outliving the parser.
+    /// Copies borrowed text, so that the value outlives the parser.
     pub fn into_owned(self) -> Json<'static> {
         Json(Cow::Owned(self.0.into_owned()))
     }
 
-    /// The same text, borrowed.
+    /// Returns the same value with borrowed text.
     pub fn by_ref(&self) -> Json<'_> {
         Json(Cow::Borrowed(&self.0))
     }
@@ -69,12 +69,13 @@ impl Serialize for Json<'_> {
 pub enum ToolArguments<'a> {
     /// The whole input, an object in nearly every case.
     Complete(Json<'a>),
-    /// The input never became valid JSON; this is its raw text (U1: never `{}`).
+    /// The raw text of an input that never became valid JSON. It is never replaced by `{}` (rule
+    /// [U1](crate::rules::U1)).
     Truncated(Cow<'a, str>),
 }
 
 impl ToolArguments<'_> {
-    /// The same, outliving the parser.
+    /// Copies borrowed text, so that the arguments outlive the parser.
     pub fn into_owned(self) -> ToolArguments<'static> {
         match self {
             Self::Complete(json) => ToolArguments::Complete(json.into_owned()),
@@ -83,7 +84,7 @@ impl ToolArguments<'_> {
     }
 }
 
-/// `args`, and where it is `null` the raw text as `truncated`.
+/// Serialises the arguments as `args`; truncated ones as `null`, with the raw text as `truncated`.
 impl Serialize for ToolArguments<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

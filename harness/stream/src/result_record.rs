@@ -1,4 +1,4 @@
-//! One `result` record, read: what it says, what it calls itself, and what went wrong.
+//! Reads a `result` record: its text, its reasons, and the error that it names.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use crate::snapshot::{API_ERROR, NO_CONTENT};
 use crate::think_tags;
 use crate::value;
 
-/// Levels of results printed as the text of results that are unwrapped.
+/// Maximum number of nested results to unwrap: the text of a result may itself be a printed result.
 const NESTED: usize = 8;
 
-/// One `result` record, read.
+/// A `result` record after reading.
 #[derive(Debug)]
 pub(crate) struct ResultRecord {
     pub(crate) failed: bool,
@@ -24,10 +24,10 @@ pub(crate) struct ResultRecord {
     /// `terminal_reason`.
     pub(crate) reason: String,
     pub(crate) stop_reason: String,
-    /// `api_error_status`, or the number that the text gives.
+    /// `api_error_status`, or the number in the error text.
     pub(crate) api_status: Option<u64>,
-    /// The first error named that is not a note of the CLI to itself; of a result that is an answer
-    /// it is not looked for.
+    /// The first error named in the record that is not an internal note of the CLI. It is only set
+    /// if the result failed or has no text.
     pub(crate) named: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl ResultRecord {
             || json::string(head.status).is_some_and(|status| status == "error");
         let text = unwrap(&json::string(head.result).unwrap_or_default());
         let text = if text == NO_CONTENT { String::new() } else { text };
-        // A text without an error beside it is an answer, whatever else is named.
+        // A text without an error flag is an answer, whatever other fields name.
         let named = if failed || text.is_empty() { named(head, &text) } else { None };
         Self {
             failed,
@@ -58,7 +58,8 @@ impl ResultRecord {
     }
 }
 
-/// The first error that a result names and that is not a note of the CLI to itself; else its text.
+/// Returns the first error that a result names and that is not an internal note of the CLI, or else
+/// its text.
 fn named(head: &RecordHead<'_>, text: &str) -> Option<String> {
     let [nested] = json::inner(head.error, &["message"]);
     let errors = head.errors.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
@@ -74,7 +75,7 @@ fn named(head: &RecordHead<'_>, text: &str) -> Option<String> {
         .map(|text| plain(&text))
 }
 
-/// The status that an API error's text begins with.
+/// Returns the status at the beginning of an API error's text.
 fn named_status(text: &str) -> Option<u64> {
     let number = text.strip_prefix(API_ERROR)?.trim_start_matches([':', ' ']);
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -84,7 +85,8 @@ fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [JsonField<'a
     json::fields(record, names).unwrap_or([None; N])
 }
 
-/// The text of a result; where it is a whole result record itself, that one's, up to eight times.
+/// Returns the text of a result. If that text is itself a result record, returns the inner text, up
+/// to [`NESTED`] levels deep.
 fn unwrap(text: &str) -> String {
     let mut text = think_tags::visible(text.trim());
     if text.trim().len() < text.len() {
@@ -102,7 +104,7 @@ fn unwrap(text: &str) -> String {
     text
 }
 
-/// An error's text with the JSON in it replaced by the message that JSON carries.
+/// Replaces JSON in an error text by the message inside the JSON.
 pub(crate) fn plain(text: &str) -> String {
     let json = text.find('{').map(|at| text.split_at(at));
     let Some((before, Ok(value))) = json.map(|(a, b)| (a, value::lenient_value(b))) else {

@@ -1,4 +1,4 @@
-//! All that is known of a run: what each record means for its conversation, its calls and its end.
+//! The state of a run: it routes each record to its conversation, its calls and the outcome.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use crate::body::MessageBody;
 use crate::calls::{CallTable, ResultSource};
 use crate::conversation::ConversationState;
+use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::ending::OutcomeBuilder;
-use crate::event::{DiagnosticCode, Event};
+use crate::event::Event;
 use crate::frame::EnvelopeCache;
 use crate::head::{ApiEvent, RecordHead};
 use crate::json::{self, JsonCursor, JsonField};
@@ -19,16 +20,18 @@ use crate::session::SessionFacts;
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
 use crate::stream::{self, BAD_ID, EventEffect, MessageEnd, NAMELESS_RESULT};
 
-/// How many records can be named by their uuid, to be taken back.
+/// Number of recent records that a later record can retract by their uuid.
 const NAMED: usize = 256;
 
-/// How the CLI says that the turn was interrupted.
+/// Beginning of the text by which the CLI reports an interrupted turn.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-/// How the CLI asks the model to go on in the middle of a sentence (2.1.100 and later).
+/// Part of the text by which the CLI asks the model to continue in the middle of a sentence
+/// (2.1.100 and later).
 const GO_ON: &str = "Output token limit hit";
 
-/// How it asks the model to go on after a stream that broke: the whole blocks stay (2.1.329).
+/// Part of the text by which the CLI asks the model to go on after a broken stream. The complete
+/// blocks stay (2.1.329).
 const BROKE_OFF: &str = "cut off mid-stream";
 
 /// The state of one run.
@@ -37,7 +40,7 @@ pub(crate) struct RunState {
     /// The main thread first, then each subagent.
     conversations: Vec<ConversationState>,
     subagents: BTreeMap<String, usize>,
-    /// Records by uuid, with their conversation.
+    /// Recent records by uuid, with the index of their conversation and the blocks they showed.
     named: VecDeque<(String, usize, ShownBlocks)>,
     calls: CallTable,
     session: SessionFacts,
@@ -60,7 +63,7 @@ impl Default for RunState {
 }
 
 impl RunState {
-    /// A run that compares no record with the one before.
+    /// Makes a run without the fast path for stream events.
     #[cfg(test)]
     pub(crate) fn unframed() -> Self {
         let mut run = Self::default();
@@ -68,7 +71,7 @@ impl RunState {
         run
     }
 
-    /// Takes a line; false when it is neither a record nor an array of them.
+    /// Reads a line; returns false if it is neither a record nor an array of records.
     pub(crate) fn records(&mut self, line: &str, emitter: &mut Emitter<'_>) -> bool {
         if !line.starts_with('[') {
             return self.record(line, emitter);
@@ -78,7 +81,7 @@ impl RunState {
         records && list.iter().all(|raw| self.record(raw.get(), emitter))
     }
 
-    /// Nothing more is read; `why` is a sentence for the person who waits.
+    /// Stores why reading stops; `why` is a sentence for the person who waits.
     pub(crate) fn stop(&mut self, why: &str) {
         self.ending.limit = Some(why.to_owned());
     }
@@ -138,7 +141,7 @@ impl RunState {
         true
     }
 
-    /// Takes a piece of a block, when its record is framed like one before; false when it is not.
+    /// Reads a block delta by the fast path; returns false if the record does not fit it.
     fn piece(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
         let Some((conversation, piece)) = self.frames.piece(record) else { return false };
         let conversation = &mut self.conversations[conversation];
@@ -146,7 +149,7 @@ impl RunState {
         stream::append_piece(conversation, piece, emitter)
     }
 
-    /// Takes a stream event of the conversation of this number.
+    /// Handles a stream event of the conversation at index `at`.
     fn stream_event(
         &mut self,
         at: usize,
@@ -161,7 +164,7 @@ impl RunState {
         }
         match stream::event(conversation, &mut self.calls, event, emitter) {
             EventEffect::Start if at == 0 => {
-                (self.ending.open, self.ending.stop) = (true, MessageEnd::Done)
+                (self.ending.open, self.ending.stop) = (true, MessageEnd::Done);
             }
             EventEffect::End(stop, usage) => {
                 if stop == MessageEnd::MaxTokens {
@@ -304,7 +307,7 @@ impl RunState {
         self.ending.add_result(&record, &mut main.answer, self.calls.count());
     }
 
-    /// The end of the bytes; `silent` says that there were none.
+    /// Ends the run and emits the outcome. `silent` is true if there was no output at all.
     pub(crate) fn finish(mut self, silent: bool, emitter: &mut Emitter<'_>) {
         for (at, conversation) in self.conversations.iter_mut().enumerate() {
             if let (0, Some((_, text))) = (at, conversation.withheld.take()) {
@@ -318,7 +321,7 @@ impl RunState {
         emitter.emit(Event::Outcome(std::borrow::Cow::Owned(outcome)));
     }
 
-    /// Takes back the records whose uuids are listed.
+    /// Retracts the records with these uuids.
     fn retract(&mut self, uuids: JsonField<'_>, emitter: &mut Emitter<'_>) {
         let uuids = uuids.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
         for uuid in uuids.into_iter().filter_map(|raw| json::trimmed(Some(raw))) {
@@ -330,7 +333,8 @@ impl RunState {
         }
     }
 
-    /// The conversation of a record; a subagent's is made when it is first seen (T3).
+    /// Returns the index of the record's conversation, and adds that of a subagent when it first
+    /// appears (T3).
     fn conversation(&mut self, parent: JsonField<'_>) -> usize {
         let Some(parent) = json::trimmed(parent) else { return 0 };
         if let Some(at) = self.subagents.get(&*parent) {
@@ -342,7 +346,8 @@ impl RunState {
     }
 }
 
-/// Takes back the blocks of a message that will never be whole: the CLI has made up its end.
+/// Retracts the blocks of a message that will never be complete, because the CLI has made up its
+/// end.
 fn abandon(conversation: &mut ConversationState, blocks: JsonField<'_>, emitter: &mut Emitter<'_>) {
     let [id, from] = json::inner(blocks, &["api_message_id", "from_block_index"]);
     let known = json::trimmed(id).and_then(|id| conversation.lookup(&id));

@@ -1,27 +1,27 @@
-//! The session's id, model and CLI version, told at first sight and on change.
+//! The session's id, model and CLI version, emitted when they first appear and when they change.
 
 use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::json::{self, JsonField, RawJson};
 
-/// The session as it was last told.
+/// The session as it was last emitted.
 #[derive(Debug, Default)]
 pub(crate) struct SessionFacts {
     id: Option<String>,
     model: Option<String>,
     version: Option<String>,
-    /// The field as it was last printed, to skip the records that repeat it.
+    /// The field as the last record printed it, to skip records that repeat it.
     printed: String,
 }
 
 impl SessionFacts {
-    /// The last id seen.
+    /// Returns the last id.
     pub(crate) fn into_id(self) -> Option<String> {
         self.id
     }
 
-    /// Looks at a record's id; `init` are the model and the version that an `init` record names.
-    /// Says whether another id was printed than in the record before.
+    /// Reads the id of a record; `init` is the model and the version of an `init` record. Returns
+    /// whether the id differs from that of the record before.
     pub(crate) fn see(
         &mut self,
         fields: [JsonField<'_>; 4],

@@ -1,38 +1,41 @@
-//! `assistant` records: snapshots of one or more finished blocks of a message (T4, U1, R1).
+//! Reads `assistant` records, which are snapshots of finished blocks of a message (T4, U1, R1).
 
 use crate::block::{BlockKind, BlockState, tool_kind};
 use crate::body::{ContentBlock, MessageBody};
 use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
+use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::event::{DiagnosticCode, ToolKind};
+use crate::event::ToolKind;
 use crate::json::{self, JsonField};
 use crate::snapshot_reconciler::{SnapshotContext, SnapshotFit};
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
 use crate::tool_args::SourceArguments;
 use crate::transcript_buffer::BlockId;
 
-/// How the text of an API error begins.
+/// Beginning of the text of an API error.
 pub(crate) const API_ERROR: &str = "API Error";
 
-/// What the CLI shows for an empty block, and for a result without text (1.0.128 and 2.0.70).
+/// Text that the CLI shows for an empty block and for a result without text (1.0.128 and 2.0.70).
 pub(crate) const NO_CONTENT: &str = "(no content)";
 
-/// What the CLI answers for the model when there was nothing to answer.
+/// Text that the CLI prints as an answer if there was nothing to answer.
 const NO_RESPONSE: &str = "No response requested.";
 
-/// A message that the CLI made up: its text is not told (T6).
+/// A message that the CLI made up instead of the model. Its text is not emitted (T6).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SyntheticMessage {
-    /// The API's error, in words.
+    /// The text of an API error.
     ApiError(String),
     /// There was nothing to answer.
     NoResponse,
 }
 
-/// Whether a message was made up by the CLI, and why: it holds nothing but text and did not come
-/// as stream events. `marked` says that the record itself names an error (2.0.70 and later); older
-/// CLIs only name no model.
+/// Returns the kind of a message that the CLI made up, or `None` if the model wrote it. Such a
+/// message contains only text and did not come as stream events.
+///
+/// `marked` is true if the record itself names an error (2.0.70 and later). Older CLIs only leave
+/// out the model.
 pub(crate) fn synthetic_message(
     conversation: &ConversationState,
     message: &MessageBody<'_>,
@@ -56,19 +59,19 @@ pub(crate) fn synthetic_message(
     }
 }
 
-/// Whether the CLI speaks, and not the model.
+/// Whether the CLI wrote the message instead of the model.
 fn is_synthetic(message: &MessageBody<'_>) -> bool {
     json::string(message.model).is_some_and(|model| model == "<synthetic>")
 }
 
-/// What one record has shown: named by the record's uuid when it is taken back.
+/// The blocks that one record has shown, to retract them by the uuid of the record.
 #[derive(Debug)]
 pub(crate) struct ShownBlocks {
-    /// Number of the message in its conversation.
+    /// Index of the message in its conversation.
     pub(crate) message: usize,
-    /// Indexes of its blocks.
+    /// Indexes of the blocks.
     pub(crate) blocks: Vec<u64>,
-    /// Ids of the calls among them.
+    /// Ids of the calls among the blocks.
     pub(crate) calls: Vec<String>,
 }
 
@@ -105,8 +108,8 @@ pub(crate) fn assistant(
     Some(record.shown)
 }
 
-/// Takes back what a record has shown: another record of the CLI names it. What comes of the same
-/// message later is told anew.
+/// Retracts the blocks that a record has shown, because another record names it. Later content of
+/// the same message is emitted anew.
 pub(crate) fn retract(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
@@ -121,11 +124,11 @@ pub(crate) fn retract(
     }
 }
 
-/// The state of one record: where the block before ended, in text and reasoning.
+/// The state of one record: how far its blocks have been matched in text and reasoning.
 struct SnapshotRecord {
     at: usize,
     alone: bool,
-    /// The CLI speaks.
+    /// The CLI wrote the message instead of the model.
     synthetic: bool,
     text: Option<usize>,
     thinking: Option<usize>,
@@ -193,7 +196,7 @@ impl SnapshotRecord {
         let how = SnapshotContext { streamed: message.streamed, after_call: parted };
         match message.text.fit(text, how, &mut self.text) {
             SnapshotFit::Differs => {
-                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text)
+                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text);
             }
             SnapshotFit::From(known) if known == text.len() => {}
             SnapshotFit::From(known) => {
@@ -230,7 +233,7 @@ impl SnapshotRecord {
         let how = SnapshotContext { streamed: message.streamed, after_call: false };
         match message.thinking.fit(text, how, &mut self.thinking) {
             SnapshotFit::Differs => {
-                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text)
+                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text);
             }
             SnapshotFit::From(known) if known == text.len() => {}
             SnapshotFit::From(known) => {
@@ -242,7 +245,7 @@ impl SnapshotRecord {
         }
     }
 
-    /// A call's snapshot starts it, unless all it says is `{}` where the stream said more.
+    /// Starts a call with the input of the snapshot, unless that is `{}` and the stream had more.
     fn call(
         &mut self,
         conversation: &mut ConversationState,
@@ -294,7 +297,7 @@ impl SnapshotRecord {
 
 const MISMATCH: &str = "A snapshot does not repeat what was streamed; the streamed text stands";
 
-/// Visits the blocks that stream in a message.
+/// Calls `visit` for each streaming block of a message.
 fn for_each_block(
     conversation: &mut ConversationState,
     at: usize,
@@ -315,7 +318,8 @@ fn clear_carries(conversation: &mut ConversationState, at: usize) {
     }
 }
 
-/// Tells the text that was held because it looks like an API error: the run went on.
+/// Emits text that was withheld because it looks like an API error: the run went on, so it is an
+/// answer.
 pub(crate) fn release_withheld(conversation: &mut ConversationState, emitter: &mut Emitter<'_>) {
     if let Some((at, text)) = conversation.withheld.take() {
         let by = BlockId { message: at, block: 0 };

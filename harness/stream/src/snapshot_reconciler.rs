@@ -1,4 +1,4 @@
-//! What a message has told of its text so far, and which of it the snapshots repeat (T4).
+//! Matches the snapshots of a message with the text that was already streamed (T4).
 
 use crate::json::{EscapedText, SurrogateCarry};
 use crate::transcript_buffer::ROOM;
@@ -6,32 +6,32 @@ use crate::transcript_buffer::ROOM;
 /// The raw text (or reasoning) of one message.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotReconciler {
-    /// All that was taken, streamed or from snapshots, without separators.
+    /// All consumed text, streamed or from snapshots, without separators.
     consumed: String,
-    /// How much of it snapshots have repeated.
+    /// Length of the part that snapshots have repeated.
     confirmed: usize,
 }
 
-/// How a snapshot's block relates to what was taken.
+/// How the block of a snapshot relates to the consumed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SnapshotFit {
-    /// It repeats; from this byte on it is new (nothing, at its end).
+    /// The block repeats consumed text; it is new from this byte on. At its end nothing is new.
     From(usize),
-    /// It says something else.
+    /// The block contradicts the consumed text.
     Differs,
 }
 
-/// How a snapshot came.
+/// Facts about the record of a snapshot.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SnapshotContext {
     /// The message came as stream events too.
     pub(crate) streamed: bool,
-    /// A tool call stands between the text so far and this block, the only one of its record.
+    /// A tool call separates the text so far from this block, which is the only one of its record.
     pub(crate) after_call: bool,
 }
 
 impl SnapshotReconciler {
-    /// Takes what `write` appends, and gives it back.
+    /// Appends what `write` writes, and returns that part.
     pub(crate) fn append(&mut self, write: impl FnOnce(&mut String)) -> &str {
         let start = self.consumed.len();
         if self.consumed.capacity() == 0 {
@@ -41,8 +41,8 @@ impl SnapshotReconciler {
         &self.consumed[start..]
     }
 
-    /// Places a snapshot's block. `cursor` is where the block before it in the same record ended:
-    /// a record may hold one block, or all blocks of the message so far.
+    /// Matches the block of a snapshot. `cursor` is the end of the previous block in the same
+    /// record; a record contains one block, or all blocks of the message so far.
     pub(crate) fn fit(
         &mut self,
         block: &str,
@@ -72,7 +72,8 @@ impl SnapshotReconciler {
         }
     }
 
-    /// The new end of a block that [`fit`](Self::fit) has placed was taken.
+    /// Confirms the new end of a block that [`fit`](Self::fit) has matched and the caller has
+    /// appended.
     pub(crate) fn confirm_all(&mut self, cursor: &mut Option<usize>) {
         self.confirmed = self.consumed.len();
         *cursor = Some(self.confirmed);
@@ -89,18 +90,18 @@ impl SnapshotReconciler {
 #[derive(Debug, Default)]
 pub(crate) struct BlockStream {
     carry: SurrogateCarry,
-    /// Text the start of the block carried: told unless the deltas repeat it.
+    /// Text from the start of the block. It is emitted unless the deltas repeat it.
     prefill: String,
-    /// How much of the prefill the deltas have repeated.
+    /// Length of the part of the prefill that the deltas have repeated.
     repeated: usize,
 }
 
 impl BlockStream {
     pub(crate) fn new(prefill: String) -> Self {
-        Self { prefill: prefill, ..Self::default() }
+        Self { prefill, ..Self::default() }
     }
 
-    /// Writes the next piece, escapes unescaped.
+    /// Writes the next piece without escapes.
     pub(crate) fn append<'e>(&mut self, piece: impl Into<EscapedText<'e>>, out: &mut String) {
         let escaped = piece.into();
         if self.prefill.is_empty() {
@@ -122,18 +123,18 @@ impl BlockStream {
         self.prefill.clear();
     }
 
-    /// Writes what was held back, at the end of the block.
+    /// Writes the withheld text at the end of the block.
     pub(crate) fn close(&mut self, out: &mut String) {
         self.write_prefill(out);
         self.carry.close(out);
     }
 
-    /// Writes the prefill, if it still waits: a snapshot is about to be compared.
+    /// Writes the prefill, if it is still withheld, before the text is compared with a snapshot.
     pub(crate) fn write_prefill(&mut self, out: &mut String) {
         out.push_str(&std::mem::take(&mut self.prefill));
     }
 
-    /// Forgets half a pair: a snapshot has told the character.
+    /// Drops a surrogate half, because a snapshot has provided the character.
     pub(crate) fn clear_carry(&mut self) {
         self.carry = SurrogateCarry::default();
     }
@@ -143,7 +144,8 @@ impl BlockStream {
 mod tests {
     use super::*;
 
-    /// Snapshot records (blocks parted by `+`) after `streamed`: what each adds, `!` for a mismatch.
+    /// Matches snapshot records after `streamed`; `+` separates the blocks of a record. Compares
+    /// the new text of each record; `!` marks a mismatch.
     fn check(streamed: &str, records: &[&str], expect: &[&str]) {
         let mut track = SnapshotReconciler::default();
         track.append(|out| out.push_str(streamed));

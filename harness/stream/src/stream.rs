@@ -1,11 +1,11 @@
-//! `stream_event` records: the API's own events of a message while it comes.
+//! Handles `stream_event` records: the API's own events of a message while it streams.
 
 use crate::block::{BlockInput, BlockKind, BlockState, tool_kind};
 use crate::body::ContentBlock;
 use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
+use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::event::DiagnosticCode;
 use crate::frame::{DeltaPiece, DeltaTarget};
 use crate::head::{ApiDelta, ApiEvent};
 use crate::json::{self, JsonField};
@@ -14,12 +14,12 @@ use crate::snapshot_reconciler::BlockStream;
 use crate::tool_args::SourceArguments;
 use crate::transcript_buffer::BlockId;
 
-/// What the rest of the parser must know of an event.
+/// The effect of an event on the rest of the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventEffect {
     /// A message begins.
     Start,
-    /// A message is about to end: why, and its token counts.
+    /// A message is about to end, for this reason and with these token counts.
     End(MessageEnd, Option<Usage>),
     /// Anything else.
     Other,
@@ -28,10 +28,10 @@ pub(crate) enum EventEffect {
 /// Why a message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum MessageEnd {
-    /// The model had said what it wanted to say, or nothing is known.
+    /// The model had finished, or the reason is unknown.
     #[default]
     Done,
-    /// The limit of output tokens.
+    /// The message reached the limit of output tokens.
     MaxTokens,
     /// The model declined to go on.
     Refusal,
@@ -47,7 +47,7 @@ impl MessageEnd {
     }
 }
 
-/// Takes the event of one record.
+/// Handles the event of one record.
 pub(crate) fn event(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
@@ -59,7 +59,7 @@ pub(crate) fn event(
     let index = api.index.and_then(|raw| raw.get().parse::<u64>().ok());
     match (&*kind, index) {
         ("content_block_delta", Some(index)) => {
-            block_delta(conversation, index, &api.delta, emitter)
+            block_delta(conversation, index, &api.delta, emitter);
         }
         ("content_block_start", Some(index)) => {
             block_start(conversation, calls, (index, api.block.as_ref()), emitter);
@@ -94,7 +94,7 @@ pub(crate) fn event(
 
 const BAD: DiagnosticCode = DiagnosticCode::BadRecord;
 
-/// Ends the message that streams: whatever of it still waits is settled (U1).
+/// Ends the current message and settles all blocks that are still open (U1).
 pub(crate) fn message_end(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
@@ -107,7 +107,8 @@ pub(crate) fn message_end(
     }
 }
 
-/// A result has come for a call whose block stopped as invalid JSON: no snapshot will repair it.
+/// Settles a call whose deltas ended as invalid JSON, because its result has come and no snapshot
+/// will repair it.
 pub(crate) fn settle_before_result(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
@@ -175,7 +176,7 @@ fn block_start(
     conversation.messages[at].blocks.push(BlockState { index, kind, started: true });
 }
 
-/// Whether the message has a call of this id already.
+/// Whether the message already has a call with this id.
 fn is_repeated_call(
     conversation: &ConversationState,
     calls: &CallTable,
@@ -240,7 +241,8 @@ fn block_delta(
     }
 }
 
-/// Takes another piece for an open block; false when the block is not one to add it to.
+/// Appends another piece to an open block and counts the event; returns false if no open block
+/// takes it.
 pub(crate) fn append_piece(
     conversation: &mut ConversationState,
     piece: DeltaPiece<'_>,
@@ -253,7 +255,8 @@ pub(crate) fn append_piece(
     is_taken
 }
 
-/// Adds to the open block of this index; false when there is none, or it holds something else.
+/// Appends a piece to the open block with its index; returns false if there is none, or it has
+/// other content.
 fn append_to_block(
     piece: DeltaPiece<'_>,
     conversation: &mut ConversationState,
@@ -319,7 +322,7 @@ fn settle(
             conversation.end_text(by, emitter);
         }
         BlockKind::Thinking(mut flow) => {
-            conversation.add_thinking(by, |out| flow.close(out), emitter)
+            conversation.add_thinking(by, |out| flow.close(out), emitter);
         }
         BlockKind::Tool(mut input) => {
             let place = conversation.call_site(at);
@@ -333,7 +336,7 @@ fn settle(
     }
 }
 
-/// Where the block of this index is that has not stopped.
+/// Returns the position of the block with this index that has not stopped.
 fn open_block(conversation: &ConversationState, at: usize, index: u64) -> Option<usize> {
     let open = |block: &BlockState| {
         block.index == index && !matches!(&block.kind, BlockKind::Tool(input) if input.stopped)

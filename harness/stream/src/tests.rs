@@ -1,4 +1,4 @@
-//! The parser as a whole: records in, events out, under every cut.
+//! Tests of the whole parser: records in, events out, cut at every byte.
 
 mod blocks;
 mod facts;
@@ -29,7 +29,7 @@ fn run(bytes: &[u8], cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     feed(Parser::new(), bytes, cut)
 }
 
-/// The same with a parser of any kind.
+/// Feeds any parser.
 fn feed(mut parser: Parser, bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Vec<String>, Stats) {
     let mut seen = Vec::new();
     let mut so_far = TextSoFar::default();
@@ -47,7 +47,7 @@ fn feed(mut parser: Parser, bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Ve
     (seen, stats)
 }
 
-/// The texts of each conversation, as the deltas make them up: answer and reasoning.
+/// The texts of each conversation, joined from the deltas: answer and reasoning.
 #[derive(Default)]
 struct TextSoFar(HashMap<Option<String>, [String; 2]>);
 
@@ -86,7 +86,7 @@ impl TextSoFar {
     }
 }
 
-/// Runs `bytes` whole, cut at every byte, and in random pieces; all must give the same.
+/// Runs `bytes` whole, cut at every byte, and in random pieces; all must give the same events.
 fn run_all(bytes: &[u8]) -> (Vec<String>, Stats) {
     let whole = run(bytes, || usize::MAX);
     for at in 1..bytes.len() {
@@ -108,7 +108,7 @@ fn run_all(bytes: &[u8]) -> (Vec<String>, Stats) {
     whole
 }
 
-/// The events of `records`, one a line.
+/// Compares the events of `records`, each of which is one line.
 fn check(records: &[String], expect: &[&str]) {
     let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
     let (seen, stats) = run_all(bytes.as_bytes());
@@ -254,7 +254,7 @@ fn tool_result(id: &str, content: &str) -> String {
     )
 }
 
-/// How a run ends whose only result is `result("x")`.
+/// The end of a run whose only result is `result("x")`.
 const END: &str = r#"ok "x""#;
 
 fn result(escaped: &str) -> String {

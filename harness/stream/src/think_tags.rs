@@ -1,28 +1,29 @@
-//! The leading reasoning section of a message (T6): some models write `<think>…</think>` into
-//! their text. It is reasoning, not answer; a section that never closes was text after all.
+//! Separates the leading reasoning section of a message (T6). Some models write `<think>…</think>`
+//! into their text. That section is reasoning, not answer; a section that never closes is text
+//! after all.
 
-/// Names of the tags, in any case.
+/// Names of the tags, in lower case; any case matches.
 const TAGS: [&str; 4] = ["think", "thinking", "thought", "antthinking"];
 
-/// Where a message is in its leading section.
+/// The position of a message relative to its leading section.
 #[derive(Debug)]
 pub(crate) enum ThinkTagFilter {
-    /// What came so far may still become an opening tag.
+    /// The text so far could still become an opening tag.
     Maybe(String),
-    /// An opening tag came, and the closing one has not.
+    /// After an opening tag, before its closing tag.
     Inside {
-        /// Everything so far, the tag included.
+        /// The text so far, including the tag.
         retained: String,
-        /// Where the reasoning begins in it.
+        /// Position at which the reasoning begins.
         body: usize,
-        /// Which of [`TAGS`].
+        /// The entry of [`TAGS`].
         tag: &'static str,
-        /// Up to where no closing tag was found.
+        /// Position up to which no closing tag was found.
         searched: usize,
     },
-    /// The section has closed; white space after it belongs to it.
+    /// The section has closed. White space after it belongs to it.
     After,
-    /// All that comes is text.
+    /// All further text is answer.
     Done,
 }
 
@@ -32,16 +33,16 @@ impl Default for ThinkTagFilter {
     }
 }
 
-/// A piece of text, sorted.
+/// A piece of text with its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FilteredText<'a> {
-    /// Of the answer.
+    /// Text of the answer.
     Visible(&'a str),
-    /// Of the reasoning.
+    /// Text of the reasoning.
     Reasoning(&'a str),
 }
 
-/// What a beginning says of the tag it may be.
+/// Result of looking for an opening tag at the beginning of a text.
 enum TagOpening {
     No,
     NotYet,
@@ -49,7 +50,7 @@ enum TagOpening {
 }
 
 impl ThinkTagFilter {
-    /// Sorts the next piece; withholds it only while it could belong to a section.
+    /// Sorts the next piece, and withholds it only while it could belong to a section.
     pub(crate) fn push(&mut self, piece: &str, out: &mut dyn FnMut(FilteredText<'_>)) {
         match self {
             Self::Done => out(FilteredText::Visible(piece)),
@@ -85,7 +86,8 @@ impl ThinkTagFilter {
         }
     }
 
-    /// The block has ended: what was withheld is shown as it is. White space decides nothing yet.
+    /// Ends the block and releases the withheld text as answer. White space alone leaves the
+    /// question open.
     pub(crate) fn end(&mut self, out: &mut dyn FnMut(FilteredText<'_>)) {
         if let Self::Maybe(retained) | Self::Inside { retained, .. } =
             std::mem::replace(self, Self::Done)
@@ -99,7 +101,7 @@ impl ThinkTagFilter {
         }
     }
 
-    /// Ends the section, when its closing tag has come.
+    /// Ends the section if its closing tag has come.
     fn close(&mut self, out: &mut dyn FnMut(FilteredText<'_>)) {
         let Self::Inside { retained, body, tag, searched } = self else { return };
         let closing = format!("</{tag}>");
@@ -136,7 +138,7 @@ fn opening(retained: &str) -> TagOpening {
     }
 }
 
-/// A whole text without its leading section.
+/// Returns a whole text without its leading section.
 pub(crate) fn visible(text: &str) -> String {
     let (mut filter, mut shown) = (ThinkTagFilter::default(), String::new());
     let mut keep = |part: FilteredText<'_>| {
@@ -153,7 +155,7 @@ pub(crate) fn visible(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// `text`, cut into pieces of every size, as `(reasoning, visible)`.
+    /// Feeds `text` in pieces of every size, and compares its `(reasoning, visible)` parts.
     fn check(text: &str, expect: (&str, &str)) {
         for size in 1..=text.len().max(1) {
             let (mut filter, mut sorted) =

@@ -1,4 +1,5 @@
-//! Arguments as a snapshot or the stream gives them, and how the two differ (U1).
+//! The arguments of a call as the stream or a snapshot provides them, and the difference between
+//! the two (U1).
 
 use std::borrow::Cow;
 
@@ -8,10 +9,10 @@ use crate::fields::Fields;
 use crate::json::{self, JsonField};
 use crate::payload::{Json, ToolArguments};
 
-/// The key under which the CLI (2.1.200 and later) wraps input it could not parse.
+/// Key under which the CLI (2.1.200 and later) wraps input that it could not parse.
 const UNPARSED: &str = "__unparsedToolInput";
 
-/// Arguments as they were given.
+/// Arguments from one source: valid JSON, or text that never became valid.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum SourceArguments<'a> {
     Whole(Json<'a>),
@@ -19,7 +20,7 @@ pub(crate) enum SourceArguments<'a> {
 }
 
 impl<'a> SourceArguments<'a> {
-    /// Reads a block's `input`. Old CLIs print that of server tools as a string of JSON.
+    /// Reads the `input` of a block. Old CLIs print the input of server tools as a string of JSON.
     pub(crate) fn read(input: JsonField<'a>) -> Self {
         let Some(input) = input else { return Self::Whole(Json::EMPTY) };
         let inside = input.get().trim_start_matches(['{', '"', ' ']);
@@ -37,7 +38,7 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
-    /// Reads JSON text that may be none.
+    /// Reads text that may be invalid JSON.
     pub(crate) fn parse(text: &'a str) -> Self {
         if text.trim().is_empty() {
             return Self::Whole(Json::EMPTY);
@@ -48,7 +49,7 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
-    /// Whether this is `{}`.
+    /// Whether the arguments are `{}`.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Self::Whole(json) if is_empty_object(json.get()))
     }
@@ -60,7 +61,7 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
-    /// As the event prints it.
+    /// Returns the arguments in the form of the start event.
     pub(crate) fn args(&self) -> ToolArguments<'_> {
         match self {
             Self::Whole(json) => ToolArguments::Complete(json.by_ref()),
@@ -68,8 +69,8 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
-    /// The top-level fields that `other`, which came later and counts, says otherwise than this,
-    /// and a sentence about them; `None` where the two are the same.
+    /// Compares the arguments with `other`, which came later and wins. Returns the top-level fields
+    /// that are new or changed, and a sentence about them; `None` if the two are equal.
     pub(crate) fn difference(
         &self,
         other: &SourceArguments<'_>,
@@ -108,8 +109,8 @@ impl<'a> SourceArguments<'a> {
     }
 }
 
-/// Whether two objects have the same members, printed alike, in any order. Where one of a few
-/// members comes twice, or there are many, it is not said.
+/// Whether two objects have the same members, byte for byte, in any order. Returns false if a key
+/// repeats or an object has more than 16 members.
 fn same_members(a: &str, b: &str) -> bool {
     const FEW: usize = 16;
     let (Some(a), Some(b)) = (json::entries(a), json::entries(b)) else { return false };
@@ -124,7 +125,7 @@ fn same_members(a: &str, b: &str) -> bool {
         })
 }
 
-/// Whether two values are the same: `1.0` is `1`, as the CLI prints it again.
+/// Whether two values are equal. `1.0` equals `1`, because the CLI prints it so.
 fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

@@ -1,48 +1,48 @@
-//! What a conversation has said so far: one growing text, and which message and block said which part of
-//! it, so that a part can be taken back.
+//! The text of a conversation so far, and the message and block of each part, so that a part can be
+//! retracted.
 
-/// Bytes of text there is room for before more must be asked for.
+/// Bytes reserved for a text, so that short texts need one allocation.
 pub(crate) const ROOM: usize = 512;
 
-/// A growing text (T1, R1).
+/// A growing text whose parts remember their message and block (T1, R1).
 #[derive(Debug, Default)]
 pub(crate) struct TranscriptBuffer {
     text: String,
-    /// Characters of the text.
+    /// Length of the text in characters.
     length: u64,
     parts: Vec<TranscriptPart>,
 }
 
-/// What one block of one message said in one go.
+/// Consecutive text of one block.
 #[derive(Debug, Clone, Copy)]
 struct TranscriptPart {
     by: BlockId,
-    /// Where the line ends before it begin.
+    /// Offset of the newlines that separate this part from the previous one.
     from: usize,
-    /// Where its own text begins.
+    /// Offset of the text of the part.
     start: usize,
 }
 
-/// Who says something: a message (its number in the conversation) and the index of the block.
+/// Identifies a block by the index of its message in the conversation and its own index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockId {
     pub(crate) message: usize,
     pub(crate) block: u64,
 }
 
-/// How a piece goes on from what was said before.
+/// How a piece is joined to the text before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartJoin {
-    /// As it is.
+    /// Append the piece verbatim.
     Append,
-    /// As it is, but as a part of its own, which can be named.
+    /// Append the piece verbatim, as a part of its own.
     NewPart,
-    /// After a blank line.
+    /// Append the piece after a blank line.
     BlankLine,
 }
 
 impl TranscriptBuffer {
-    /// Adds a piece and says where it begins, with the line ends before it, if any.
+    /// Adds a piece. Returns the offset at which it begins, including the newlines before it.
     pub(crate) fn add(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
         let from = self.text.len();
         if self.text.capacity() == 0 {
@@ -59,17 +59,17 @@ impl TranscriptBuffer {
         from
     }
 
-    /// Characters so far.
+    /// Length of the text in characters.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// All of it.
+    /// The whole text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// How many parts there are: the number of the next.
+    /// Number of parts, which is also the number of the next part.
     pub(crate) fn part_count(&self) -> usize {
         self.parts.len()
     }
@@ -79,14 +79,14 @@ impl TranscriptBuffer {
         self.parts.get(number).map_or("", |part| &self.text[part.start..])
     }
 
-    /// The text from part `from` up to part `to`, or to the end; blanks around it left out.
+    /// The trimmed text from part `from` up to part `to`, or to the end.
     pub(crate) fn between(&self, from: usize, to: Option<usize>) -> &str {
         let start = self.parts.get(from).map_or(self.text.len(), |part| part.start);
         let end = to.and_then(|to| self.parts.get(to)).map_or(self.text.len(), |part| part.from);
         self.text[start..end.max(start)].trim()
     }
 
-    /// What the message that spoke last has said.
+    /// The text of the message that the last part belongs to.
     pub(crate) fn last_message_text(&self) -> &str {
         let last = self.parts.last().map(|part| part.by.message);
         let by_last = |part: &&TranscriptPart| Some(part.by.message) == last;
@@ -94,8 +94,8 @@ impl TranscriptBuffer {
         first.map_or("", |part| &self.text[part.start..])
     }
 
-    /// Takes back what `retracted` names. `marks` are numbers of parts, and stay with their parts. Says
-    /// whether there was any.
+    /// Removes the parts for which `retracted` returns true, and remaps the part numbers in
+    /// `marks`. Returns whether any part was removed.
     pub(crate) fn retract(
         &mut self,
         retracted: impl Fn(BlockId) -> bool,
@@ -121,7 +121,7 @@ impl TranscriptBuffer {
     }
 }
 
-/// Puts a blank line between a text and the piece to come, counting the line ends both have.
+/// Completes the newlines at the end of `text` and the start of `piece` to a blank line.
 fn separate(text: &mut String, piece: &str) {
     if text.is_empty() {
         return;
@@ -133,7 +133,7 @@ fn separate(text: &mut String, piece: &str) {
     }
 }
 
-/// Characters of a text.
+/// Number of characters in a text.
 fn characters(text: &str) -> u64 {
     if text.is_ascii() {
         return text.len() as u64;
@@ -161,7 +161,8 @@ mod tests {
         }
     }
 
-    /// Parts `message:block:text`, each after a blank line; then some are taken back.
+    /// Adds parts of the form `(message, block, text)`, each after a blank line, then retracts
+    /// some.
     fn check(
         parts: &[(usize, u64, &str)],
         retracted: &[usize],

@@ -1,19 +1,21 @@
-//! JSON text to values, leniently: what `serde_json` refuses of well-formed JSON is kept.
+//! Parses JSON text into values leniently: it keeps well-formed JSON that `serde_json` refuses.
 
 use serde_json::{Map, Value};
 
 use crate::json::{self, JsonCursor, JsonResult, Malformed};
 
-/// Arrays and objects nested deeper than this stay raw text, so that a value can be printed into
-/// a trace entry and read back by readers that stop at 128 levels.
+/// Depth from which arrays and objects stay raw text, so that a value can be printed into a trace
+/// entry and read back by readers that stop at 128 levels.
 const MAX_DEPTH: usize = 100;
 
-/// Reads JSON text into a value and never fails on JSON that is well-formed: a lone surrogate
-/// becomes U+FFFD; a number no `f64` holds, and arrays or objects more than 100 levels deep, stay
-/// as strings of their raw text.
+/// Parses JSON text into a value and accepts all well-formed JSON.
+///
+/// A lone surrogate becomes U+FFFD. A number that no `f64` can represent, and an array or object
+/// more than 100 levels deep, become strings of their raw text.
 ///
 /// # Errors
-/// When the text is not one JSON value.
+///
+/// Returns [`Malformed`] if the text is not one JSON value.
 pub fn lenient_value(raw: &str) -> Result<Value, Malformed> {
     let mut scan = JsonCursor::new(raw);
     let value = next(&mut scan, 0)?;
@@ -21,7 +23,7 @@ pub fn lenient_value(raw: &str) -> Result<Value, Malformed> {
     Ok(value)
 }
 
-/// Takes the value ahead, inside `depth` others.
+/// Reads the value at the cursor, which is nested in `depth` others.
 fn next(scan: &mut JsonCursor<'_>, depth: usize) -> JsonResult<Value> {
     match scan.ahead() {
         b'{' if depth < MAX_DEPTH => {

@@ -68,7 +68,7 @@ mod tests {
     use crate::{DiagnosticCode, FailureKind, Incomplete, RunStatus, ToolKind};
 
     /// The enum prints `word`, reads it, and serialises to it.
-    fn check<T>(value: T, word: &str)
+    fn check<T>(value: &T, word: &str)
     where
         T: FromStr<Err: std::fmt::Debug>
             + ToString
@@ -77,18 +77,18 @@ mod tests {
             + serde::Serialize,
     {
         assert_eq!(value.to_string(), word);
-        assert_eq!(to_value(&value).unwrap(), word);
-        assert_eq!(word.parse::<T>().unwrap(), value);
+        assert_eq!(to_value(value).unwrap(), word);
+        assert_eq!(&word.parse::<T>().unwrap(), value);
     }
 
     #[test]
     fn a_value_prints_parses_and_serialises_as_its_word() {
-        check(ToolKind::McpToolUse, "mcp_tool_use");
-        check(Incomplete::Ambiguous, "ambiguous");
-        check(RunStatus::Incomplete, "incomplete");
-        check(FailureKind::MaxTurns, "max_turns");
-        check(DiagnosticCode::InvalidUtf8, "invalid-utf8");
-        check(DiagnosticCode::LineTooLong, "line-too-long");
+        check(&ToolKind::McpToolUse, "mcp_tool_use");
+        check(&Incomplete::Ambiguous, "ambiguous");
+        check(&RunStatus::Incomplete, "incomplete");
+        check(&FailureKind::MaxTurns, "max_turns");
+        check(&DiagnosticCode::InvalidUtf8, "invalid-utf8");
+        check(&DiagnosticCode::LineTooLong, "line-too-long");
     }
 
     #[test]

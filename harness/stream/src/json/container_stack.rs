@@ -1,27 +1,27 @@
-//! The arrays and objects that are open while a value is passed, without recursion.
+//! Tracks the open arrays and objects while a value is skipped, without recursion.
 
-/// What is open.
+/// The open containers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ContainerStack {
     depth: usize,
-    /// The innermost levels, the last one lowest: 1 an object, 0 an array.
+    /// Kinds of the innermost levels, the last one in the lowest bit: 1 is an object, 0 an array.
     bits: u64,
 }
 
 impl ContainerStack {
-    /// Whether nothing is.
+    /// Whether no container is open.
     #[inline(always)]
     pub(super) fn is_closed(self) -> bool {
         self.depth == 0
     }
 
-    /// Whether the innermost level is an object.
+    /// Whether the innermost container is an object.
     #[inline(always)]
     pub(super) fn is_object(self) -> bool {
         self.bits & 1 == 1
     }
 
-    /// Opens a level; 64 of them are put aside in `full` each time that as many are open.
+    /// Opens a container. Every 64 levels, the bits of the outer levels move to `full`.
     #[inline(always)]
     pub(super) fn open(&mut self, object: bool, full: &mut Vec<u64>) {
         if self.depth % 64 == 63 {
@@ -31,7 +31,7 @@ impl ContainerStack {
         self.bits = self.bits << 1 | u64::from(object);
     }
 
-    /// Closes the innermost level.
+    /// Closes the innermost container.
     #[inline(always)]
     pub(super) fn close(&mut self, full: &mut Vec<u64>) {
         self.depth -= 1;

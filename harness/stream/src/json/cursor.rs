@@ -6,7 +6,7 @@ use super::text::unescape;
 use super::token::{blanks, escape, scalar};
 use super::{Expected, JsonField, JsonKey, JsonResult, Malformed, RawJson};
 
-/// A cursor over JSON text that validates all it passes.
+/// A cursor over JSON text that validates everything it passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonCursor<'a> {
     pub(super) text: &'a str,
@@ -15,25 +15,25 @@ pub(crate) struct JsonCursor<'a> {
 }
 
 impl<'a> JsonCursor<'a> {
-    /// A cursor before the first byte.
+    /// Makes a cursor at the first byte.
     #[inline(always)]
     pub(crate) fn new(text: &'a str) -> Self {
         Self::from(text, 0)
     }
 
-    /// A cursor before byte `at`.
+    /// Makes a cursor at byte `at`.
     #[inline(always)]
     pub(crate) fn from(text: &'a str, at: usize) -> Self {
         Self { text, at, specials: SpecialBytes::NONE }
     }
 
-    /// How many bytes were passed.
+    /// Offset of the next byte.
     #[inline(always)]
     pub(crate) fn at(&self) -> usize {
         self.at
     }
 
-    /// Takes the value ahead, whatever it is.
+    /// Reads the value at the cursor.
     #[inline(always)]
     pub(crate) fn value(&mut self) -> JsonResult<RawJson<'a>> {
         let first = self.ahead();
@@ -42,22 +42,22 @@ impl<'a> JsonCursor<'a> {
         Ok(self.raw(from, plain))
     }
 
-    /// Takes the value ahead; `null` is as good as none.
+    /// Reads the value at the cursor; `null` counts as absent.
     #[inline(always)]
     pub(crate) fn field(&mut self) -> JsonResult<JsonField<'a>> {
         let raw = self.value()?;
         Ok((raw.get() != "null").then_some(raw))
     }
 
-    /// Passes the value ahead.
+    /// Skips the value at the cursor.
     #[inline(always)]
     pub(crate) fn skip(&mut self) -> JsonResult<()> {
         let first = self.ahead();
         self.pass_value(first).map(drop)
     }
 
-    /// Takes the object ahead: calls back with each key and the cursor before its value, which
-    /// `member` must take. What is no object is taken as a value, without a call.
+    /// Reads the object at the cursor. Calls `member` with each key and the cursor at its value,
+    /// which `member` must read. A value that is not an object is read without a call.
     #[inline(always)]
     pub(crate) fn object(
         &mut self,
@@ -77,8 +77,8 @@ impl<'a> JsonCursor<'a> {
         Ok(scan.raw(from, false))
     }
 
-    /// Takes the object ahead into the fields of `parts`, of which `field` knows the place of each
-    /// key; values of other keys are passed. Of equal keys the last counts.
+    /// Reads the object at the cursor into the fields of `parts`. `field` returns the place for a
+    /// key; values of other keys are skipped. The last of equal keys counts.
     #[inline(always)]
     pub(crate) fn fields<T>(
         &mut self,
@@ -122,7 +122,8 @@ impl<'a> JsonCursor<'a> {
         Ok(())
     }
 
-    /// Takes the member whose key begins with `first`; gives what is ahead of the next, or `}`.
+    /// Reads the member whose key begins with `first`. Returns the first byte of the next key, or
+    /// `}`.
     #[inline(always)]
     fn member(
         &mut self,
@@ -141,8 +142,8 @@ impl<'a> JsonCursor<'a> {
         self.more(b'}')
     }
 
-    /// Takes the array ahead: calls back with the cursor before each element, which `element`
-    /// must take. What is no array is taken as a value, without a call.
+    /// Reads the array at the cursor. Calls `element` with the cursor at each element, which
+    /// `element` must read. A value that is not an array is read without a call.
     #[inline(always)]
     pub(crate) fn array(
         &mut self,
@@ -161,12 +162,12 @@ impl<'a> JsonCursor<'a> {
         Ok(self.raw(from, false))
     }
 
-    /// Behind an element of an array: whether another one is ahead.
+    /// Behind an element of an array: whether another element follows.
     pub(crate) fn has_next_element(&mut self) -> bool {
         self.more(b']').is_ok_and(|next| next != b']')
     }
 
-    /// Passes blanks; gives the byte ahead, or 0, which JSON has nowhere, at the end.
+    /// Skips blanks and returns the next byte, or 0 at the end. JSON allows 0 nowhere.
     #[inline(always)]
     pub(crate) fn ahead(&mut self) -> u8 {
         match self.text.as_bytes().get(self.at) {
@@ -179,14 +180,14 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// An error unless only blanks are left.
+    /// Fails unless only blanks are left.
     #[inline]
     pub(crate) fn end(&mut self) -> JsonResult<()> {
         self.ahead();
         if self.at == self.text.len() { Ok(()) } else { Err(self.expected(Expected::End)) }
     }
 
-    /// Passes the value that begins with `first`; tells whether it is a string without escapes.
+    /// Skips the value that begins with `first`. Returns whether it is a string without escapes.
     #[inline(always)]
     fn pass_value(&mut self, first: u8) -> JsonResult<bool> {
         match first {
@@ -201,7 +202,8 @@ impl<'a> JsonCursor<'a> {
         Ok(false)
     }
 
-    /// Behind an element: passes the comma and gives what is ahead then, or gives `close`.
+    /// Behind an element: skips the comma and returns the first byte of the next element, or
+    /// returns `close`.
     #[inline(always)]
     fn more(&mut self, close: u8) -> JsonResult<u8> {
         match self.pair(b',') {
@@ -213,7 +215,7 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// Passes `first`, when it is ahead; gives what is ahead then.
+    /// Skips `first` if it is the next byte, and returns the byte behind it.
     #[inline(always)]
     fn pair(&mut self, first: u8) -> Option<u8> {
         if self.text.as_bytes().get(self.at) == Some(&first) {
@@ -222,8 +224,8 @@ impl<'a> JsonCursor<'a> {
         (self.ahead() == first).then(|| self.pass())
     }
 
-    /// Takes the key that begins with `first`, and its colon; gives the key, whether it has no
-    /// escapes, and what is ahead then.
+    /// Reads the key that begins with `first`, and its colon. Returns the key, whether it has no
+    /// escapes, and the first byte of the value.
     #[inline(always)]
     fn key(&mut self, first: u8) -> JsonResult<(&'a [u8], bool, u8)> {
         if first != b'"' {
@@ -236,7 +238,7 @@ impl<'a> JsonCursor<'a> {
         Ok((key, plain, next))
     }
 
-    /// Takes the string ahead; tells whether it has no escapes.
+    /// Skips the string at the cursor. Returns whether it has no escapes.
     #[inline(always)]
     pub(super) fn string(&mut self) -> JsonResult<bool> {
         let text = self.text.as_bytes();
@@ -271,27 +273,27 @@ impl<'a> JsonCursor<'a> {
         Ok(())
     }
 
-    /// The error that JSON needs something else at the byte ahead.
+    /// Makes the error that JSON needs something else at the next byte.
     #[inline(always)]
     fn expected(&self, expected: Expected) -> Malformed {
         Malformed::at(self.at, expected)
     }
 
-    /// Passes one byte, and the blanks behind it; gives the byte ahead.
+    /// Skips one byte and the blanks behind it. Returns the next byte.
     #[inline(always)]
     fn pass(&mut self) -> u8 {
         self.at += 1;
         self.ahead()
     }
 
-    /// The value that began at byte `from`, and was taken.
+    /// Returns the value that began at byte `from` and ends at the cursor.
     #[inline(always)]
     pub(super) fn raw(&self, from: usize, plain: bool) -> RawJson<'a> {
         RawJson { text: &self.text[from..self.at], plain }
     }
 }
 
-/// Takes the array or object ahead, without recursion.
+/// Skips the array or object at the cursor without recursion.
 #[inline(never)]
 fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
     let mut scan = *outer;
@@ -302,7 +304,7 @@ fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
         match first {
             b'"' => {
                 scan.string()?;
-                // Most lists are of strings.
+                // Most arrays contain only strings.
                 while !open.is_object() && scan.rest().starts_with(b",\"") {
                     scan.at += 1;
                     scan.string()?;
@@ -346,7 +348,7 @@ fn nested(outer: &mut JsonCursor<'_>) -> JsonResult<()> {
     }
 }
 
-/// A key, its escapes unescaped.
+/// Unescapes a key.
 #[cold]
 #[allow(clippy::expect_used, reason = "the bytes are a part of a text between two quotes")]
 fn unescape_key(key: &[u8]) -> Vec<u8> {

@@ -1,8 +1,8 @@
-//! Reading JSON leniently: fields picked by name, strings with lone surrogates, any nesting.
+//! A lenient JSON reader: fields by name, strings with lone surrogates, any nesting.
 //!
-//! The CLI prints halves of surrogate pairs as `\ud83d` escapes, which is well-formed JSON that
-//! `String` and `Value` refuse. Here one validating pass slices a record into raw fields, and only
-//! what is needed is read further, by a reader that never fails on JSON that was validated.
+//! The CLI prints halves of surrogate pairs as `\ud83d` escapes. That is well-formed JSON, but
+//! `String` and `Value` refuse it. Here one validating pass slices a record into raw fields; only
+//! the fields that are needed are parsed further, by functions that cannot fail on validated JSON.
 
 mod container_stack;
 mod cursor;
@@ -20,16 +20,16 @@ pub(crate) use open_string::stable_prefix;
 pub(crate) use special_bytes::{equals_except, has_no_special, string_end};
 pub(crate) use text::{EscapedText, SurrogateCarry, unescape, unescape_range};
 
-/// A JSON value that was validated: its text, without blanks around it.
+/// A validated JSON value: its text, without blanks around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RawJson<'a> {
     text: &'a str,
-    /// It is a string without escapes.
+    /// The value is a string without escapes.
     plain: bool,
 }
 
 impl<'a> RawJson<'a> {
-    /// A string literal without escapes.
+    /// Wraps a string literal without escapes.
     pub(crate) const fn plain(text: &'a str) -> Self {
         Self { text, plain: true }
     }
@@ -40,7 +40,7 @@ impl<'a> RawJson<'a> {
     }
 }
 
-/// The key of a member, escapes unescaped; compares with a `&str`.
+/// The unescaped key of a member; it compares with a `&str`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonKey<'a>(&'a [u8]);
 
@@ -51,7 +51,7 @@ impl<'a> JsonKey<'a> {
         std::str::from_utf8(self.0).expect("a key is UTF-8 like the text it is in")
     }
 
-    /// Bytes of the key.
+    /// Length of the key in bytes.
     #[inline(always)]
     pub(crate) fn len(self) -> usize {
         self.0.len()
@@ -72,7 +72,7 @@ impl PartialEq<&str> for JsonKey<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Malformed {
-    /// Offset in bytes, from the start of the text, of the place where reading stopped.
+    /// Offset in bytes from the start of the text at which reading stopped.
     pub offset: usize,
     /// What JSON allows at that place.
     pub expected: Expected,
@@ -135,13 +135,13 @@ impl fmt::Display for Expected {
     }
 }
 
-/// What reading comes to.
+/// Result of reading JSON.
 pub(crate) type JsonResult<T> = Result<T, Malformed>;
 
-/// A field that was found and is not `null`.
+/// A field that is present and not `null`.
 pub(crate) type JsonField<'a> = Option<RawJson<'a>>;
 
-/// The one value a text is.
+/// Reads a text that consists of one value.
 pub(crate) fn whole(json: &str) -> JsonResult<RawJson<'_>> {
     let mut scan = JsonCursor::new(json);
     let raw = scan.value()?;
@@ -149,12 +149,12 @@ pub(crate) fn whole(json: &str) -> JsonResult<RawJson<'_>> {
     Ok(raw)
 }
 
-/// Whether two JSON texts are the same but for blanks between their tokens.
+/// Whether two JSON texts are equal except for blanks between tokens.
 pub(crate) fn same_text(a: &str, b: &str) -> bool {
     a == b || tokens(a).eq(tokens(b))
 }
 
-/// The bytes of JSON text without the blanks between its tokens.
+/// The bytes of a JSON text without the blanks between tokens.
 fn tokens(text: &str) -> impl Iterator<Item = u8> {
     let (mut quoted, mut escaped) = (false, false);
     text.bytes().filter(move |byte| {
@@ -169,7 +169,8 @@ fn tokens(text: &str) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Slices the named fields out of one JSON object; of equal keys the last wins, `null` is absent.
+/// Slices the named fields out of a text that is one JSON object. The last of equal keys counts,
+/// and `null` counts as absent.
 pub(crate) fn fields<'a, const N: usize>(
     json: &'a str,
     names: &[&str; N],
@@ -183,7 +184,7 @@ pub(crate) fn fields<'a, const N: usize>(
     Ok(found)
 }
 
-/// Visits the members of the one JSON object a text is.
+/// Visits the members of a text that is one JSON object.
 #[inline(always)]
 pub(crate) fn members<'a>(
     json: &'a str,
@@ -195,7 +196,7 @@ pub(crate) fn members<'a>(
     if whole.get().starts_with('{') { Ok(()) } else { Err(Malformed::at(0, Expected::Object)) }
 }
 
-/// The fields of a field that should hold an object; all absent when it holds something else.
+/// Slices the fields of a nested object; all are absent if the field is not an object.
 pub(crate) fn inner<'a, const N: usize>(
     field: JsonField<'a>,
     names: &[&str; N],
@@ -203,7 +204,7 @@ pub(crate) fn inner<'a, const N: usize>(
     field.and_then(|raw| fields(raw.get(), names).ok()).unwrap_or([None; N])
 }
 
-/// The members of the one JSON object a text is, or `None` when it is none.
+/// Returns the members of a text that is one JSON object, or `None` if it is not.
 pub(crate) fn entries(json: &str) -> Option<Vec<(String, &str)>> {
     let mut list = Vec::new();
     let read = members(json, &mut |key, scan| {
@@ -213,7 +214,7 @@ pub(crate) fn entries(json: &str) -> Option<Vec<(String, &str)>> {
     read.ok().map(|()| list)
 }
 
-/// The elements of a JSON array, or `None` when the text is not one.
+/// Returns the elements of a text that is one JSON array, or `None` if it is not.
 pub(crate) fn elements(json: &str) -> Option<Vec<RawJson<'_>>> {
     let mut list = Vec::new();
     let mut scan = JsonCursor::new(json);
@@ -225,7 +226,7 @@ pub(crate) fn elements(json: &str) -> Option<Vec<RawJson<'_>>> {
     whole.get().starts_with('[').then_some(list)
 }
 
-/// The string a field holds; a surrogate that stands alone becomes U+FFFD.
+/// Returns the text of a string field. A lone surrogate becomes U+FFFD.
 pub(crate) fn string<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     let raw = field?;
     if raw.plain {
@@ -234,7 +235,7 @@ pub(crate) fn string<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     escaped(field).map(unescape)
 }
 
-/// The string a field holds, trimmed; `None` when nothing is left.
+/// Returns the trimmed text of a string field, or `None` if it is empty.
 pub(crate) fn trimmed<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     let trimmed = match string(field)? {
         Cow::Borrowed(text) if is_trim(text) => Cow::Borrowed(text),
@@ -244,29 +245,29 @@ pub(crate) fn trimmed<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     (!trimmed.is_empty()).then_some(trimmed)
 }
 
-/// Whether a text begins and ends with what is plainly no blank.
+/// Whether a text begins and ends with a visible ASCII character, so that it needs no trimming.
 fn is_trim(text: &str) -> bool {
     let ends = [text.as_bytes().first(), text.as_bytes().last()];
     ends.iter().all(|byte| byte.is_some_and(u8::is_ascii_graphic))
 }
 
-/// The inside of a string literal, escapes as they stand.
+/// Returns the inside of a string field with its escapes.
 pub(crate) fn escaped(field: JsonField<'_>) -> Option<&str> {
     let raw = field?.get();
     raw.starts_with('"').then(|| quoted(raw))
 }
 
-/// A count; 0 when the field is absent, negative or not a whole number.
+/// Returns a whole number; 0 if the field is absent, negative or something else.
 pub(crate) fn count(field: JsonField<'_>) -> u64 {
     field.and_then(|raw| raw.get().parse().ok()).unwrap_or(0)
 }
 
-/// Whether a field holds `true`, and nothing that merely looks like it.
+/// Whether a field is exactly `true`.
 pub(crate) fn is_true(field: JsonField<'_>) -> bool {
     field.is_some_and(|raw| raw.get() == "true")
 }
 
-/// The inside of a string literal.
+/// Returns the inside of a string literal.
 pub(crate) fn quoted(literal: &str) -> &str {
     &literal[1..literal.len() - 1]
 }

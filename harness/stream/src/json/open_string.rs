@@ -1,14 +1,16 @@
-//! A string literal that has no end yet: how far it can be shown.
+//! Finds how much of an unfinished string literal is final.
 
 use super::special_bytes::SpecialBytes;
 
 /// The longest escape: `\u` and four digits.
 const UNIT: usize = 6;
 
-/// What of the beginning of a string literal, its opening quote included, can be shown: the text
-/// behind the quote, escapes as they stand, without an escape at its end that may go on, and
-/// without the first half of a surrogate pair there. `None` when it can't become a string.
-/// `known` is how much of it could be shown before.
+/// Returns the part of an unfinished string literal that later text cannot change, or `None` if the
+/// text cannot become a string.
+///
+/// The literal includes its opening quote; the result is the text behind it, with escapes, but
+/// without an unfinished escape or the first half of a surrogate pair at its end. `known` is the
+/// length of the part that was final before.
 pub(crate) fn stable_prefix(literal: &str, known: usize) -> Option<&str> {
     let bytes = literal.as_bytes();
     let mut specials = SpecialBytes::NONE;
@@ -29,14 +31,14 @@ pub(crate) fn stable_prefix(literal: &str, known: usize) -> Option<&str> {
 /// An escape at the front of a text.
 #[derive(PartialEq, Eq)]
 enum OpenEscape {
-    /// It has so many bytes.
+    /// A complete escape with its length in bytes.
     Whole(usize),
-    /// Its end is yet to come.
+    /// The escape has not ended yet.
     Cut,
 }
 
 impl OpenEscape {
-    /// `None` where there is none.
+    /// Reads the escape, or returns `None` if the text begins with none.
     fn read(text: &[u8]) -> Option<Self> {
         match text {
             [b'\\'] => Some(Self::Cut),

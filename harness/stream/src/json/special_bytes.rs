@@ -1,26 +1,27 @@
-//! The bytes of a string that need a look: a bit for each quote, backslash and control character.
+//! Finds the special bytes of a string: quotes, backslashes and control characters, as one bit for
+//! each byte.
 
 use std::ops::Range;
 
 use wide::u8x16;
 
-/// Bytes in a block, which is what is looked at in one go.
+/// Number of bytes that are searched at once.
 const BLOCK: usize = 64;
 
-/// The specials of one block of a text.
+/// The special bytes of one block of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpecialBytes {
-    /// Where the block begins; a multiple of its size.
+    /// Offset of the block, a multiple of its size.
     block: usize,
-    /// Bit `n` tells of byte `block + n`.
+    /// Bit `n` is set if byte `block + n` is special.
     bits: u64,
 }
 
 impl SpecialBytes {
-    /// The specials of no block.
+    /// The state before any block was searched.
     pub(super) const NONE: Self = Self { block: 0_usize.wrapping_sub(BLOCK), bits: 0 };
 
-    /// The place of the first mark from `at` on.
+    /// Returns the offset of the first special byte from `at` on.
     #[inline(always)]
     pub(super) fn next(&mut self, text: &[u8], at: usize) -> Option<usize> {
         let mut from = at;
@@ -36,7 +37,8 @@ impl SpecialBytes {
     }
 }
 
-/// The first block that has specials from `at` on, and those specials; none when there is no such block.
+/// Returns the offset and the bits of the first block with special bytes from `at` on, or no bits
+/// if there is none.
 #[inline(never)]
 fn next_block(text: &[u8], at: usize) -> (usize, u64) {
     let block = at - at % BLOCK;
@@ -49,8 +51,7 @@ fn next_block(text: &[u8], at: usize) -> (usize, u64) {
     search_blocks(text, at)
 }
 
-/// The same where the block of `at` has none, or is not whole: a long string, the end, or a short
-/// text.
+/// Continues [`next_block`] if the block of `at` has no special byte or is incomplete.
 #[inline(never)]
 fn search_blocks(text: &[u8], at: usize) -> (usize, u64) {
     let first = at - at % BLOCK;
@@ -67,8 +68,7 @@ fn search_blocks(text: &[u8], at: usize) -> (usize, u64) {
     }
 }
 
-/// The specials of the 64 bytes from `at` on: bit `n` tells of byte `at + n`. There are none behind the
-/// end.
+/// Returns the bits of the 64 bytes from `at` on. Bytes behind the end are not special.
 #[inline(always)]
 pub(super) fn window(text: &[u8], at: usize) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
@@ -79,7 +79,7 @@ pub(super) fn window(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// The same where the text has less than 64 bytes.
+/// The bits of a text of less than 64 bytes.
 #[inline(never)]
 fn short(rest: &[u8]) -> u64 {
     let mut block = [b' '; BLOCK];
@@ -93,17 +93,17 @@ fn mask(quarter: &[u8; 16]) -> u64 {
     u64::from(special_lanes(u8x16::new(*quarter)).move_mask().cast_unsigned())
 }
 
-/// All bits of each byte that is marked.
+/// Sets all bits of each special byte.
 #[inline(always)]
 fn special_lanes(bytes: u8x16) -> u8x16 {
-    // A flipped bit puts the quote right behind the control characters.
+    // Flipping a bit puts the quote directly behind the control characters.
     let flipped = bytes ^ u8x16::splat(FLIP);
     let low = flipped.min(u8x16::splat(b' ')).cmp_eq(flipped);
     low | bytes.cmp_eq(u8x16::splat(b'\\'))
 }
 
-/// Whether `text` is like `other`, which is as long: the same where `free` is 0, and without specials
-/// where it is 255.
+/// Whether `text` equals `other` where `free` is 0, and has no special byte where `free` is 255.
+/// All three have the same length.
 #[inline]
 pub(crate) fn equals_except(text: &[u8], other: &[u8], free: &[u8]) -> bool {
     if text.len() != other.len() || text.len() != free.len() {
@@ -124,7 +124,7 @@ pub(crate) fn equals_except(text: &[u8], other: &[u8], free: &[u8]) -> bool {
     all.cmp_eq(u8x16::ZERO).move_mask() == 0xffff
 }
 
-/// Whether there is no mark at `range` of a text.
+/// Whether a range of a text has no special byte.
 #[inline]
 pub(crate) fn has_no_special(text: &[u8], range: Range<usize>) -> bool {
     let mut at = range.start;
@@ -139,7 +139,8 @@ pub(crate) fn has_no_special(text: &[u8], range: Range<usize>) -> bool {
     true
 }
 
-/// Where the string ends that goes on at `at`: at a quote, at a last backslash, or with the text.
+/// Returns the offset at which a string ends that continues at `at`: at a quote, at a final
+/// backslash, or at the end of the text.
 #[inline]
 pub(crate) fn string_end(text: &[u8], mut at: usize) -> usize {
     while at < text.len() {
@@ -163,7 +164,7 @@ pub(crate) fn string_end(text: &[u8], mut at: usize) -> usize {
     text.len()
 }
 
-/// One bit for each byte.
+/// One bit for each byte of a block.
 #[inline(always)]
 fn special_mask(block: &[u8; BLOCK]) -> u64 {
     let (quarters, _) = block.as_chunks::<16>();
@@ -172,7 +173,7 @@ fn special_mask(block: &[u8; BLOCK]) -> u64 {
 
 const FLIP: u8 = 2;
 
-/// The same of one byte.
+/// Whether a byte is special.
 #[inline(always)]
 fn is_special(byte: u8) -> bool {
     (byte ^ FLIP <= b' ') | (byte == b'\\')

@@ -3,7 +3,7 @@ use serde_json::value::RawValue;
 
 use super::*;
 
-/// What the reader takes is what `serde_json` takes, with the same text.
+/// The reader accepts what `serde_json` accepts, with the same text.
 fn check(json: &str) -> Result<(), TestCaseError> {
     let expect = serde_json::from_str::<&RawValue>(json).ok().map(RawValue::get);
     prop_assert_eq!(whole(json).ok().map(RawJson::get), expect, "of {:?}", json);
@@ -19,7 +19,7 @@ fn check(json: &str) -> Result<(), TestCaseError> {
 
 const NAMES: [&str; 3] = ["a", "text", "\u{e9}\n"];
 
-/// The fields of an object, as `serde_json` slices them.
+/// The fields of an object, sliced by `serde_json`.
 fn by_serde(json: &str) -> Option<[Option<&str>; 3]> {
     struct MemberPairs<'a>(Vec<(&'a RawValue, &'a RawValue)>);
     impl<'de: 'a, 'a> serde::Deserialize<'de> for MemberPairs<'a> {
@@ -51,7 +51,7 @@ fn by_serde(json: &str) -> Option<[Option<&str>; 3]> {
     }))
 }
 
-/// The text, read level by level through the callbacks as far as these go.
+/// Reads the text level by level through the callbacks, 20 levels deep.
 fn walked(json: &str) -> JsonResult<&str> {
     fn level<'a>(scan: &mut JsonCursor<'a>, depth: usize) -> JsonResult<RawJson<'a>> {
         match scan.ahead() {
@@ -307,7 +307,7 @@ fn blank() -> impl Strategy<Value = String> {
     prop_oneof![6 => Just(String::new()), 1 => "[ \t\r\n]{1,70}"]
 }
 
-/// Places of the document, and what becomes of the character there.
+/// Positions in the document, and the change to the character there.
 type TextEdits = Vec<(prop::sample::Index, u8, char)>;
 
 fn edit(document: &str, edits: &TextEdits) -> String {

@@ -1,11 +1,11 @@
-//! The text of JSON strings: escapes unescaped, also of strings that come in pieces.
+//! Unescapes the text of JSON strings, including strings that come in pieces.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::special_bytes::window;
 
-/// Undoes the escapes of one whole string.
+/// Unescapes a whole string.
 pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
     if backslash(escaped.as_bytes()).is_none() {
         return Cow::Borrowed(escaped);
@@ -17,11 +17,11 @@ pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// A piece of a string, escapes as they stand.
+/// A piece of a string with its escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EscapedText<'a> {
     pub(crate) text: &'a str,
-    /// It is known to have no escapes.
+    /// The piece is known to have no escapes.
     pub(crate) plain: bool,
 }
 
@@ -31,8 +31,10 @@ impl<'a> From<&'a str> for EscapedText<'a> {
     }
 }
 
-/// Undoes the escapes of the inside of a string, which stands at `range`, where needed in `room`.
-/// `None` when it is none, or has escapes by number, which may be halves of a pair.
+/// Unescapes the inside of a string at `range`, in `room` if necessary.
+///
+/// Returns `None` if the text is not the inside of a string, or has `\u` escapes, which could be
+/// halves of a pair.
 #[inline]
 pub(crate) fn unescape_range<'u>(
     text: &'u str,
@@ -76,14 +78,13 @@ pub(crate) fn unescape_range<'u>(
     Some(room)
 }
 
-/// The seam between two pieces of one string: the high half of a pair whose low half is yet to
-/// come.
+/// Carries the first half of a surrogate pair from one piece of a string to the next.
 #[derive(Debug, Default)]
 pub(crate) struct SurrogateCarry(Option<u16>);
 
 impl SurrogateCarry {
-    /// Undoes the escapes of the next piece; a pair split over two pieces comes out as one
-    /// character, with the second.
+    /// Unescapes the next piece. A pair that is split over two pieces becomes one character, with
+    /// the second piece.
     pub(crate) fn append<'e>(&mut self, piece: impl Into<EscapedText<'e>>, out: &mut String) {
         let EscapedText { text, plain } = piece.into();
         if !plain {
@@ -123,7 +124,7 @@ impl SurrogateCarry {
         }
     }
 
-    /// A half that is still alone becomes U+FFFD.
+    /// Replaces a half without its partner by U+FFFD.
     #[inline]
     pub(crate) fn close(&mut self, out: &mut String) {
         if self.0.take().is_some() {
@@ -149,7 +150,8 @@ impl SurrogateCarry {
     }
 }
 
-/// Where the first backslash is. What is short is looked through faster than `memchr` is called.
+/// Returns the offset of the first backslash. In a short text a plain search is faster than a call
+/// of `memchr`.
 fn backslash(text: &[u8]) -> Option<usize> {
     if text.len() < 24 {
         return text.iter().position(|byte| *byte == b'\\');

@@ -1,6 +1,7 @@
 //! Single tokens: escapes, numbers, literals and blanks.
 
-/// Length of the escape at the front of `rest`, its passed backslash included; `None` if it is invalid.
+/// Returns the length of the escape in front of `rest`, including its backslash, which was passed
+/// before; `None` if it is invalid.
 #[inline(always)]
 pub(super) fn escape(rest: &[u8]) -> Option<usize> {
     match rest {
@@ -10,7 +11,7 @@ pub(super) fn escape(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// Length of the number, `true`, `false` or `null` at the front.
+/// Returns the length of the number, `true`, `false` or `null` at the front.
 #[inline(never)]
 pub(super) fn scalar(text: &[u8]) -> Option<usize> {
     match text.first()? {
@@ -21,7 +22,7 @@ pub(super) fn scalar(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Length of the number at the front.
+/// Returns the length of the number at the front.
 #[inline(always)]
 fn number(text: &[u8]) -> Option<usize> {
     let digits = |from: usize| {
@@ -41,7 +42,7 @@ fn number(text: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// How many blanks are at the front, and the byte behind them.
+/// Returns the number of blanks at the front, and the byte behind them.
 #[cold]
 pub(super) fn blanks(text: &[u8]) -> (usize, u8) {
     let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b'\n');

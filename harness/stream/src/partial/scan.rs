@@ -1,25 +1,25 @@
-//! Where the top-level members of an object begin and end, while its JSON text comes.
+//! Finds where the top-level members of an object begin and end while its JSON text streams.
 //!
-//! The scanner keeps its state between calls and looks at each byte once. It follows strings,
-//! escapes and brackets, no more: whether a value is well-formed inside is for a parser to say.
+//! The scanner keeps its state between calls and looks at each byte once. It follows only strings,
+//! escapes and brackets; a parser checks later whether a value is well-formed.
 
 use std::ops::Range;
 
 use crate::json;
 
-/// A part of a top-level member that has ended: where it stands in the text.
+/// A complete part of a top-level member, with its span in the text.
 #[derive(Debug)]
 pub(super) enum MemberPart {
     /// A key, with its quotes.
     Key(Range<usize>),
-    /// The value of the key found last.
+    /// The value of the key that was found last.
     Value(Range<usize>),
 }
 
-/// What the byte ahead belongs to. Keys, members and values are those of the top level.
+/// The role of the next byte. Keys, members and values are those of the top level.
 #[derive(Debug, Default, Clone, Copy)]
 enum ScanState {
-    /// Nothing yet but blanks.
+    /// Before the object; only blanks so far.
     #[default]
     Start,
     /// After the opening brace or a comma.
@@ -32,44 +32,44 @@ enum ScanState {
     Value,
     /// In a number or a literal.
     Scalar,
-    /// In a string.
+    /// In a string that is a value.
     Text,
-    /// In an array or object, outside of its strings.
+    /// In an array or object, outside its strings.
     Nested,
-    /// In a string, a key or not, of an array or object.
+    /// In a string, key or value, inside an array or object.
     NestedText,
     /// After a value.
     After,
-    /// The object has ended, its structure is broken or it never was one: nothing is found any more.
+    /// The object has ended or its structure is broken: no further part is found.
     Over,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct MemberScanner {
     state: ScanState,
-    /// How many bytes of the text were looked at.
+    /// Number of bytes that were scanned.
     position: usize,
-    /// Where the key or value begins.
+    /// Position at which the current key or value begins.
     start: usize,
-    /// In a string: a backslash stands before the byte ahead.
+    /// In a string: the previous byte is a backslash.
     escaped: bool,
-    /// Where the number or literal that the open array or object ends with begins.
+    /// Position of a number or literal at the end of the open array or object.
     scalar: Option<usize>,
-    /// The open array or object holds a `-0`, which parsers of partial JSON take for an integer.
+    /// The open array or object contains `-0`, which partial JSON parsers read as an integer.
     minus_zero: bool,
-    /// The brackets that close what is open in the value, innermost last.
+    /// The brackets that will close the open containers of the value, innermost last.
     closers: Vec<u8>,
 }
 
 impl MemberScanner {
-    /// Goes on in `text`, the whole of it so far, to the next end of a key or value.
+    /// Scans on in `text`, which is the whole text so far, up to the next end of a key or value.
     pub(super) fn next(&mut self, text: &str) -> Option<MemberPart> {
         let bytes = text.as_bytes();
         while self.position < bytes.len() {
             let in_string =
                 matches!(self.state, ScanState::Key | ScanState::Text | ScanState::NestedText);
             if in_string && !self.escaped {
-                // Nothing else of a string matters here.
+                // Other bytes inside a string do not matter here.
                 self.position = json::string_end(bytes, self.position);
             }
             let Some(byte) = bytes.get(self.position) else { break };
@@ -82,15 +82,15 @@ impl MemberScanner {
         None
     }
 
-    /// Where the string, array or object stands that is yet to end, without a number or literal at
-    /// its end that may go on.
+    /// Returns the span of the unfinished string, array or object, without a number or literal at
+    /// its end that could continue.
     pub(super) fn open(&self) -> Option<Range<usize>> {
         let is_open =
             matches!(self.state, ScanState::Text | ScanState::Nested | ScanState::NestedText);
         (is_open && !self.minus_zero).then(|| self.start..self.scalar.unwrap_or(self.position))
     }
 
-    /// Whether the object has ended, or can't be one.
+    /// Whether the object has ended or the text is not an object.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, ScanState::Over)
     }
@@ -157,13 +157,13 @@ impl MemberScanner {
         found
     }
 
-    /// A key or value begins with the byte ahead.
+    /// Starts a key or value at the next byte.
     fn begin(&mut self, state: ScanState) -> ScanState {
         self.start = self.position;
         state
     }
 
-    /// A byte of an array or object, outside of its strings.
+    /// Processes a byte of an array or object outside its strings.
     fn nested(&mut self, text: &str, byte: u8) -> ScanState {
         if !b" \t\r\n\",:[]{}".contains(&byte) {
             self.scalar.get_or_insert(self.position);

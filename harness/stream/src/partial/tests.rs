@@ -1,4 +1,4 @@
-//! U2: what is told of a tool's input under every cut of its text, and what it costs.
+//! U2: the fields that are emitted for a tool's input under every cut of its text, and the cost.
 
 mod random;
 
@@ -6,14 +6,14 @@ use serde_json::{Map, json};
 
 use super::*;
 
-/// What was told of a text that came in pieces.
+/// What was emitted for a text that came in pieces.
 struct InputRun {
     told: Map<String, Value>,
     updates: usize,
     parsed: usize,
 }
 
-/// The beginnings of `text` that pieces of so many bytes, each up to the next character, give.
+/// The beginnings of `text` in pieces of these sizes, each extended to the next character.
 fn beginnings(text: &str, mut sizes: impl FnMut() -> usize) -> Vec<&str> {
     let mut list = vec![""];
     let mut end = 0;
@@ -43,7 +43,7 @@ fn run(text: &str, sizes: impl FnMut() -> usize) -> InputRun {
     run
 }
 
-/// Whether `late` is `early` or what it may grow into.
+/// Whether `late` equals `early` or continues it.
 fn grows(early: &Value, late: &Value) -> bool {
     match (early, late) {
         (Value::String(early), Value::String(late)) => late.starts_with(early.as_str()),
@@ -57,8 +57,8 @@ fn grows(early: &Value, late: &Value) -> bool {
     }
 }
 
-/// In one piece, `text` tells `whole`; in small pieces, `bytewise` or, where pieces are not
-/// single bytes, anything on the way to the one or the other.
+/// In one piece, `text` gives `whole`; in single bytes, `bytewise`; in other pieces, anything on
+/// the way to one of the two.
 fn check_pieces(text: &str, whole: &str, bytewise: &str) {
     let told = |size| Value::Object(run(text, || size).told);
     assert_eq!(told(usize::MAX).to_string(), whole, "{text:?} in one piece");
@@ -71,7 +71,7 @@ fn check_pieces(text: &str, whole: &str, bytewise: &str) {
     }
 }
 
-/// `text` tells `expect` however it is cut.
+/// `text` gives `expect` however it is cut.
 fn check(text: &str, expect: &str) {
     check_pieces(text, expect, expect);
 }
@@ -322,7 +322,7 @@ fn u2_a_value_shown_is_not_taken_back_before_its_end() {
     step(r#"x"#, Value::Null);
 }
 
-/// At most so many bytes are parsed for each byte of the text, in at most so many updates.
+/// Parses at most `factor` bytes for each byte of the text, in at most `updates` updates.
 fn check_cost(text: &str, delta: usize, factor: usize, updates: usize) {
     let run = run(text, || delta);
     assert_eq!(Value::Object(run.told), serde_json::from_str::<Value>(text).unwrap());
@@ -331,7 +331,7 @@ fn check_cost(text: &str, delta: usize, factor: usize, updates: usize) {
     assert!(run.updates <= updates, "{} updates", run.updates);
 }
 
-/// The input of a `Write`, about so many bytes of JSON.
+/// The input of a `Write` with about `bytes` bytes of JSON.
 fn write_of(bytes: usize) -> String {
     let line = "    println!(\"{}\", größe); // 😀\n";
     let content = line.repeat(bytes / (json!(line).to_string().len() - 2));

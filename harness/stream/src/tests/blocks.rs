@@ -1,4 +1,4 @@
-//! Blocks in the shapes they were seen in: reasoning nobody may read, empty ones, server tools, and
+//! Blocks in the shapes that the CLI prints: redacted reasoning, empty blocks, server tools, and
 //! the results of calls.
 
 use super::*;
@@ -113,7 +113,7 @@ fn an_empty_text_block_has_no_snapshot() {
 
 #[test]
 fn u1_input_of_a_server_tool_is_a_string_in_old_snapshots() {
-    // 1.0.128 and 2.0.70, streamed as for any other tool.
+    // 1.0.128 and 2.0.70 stream it like any other tool.
     let used = |input: &str| {
         format!(r#"{{"type":"server_tool_use","id":"s","name":"web_search","input":{input}}}"#)
     };

@@ -1,4 +1,4 @@
-//! What the CLI was seen to print around its messages: turns, control records, interrupts, ends.
+//! Records that the CLI prints around messages: turns, control records, interrupts, ends.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn several_turns_have_an_init_and_a_result_each() {
 
 #[test]
 fn a_result_may_be_the_only_record() {
-    // A failed --resume, 2.1.100 and later: no init, and a session id of its own.
+    // 2.1.100 and later after a failed --resume: no init, and a new session id.
     let lone = r#"{"is_error":true,"errors":["No conversation found with session ID: s"],"session_id":"r","subtype":"error_during_execution","type":"result"}"#;
     check(&[lone.into()], &["session r", r#"error "" execution"#]);
     check(&[result("x")], &[END]);
@@ -42,7 +42,7 @@ fn a_result_may_be_the_only_record() {
 
 #[test]
 fn an_empty_result_before_the_real_one_adds_nothing() {
-    // Resumed after a subagent in the background was killed, 2.1.200 and later.
+    // 2.1.200 and later, resumed after a subagent in the background was killed.
     let empty = r#"{"result":"","num_turns":0,"origin":{"kind":"task-notification"},"subtype":"success","type":"result"}"#;
     check(
         &records![
@@ -157,7 +157,7 @@ fn t6_an_api_error_after_a_finished_call_ends_neither_the_call_nor_the_run() {
 
 #[test]
 fn b3_an_interrupted_call_fails_and_so_does_the_run() {
-    // SIGINT while a tool runs, 2.1.329; the exit code is 0.
+    // SIGINT while a tool runs (2.1.329); the exit code is 0.
     let rejected = r#"{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"The user doesn't want to proceed"}"#;
     let end = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] x"]}"#;
     check(
@@ -172,7 +172,7 @@ fn b3_an_interrupted_call_fails_and_so_does_the_run() {
             r#"error "" interrupted"#,
         ],
     );
-    // SIGTERM: the result of the killed command, and then nothing.
+    // SIGTERM: the result of the killed command, and nothing after it.
     check(
         &records![called("a", "t"), one(tool_result("t", "Exit code 137"))],
         &[

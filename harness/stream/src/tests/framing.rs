@@ -1,4 +1,4 @@
-//! Lines, encodings, and what cannot be used: nothing is dropped in silence.
+//! Lines, encodings, and unusable bytes: every line is reported.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tool input while it streams (U2), and where a snapshot says otherwise than the stream (U1).
+//! Tool input while it streams (U2), and snapshots that contradict the stream (U1).
 
 use super::*;
 
@@ -83,7 +83,7 @@ fn u1_the_snapshot_counts_and_the_difference_is_told() {
             END,
         ],
     );
-    // The start has been told by the time the snapshot comes: what is new is told after it.
+    // The start was emitted before the snapshot comes, so the difference is emitted after it.
     check(
         &records![streamed, [stop(0), snapshot.clone(), over(), snapshot], end],
         &[

@@ -1,11 +1,11 @@
-//! Every kind of record that is known, and what becomes of it: as `docs/stream.md` says.
+//! Every known kind of record becomes what `docs/stream.md` says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::*;
 
-/// What CLI 2.1.316 names in its types, but for the blocks of messages.
+/// The kinds that CLI 2.1.316 names, except the blocks of messages.
 const CLI_2_1_316: &str = "assistant auth_status command_lifecycle conversation_reset \
     prompt_suggestion rate_limit_event result result/success stream_event tool_progress \
     tool_use_summary user system/api_retry system/background_tasks_changed \
@@ -24,11 +24,11 @@ const CLI_2_1_316: &str = "assistant auth_status command_lifecycle conversation_
     system/ui_invalidate system/ui_log system/ui_panes system/ui_placed system/ui_scroll \
     system/ui_status system/ui_toast system/vcs_state_changed system/worker_shutting_down";
 
-/// The blocks it names, where they come in messages of the assistant and of the user.
+/// The blocks that it names, in messages of the assistant and of the user.
 const SAID: &str = "text thinking redacted_thinking tool_use";
 const GIVEN: &str = "text image document search_result tool_reference tool_result";
 
-/// The rows `| kind | what becomes of it | …` of the page's table of records.
+/// The rows `| kind | what it becomes | …` of the table of records on the page.
 fn page() -> BTreeMap<String, String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/stream.md");
     let page = fs::read_to_string(path).unwrap();
@@ -38,7 +38,7 @@ fn page() -> BTreeMap<String, String> {
     cells.map(|cells| (cells[1].replace('`', ""), cells[2].to_owned())).collect()
 }
 
-/// A record of this kind with nothing else in it.
+/// A record of this kind without other fields.
 fn bare(kind: &str) -> String {
     match kind.split_once('/') {
         Some(("control_request", subtype)) => {
@@ -64,7 +64,7 @@ fn every_kind_becomes_what_the_page_says() {
     for (kind, becomes) in page() {
         let seen = events(&bare(&kind));
         let [only] = &seen[..] else {
-            // What has a meaning of its own is told in words of its own.
+            // Such a record has events of other kinds.
             assert!(becomes.starts_with("events") && seen.is_empty(), "{kind}: {seen:?}");
             continue;
         };
@@ -72,7 +72,7 @@ fn every_kind_becomes_what_the_page_says() {
             "notice" if becomes.contains("where") => "record",
             "notice" => "notice",
             "passed" => "record",
-            // They need a body.
+            // Such a record needs a body.
             "events" => "diagnostic",
             other => panic!("{kind} becomes {other}?"),
         };

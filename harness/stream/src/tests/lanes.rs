@@ -1,4 +1,5 @@
-//! Conversations: whatever stands between two records of a block, another conversation's included, leaves it alone.
+//! Conversations: records of other conversations between two records of a block leave the block
+//! alone.
 
 use super::*;
 

@@ -1,9 +1,10 @@
-//! Bounds: what goes past one is told and counted, and everything before it is read.
+//! Limits: what exceeds one is reported and counted, and everything before it is read.
 
 use super::*;
 use crate::ParserLimits;
 
-/// The events of `bytes` under `limits`, in pieces of every size, and how many bytes were not read.
+/// Compares the events of `bytes` under `limits`, in pieces of every size, and the number of bytes
+/// that were not read.
 fn check_limits(bytes: &[u8], limits: ParserLimits, expect: &[&str], unread: u64) {
     for size in [usize::MAX, 1, 2, 3, 7, 50] {
         let mut parser = Parser::with_limits(limits);
@@ -66,7 +67,7 @@ fn bytes_past_the_limit_are_not_read() {
         ],
         BYTES.len() as u64 - 30,
     );
-    // A limit that is just enough is none.
+    // A run that just fits the limit is not cut.
     let all = ["record keep_alive/-", r#"unknown holo {"type":"holo"}"#, r#"ok "x""#];
     let just = ParserLimits { bytes: BYTES.len() as u64, records: 3, line: 30 };
     check_limits(BYTES, just, &all, 0);

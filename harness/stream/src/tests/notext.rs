@@ -1,4 +1,4 @@
-//! Text that is no answer: reasoning sections, API errors, what the CLI says itself (T6).
+//! Text that is not an answer: reasoning sections, API errors, text by the CLI itself (T6).
 
 use super::*;
 
@@ -107,7 +107,7 @@ fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
 
 #[test]
 fn t6_what_the_cli_says_itself_is_no_answer_of_a_failed_run() {
-    // 1.0.128 marks nothing, and these texts do not begin as others do.
+    // 1.0.128 marks no error, and these texts do not begin like other errors.
     let says = |text: &str| {
         format!(
             r#"{{"type":"assistant","message":{{"id":"e","model":"<synthetic>","content":[{{"type":"text","text":"{text}"}}]}}}}"#
@@ -127,7 +127,7 @@ fn t6_what_the_cli_says_itself_is_no_answer_of_a_failed_run() {
         &[r#"text a "Working""#, r#"error "Working" bad_request"#],
     );
     check(&[says("Done."), result("Done.")], &[r#"text e "Done.""#, r#"ok "Done.""#]);
-    // In the middle of a block it takes nothing back.
+    // In the middle of a block it retracts nothing.
     check(
         &[
             message("a"),
@@ -151,7 +151,7 @@ fn t6_a_synthetic_no_response_is_a_failure() {
     let nothing = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
     check(&[nothing.into(), result("")], &[r#"error "" other"#]);
     check(&[nothing.into(), result("x")], &[r#"ok "x""#]);
-    // A call in the same turn is something, one in the turn before is not.
+    // A call in the same turn counts; a call in the turn before does not.
     let call = [snapshot("a", &call("t", "{}")), tool_result("t", "ok")];
     let told = ["start t Bash {}", r#"result t Bash "ok""#];
     check(

@@ -1,8 +1,8 @@
-//! Odd JSON: whatever stands in one field changes no other, and stops nothing.
+//! Odd JSON: the value of one field changes no other field and stops nothing.
 
 use super::*;
 
-/// Records with room for a value that no decoder asks for (`ODD`), at every level.
+/// Records in which `ODD` marks places, at every level, for values that no code reads.
 fn roomy(odd: &str) -> Vec<u8> {
     let records = [
         r#"{"odd":ODD,"type":"system","subtype":"status","status":"requesting","session_id":"s"}"#,
@@ -17,7 +17,7 @@ fn roomy(odd: &str) -> Vec<u8> {
     records.map(|record| record.replace("ODD", odd) + "\n").concat().into_bytes()
 }
 
-/// What the records give but for those that are passed through raw.
+/// The events of the records, except those that are passed through raw.
 fn told(bytes: &[u8]) -> Vec<String> {
     let (mut seen, stats) = run(bytes, || usize::MAX);
     assert_eq!((stats.records, stats.unusable, stats.diagnostics), (8, 0, 0));
@@ -57,7 +57,7 @@ fn a_field_nobody_asks_for_may_hold_anything() {
 
 #[test]
 fn any_key_may_come_twice_or_escaped() {
-    // Of equal keys the last counts, however they are written.
+    // The last of equal keys counts, however the keys are written.
     check(
         &[
             r#"{"type":"result","event":{"type":"message_start"},"type":"stream_event","event":{"type":"ping","type":"content_block_delta","index":7,"index":0,"delta":{"type":"text_delta","text":"no","t\u0065xt":"Hi"}}}"#.into(),
@@ -113,7 +113,7 @@ fn a_raw_nul_elsewhere_costs_its_own_line_only() {
     }
 }
 
-/// The JSON text of the arguments that `records` start a call with.
+/// The JSON text of the arguments with which `records` start a call.
 fn raw_args(records: &[String]) -> Vec<String> {
     let mut seen = Vec::new();
     let mut parser = Parser::new();

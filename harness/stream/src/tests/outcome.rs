@@ -1,8 +1,8 @@
-//! How a run ends: the closed set of failures, and what a person is told of each.
+//! The end of a run: the kinds of failure, and the message for a person.
 
 use super::*;
 
-/// The kind and the message of the failure that `records` end with, and its text.
+/// Compares the kind and the message of the failure at the end of `records`, and the text.
 fn check_failure(records: &[String], kind: &str, message: &str, text: &str) {
     let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
     let mut parser = Parser::new();
@@ -76,7 +76,7 @@ fn b3_a_failure_has_a_kind_and_a_sentence() {
         ),
         (failed(r#""subtype":"odd","result":"Odd.""#), "other", "Odd."),
     ] {
-        // What was refused is withheld.
+        // Refused text is withheld.
         let text = if kind == "refusal" { "" } else { "I can" };
         check_failure(&records![said(), one(record)], kind, expect, text);
     }
@@ -91,7 +91,7 @@ fn r134697_refusal_and_output_limit_are_known_by_how_the_last_message_ended() {
         let records = records![[message("a"), ends(reason), over()], one(api.clone())];
         check_failure(&records, kind, "API Error: no", "");
     }
-    // The next message ends otherwise.
+    // The next message ends differently.
     let records = records![[message("a"), ends("refusal"), over(), message("b")], one(api)];
     check_failure(&records, "api", "API Error: no", "");
 }
@@ -132,7 +132,7 @@ fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
             "half",
         );
     }
-    // Nobody interrupted the main thread.
+    // No person interrupted the main thread.
     for other in [user.replace("interrupted", "made"), under("p", user), under("p", &aborted)] {
         check_failure(&records![spoken("a", "half"), one(other)], "no_result", cut, "half");
     }

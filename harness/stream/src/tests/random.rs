@@ -1,5 +1,5 @@
-//! Properties of random runs: any cut gives the same events, the deltas make up what the snapshots
-//! and the result say, every call starts and ends once.
+//! Properties of random runs: any cut gives the same events, the deltas make up the text of the
+//! snapshots and the result, and every call starts and ends once.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,8 +14,7 @@ enum StreamedPart {
     Tool(Value, usize),
 }
 
-/// Pieces of text with all that is hard about them: letters, line ends, tags, characters of one to
-/// four bytes.
+/// Pieces of difficult text: letters, line ends, tags, characters of one to four bytes.
 fn pieces() -> impl Strategy<Value = Vec<String>> {
     vec("[a-c<>/ \\n\"\\\\é世😀]{1,6}", 1..6)
 }
@@ -89,8 +88,8 @@ fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
     records
 }
 
-/// What is done to records: from which on, to how many, where, and what is put there; without any,
-/// the rest of the record goes.
+/// A change to records: the first record, the number of records, the position, and the text to
+/// insert. Without a text the rest of the record is removed.
 type RecordChange = (prop::sample::Index, usize, prop::sample::Index, Option<&'static str>);
 
 fn change() -> impl Strategy<Value = RecordChange> {
@@ -185,7 +184,7 @@ proptest! {
             .map(|record| format!(r#"{},"uuid":"0-1"}}"#, &record[..record.len() - 1]))
             .collect();
         let alike = records.join("\n");
-        // So many blanks that no record is like the one before.
+        // The blanks make every record differ from the one before.
         let blank = |(at, record): (usize, &String)| format!("{{{}{}", " ".repeat(at), &record[1..]);
         let unlike = records.iter().enumerate().map(blank).collect::<Vec<_>>().join("\n");
         let (alike, unlike) = (run(alike.as_bytes(), || 997), run(unlike.as_bytes(), || 997));

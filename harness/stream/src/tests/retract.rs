@@ -1,9 +1,9 @@
-//! What is taken back: blocks the CLI abandons, records it supersedes, answers of a model it falls
-//! back from; and what goes on where it was cut off.
+//! Retractions: blocks that the CLI abandons, records that it supersedes, answers of a model that
+//! it falls back from, and text that continues where it was cut off.
 
 use super::*;
 
-/// A message's end that the CLI made up.
+/// The end of a message, made up by the CLI.
 fn abandon(id: &str, from: u64) -> String {
     over().replacen(
         '{',
@@ -12,7 +12,7 @@ fn abandon(id: &str, from: u64) -> String {
     )
 }
 
-/// A record with a uuid, and whatever else.
+/// A record with a uuid and more fields.
 fn with(record: &str, fields: &str) -> String {
     record.replacen('{', &format!("{{{fields},"), 1)
 }
@@ -201,7 +201,7 @@ fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
 
 #[test]
 fn an_unfinished_message_is_taken_back_when_another_takes_its_place() {
-    // CLIs up to 2.1.148 print nothing of the failure: neither a stop nor what is abandoned.
+    // CLIs up to 2.1.148 print nothing about the failure: neither a stop nor what is abandoned.
     let whole = format!("{},{}", says("Counting."), call("u", "{}"));
     let broken = [
         message("a"),
@@ -242,7 +242,7 @@ fn an_unfinished_message_is_taken_back_when_another_takes_its_place() {
 
 #[test]
 fn a_message_that_only_lacks_its_end_is_not_taken_back() {
-    // Its block has stopped, or was never started: nothing says that it broke off.
+    // The block has stopped or was never started, so the message did not break off.
     for open in [vec![message("a"), text(0, "one"), stop(0)], vec![message("a"), text(0, "one")]] {
         check(
             &records![open, [snapshot("b", &says("two")), result("two")]],
@@ -273,7 +273,7 @@ fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_o
         &[snapshot("a", &says("one, t")), asked.into(), snapshot("b", &says("wo.")), result("wo.")],
         &[r#"text a "one, t""#, "record user/-", r#"text b "wo.""#, r#"ok "one, two.""#],
     );
-    // Somebody else's words are no such record.
+    // The same words by a person are not such a record.
     let said = asked.replace(r#""isSynthetic":true,"#, "");
     check(
         &[snapshot("a", &says("one, t")), said, snapshot("b", &says("wo.")), result("wo.")],

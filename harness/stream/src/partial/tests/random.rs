@@ -51,7 +51,7 @@ fn cycle(sizes: Vec<usize>) -> impl FnMut() -> usize {
 }
 
 proptest! {
-    // A case that fails is printed; it belongs into the tables.
+    // A case that fails also belongs in the tables.
 
     #[test]
     fn u2_updates_only_grow_and_end_as_the_strict_parse(

@@ -1,0 +1,94 @@
+//! Events that outlive the parser.
+
+use std::borrow::Cow;
+
+use crate::event::Event;
+
+/// An event that outlives the parser and contains no text so far.
+///
+/// A copy of the whole text with each delta would make the cost of a long answer quadratic. Join
+/// the deltas instead, and cut the joined text to the length in [`Event::Retract`].
+pub type OwnedEvent = Event<'static, OmittedText>;
+
+/// Stands in an [`OwnedEvent`] for a text so far, which only the parser has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OmittedText;
+
+impl<T> Event<'_, T> {
+    /// Copies the event so that it outlives the parser, without the texts so far.
+    pub fn into_owned(self) -> OwnedEvent {
+        use Event as E;
+        match self {
+            E::Session { session_id, model, cli_version } => E::Session {
+                session_id: own(session_id),
+                model: model.map(own),
+                cli_version: cli_version.map(own),
+            },
+            E::Text { message_id, delta, length, parent, .. } => E::Text {
+                message_id: own(message_id),
+                delta: own(delta),
+                length,
+                text: OmittedText,
+                message_text: OmittedText,
+                parent: parent.map(own),
+            },
+            E::Thinking { message_id, block, delta, length, parent, .. } => E::Thinking {
+                message_id: own(message_id),
+                block,
+                delta: own(delta),
+                length,
+                text: OmittedText,
+                block_text: OmittedText,
+                parent: parent.map(own),
+            },
+            E::Retract { message_id, length, thinking_length, calls, parent, .. } => E::Retract {
+                message_id: own(message_id),
+                length,
+                thinking_length,
+                calls: own(calls),
+                text: OmittedText,
+                thinking: OmittedText,
+                parent: parent.map(own),
+            },
+            E::ToolInput { id, name, args, parent } => E::ToolInput {
+                id: own(id),
+                name: own(name),
+                args: args.into_owned(),
+                parent: parent.map(own),
+            },
+            E::ToolStart { id, name, kind, args, parent } => E::ToolStart {
+                id: own(id),
+                name: own(name),
+                kind,
+                args: args.into_owned(),
+                parent: parent.map(own),
+            },
+            E::ToolResult { id, name, is_error, result, incomplete, parent } => E::ToolResult {
+                id: own(id),
+                name: own(name),
+                is_error,
+                result: result.into_owned(),
+                incomplete,
+                parent: parent.map(own),
+            },
+            E::Usage { usage, is_final } => E::Usage { usage, is_final },
+            E::Notice { kind, subtype, detail } => {
+                E::Notice { kind: own(kind), subtype: subtype.map(own), detail: own(detail) }
+            }
+            E::Record { kind, subtype, raw } => {
+                E::Record { kind: own(kind), subtype: subtype.map(own), raw: own(raw) }
+            }
+            E::Unknown { kind, subtype, raw } => {
+                E::Unknown { kind: own(kind), subtype: subtype.map(own), raw: own(raw) }
+            }
+            E::Diagnostic { code, message, line } => {
+                E::Diagnostic { code, message: own(message), line }
+            }
+            E::Outcome(outcome) => E::Outcome(own(outcome)),
+        }
+    }
+}
+
+fn own<T: ToOwned + ?Sized + 'static>(value: Cow<'_, T>) -> Cow<'static, T> {
+    Cow::Owned(value.into_owned())
+}
