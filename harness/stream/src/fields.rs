@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u2_fields_are_told_with_the_one_that_is_open() {
+    fn u2_fields_serialise_with_the_open_one() {
         let json = |value: Value| Json::from(&value);
         let mut fields = Fields::new();
         assert_eq!((fields.is_empty(), fields.open()), (true, None));

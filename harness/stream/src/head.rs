@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_as_it_stands_is_as_strictly_read() {
+    fn the_fast_path_reads_as_strictly_as_the_general_reader() {
         for record in RECORDS {
             check(record);
             assert!(RecordHead::read(record).is_some(), "{record}");

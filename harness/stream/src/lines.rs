@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_spaces_around_a_record_go() {
+    fn byte_order_marks_and_spaces_around_a_record_are_trimmed() {
         assert_eq!(trim("\u{feff} {}\u{a0}\r"), "{}");
         assert_eq!(trim("\u{a0}\u{2028}\r"), "");
     }

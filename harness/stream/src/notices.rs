@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_may_want_to_know_is_told() {
+    fn records_for_a_person_become_notices() {
         check(
             r#"{"type":"system","subtype":"api_retry","attempt":1,"error":"overloaded","uuid":"u"}"#,
             r#"{"attempt":1,"error":"overloaded"}"#,
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_interest_is_passed_through() {
+    fn other_known_records_are_passed_through() {
         for record in [
             r#"{"type":"system","subtype":"status","status":"requesting"}"#,
             r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn u1_what_a_snapshot_says_otherwise() {
+    fn u1_differences_between_snapshot_and_stream() {
         check_difference(r#"{"a": 1, "b":[2]}"#, r#"{"b":[2],"a":1}"#, None);
         check_difference(r#"{"a":{"n":[1.0,1e2,-0]}}"#, r#"{"a":{"n":[1,100,0]}}"#, None);
         for (ours, theirs) in

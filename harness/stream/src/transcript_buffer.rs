@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_leaves_no_seam() {
+    fn a_retracted_part_leaves_no_seam() {
         let parts = [(0, 0, "añ\n"), (1, 0, "b"), (1, 2, "c"), (2, 0, "d")];
         check(&parts, &[], ("añ\n\nb\n\nc\n\nd", 11), [1, 4]);
         check(&parts, &[0], ("b\n\nc\n\nd", 7), [0, 3]);

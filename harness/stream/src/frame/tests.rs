@@ -29,7 +29,7 @@ fn check(record: &str, expect: Option<&str>) {
 }
 
 #[test]
-fn what_nobody_reads_may_differ() {
+fn fields_that_are_not_read_may_differ() {
     check(RECORD, Some("a"));
     for piece in ["", "more", r"\n\ud83d", r#"\"}},\"uuid\":\""#, "😀", r"\\\\", r"é\tß\/"] {
         let unescaped = json::unescape(piece);
@@ -47,7 +47,7 @@ fn what_nobody_reads_may_differ() {
 }
 
 #[test]
-fn any_event_may_stand_in_a_frame() {
+fn any_event_fits_a_known_envelope() {
     for (from, to) in [
         ("\"index\":2", "\"index\": 2"),
         ("\"index\":2", "\"index\":2e0"),
@@ -61,7 +61,7 @@ fn any_event_may_stand_in_a_frame() {
 }
 
 #[test]
-fn any_other_difference_is_not_framed() {
+fn any_other_difference_leaves_the_fast_path() {
     for (from, to) in [
         ("\"parent_tool_use_id\":null", "\"parent_tool_use_id\":\"p\""),
         ("\"session_id\":\"s\"", "\"session_id\":\"t\""),
@@ -88,7 +88,7 @@ fn any_other_difference_is_not_framed() {
 }
 
 #[test]
-fn a_uuid_that_is_no_string_is_free_as_any_other_value() {
+fn a_uuid_that_is_not_a_string_may_differ_too() {
     for (uuid, other, expect) in [
         ("123", "456", Some(3)),
         ("123", "\"x\"", Some(3)),
@@ -106,7 +106,7 @@ fn a_uuid_that_is_no_string_is_free_as_any_other_value() {
 }
 
 #[test]
-fn what_can_not_be_compared_is_not_learnt() {
+fn records_without_a_common_form_are_not_learnt() {
     for (from, to) in [
         ("{\"type\"", "{ \"type\""),
         ("\"ms\":0", "\"event\":{\"type\":\"ping\"}"),

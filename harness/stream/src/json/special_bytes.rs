@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_tells_of_the_bytes_from_anywhere_on() {
+    fn a_window_has_a_bit_for_each_special_byte() {
         for length in [0, 1, 63, 64, 65, 130, 200] {
             let text: Vec<u8> =
                 (0..length).map(|at| if at % 7 == 3 { b'"' } else { b'a' }).collect();

@@ -67,7 +67,7 @@ fn walked(json: &str) -> JsonResult<&str> {
 }
 
 #[test]
-fn odd_and_malformed_texts_are_taken_as_serde_json_takes_them() {
+fn odd_and_malformed_texts_are_accepted_as_by_serde_json() {
     let long = "x".repeat(200);
     let texts = [
         "",
@@ -332,7 +332,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn edited_documents_are_taken_as_serde_json_takes_them(
+    fn edited_documents_are_accepted_as_by_serde_json(
         document in document(),
         edits in prop::collection::vec(
             (any::<prop::sample::Index>(), 0..6_u8, prop::sample::select("\"\\{}[]:,0-.eEtnu \n\u{1}é".chars().collect::<Vec<_>>())),

@@ -77,7 +77,7 @@ fn check(text: &str, expect: &str) {
 }
 
 #[test]
-fn u2_nothing_is_told_but_of_an_object() {
+fn u2_only_an_object_has_fields() {
     for text in [
         "",
         " \n\t\r",
@@ -113,7 +113,7 @@ fn u2_nothing_is_told_but_of_an_object() {
 }
 
 #[test]
-fn u2_an_open_key_is_not_told() {
+fn u2_an_open_key_is_not_emitted() {
     for text in [
         r#"{""#,
         r#"{"a"#,
@@ -137,7 +137,7 @@ fn u2_an_open_key_is_not_told() {
 }
 
 #[test]
-fn u2_an_open_string_is_told_as_far_as_it_goes() {
+fn u2_an_open_string_is_emitted_as_far_as_it_goes() {
     check(r#"{"a":""#, "{}");
     check(r#"{"a":"h"#, r#"{"a":"h"}"#);
     check_pieces(r#"{"a":"hello"#, r#"{"a":"hello"}"#, r#"{"a":"h"}"#);
@@ -173,7 +173,7 @@ fn u2_a_cut_escape_waits_until_it_is_whole() {
 }
 
 #[test]
-fn u2_a_number_or_literal_is_told_when_it_is_complete() {
+fn u2_a_number_or_literal_is_emitted_when_it_is_complete() {
     for (token, told) in [
         ("1", "1"),
         ("-12", "-12"),
@@ -202,7 +202,7 @@ fn u2_a_number_or_literal_is_told_when_it_is_complete() {
 }
 
 #[test]
-fn u2_arrays_and_objects_are_told_as_far_as_they_go() {
+fn u2_arrays_and_objects_are_emitted_as_far_as_they_go() {
     check(r#"{"a":["#, "{}");
     check(r#"{"a":[1"#, "{}");
     check(r#"{"a":[1,"#, r#"{"a":[1]}"#);
@@ -282,7 +282,7 @@ fn u2_what_is_malformed_keeps_the_last_good() {
 }
 
 #[test]
-fn u2_a_value_shown_is_not_taken_back_before_its_end() {
+fn u2_an_emitted_value_is_not_retracted_before_its_end() {
     let mut partial = PartialInput::default();
     let mut text = String::new();
     let mut step = |piece: &str, expect: Value| {

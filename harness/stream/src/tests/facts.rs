@@ -109,7 +109,7 @@ fn between_two_deltas_of_a_block_anything_may_come() {
 }
 
 #[test]
-fn what_the_user_side_says_is_no_answer() {
+fn text_of_the_user_side_is_no_answer() {
     for blocks in [
         says("Count the entries."),
         says("<local-command-stdout>Total cost: $0</local-command-stdout>"),
@@ -127,7 +127,7 @@ fn what_the_user_side_says_is_no_answer() {
 }
 
 #[test]
-fn what_the_cli_answers_to_a_command_of_its_own_is_told() {
+fn an_answer_of_the_cli_itself_is_emitted() {
     let local = r#"{"type":"assistant","message":{"id":"l","model":"<synthetic>","stop_reason":"stop_sequence","content":[{"type":"text","text":"Total cost: $0"}]}}"#;
     check(
         &[local.into(), result("Total cost: $0")],
@@ -199,7 +199,7 @@ fn b3_the_subtype_says_that_a_turn_failed_where_is_error_does_not() {
 }
 
 #[test]
-fn b3_reasons_nobody_knows_are_no_failure() {
+fn b3_unknown_reasons_are_no_failure() {
     let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"x","terminal_reason":"holo","stop_reason":"holo"}"#;
     check(&[end.into()], &[END]);
 }

@@ -83,7 +83,7 @@ fn line_separators_inside_a_string_end_no_line() {
 }
 
 #[test]
-fn invalid_utf8_is_replaced_and_told() {
+fn invalid_utf8_is_replaced_and_reported() {
     let bytes = [text(0, "a").as_bytes(), b"\n", &text(0, "?").into_bytes()].concat();
     let at = bytes.iter().rposition(|b| *b == b'?').unwrap();
     let bytes = [&bytes[..at], b"\xff\xc3", &bytes[at + 1..]].concat();
@@ -127,7 +127,7 @@ fn pairs_split_over_deltas_are_joined() {
 }
 
 #[test]
-fn type_may_stand_anywhere_and_keys_may_repeat() {
+fn type_may_be_any_key_and_keys_may_repeat() {
     check(
         &[r#"{"result":"no","session_id":null,"type":"keep_alive","result":"yes","type":"result"}"#.into()],
         &[r#"ok "yes""#],

@@ -129,7 +129,7 @@ fn every_block_of_cli_2_1_316_is_known() {
 }
 
 #[test]
-fn what_is_unknown_is_kept_raw_counted_and_listed() {
+fn unknown_kinds_are_kept_raw_and_counted() {
     let records = [
         r#"{"type":"holo","session_id":"s","x":[1,{"a":2}]}"#,
         r#"{"type":"system","subtype":"holo","x":1e5}"#,

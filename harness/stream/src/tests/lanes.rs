@@ -117,7 +117,7 @@ fn a_stop_without_a_start_and_a_second_one_mean_nothing() {
 }
 
 #[test]
-fn input_without_a_start_is_told_and_touches_no_other_block() {
+fn input_without_a_start_is_reported_and_changes_no_other_block() {
     check(
         &[
             message("a"),

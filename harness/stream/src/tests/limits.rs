@@ -81,7 +81,7 @@ fn replaced_bytes_are_counted() {
 }
 
 #[test]
-fn what_was_read_so_far_is_told_at_any_time() {
+fn stats_are_available_at_any_time() {
     let mut parser = Parser::new();
     parser.feed_with(&BYTES[..30], &mut |_| {});
     let Stats { bytes, lines, blank, records, by_kind, .. } = parser.stats();

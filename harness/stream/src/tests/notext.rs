@@ -106,7 +106,7 @@ fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
 }
 
 #[test]
-fn t6_what_the_cli_says_itself_is_no_answer_of_a_failed_run() {
+fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
     // 1.0.128 marks no error, and these texts do not begin like other errors.
     let says = |text: &str| {
         format!(

@@ -26,7 +26,7 @@ fn told(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn a_field_nobody_asks_for_may_hold_anything() {
+fn a_field_that_is_not_read_may_have_any_value() {
     let plain = told(&roomy("null"));
     assert_eq!(plain.last().unwrap(), r#"ok "Hi" of 0"#);
     assert_eq!(plain.len(), 6, "{plain:?}");

@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_like_the_one_before_is_read_as_any_other(messages in vec(vec(part(), 0..4), 1..4)) {
+    fn the_fast_path_gives_the_same_events(messages in vec(vec(part(), 0..4), 1..4)) {
         let records: Vec<_> = records(&messages)
             .iter()
             .map(|record| format!(r#"{},"uuid":"0-1"}}"#, &record[..record.len() - 1]))
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn a_record_like_the_one_before_is_as_strictly_read(
+    fn the_fast_path_reads_changed_records_alike(
         messages in vec(vec(part(), 0..4), 1..4),
         changes in vec(change(), 0..6),
     ) {

@@ -180,7 +180,7 @@ fn r86050_snapshots_alone_give_the_text() {
 }
 
 #[test]
-fn t4_a_snapshot_tells_only_what_the_stream_missed() {
+fn t4_a_snapshot_adds_only_what_the_stream_missed() {
     check(
         &[
             message("a"),
@@ -233,7 +233,7 @@ fn t4_a_snapshot_names_the_message_that_began_without_an_id() {
 }
 
 #[test]
-fn t4_text_in_the_start_block_is_told_once() {
+fn t4_text_in_the_start_block_is_emitted_once() {
     check(
         &[
             message("a"),

@@ -31,7 +31,7 @@ fn r1_cumulative_with_a_blank_line_between_blocks() {
 }
 
 #[test]
-fn r85381_text_in_the_start_block_is_told_when_no_delta_repeats_it() {
+fn r85381_text_in_the_start_block_is_emitted_if_no_delta_repeats_it() {
     let seeded = block(0, r#"{"type":"thinking","thinking":"seed"}"#);
     let end = r#"incomplete "" no_result"#;
     let start = message("a");
@@ -49,7 +49,7 @@ fn r85381_text_in_the_start_block_is_told_when_no_delta_repeats_it() {
 }
 
 #[test]
-fn r1_snapshot_only_blocks_are_told_once() {
+fn r1_snapshot_only_blocks_are_emitted_once() {
     let thought = snapshot("a", r#"{"type":"thinking","thinking":"whole"}"#);
     check(
         &[thought.clone(), thought, snapshot("a", &says("hi"))],
@@ -58,7 +58,7 @@ fn r1_snapshot_only_blocks_are_told_once() {
 }
 
 #[test]
-fn session_is_told_at_first_sight_and_on_change() {
+fn a_session_is_emitted_first_and_on_change() {
     check(
         &[
             r#"{"type":"system","subtype":"hook_started","session_id":" s "}"#.into(),

@@ -162,7 +162,7 @@ fn u1_parallel_calls_interleave() {
 }
 
 #[test]
-fn u3_assistant_side_results_come_twice_and_are_told_once() {
+fn u3_assistant_side_results_come_twice_and_are_emitted_once() {
     let used = r#"{"type":"mcp_tool_use","id":"m","name":"look","input":{"q":1}}"#;
     let found = r#"{"type":"mcp_tool_result","tool_use_id":"m","is_error":true,"content":[1]}"#;
     let failed =
@@ -332,7 +332,7 @@ fn u1_300_levels_of_arguments() {
 }
 
 #[test]
-fn u4_an_id_used_twice_in_one_message_is_told() {
+fn u4_an_id_used_twice_in_one_message_is_reported() {
     let end = [r#"start t Bash {"a":1}"#, "result t Bash incompletenull", END];
     let second = [tool(1, "t", "{}"), json(1, r#"{"a":2}"#), stop(1), result("x")];
     let first = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1}"#)];
