@@ -71,8 +71,8 @@ impl Parser {
 
     /// Makes a parser without the fast path for stream events, to compare the two.
     #[cfg(test)]
-    pub(crate) fn unframed() -> Self {
-        Self { run: RunState::unframed(), ..Self::default() }
+    pub(crate) fn without_fast_path() -> Self {
+        Self { run: RunState::without_fast_path(), ..Self::default() }
     }
 
     /// Feeds bytes, cut anywhere, and returns the events that they complete.

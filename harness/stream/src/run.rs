@@ -10,8 +10,8 @@ use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::ending::OutcomeBuilder;
+use crate::envelope::EnvelopeCache;
 use crate::event::Event;
-use crate::frame::EnvelopeCache;
 use crate::head::{ApiEvent, RecordHead};
 use crate::json::{self, JsonCursor, JsonField};
 use crate::notices;
@@ -45,7 +45,7 @@ pub(crate) struct RunState {
     calls: CallTable,
     session: SessionFacts,
     ending: OutcomeBuilder,
-    frames: EnvelopeCache,
+    envelopes: EnvelopeCache,
 }
 
 impl Default for RunState {
@@ -57,7 +57,7 @@ impl Default for RunState {
             calls: CallTable::default(),
             session: SessionFacts::default(),
             ending: OutcomeBuilder::default(),
-            frames: EnvelopeCache::default(),
+            envelopes: EnvelopeCache::default(),
         }
     }
 }
@@ -65,9 +65,9 @@ impl Default for RunState {
 impl RunState {
     /// Makes a run without the fast path for stream events.
     #[cfg(test)]
-    pub(crate) fn unframed() -> Self {
+    pub(crate) fn without_fast_path() -> Self {
         let mut run = Self::default();
-        run.frames.are_off = true;
+        run.envelopes.is_off = true;
         run
     }
 
@@ -94,7 +94,7 @@ impl RunState {
         let mut scan = JsonCursor::new(record);
         let Ok(begun) = head.read_literal_prefix(&mut scan) else { return false };
         if let Some(event) = &head.event
-            && let Some(conversation) = self.frames.conversation(event, scan)
+            && let Some(conversation) = self.envelopes.conversation(event, scan)
         {
             self.stream_event(conversation, event, None, emitter);
             return true;
@@ -107,12 +107,12 @@ impl RunState {
         let is_init = kind == "system" && subtype.as_deref() == Some("init");
         let init = is_init.then_some([head.model, head.version]);
         if self.session.see(head.session, init, emitter) {
-            self.frames.forget();
+            self.envelopes.forget();
         }
         match (&*kind, &head.event, &head.message) {
             ("stream_event", Some(event), _) => {
                 let conversation = self.conversation(head.parent);
-                self.frames.learn(record, &head, conversation);
+                self.envelopes.learn(record, &head, conversation);
                 self.stream_event(conversation, event, head.abandoned, emitter);
             }
             ("assistant", _, Some(message)) => self.assistant(&head, message, emitter),
@@ -143,7 +143,7 @@ impl RunState {
 
     /// Reads a block delta by the fast path; returns false if the record does not fit it.
     fn piece(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
-        let Some((conversation, piece)) = self.frames.piece(record) else { return false };
+        let Some((conversation, piece)) = self.envelopes.piece(record) else { return false };
         let conversation = &mut self.conversations[conversation];
         snapshot::release_withheld(conversation, emitter);
         stream::append_piece(conversation, piece, emitter)

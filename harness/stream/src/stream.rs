@@ -6,7 +6,7 @@ use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::frame::{DeltaPiece, DeltaTarget};
+use crate::envelope::{DeltaPiece, DeltaTarget};
 use crate::head::{ApiDelta, ApiEvent};
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;

@@ -61,7 +61,7 @@ pub(crate) struct EnvelopeCache {
     unescaped: String,
     /// Nothing is learnt.
     #[cfg(test)]
-    pub(crate) are_off: bool,
+    pub(crate) is_off: bool,
 }
 
 /// What stands before the piece of a delta: most deltas go on where the one before left off.
@@ -99,7 +99,7 @@ impl EnvelopeCache {
     /// Learns from a stream event that was read, and the number of its conversation.
     pub(crate) fn learn(&mut self, record: &str, head: &RecordHead<'_>, conversation: usize) {
         #[cfg(test)]
-        if self.are_off {
+        if self.is_off {
             return;
         }
         let Some(event) = head.event.as_ref().filter(|_| head.abandoned.is_none()) else { return };

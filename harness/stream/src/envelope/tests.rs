@@ -3,22 +3,22 @@ use super::*;
 const RECORD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}},"uuid":"0-1","parent_tool_use_id":null,"session_id":"s","ms":0}"#;
 
 /// The conversation that the frame gives to a record.
-fn event(frames: &mut EnvelopeCache, record: &str) -> Option<usize> {
+fn event(envelopes: &mut EnvelopeCache, record: &str) -> Option<usize> {
     let (mut head, mut scan) = (RecordHead::default(), JsonCursor::new(record));
     head.read_literal_prefix(&mut scan).ok()?;
-    frames.conversation(head.event.as_ref()?, scan)
+    envelopes.conversation(head.event.as_ref()?, scan)
 }
 
 /// What the frame of `RECORD` gives of another record: its piece, or `event`.
 fn check(record: &str, expect: Option<&str>) {
-    let mut frames = EnvelopeCache::default();
-    frames.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 3);
-    let piece = frames.piece(record).map(|(conversation, piece)| {
+    let mut envelopes = EnvelopeCache::default();
+    envelopes.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 3);
+    let piece = envelopes.piece(record).map(|(conversation, piece)| {
         assert_eq!((conversation, piece.index, piece.target), (3, 2, DeltaTarget::Text));
         let EscapedText { text, plain } = piece.text;
         if plain { text.to_owned() } else { json::unescape(text).into_owned() }
     });
-    let event = event(&mut frames, record).map(|conversation| {
+    let event = event(&mut envelopes, record).map(|conversation| {
         assert_eq!(conversation, 3);
         "event".to_owned()
     });
@@ -99,9 +99,9 @@ fn a_uuid_that_is_not_a_string_may_differ_too() {
         (r#""a\n""#, r#""a"n""#, None),
     ] {
         let (record, other) = (RECORD.replace("\"0-1\"", uuid), RECORD.replace("\"0-1\"", other));
-        let mut frames = EnvelopeCache::default();
-        frames.learn(&record, &RecordHead::read(&record).unwrap(), 3);
-        assert_eq!(event(&mut frames, &other), expect, "{other} after {record}");
+        let mut envelopes = EnvelopeCache::default();
+        envelopes.learn(&record, &RecordHead::read(&record).unwrap(), 3);
+        assert_eq!(event(&mut envelopes, &other), expect, "{other} after {record}");
     }
 }
 
@@ -113,12 +113,12 @@ fn records_without_a_common_form_are_not_learnt() {
         ("\"ms\":0", "\"abandoned_blocks\":{}"),
     ] {
         let record = RECORD.replacen(from, to, 1);
-        let mut frames = EnvelopeCache::default();
-        frames.learn(&record, &RecordHead::read(&record).unwrap(), 0);
-        assert!(event(&mut frames, &record).is_none(), "{record}");
+        let mut envelopes = EnvelopeCache::default();
+        envelopes.learn(&record, &RecordHead::read(&record).unwrap(), 0);
+        assert!(event(&mut envelopes, &record).is_none(), "{record}");
     }
-    let mut frames = EnvelopeCache::default();
-    frames.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 0);
-    frames.forget();
-    assert!(event(&mut frames, RECORD).is_none());
+    let mut envelopes = EnvelopeCache::default();
+    envelopes.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 0);
+    envelopes.forget();
+    assert!(event(&mut envelopes, RECORD).is_none());
 }
