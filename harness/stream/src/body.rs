@@ -69,44 +69,8 @@ impl<'a> MessageBody<'a> {
     /// counts.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        scan.ahead();
-        let from = scan.at();
-        if self.read_literal_prefix(scan)? {
-            scan.members(&mut |key, scan| self.member(key, scan))?;
-            self.raw = scan.since(from);
-        } else {
-            self.raw = scan.object(&mut |key, scan| self.member(key, scan))?;
-        }
+        self.raw = scan.object(&mut |key, scan| self.member(key, scan))?;
         Ok(self.raw.get() != "null")
-    }
-
-    /// Takes what most messages begin with; false, with nothing taken, when this one does not.
-    #[inline(always)]
-    fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        if scan.literal(r#"{"role":"user","content":"#) {
-            self.content(scan)?;
-            return Ok(true);
-        }
-        // The model stands last or first, as the API has it.
-        let first = |scan: &mut JsonCursor<'a>| {
-            let model = scan.value_after(r#"{"model":"#)?;
-            let id = scan.value_after(r#","id":"#)?;
-            scan.literal(r#","type":"message","role":"assistant""#).then_some((id, model))
-        };
-        let last = |scan: &mut JsonCursor<'a>| {
-            let id = scan.value_after(r#"{"id":"#)?;
-            Some((id, scan.value_after(r#","type":"message","role":"assistant","model":"#)?))
-        };
-        let named = scan.attempt(last).or_else(|| scan.attempt(first));
-        let Some(named) = named else { return Ok(false) };
-        (self.id, self.model) = named;
-        if scan.literal(r#","content":"#) {
-            self.content(scan)?;
-            if scan.literal(r#","stop_reason":null,"stop_sequence":null,"usage":"#) {
-                filled(&mut self.usage, |counts| counts.fill(scan))?;
-            }
-        }
-        Ok(true)
     }
 
     #[inline(always)]
@@ -177,41 +141,8 @@ impl<'a> MessageBody<'a> {
 impl<'a> ContentBlock<'a> {
     /// Reads the block at the cursor, whatever value it is; returns false if it is `null`.
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        scan.ahead();
-        let from = scan.at();
-        if self.read_literal_prefix(scan) {
-            scan.more_fields(self, Self::field)?;
-            self.raw = scan.since(from);
-        } else {
-            self.raw = scan.fields(self, Self::field)?;
-        }
+        self.raw = scan.fields(self, Self::field)?;
         Ok(self.raw.get() != "null")
-    }
-
-    /// Takes what most blocks begin with; false, with nothing taken, when this one does not.
-    #[inline(always)]
-    fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> bool {
-        let text = |scan: &mut JsonCursor<'a>| scan.value_after(r#"{"type":"text","text":"#);
-        let call = |scan: &mut JsonCursor<'a>| {
-            let id = scan.value_after(r#"{"type":"tool_use","id":"#)?;
-            Some((id, scan.value_after(r#","name":"#)?, scan.value_after(r#","input":"#)?))
-        };
-        let result = |scan: &mut JsonCursor<'a>| {
-            let call = scan.value_after(r#"{"tool_use_id":"#)?;
-            Some((call, scan.value_after(r#","type":"tool_result","content":"#)?))
-        };
-        if let Some(text) = scan.attempt(text) {
-            (self.kind, self.text) = (Some(RawJson::plain(r#""text""#)), text);
-        } else if let Some(call) = scan.attempt(call) {
-            self.kind = Some(RawJson::plain(r#""tool_use""#));
-            (self.id, self.name, self.input) = call;
-        } else if let Some(result) = scan.attempt(result) {
-            self.kind = Some(RawJson::plain(r#""tool_result""#));
-            (self.call, self.content) = result;
-        } else {
-            return false;
-        }
-        true
     }
 
     #[inline(always)]
@@ -235,17 +166,6 @@ impl<'a> TokenCounts<'a> {
     /// Reads the `usage` object at the cursor; returns false if it is `null`.
     #[inline]
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        let counts = scan.attempt(|scan| {
-            let input = scan.value_after(r#"{"input_tokens":"#)?;
-            let write = scan.value_after(r#","cache_creation_input_tokens":"#)?;
-            let read = scan.value_after(r#","cache_read_input_tokens":"#)?;
-            Some(Self { input, output: scan.value_after(r#","output_tokens":"#)?, read, write })
-        });
-        if let Some(counts) = counts {
-            *self = counts;
-            scan.more_fields(self, Self::field)?;
-            return Ok(true);
-        }
         Ok(scan.fields(self, Self::field)?.get() != "null")
     }
 

@@ -1,13 +1,20 @@
-//! Records framed like the one before. The CLI prints thousands of stream events in a row whose
-//! fields around the event are the same but for those that nobody reads, as the uuid: they are
-//! compared with the record before, and only the event itself is read.
+//! The fast path for stream events, and the only code that expects keys in a certain order.
+//!
+//! The CLI prints thousands of stream events in a row whose fields around the event are equal
+//! except for those that the parser does not read, such as the uuid. This module compares these
+//! fields with those of an earlier record, and reads only the event itself, or only the piece of a
+//! delta. A record that differs in any other way is left to the general reader, [`RecordHead`].
+//! Both give the same events; a property test compares them.
 
 use std::ops::Range;
 
-use crate::head::{ApiEvent, EVENT, RecordHead};
+use crate::head::{ApiEvent, RecordHead};
 use crate::json::{self, EscapedText, JsonCursor};
 
-/// The fields that say something of a stream event, or whose it is. All others may differ.
+/// Beginning of the record of a stream event.
+const EVENT: &str = r#"{"type":"stream_event","event":"#;
+
+/// The fields that describe a stream event or name its conversation. All other fields may differ.
 const ENVELOPE_FIELDS: [&str; 8] = [
     "type",
     "event",
@@ -19,7 +26,7 @@ const ENVELOPE_FIELDS: [&str; 8] = [
     "abandoned_blocks",
 ];
 
-/// What a delta adds to.
+/// The kind of content that a delta extends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum DeltaTarget {
     #[default]
@@ -29,7 +36,7 @@ pub(crate) enum DeltaTarget {
 }
 
 impl DeltaTarget {
-    /// What deltas of this type add to; nothing is told of any other.
+    /// Returns the target for a type of delta, or `None` if such a delta causes no event.
     pub(crate) fn read(delta_type: &str) -> Option<Self> {
         match delta_type {
             "text_delta" => Some(Self::Text),
@@ -40,63 +47,64 @@ impl DeltaTarget {
     }
 }
 
-/// A piece of a block.
+/// A piece of a content block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DeltaPiece<'a> {
-    /// The block it adds to.
+    /// Index of the block.
     pub(crate) index: u64,
-    /// What it adds.
+    /// The kind of content that the piece extends.
     pub(crate) target: DeltaTarget,
-    /// The piece.
+    /// The text of the piece.
     pub(crate) text: EscapedText<'a>,
 }
 
-/// The frames that were learnt: of the starts of messages, which the CLI prints more of, and of all
-/// other events.
+/// The envelopes that were learnt from earlier records: one for the starts of messages, which have
+/// more fields, and one for all other events.
 #[derive(Debug, Default)]
 pub(crate) struct EnvelopeCache {
     tails: [EnvelopeTail; 2],
     prefix: EnvelopePrefix,
-    /// The piece that came last, when it has escapes.
+    /// The last piece without its escapes, if it had any.
     unescaped: String,
-    /// Nothing is learnt.
+    /// Turns the fast path off, so that a test can compare it with the general reader.
     #[cfg(test)]
     pub(crate) is_off: bool,
 }
 
-/// What stands before the piece of a delta: most deltas go on where the one before left off.
+/// The text before the piece of a delta. Most deltas extend the block of the delta before.
 #[derive(Debug, Default)]
 struct EnvelopePrefix {
-    /// Up to the piece, its quote included; empty when nothing was learnt.
+    /// The text up to and including the opening quote of the piece; empty if nothing was learnt.
     text: String,
     index: u64,
-    adds: DeltaTarget,
+    target: DeltaTarget,
 }
 
-/// What stands behind the event of a record.
+/// The text behind the event of a record.
 #[derive(Debug, Default)]
 struct EnvelopeTail {
-    /// All of it; empty when nothing was learnt.
+    /// The whole text; empty if nothing was learnt.
     tail: String,
-    /// The inside of its uuid, which always differs.
+    /// Range of the uuid without its quotes, which always differs.
     uuid: Range<usize>,
-    /// The conversation the record belongs to.
+    /// Index of the conversation that the record belongs to.
     conversation: usize,
-    /// What else of it may differ, from when that is asked for.
+    /// All ranges that may differ; computed on the first mismatch.
     variable: Option<VariableRanges>,
 }
 
-/// What may differ in a tail.
+/// The ranges of a tail that may differ between two records.
 #[derive(Debug)]
 struct VariableRanges {
-    /// The values.
+    /// Ranges of the values.
     values: Vec<Range<usize>>,
-    /// For each byte of the tail 255, when it is inside a string that may differ, else 0.
+    /// For each byte of the tail: 255 inside a string that may differ, otherwise 0.
     inside: Vec<u8>,
 }
 
 impl EnvelopeCache {
-    /// Learns from a stream event that was read, and the number of its conversation.
+    /// Learns the envelope of a stream event that the general reader has read, and the index of its
+    /// conversation.
     pub(crate) fn learn(&mut self, record: &str, head: &RecordHead<'_>, conversation: usize) {
         #[cfg(test)]
         if self.is_off {
@@ -111,70 +119,77 @@ impl EnvelopeCache {
         };
         let uuid = json::escaped(head.uuid).unwrap_or_default();
         let from = (uuid.as_ptr() as usize).wrapping_sub(tail.as_ptr() as usize);
-        let frame = &mut self.tails[kind(event)];
-        tail.clone_into(&mut frame.tail);
-        frame.uuid = if from < tail.len() { from..from + uuid.len() } else { 0..0 };
-        (frame.conversation, frame.variable) = (conversation, None);
+        let learnt = &mut self.tails[tail_index(event)];
+        tail.clone_into(&mut learnt.tail);
+        learnt.uuid = if from < tail.len() { from..from + uuid.len() } else { 0..0 };
+        (learnt.conversation, learnt.variable) = (conversation, None);
     }
 
-    /// Forgets what was learnt: another session has begun.
+    /// Forgets all envelopes, because another session has begun.
     pub(crate) fn forget(&mut self) {
-        for frame in &mut self.tails {
-            frame.tail.clear();
+        for learnt in &mut self.tails {
+            learnt.tail.clear();
         }
     }
 
-    /// The piece that a record adds which is framed like one before, and its conversation.
+    /// Returns the conversation and the piece of a delta whose envelope is known.
     #[inline]
     pub(crate) fn piece<'r>(&'r mut self, record: &'r str) -> Option<(usize, DeltaPiece<'r>)> {
-        let Self { prefix, tails: [frame, _], unescaped, .. } = self;
-        let is_led = !prefix.text.is_empty() && record.starts_with(&*prefix.text);
-        if !is_led {
+        let Self { prefix, tails: [learnt, _], unescaped, .. } = self;
+        let is_known = !prefix.text.is_empty() && record.starts_with(&*prefix.text);
+        if !is_known {
             prefix.learn(record)?;
         }
-        let (from, index, adds) = (prefix.text.len(), prefix.index, prefix.adds);
-        let conversation = frame.conversation;
-        let piece = |text| (conversation, DeltaPiece { index, target: adds, text });
-        let unescaped =
-            frame.before(record).and_then(|to| json::unescape_range(record, from..to, unescaped));
+        let (from, index, target) = (prefix.text.len(), prefix.index, prefix.target);
+        let conversation = learnt.conversation;
+        let piece = |text| (conversation, DeltaPiece { index, target, text });
+        let unescaped = learnt
+            .piece_end(record)
+            .and_then(|to| json::unescape_range(record, from..to, unescaped));
         if let Some(text) = unescaped {
             return Some(piece(EscapedText { text, plain: true }));
         }
         let mut scan = JsonCursor::from(record, from - 1);
         let text = scan.string_here()?;
-        (scan.literal("}}") && frame.fits(scan)).then(|| piece(text))
+        (scan.literal("}}") && learnt.matches(scan)).then(|| piece(text))
     }
 
-    /// The conversation of a record that is framed like one before: the cursor is behind its event.
+    /// Reads the event of a record whose envelope is known, and returns its conversation. Returns
+    /// `None` if the general reader must read the record.
     #[inline]
-    pub(crate) fn conversation(
-        &mut self,
-        event: &ApiEvent<'_>,
-        scan: JsonCursor<'_>,
-    ) -> Option<usize> {
-        let frame = &mut self.tails[kind(event)];
-        frame.fits(scan).then_some(frame.conversation)
+    pub(crate) fn event<'r>(&mut self, record: &'r str, event: &mut ApiEvent<'r>) -> Option<usize> {
+        if self.tails.iter().all(|learnt| learnt.tail.is_empty()) {
+            return None;
+        }
+        let mut cursor = JsonCursor::new(record);
+        if !cursor.literal(EVENT) || !event.fill(&mut cursor).ok()? {
+            return None;
+        }
+        let learnt = &mut self.tails[tail_index(event)];
+        learnt.matches(cursor).then_some(learnt.conversation)
     }
 }
 
-/// Which frame an event has.
-fn kind(event: &ApiEvent<'_>) -> usize {
+/// Returns the index of the tail for an event.
+fn tail_index(event: &ApiEvent<'_>) -> usize {
     usize::from(event.kind.is_some_and(|kind| kind.get() == r#""message_start""#))
 }
 
 impl EnvelopeTail {
-    /// Where the piece of a delta ends, when the record ends like the tail, as long as it.
+    /// Returns the end of the piece of a delta, if the record ends with a tail of the same length
+    /// that matches.
     #[inline]
-    fn before(&mut self, record: &str) -> Option<usize> {
+    fn piece_end(&mut self, record: &str) -> Option<usize> {
         let record = record.as_bytes();
         let at = record.len().checked_sub(self.tail.len())?;
         let (event, rest) = record.split_at(at);
-        (event.ends_with(b"\"}}") && self.is_like(rest)).then(|| at - 3)
+        (event.ends_with(b"\"}}") && self.is_same(rest)).then(|| at - 3)
     }
 
-    /// Whether a text of the length of the tail is like it.
+    /// Whether a text equals the tail except for the uuid and other variable values of the same
+    /// length.
     #[inline]
-    fn is_like(&mut self, text: &[u8]) -> bool {
+    fn is_same(&mut self, text: &[u8]) -> bool {
         let (tail, Range { start, end }) = (self.tail.as_bytes(), self.uuid.clone());
         if tail.is_empty() || tail.len() != text.len() {
             return false;
@@ -183,23 +198,23 @@ impl EnvelopeTail {
             && text[end..] == tail[end..]
             && json::has_no_special(text, start..end)
             || {
-                let free = self.variable.get_or_insert_with(|| VariableRanges::of(&self.tail));
-                json::equals_except(text, tail, &free.inside)
+                let variable = self.variable.get_or_insert_with(|| VariableRanges::of(&self.tail));
+                json::equals_except(text, tail, &variable.inside)
             }
     }
 
-    /// Whether what is ahead is the tail to the end.
+    /// Whether the rest of the record matches the tail.
     #[inline]
-    fn fits(&mut self, mut scan: JsonCursor<'_>) -> bool {
-        if self.is_like(scan.rest()) {
+    fn matches(&mut self, mut scan: JsonCursor<'_>) -> bool {
+        if self.is_same(scan.rest()) {
             return true;
         }
         if self.tail.is_empty() {
             return false;
         }
         let mut from = 0;
-        let free = self.variable.get_or_insert_with(|| VariableRanges::of(&self.tail));
-        for value in &free.values {
+        let variable = self.variable.get_or_insert_with(|| VariableRanges::of(&self.tail));
+        for value in &variable.values {
             if !scan.literal(&self.tail[from..value.start]) || scan.skip().is_err() {
                 return false;
             }
@@ -210,7 +225,7 @@ impl EnvelopeTail {
 }
 
 impl VariableRanges {
-    /// What may differ in a tail: all values but those that are read.
+    /// Finds the ranges that may differ: all values except those that the parser reads.
     #[allow(clippy::expect_used, reason = "only records that were read are learnt")]
     fn of(tail: &str) -> Self {
         let (mut values, mut inside) = (Vec::new(), vec![0; tail.len()]);
@@ -232,17 +247,17 @@ impl VariableRanges {
 }
 
 impl EnvelopePrefix {
-    /// Learns from a record, when it is a delta as the CLI prints it.
+    /// Learns the prefix of a record, if it is a delta in the form that the CLI prints.
     fn learn(&mut self, record: &str) -> Option<()> {
         let mut scan = JsonCursor::new(record);
         if !scan.literal(EVENT) || !scan.literal(r#"{"type":"content_block_delta","index":"#) {
             return None;
         }
-        let index = scan.small()?;
+        let index = scan.small_number()?;
         if !scan.literal(r#","delta":{"type":""#) {
             return None;
         }
-        let adds = if scan.literal(r#"input_json_delta","partial_json":"#) {
+        let target = if scan.literal(r#"input_json_delta","partial_json":"#) {
             DeltaTarget::Input
         } else if scan.literal(r#"text_delta","text":"#) {
             DeltaTarget::Text
@@ -251,7 +266,7 @@ impl EnvelopePrefix {
         } else {
             return None;
         };
-        (self.index, self.adds) = (index, adds);
+        (self.index, self.target) = (index, target);
         if !scan.literal("\"") {
             return None;
         }

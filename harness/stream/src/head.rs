@@ -1,13 +1,10 @@
-//! The head of a record: the fields by which it is told what it is and whose, and, of a stream
-//! event, the API's event in it.
+//! The head of a record: the fields that give its kind and its conversation, and the message or API
+//! event in it.
 
 use crate::body::{ContentBlock, MessageBody, TokenCounts, filled};
 use crate::json::{JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
 
-/// How the record of a stream event begins.
-pub(crate) const EVENT: &str = r#"{"type":"stream_event","event":"#;
-
-/// The fields every record may have.
+/// The fields that a record may have. Each record has only some of them.
 #[derive(Debug, Default)]
 pub(crate) struct RecordHead<'a> {
     pub(crate) kind: JsonField<'a>,
@@ -21,23 +18,23 @@ pub(crate) struct RecordHead<'a> {
     pub(crate) api_error: JsonField<'a>,
     pub(crate) aborted: JsonField<'a>,
     pub(crate) supersedes: JsonField<'a>,
-    /// `retracted_message_uuids`, of a fallback to another model.
+    /// `retracted_message_uuids` of a fallback to another model.
     pub(crate) retracted: JsonField<'a>,
-    /// `refused_message_id`, of the record that asks the model for another answer.
+    /// `refused_message_id` of the record that asks the model for another answer.
     pub(crate) refused: JsonField<'a>,
-    /// `abandoned_blocks`, beside a message's end that the CLI made up.
+    /// `abandoned_blocks`, beside the end of a message that the CLI made up.
     pub(crate) abandoned: JsonField<'a>,
     /// `isReplay`.
     pub(crate) replay: JsonField<'a>,
     /// `isSynthetic`.
     pub(crate) synthetic: JsonField<'a>,
-    /// The names a session id goes by, the first that is there counts.
+    /// The four names of the session id; the first that is present counts.
     pub(crate) session: [JsonField<'a>; 4],
-    /// Of an `init` record, as the next.
+    /// `model` of an `init` record.
     pub(crate) model: JsonField<'a>,
-    /// `claude_code_version`.
+    /// `claude_code_version` of an `init` record.
     pub(crate) version: JsonField<'a>,
-    /// Of a `result` record, as the rest.
+    /// This field and all below are fields of a `result` record.
     pub(crate) is_error: JsonField<'a>,
     pub(crate) status: JsonField<'a>,
     pub(crate) result: JsonField<'a>,
@@ -51,7 +48,7 @@ pub(crate) struct RecordHead<'a> {
     pub(crate) api_status: JsonField<'a>,
 }
 
-/// The API's event in a `stream_event`.
+/// The API's event in a `stream_event` record.
 #[derive(Debug, Default)]
 pub(crate) struct ApiEvent<'a> {
     pub(crate) raw: RawJson<'a>,
@@ -63,7 +60,7 @@ pub(crate) struct ApiEvent<'a> {
     pub(crate) delta: ApiDelta<'a>,
 }
 
-/// What an event adds to a block or a message.
+/// The change to a block or a message in an event.
 #[derive(Debug, Default)]
 pub(crate) struct ApiDelta<'a> {
     pub(crate) raw: JsonField<'a>,
@@ -75,62 +72,13 @@ pub(crate) struct ApiDelta<'a> {
 }
 
 impl<'a> RecordHead<'a> {
-    /// Reads a record in one pass into a head without fields; false when the text is no JSON
-    /// object. Of equal keys the last counts.
-    #[cfg(test)]
+    /// Reads a record in one pass into a head without fields. Returns false if the text is not a
+    /// JSON object. The last of equal keys counts.
+    #[inline]
     pub(crate) fn fill(&mut self, record: &'a str) -> bool {
-        let mut scan = JsonCursor::new(record);
-        self.read_literal_prefix(&mut scan).is_ok_and(|begun| self.read_rest(begun, scan))
-    }
-
-    /// Takes what most records begin with, their event or message included; false, with nothing
-    /// taken, when this one does not.
-    #[inline]
-    pub(crate) fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        if scan.literal(EVENT) {
-            self.kind = Some(RawJson::plain(r#""stream_event""#));
-            filled(&mut self.event, |api| api.fill(scan))?;
-        } else if scan.literal(r#"{"type":"assistant","message":"#) {
-            self.kind = Some(RawJson::plain(r#""assistant""#));
-            filled(&mut self.message, |body| body.fill(scan))?;
-        } else if scan.literal(r#"{"type":"user","message":"#) {
-            self.kind = Some(RawJson::plain(r#""user""#));
-            filled(&mut self.message, |body| body.fill(scan))?;
-        } else {
-            return Ok(false);
-        }
-        Ok(true)
-    }
-
-    /// Takes the rest of a record, or all of one that has not begun; false when it is no JSON
-    /// object.
-    #[inline]
-    pub(crate) fn read_rest(&mut self, begun: bool, mut scan: JsonCursor<'a>) -> bool {
-        if begun {
-            return self.members(&mut scan).is_ok() && scan.end().is_ok();
-        }
-        let whole = scan.object(&mut |key, scan| self.member(key, scan));
-        whole.is_ok_and(|whole| whole.get().starts_with('{')) && scan.end().is_ok()
-    }
-
-    /// Takes the members behind the event or the message.
-    fn members(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        const PARENT: &str = r#","parent_tool_use_id":"#;
-        const SESSION: &str = r#","session_id":"#;
-        let taken = scan.attempt(|scan| {
-            let (session, parent) = match scan.attempt(|scan| scan.value_after(SESSION)) {
-                Some(session) => (session, scan.value_after(PARENT)?),
-                None => {
-                    let parent = scan.value_after(PARENT)?;
-                    (scan.value_after(SESSION)?, parent)
-                }
-            };
-            Some((session, parent, scan.value_after(r#","uuid":"#)?))
-        });
-        if let Some(taken) = taken {
-            (self.session[0], self.parent, self.uuid) = taken;
-        }
-        scan.members(&mut |key, scan| self.member(key, scan))
+        let mut cursor = JsonCursor::new(record);
+        let whole = cursor.object(&mut |key, cursor| self.member(key, cursor));
+        whole.is_ok_and(|whole| whole.get().starts_with('{')) && cursor.end().is_ok()
     }
 
     #[inline(always)]
@@ -150,14 +98,15 @@ impl<'a> RecordHead<'a> {
         Ok(())
     }
 
-    /// A record's head.
+    /// Reads a record into a new head.
     #[cfg(test)]
     pub(crate) fn read(record: &'a str) -> Option<Self> {
         let mut head = Self::default();
         head.fill(record).then_some(head)
     }
 
-    /// The field of this name, by length: most names are of fields that nobody asks for.
+    /// Returns the place for the field with this key. The match on the length comes first, because
+    /// most keys are not read.
     #[inline(always)]
     fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
         Some(match key.len() {
@@ -194,39 +143,11 @@ impl<'a> RecordHead<'a> {
 }
 
 impl<'a> ApiEvent<'a> {
-    /// Takes the event ahead; false when it is `null`.
+    /// Reads the event at the cursor; returns false if it is `null`.
     #[inline]
-    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        scan.ahead();
-        let from = scan.at();
-        if let Some(kind) = scan.attempt(|scan| scan.value_after(r#"{"type":"#)) {
-            self.kind = kind;
-            self.read_literal_prefix(scan)?;
-            scan.members(&mut |key, scan| self.member(key, scan))?;
-            self.raw = scan.since(from);
-        } else {
-            self.raw = scan.object(&mut |key, scan| self.member(key, scan))?;
-        }
+    pub(crate) fn fill(&mut self, cursor: &mut JsonCursor<'a>) -> JsonResult<bool> {
+        self.raw = cursor.object(&mut |key, cursor| self.member(key, cursor))?;
         Ok(self.raw.get() != "null")
-    }
-
-    /// Takes what most events have behind their type, in the order in which it is printed.
-    #[inline(always)]
-    fn read_literal_prefix(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        if let Some(index) = scan.attempt(|scan| scan.value_after(r#","index":"#)) {
-            self.index = index;
-            if scan.literal(r#","content_block":"#) {
-                filled(&mut self.block, |part| part.fill(scan))?;
-            }
-        } else if scan.literal(r#","message":"#) {
-            filled(&mut self.message, |body| body.fill(scan))?;
-        } else if scan.literal(r#","delta":"#) {
-            self.delta.fill(scan)?;
-            if scan.literal(r#","usage":"#) {
-                filled(&mut self.usage, |counts| counts.fill(scan))?;
-            }
-        }
-        Ok(())
     }
 
     #[inline(always)]
@@ -272,7 +193,7 @@ impl<'a> ApiDelta<'a> {
         })
     }
 
-    /// The raw text, to be shown.
+    /// The raw text of the delta, for messages.
     pub(crate) fn text(&self) -> &'a str {
         self.raw.map_or("", |raw| raw.get())
     }
@@ -283,7 +204,7 @@ mod tests {
     use super::*;
     use crate::json;
 
-    /// Records that begin as most do, with all that may be taken as it stands.
+    /// Records of each kind that this module reads.
     const RECORDS: [&str; 10] = [
         r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1,"more":{}},"a":1}},"session_id":"s","parent_tool_use_id":null,"uuid":"u","ttft_ms":0}"#,
         r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"Read","input":{}}},"session_id":"s","parent_tool_use_id":null,"uuid":"u"}"#,
@@ -297,36 +218,23 @@ mod tests {
         r#"{"type":"user","message":{"role":"user","content":"hello"},"session_id":"s","uuid":"u"}"#,
     ];
 
-    /// What is read of a record must be what is read of it with a blank before each of its keys,
-    /// of which nothing can be taken as it stands; and it is JSON or not either way.
+    /// A text has a head exactly if it is a JSON object.
     fn check(record: &str) {
-        let blank = record.replace(",\"", ", \"").replace("{\"", "{ \"");
-        let print = |record: &str| {
-            RecordHead::read(record)
-                .map(|head| format!("{head:?}").replace(' ', "").replace("Scan", ""))
-        };
         let is_object = json::whole(record).is_ok_and(|raw| raw.get().starts_with('{'));
         assert_eq!(RecordHead::read(record).is_some(), is_object, "{record}");
-        assert_eq!(print(record), print(&blank), "{record}");
     }
 
     #[test]
-    fn the_fast_path_reads_as_strictly_as_the_general_reader() {
+    fn every_edit_of_a_record_is_read_as_strictly_as_json() {
         for record in RECORDS {
             check(record);
             assert!(RecordHead::read(record).is_some(), "{record}");
             for at in 0..record.len() {
                 check(&record[..at]);
                 check(&format!("{}{}", &record[..at], &record[at + 1..]));
-                for bits in [
-                    "\"",
-                    "{",
-                    "}",
-                    ",",
-                    "null",
-                    "\"uuid\":\"v\",",
-                    "{\"type\":\"tool_use\",\"id\":1",
-                ] {
+                for bits in
+                    ["\"", "{", "}", ",", "null", "\"uuid\":\"v\",", "{\"type\":\"x\",\"id\":1"]
+                {
                     check(&format!("{}{bits}{}", &record[..at], &record[at..]));
                 }
             }

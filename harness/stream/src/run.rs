@@ -13,7 +13,7 @@ use crate::ending::OutcomeBuilder;
 use crate::envelope::EnvelopeCache;
 use crate::event::Event;
 use crate::head::{ApiEvent, RecordHead};
-use crate::json::{self, JsonCursor, JsonField};
+use crate::json::{self, JsonField};
 use crate::notices;
 use crate::result_record::ResultRecord;
 use crate::session::SessionFacts;
@@ -90,16 +90,13 @@ impl RunState {
         if self.piece(record, emitter) {
             return true;
         }
-        let mut head = RecordHead::default();
-        let mut scan = JsonCursor::new(record);
-        let Ok(begun) = head.read_literal_prefix(&mut scan) else { return false };
-        if let Some(event) = &head.event
-            && let Some(conversation) = self.envelopes.conversation(event, scan)
-        {
-            self.stream_event(conversation, event, None, emitter);
+        let mut event = ApiEvent::default();
+        if let Some(conversation) = self.envelopes.event(record, &mut event) {
+            self.stream_event(conversation, &event, None, emitter);
             return true;
         }
-        if !head.read_rest(begun, scan) {
+        let mut head = RecordHead::default();
+        if !head.fill(record) {
             return false;
         }
         let kind = json::string(head.kind).unwrap_or_default();

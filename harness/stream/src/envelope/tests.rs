@@ -2,14 +2,12 @@ use super::*;
 
 const RECORD: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}},"uuid":"0-1","parent_tool_use_id":null,"session_id":"s","ms":0}"#;
 
-/// The conversation that the frame gives to a record.
+/// The conversation that the envelope gives for a record.
 fn event(envelopes: &mut EnvelopeCache, record: &str) -> Option<usize> {
-    let (mut head, mut scan) = (RecordHead::default(), JsonCursor::new(record));
-    head.read_literal_prefix(&mut scan).ok()?;
-    envelopes.conversation(head.event.as_ref()?, scan)
+    envelopes.event(record, &mut ApiEvent::default())
 }
 
-/// What the frame of `RECORD` gives of another record: its piece, or `event`.
+/// Compares the result of the envelope of `RECORD` for another record: its piece, or `event`.
 fn check(record: &str, expect: Option<&str>) {
     let mut envelopes = EnvelopeCache::default();
     envelopes.learn(RECORD, &RecordHead::read(RECORD).unwrap(), 3);

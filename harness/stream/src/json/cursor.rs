@@ -92,21 +92,7 @@ impl<'a> JsonCursor<'a> {
         })
     }
 
-    /// The same of what is left of an object, a member having been taken.
-    #[inline(always)]
-    pub(crate) fn more_fields<T>(
-        &mut self,
-        parts: &mut T,
-        field: impl for<'p> Fn(&'p mut T, JsonKey<'_>) -> Option<&'p mut JsonField<'a>>,
-    ) -> JsonResult<()> {
-        self.members(&mut |key, scan| {
-            let Some(field) = field(parts, key) else { return scan.skip() };
-            *field = scan.field()?;
-            Ok(())
-        })
-    }
-
-    /// Takes what is left of an object, a member having been taken.
+    /// Reads the rest of an object behind one of its members, as [`object`](Self::object) does.
     #[inline(always)]
     pub(crate) fn members(
         &mut self,

@@ -29,11 +29,6 @@ pub(crate) struct RawJson<'a> {
 }
 
 impl<'a> RawJson<'a> {
-    /// Wraps a string literal without escapes.
-    pub(crate) const fn plain(text: &'a str) -> Self {
-        Self { text, plain: true }
-    }
-
     /// The text of the value.
     pub(crate) fn get(self) -> &'a str {
         self.text
