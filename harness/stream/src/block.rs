@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::emitter::Emitter;
 use crate::event::{Event, ToolKind};
-use crate::json::{EscapedText, JsonField, SurrogateCarry};
+use crate::json::{JsonField, SurrogateCarry};
 use crate::partial::PartialInput;
 use crate::payload::Json;
 use crate::snapshot_reconciler::BlockStream;
@@ -98,12 +98,7 @@ impl BlockInput {
     /// Adds the next piece of the JSON text and emits the fields that it completes or extends (U2).
     /// The piece that ends the object causes no event, because the start of the call follows with
     /// all fields.
-    pub(crate) fn append(
-        &mut self,
-        piece: EscapedText<'_>,
-        parent: Option<&str>,
-        emitter: &mut Emitter<'_>,
-    ) {
+    pub(crate) fn append(&mut self, piece: &str, parent: Option<&str>, emitter: &mut Emitter<'_>) {
         self.carry.append(piece, &mut self.deltas);
         let new = self.partial.update(&self.deltas);
         let Some(args) = new.filter(|_| !self.partial.is_over()) else { return };
@@ -167,7 +162,7 @@ mod tests {
     fn check(own: &str, deltas: &[&str], stopped: bool, expect: &str) {
         let mut input = BlockInput::new("t", "Bash", ToolKind::ToolUse, json::whole(own).ok());
         for delta in deltas {
-            input.carry.append(*delta, &mut input.deltas);
+            input.carry.append(delta, &mut input.deltas);
         }
         input.close();
         input.stopped = stopped;

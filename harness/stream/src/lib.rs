@@ -11,7 +11,6 @@ mod conversation;
 mod diagnostic;
 mod emitter;
 mod ending;
-mod envelope;
 mod event;
 mod failure;
 mod feed;

@@ -69,12 +69,6 @@ impl Parser {
         }
     }
 
-    /// Makes a parser without the fast path for stream events, to compare the two.
-    #[cfg(test)]
-    pub(crate) fn without_fast_path() -> Self {
-        Self { run: RunState::without_fast_path(), ..Self::default() }
-    }
-
     /// Feeds bytes, cut anywhere, and returns the events that they complete.
     pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> FeedEvents<'p, 'b> {
         FeedEvents::new(self, bytes)

@@ -10,7 +10,6 @@ use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::ending::OutcomeBuilder;
-use crate::envelope::EnvelopeCache;
 use crate::event::Event;
 use crate::head::{ApiEvent, RecordHead};
 use crate::json::{self, JsonField};
@@ -45,7 +44,6 @@ pub(crate) struct RunState {
     calls: CallTable,
     session: SessionFacts,
     ending: OutcomeBuilder,
-    envelopes: EnvelopeCache,
 }
 
 impl Default for RunState {
@@ -57,20 +55,11 @@ impl Default for RunState {
             calls: CallTable::default(),
             session: SessionFacts::default(),
             ending: OutcomeBuilder::default(),
-            envelopes: EnvelopeCache::default(),
         }
     }
 }
 
 impl RunState {
-    /// Makes a run without the fast path for stream events.
-    #[cfg(test)]
-    pub(crate) fn without_fast_path() -> Self {
-        let mut run = Self::default();
-        run.envelopes.is_off = true;
-        run
-    }
-
     /// Reads a line; returns false if it is neither a record nor an array of records.
     pub(crate) fn records(&mut self, line: &str, emitter: &mut Emitter<'_>) -> bool {
         if !line.starts_with('[') {
@@ -87,14 +76,6 @@ impl RunState {
     }
 
     fn record(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
-        if self.piece(record, emitter) {
-            return true;
-        }
-        let mut event = ApiEvent::default();
-        if let Some(conversation) = self.envelopes.event(record, &mut event) {
-            self.stream_event(conversation, &event, None, emitter);
-            return true;
-        }
         let mut head = RecordHead::default();
         if !head.fill(record) {
             return false;
@@ -103,13 +84,10 @@ impl RunState {
         let subtype = json::string(head.subtype);
         let is_init = kind == "system" && subtype.as_deref() == Some("init");
         let init = is_init.then_some([head.model, head.version]);
-        if self.session.see(head.session, init, emitter) {
-            self.envelopes.forget();
-        }
+        self.session.see(head.session, init, emitter);
         match (&*kind, &head.event, &head.message) {
             ("stream_event", Some(event), _) => {
                 let conversation = self.conversation(head.parent);
-                self.envelopes.learn(record, &head, conversation);
                 self.stream_event(conversation, event, head.abandoned, emitter);
             }
             ("assistant", _, Some(message)) => self.assistant(&head, message, emitter),
@@ -136,14 +114,6 @@ impl RunState {
             }
         }
         true
-    }
-
-    /// Reads a block delta by the fast path; returns false if the record does not fit it.
-    fn piece(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
-        let Some((conversation, piece)) = self.envelopes.piece(record) else { return false };
-        let conversation = &mut self.conversations[conversation];
-        snapshot::release_withheld(conversation, emitter);
-        stream::append_piece(conversation, piece, emitter)
     }
 
     /// Handles a stream event of the conversation at index `at`.

@@ -27,18 +27,18 @@ impl SessionFacts {
         fields: [JsonField<'_>; 4],
         init: Option<[JsonField<'_>; 2]>,
         emitter: &mut Emitter<'_>,
-    ) -> bool {
+    ) {
         let repeats =
             |field: Option<RawJson<'_>>| field.is_some_and(|raw| raw.get() == self.printed);
         if init.is_none() && repeats(fields[0]) {
-            return false;
+            return;
         }
         let Some((field, id)) = fields.into_iter().find_map(|f| Some((f?, json::trimmed(f)?)))
         else {
-            return false;
+            return;
         };
         if init.is_none() && field.get() == self.printed {
-            return false;
+            return;
         }
         field.get().clone_into(&mut self.printed);
         let [model, version] =
@@ -47,7 +47,7 @@ impl SessionFacts {
         let says_more =
             model.is_some() && model != self.model || version.is_some() && version != self.version;
         if same_id && !says_more {
-            return true;
+            return;
         }
         if same_id {
             self.model = model.or_else(|| self.model.take());
@@ -61,6 +61,5 @@ impl SessionFacts {
             model: self.model.as_deref().map(Into::into),
             cli_version: self.version.as_deref().map(Into::into),
         });
-        true
     }
 }

@@ -1,6 +1,6 @@
 //! Matches the snapshots of a message with the text that was already streamed (T4).
 
-use crate::json::{EscapedText, SurrogateCarry};
+use crate::json::SurrogateCarry;
 use crate::transcript_buffer::ROOM;
 
 /// The raw text (or reasoning) of one message.
@@ -102,8 +102,7 @@ impl BlockStream {
     }
 
     /// Writes the next piece without escapes.
-    pub(crate) fn append<'e>(&mut self, piece: impl Into<EscapedText<'e>>, out: &mut String) {
-        let escaped = piece.into();
+    pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
         if self.prefill.is_empty() {
             self.carry.append(escaped, out);
             return;
@@ -201,7 +200,7 @@ mod tests {
         ] {
             let (mut flow, mut out) = (BlockStream::new(prefill.to_owned()), String::new());
             for delta in &deltas {
-                flow.append(*delta, &mut out);
+                flow.append(delta, &mut out);
             }
             flow.close(&mut out);
             assert_eq!(out, expect, "{prefill:?} {deltas:?}");

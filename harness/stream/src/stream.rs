@@ -6,7 +6,6 @@ use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
-use crate::envelope::{DeltaPiece, DeltaTarget};
 use crate::head::{ApiDelta, ApiEvent};
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;
@@ -193,6 +192,26 @@ pub(crate) const BAD_ID: DiagnosticCode = DiagnosticCode::BadToolId;
 pub(crate) const NAMELESS_CALL: &str = "A tool call without an id or a name is left out";
 pub(crate) const NAMELESS_RESULT: &str = "A tool result without the id of its call is left out";
 
+/// The kind of content that a delta extends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DeltaTarget {
+    Text,
+    Thinking,
+    Input,
+}
+
+impl DeltaTarget {
+    /// Returns the target for a type of delta, or `None` if such a delta extends nothing.
+    fn read(delta_type: &str) -> Option<Self> {
+        match delta_type {
+            "text_delta" => Some(Self::Text),
+            "thinking_delta" => Some(Self::Thinking),
+            "input_json_delta" => Some(Self::Input),
+            _ => None,
+        }
+    }
+}
+
 fn block_delta(
     conversation: &mut ConversationState,
     index: u64,
@@ -203,7 +222,7 @@ fn block_delta(
     let unknown = |emitter: &mut Emitter<'_>| {
         emitter.unknown(&format!("content_block_delta/{kind}"), None, delta.text());
     };
-    let Some(adds) = DeltaTarget::read(&kind) else {
+    let Some(target) = DeltaTarget::read(&kind) else {
         match &*kind {
             "signature_delta" | "citations_delta" => {
                 conversation.current_or_new();
@@ -212,7 +231,7 @@ fn block_delta(
         }
         return;
     };
-    let added = match adds {
+    let added = match target {
         DeltaTarget::Text => delta.text,
         DeltaTarget::Thinking => delta.thinking,
         DeltaTarget::Input => delta.json,
@@ -222,7 +241,7 @@ fn block_delta(
     };
     let at = conversation.current_or_new();
     if open_block(conversation, at, index).is_none() {
-        let kind = match adds {
+        let kind = match target {
             DeltaTarget::Text => BlockKind::Text(BlockStream::default()),
             DeltaTarget::Thinking => BlockKind::Thinking(BlockStream::default()),
             DeltaTarget::Input => {
@@ -232,47 +251,29 @@ fn block_delta(
         };
         conversation.messages[at].blocks.push(BlockState { index, kind, started: false });
     }
-    if !append_to_block(
-        DeltaPiece { index, target: adds, text: added.into() },
-        conversation,
-        emitter,
-    ) {
+    if !append_to_block(conversation, index, (target, added), emitter) {
         unknown(emitter);
     }
-}
-
-/// Appends another piece to an open block and counts the event; returns false if no open block
-/// takes it.
-pub(crate) fn append_piece(
-    conversation: &mut ConversationState,
-    piece: DeltaPiece<'_>,
-    emitter: &mut Emitter<'_>,
-) -> bool {
-    let is_taken = append_to_block(piece, conversation, emitter);
-    if is_taken {
-        emitter.stream_event("content_block_delta");
-    }
-    is_taken
 }
 
 /// Appends a piece to the open block with its index; returns false if there is none, or it has
 /// other content.
 fn append_to_block(
-    piece: DeltaPiece<'_>,
     conversation: &mut ConversationState,
+    index: u64,
+    (target, text): (DeltaTarget, &str),
     emitter: &mut Emitter<'_>,
 ) -> bool {
-    let DeltaPiece { index, target: adds, text } = piece;
     let Some(at) = conversation.current else { return false };
     let Some(open) = open_block(conversation, at, index) else { return false };
     let by = BlockId { message: at, block: index };
     let block = &mut conversation.messages[at].blocks[open].kind;
-    if let (DeltaTarget::Input, BlockKind::Tool(input)) = (adds, &mut *block) {
+    if let (DeltaTarget::Input, BlockKind::Tool(input)) = (target, &mut *block) {
         input.append(text, conversation.parent.as_deref(), emitter);
         return true;
     }
     let mut block = std::mem::replace(block, BlockKind::Quiet);
-    let is_taken = match (adds, &mut block) {
+    let is_appended = match (target, &mut block) {
         (DeltaTarget::Text, BlockKind::Text(flow)) => {
             conversation.add_text(by, |out| flow.append(text, out), emitter);
             true
@@ -285,7 +286,7 @@ fn append_to_block(
         _ => false,
     };
     conversation.messages[at].blocks[open].kind = block;
-    is_taken
+    is_appended
 }
 
 fn block_stop(

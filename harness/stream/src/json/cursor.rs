@@ -9,8 +9,9 @@ use super::{Expected, JsonField, JsonKey, JsonResult, Malformed, RawJson};
 /// A cursor over JSON text that validates everything it passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonCursor<'a> {
-    pub(super) text: &'a str,
-    pub(super) at: usize,
+    text: &'a str,
+    /// Offset of the next byte.
+    at: usize,
     specials: SpecialBytes,
 }
 
@@ -18,19 +19,7 @@ impl<'a> JsonCursor<'a> {
     /// Makes a cursor at the first byte.
     #[inline(always)]
     pub(crate) fn new(text: &'a str) -> Self {
-        Self::from(text, 0)
-    }
-
-    /// Makes a cursor at byte `at`.
-    #[inline(always)]
-    pub(crate) fn from(text: &'a str, at: usize) -> Self {
-        Self { text, at, specials: SpecialBytes::NONE }
-    }
-
-    /// Offset of the next byte.
-    #[inline(always)]
-    pub(crate) fn at(&self) -> usize {
-        self.at
+        Self { text, at: 0, specials: SpecialBytes::NONE }
     }
 
     /// Reads the value at the cursor.
@@ -90,22 +79,6 @@ impl<'a> JsonCursor<'a> {
             *field = scan.field()?;
             Ok(())
         })
-    }
-
-    /// Reads the rest of an object behind one of its members, as [`object`](Self::object) does.
-    #[inline(always)]
-    pub(crate) fn members(
-        &mut self,
-        member: &mut impl FnMut(JsonKey<'_>, &mut Self) -> JsonResult<()>,
-    ) -> JsonResult<()> {
-        let mut scan = *self;
-        let mut next = scan.more(b'}')?;
-        while next != b'}' {
-            next = scan.member(next, member)?;
-        }
-        scan.at += 1;
-        *self = scan;
-        Ok(())
     }
 
     /// Reads the member whose key begins with `first`. Returns the first byte of the next key, or
@@ -226,7 +199,7 @@ impl<'a> JsonCursor<'a> {
 
     /// Skips the string at the cursor. Returns whether it has no escapes.
     #[inline(always)]
-    pub(super) fn string(&mut self) -> JsonResult<bool> {
+    fn string(&mut self) -> JsonResult<bool> {
         let text = self.text.as_bytes();
         let mut at = self.at + 1;
         let mut plain = true;
@@ -259,6 +232,12 @@ impl<'a> JsonCursor<'a> {
         Ok(())
     }
 
+    /// The rest of the text.
+    #[inline(always)]
+    fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
     /// Makes the error that JSON needs something else at the next byte.
     #[inline(always)]
     fn expected(&self, expected: Expected) -> Malformed {
@@ -274,7 +253,7 @@ impl<'a> JsonCursor<'a> {
 
     /// Returns the value that began at byte `from` and ends at the cursor.
     #[inline(always)]
-    pub(super) fn raw(&self, from: usize, plain: bool) -> RawJson<'a> {
+    fn raw(&self, from: usize, plain: bool) -> RawJson<'a> {
         RawJson { text: &self.text[from..self.at], plain }
     }
 }

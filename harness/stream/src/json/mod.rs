@@ -6,7 +6,6 @@
 
 mod container_stack;
 mod cursor;
-mod literal_prefix;
 mod open_string;
 mod special_bytes;
 mod text;
@@ -17,8 +16,8 @@ use std::fmt;
 
 pub(crate) use cursor::JsonCursor;
 pub(crate) use open_string::stable_prefix;
-pub(crate) use special_bytes::{equals_except, has_no_special, string_end};
-pub(crate) use text::{EscapedText, SurrogateCarry, unescape, unescape_range};
+pub(crate) use special_bytes::string_end;
+pub(crate) use text::{SurrogateCarry, unescape};
 
 /// A validated JSON value: its text, without blanks around it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Finds the special bytes of a string: quotes, backslashes and control characters, as one bit for
 //! each byte.
 
-use std::ops::Range;
-
 use wide::u8x16;
 
 /// Number of bytes that are searched at once.
@@ -102,43 +100,6 @@ fn special_lanes(bytes: u8x16) -> u8x16 {
     low | bytes.cmp_eq(u8x16::splat(b'\\'))
 }
 
-/// Whether `text` equals `other` where `free` is 0, and has no special byte where `free` is 255.
-/// All three have the same length.
-#[inline]
-pub(crate) fn equals_except(text: &[u8], other: &[u8], free: &[u8]) -> bool {
-    if text.len() != other.len() || text.len() != free.len() {
-        return false;
-    }
-    let differ = |text: &[u8; 16], other: &[u8; 16], free: &[u8; 16]| {
-        let [text, other, free] = [*text, *other, *free].map(u8x16::new);
-        (special_lanes(text) & free) | ((text ^ other) & !free)
-    };
-    let ends = (text.last_chunk(), other.last_chunk(), free.last_chunk());
-    let (Some(text_end), Some(other_end), Some(free_end)) = ends else { return false };
-    let ((text, _), (other, _), (free, _)) =
-        (text.as_chunks(), other.as_chunks(), free.as_chunks());
-    let mut all = differ(text_end, other_end, free_end);
-    for ((text, other), free) in text.iter().zip(other).zip(free) {
-        all |= differ(text, other, free);
-    }
-    all.cmp_eq(u8x16::ZERO).move_mask() == 0xffff
-}
-
-/// Whether a range of a text has no special byte.
-#[inline]
-pub(crate) fn has_no_special(text: &[u8], range: Range<usize>) -> bool {
-    let mut at = range.start;
-    while at < range.end {
-        let left = range.end - at;
-        let other = if left < BLOCK { u64::MAX << left } else { 0 };
-        if window(text, at) & !other != 0 {
-            return false;
-        }
-        at += BLOCK;
-    }
-    true
-}
-
 /// Returns the offset at which a string ends that continues at `at`: at a quote, at a final
 /// backslash, or at the end of the text.
 #[inline]
@@ -184,23 +145,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_like_another_but_for_free_bytes_without_marks() {
-        let other = b"\"uuid\":\"0123-4567\",\"id\":null}";
-        let free: Vec<u8> =
-            (0..other.len()).map(|at| if (8..17).contains(&at) { 255 } else { 0 }).collect();
-        assert!(equals_except(other, other, &free));
-        for at in 0..other.len() {
-            for byte in 0..=255 {
-                let mut text = *other;
-                text[at] = byte;
-                let expect = byte == other[at] || free[at] == 255 && !is_special(byte);
-                assert_eq!(equals_except(&text, other, &free), expect, "{byte} at {at}");
-            }
-        }
-        assert!(!equals_except(&other[1..], other, &free) && !equals_except(b"", b"", b""));
-    }
-
-    #[test]
     fn a_window_has_a_bit_for_each_special_byte() {
         for length in [0, 1, 63, 64, 65, 130, 200] {
             let text: Vec<u8> =
@@ -213,10 +157,6 @@ mod tests {
                 let mut specials = SpecialBytes::NONE;
                 let next = (at..length).find(|at| at % 7 == 3);
                 assert_eq!(specials.next(&text, at), next, "from {at} of {length}");
-                for end in at..=length {
-                    let is_quiet = next.is_none_or(|next| next >= end);
-                    assert_eq!(has_no_special(&text, at..end), is_quiet, "{at}..{end} of {length}");
-                }
             }
         }
     }

@@ -1,9 +1,6 @@
 //! Unescapes the text of JSON strings, including strings that come in pieces.
 
 use std::borrow::Cow;
-use std::ops::Range;
-
-use super::special_bytes::window;
 
 /// Unescapes a whole string.
 pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
@@ -17,67 +14,6 @@ pub(crate) fn unescape(escaped: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// A piece of a string with its escapes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EscapedText<'a> {
-    pub(crate) text: &'a str,
-    /// The piece is known to have no escapes.
-    pub(crate) plain: bool,
-}
-
-impl<'a> From<&'a str> for EscapedText<'a> {
-    fn from(text: &'a str) -> Self {
-        Self { text, plain: false }
-    }
-}
-
-/// Unescapes the inside of a string at `range`, in `room` if necessary.
-///
-/// Returns `None` if the text is not the inside of a string, or has `\u` escapes, which could be
-/// halves of a pair.
-#[inline]
-pub(crate) fn unescape_range<'u>(
-    text: &'u str,
-    range: Range<usize>,
-    room: &'u mut String,
-) -> Option<&'u str> {
-    let mut from = range.start;
-    let mut at = range.start;
-    while at < range.end {
-        let mut bits = window(text.as_bytes(), at);
-        if range.end - at < 64 {
-            bits &= (1 << (range.end - at)) - 1;
-        }
-        let mut next = at + 64;
-        while bits != 0 {
-            let bit = bits.trailing_zeros();
-            let mark = at + bit as usize;
-            let [b'\\', letter] = *text.as_bytes().get(mark..range.end)?.first_chunk()? else {
-                return None;
-            };
-            if !matches!(letter, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
-                return None;
-            }
-            if from == range.start {
-                room.clear();
-            }
-            if from < mark {
-                room.push_str(text.get(from..mark)?);
-            }
-            room.push(char::from(control(letter)));
-            from = mark + 2;
-            next = next.max(from);
-            bits &= !(0b11 << bit); // the letter may be marked as well
-        }
-        at = next;
-    }
-    if from == range.start {
-        return text.get(range);
-    }
-    room.push_str(text.get(from..range.end)?);
-    Some(room)
-}
-
 /// Carries the first half of a surrogate pair from one piece of a string to the next.
 #[derive(Debug, Default)]
 pub(crate) struct SurrogateCarry(Option<u16>);
@@ -85,17 +21,7 @@ pub(crate) struct SurrogateCarry(Option<u16>);
 impl SurrogateCarry {
     /// Unescapes the next piece. A pair that is split over two pieces becomes one character, with
     /// the second piece.
-    pub(crate) fn append<'e>(&mut self, piece: impl Into<EscapedText<'e>>, out: &mut String) {
-        let EscapedText { text, plain } = piece.into();
-        if !plain {
-            self.unescape(text, out);
-        } else if !text.is_empty() {
-            self.close(out);
-            out.push_str(text);
-        }
-    }
-
-    fn unescape(&mut self, escaped: &str, out: &mut String) {
+    pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
         let mut rest = escaped;
         loop {
             let end = backslash(rest.as_bytes()).unwrap_or(rest.len());

@@ -88,35 +88,6 @@ fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
     records
 }
 
-/// A change to records: the first record, the number of records, the position, and the text to
-/// insert. Without a text the rest of the record is removed.
-type RecordChange = (prop::sample::Index, usize, prop::sample::Index, Option<&'static str>);
-
-fn change() -> impl Strategy<Value = RecordChange> {
-    const BITS: [&str; 18] = [
-        "\"",
-        "\\",
-        "\\\"",
-        "\\u12",
-        "\\ud83d",
-        "{",
-        "}",
-        "]",
-        ",",
-        ":",
-        " ",
-        "\u{1}",
-        "0",
-        "-",
-        "é",
-        "null",
-        "\"uuid\":\"x\",",
-        "\"parent_tool_use_id\":\"p\",",
-    ];
-    let bits = prop_oneof![9 => prop::sample::select(&BITS).prop_map(Some), 1 => Just(None)];
-    (any::<prop::sample::Index>(), 1..5_usize, any::<prop::sample::Index>(), bits)
-}
-
 /// A change to the bytes of a run.
 #[derive(Debug, Clone)]
 enum ByteMutation {
@@ -175,51 +146,6 @@ proptest! {
         let mut sizes = sizes.iter().cycle();
         let cut = run(bytes.as_bytes(), || *sizes.next().unwrap());
         prop_assert_eq!(cut, whole);
-    }
-
-    #[test]
-    fn the_fast_path_gives_the_same_events(messages in vec(vec(part(), 0..4), 1..4)) {
-        let records: Vec<_> = records(&messages)
-            .iter()
-            .map(|record| format!(r#"{},"uuid":"0-1"}}"#, &record[..record.len() - 1]))
-            .collect();
-        let alike = records.join("\n");
-        // The blanks make every record differ from the one before.
-        let blank = |(at, record): (usize, &String)| format!("{{{}{}", " ".repeat(at), &record[1..]);
-        let unlike = records.iter().enumerate().map(blank).collect::<Vec<_>>().join("\n");
-        let (alike, unlike) = (run(alike.as_bytes(), || 997), run(unlike.as_bytes(), || 997));
-        prop_assert_eq!(alike.0, unlike.0);
-        prop_assert_eq!(alike.1.by_kind, unlike.1.by_kind);
-    }
-
-    #[test]
-    fn the_fast_path_reads_changed_records_alike(
-        messages in vec(vec(part(), 0..4), 1..4),
-        changes in vec(change(), 0..6),
-    ) {
-        let session = ["", r#""session_id":"s","#][messages.len() % 2];
-        let end = |at: usize| format!(r#",{session}"uuid":"{at:012}","parent_tool_use_id":null,"ms":1}}"#);
-        let mut records: Vec<_> = (0..)
-            .zip(records(&messages))
-            .map(|(at, record)| format!("{}{}", &record[..record.len() - 1], end(at)))
-            .collect();
-        for (record, many, at, bytes) in changes {
-            let first = record.index(records.len());
-            for record in records.iter_mut().skip(first).take(many) {
-                let mut at = at.index(record.len() + 1);
-                while !record.is_char_boundary(at) {
-                    at -= 1;
-                }
-                match bytes {
-                    Some(bytes) => record.insert_str(at, bytes),
-                    None => record.truncate(at),
-                }
-            }
-        }
-        let bytes = records.join("\n");
-        let framed = run(bytes.as_bytes(), || 997);
-        let without_fast_path = feed(Parser::without_fast_path(), bytes.as_bytes(), || usize::MAX);
-        prop_assert_eq!(framed, without_fast_path);
     }
 
     #[test]
