@@ -20,8 +20,8 @@ impl SessionFacts {
         self.id
     }
 
-    /// Reads the id of a record; `init` is the model and the version of an `init` record. Returns
-    /// whether the id differs from that of the record before.
+    /// Reads the id of a record, and emits the session if it is new or has changed. `init` is the
+    /// model and the version of an `init` record.
     pub(crate) fn see(
         &mut self,
         fields: [JsonField<'_>; 4],
