@@ -12,15 +12,15 @@ const CASSETTE: &str = "cassettes/three-tools/2.1.329";
 
 #[test]
 fn s2_a_stream_is_collected() {
-    use clitape_gateway::sse::{Hub, Life, Limits, Server, ServerSettings};
+    use clitape_gateway::sse::{Broker, BrokerLimits, ServerSettings, SseServer, StreamLifetime};
     use clitape_gateway::{Bus, Run, RunSettings};
 
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let hub = Hub::new(Limits::default());
+    let hub = Broker::new(BrokerLimits::default());
     let settings = ServerSettings::new("hidden-token-1");
-    let server = runtime.block_on(Server::start(settings, hub.clone())).unwrap();
+    let server = runtime.block_on(SseServer::start(settings, hub.clone())).unwrap();
     for (name, lines) in [("good", usize::MAX), ("bad", 40)] {
-        let (mut feed, bus) = (hub.open(name, Life::OneRun).unwrap(), Bus::new(name));
+        let (mut feed, bus) = (hub.open(name, StreamLifetime::OneRun).unwrap(), Bus::new(name));
         feed.follow(&bus);
         let stdout = fs::read_to_string(root().join(CASSETTE).join("stdout.jsonl")).unwrap();
         let mut parser = clitape_stream::Parser::new();

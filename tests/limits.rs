@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use clitape_gateway::limits as gateway;
-use clitape_gateway::sse::{Limits, ServerSettings};
+use clitape_gateway::sse::{BrokerLimits, ServerSettings};
 use clitape_runner::files::LARGEST;
 use clitape_runner::limits::{
     CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, INSTALL_OUTPUT, INSTALL_TIME,
@@ -79,7 +79,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
     let page = page();
     let found: Vec<&str> = rows(&page, OPTIONS).iter().map(|row| row[1]).collect();
     assert_eq!(found, expect);
-    let (server, held) = (ServerSettings::new("x"), Limits::default());
+    let (server, held) = (ServerSettings::new("x"), BrokerLimits::default());
     let expect = [
         ("connections", server.connections.to_string()),
         ("waiting", server.waiting.to_string()),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clitape_gateway::telegram::fuzzing::Answers;
 use clitape_gateway::telegram::{
-    Answer, ApiError, BotApi, Call, Mode, Sent, Telegram, TelegramSettings,
+    BotApi, BotApiError, BotCall, CallFuture, DraftMode, SentMessage, Telegram, TelegramSettings,
 };
 use clitape_gateway::{Bus, Channel, Delivery, Run, RunSettings};
 use clitape_stream::Parser;
@@ -31,7 +31,7 @@ const LONGEST_WAIT: u64 = 86_400;
 
 /// What the server gives, and what became of the calls.
 struct Server {
-    answers: Mutex<VecDeque<Result<Sent, ApiError>>>,
+    answers: Mutex<VecDeque<Result<SentMessage, BotApiError>>>,
     seen: Mutex<Seen>,
 }
 
@@ -64,17 +64,17 @@ async fn run(bytes: &[u8]) {
         check_answer(status, body, &answer);
         answers.push_back(answer);
     }
-    let modes = [Mode::Off, Mode::Partial, Mode::Block, Mode::Progress];
+    let modes = [DraftMode::Off, DraftMode::Partial, DraftMode::Block, DraftMode::Progress];
     let mode = modes[super::numbers(bytes)() % modes.len()];
     check_run(answers, mode).await;
 }
 
 /// What holds for what the client makes of one answer.
-fn check_answer(status: u16, body: &[u8], answer: &Result<Sent, ApiError>) {
+fn check_answer(status: u16, body: &[u8], answer: &Result<SentMessage, BotApiError>) {
     let json: Value = serde_json::from_str(&String::from_utf8_lossy(body)).unwrap_or_default();
     let code = json["error_code"].as_u64().unwrap_or(status.into());
     match answer {
-        Ok(Sent { message_id }) => {
+        Ok(SentMessage { message_id }) => {
             assert!((200..300).contains(&status), "{status} is no success");
             assert_eq!(json["result"]["message_id"].as_i64(), Some(*message_id));
             assert_ne!(json["ok"], Value::Bool(false));
@@ -83,7 +83,7 @@ fn check_answer(status: u16, body: &[u8], answer: &Result<Sent, ApiError>) {
             let text = format!("{error} {error:?}");
             assert!(!text.contains(TOKEN), "{text}");
             assert!(error.to_string().chars().count() <= WORDS_LIMIT, "{text}");
-            if let ApiError::RetryAfter { .. } = error {
+            if let BotApiError::RetryAfter { .. } = error {
                 assert_eq!(code, 429);
             }
         }
@@ -91,7 +91,7 @@ fn check_answer(status: u16, body: &[u8], answer: &Result<Sent, ApiError>) {
 }
 
 /// A run of an agent in a chat whose server gives these answers.
-async fn check_run(answers: VecDeque<Result<Sent, ApiError>>, mode: Mode) {
+async fn check_run(answers: VecDeque<Result<SentMessage, BotApiError>>, mode: DraftMode) {
     let server = Arc::new(Server { answers: Mutex::new(answers), seen: Mutex::default() });
     let settings = TelegramSettings { mode, ..TelegramSettings::default() };
     let channel: Box<dyn Channel> = Box::new(Telegram::new(settings, server.clone()));
@@ -125,7 +125,7 @@ impl Server {
 }
 
 impl BotApi for Server {
-    fn call(&self, call: Call) -> Answer<'_> {
+    fn call(&self, call: BotCall) -> CallFuture<'_> {
         let mut seen = self.seen();
         assert!(!seen.is_busy, "two calls are under way");
         let now = Instant::now();
@@ -137,18 +137,18 @@ impl BotApi for Server {
         let answer = self.answers.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         Box::pin(async move {
             sleep(Duration::from_millis(80)).await;
-            let answer =
-                answer.unwrap_or(Ok(Sent { message_id: call.message_id.unwrap_or(next_id) }));
+            let answer = answer
+                .unwrap_or(Ok(SentMessage { message_id: call.message_id.unwrap_or(next_id) }));
             let mut seen = self.seen();
             seen.is_busy = false;
             match &answer {
                 Ok(sent) => seen.messages.push(sent.message_id),
-                Err(ApiError::RetryAfter { seconds }) => {
+                Err(BotApiError::RetryAfter { seconds }) => {
                     let wait = Duration::from_secs((*seconds).min(LONGEST_WAIT));
                     seen.not_before = Some(Instant::now() + wait);
                 }
                 // The message says so already, so that it is there.
-                Err(ApiError::NotModified) => seen.messages.extend(call.message_id),
+                Err(BotApiError::NotModified) => seen.messages.extend(call.message_id),
                 Err(_) => {}
             }
             answer

@@ -10,7 +10,7 @@ use clitape_gateway::limits::{
     RECONNECTS, STREAM_BYTES, STREAM_EVENT,
 };
 use clitape_gateway::sse::{
-    CollectLimits, Collected, Kept, Reach, Target, ToolCall, converse, listen,
+    CollectLimits, CollectTarget, Collected, CollectedCall, Reach, RetainedLimits, converse, listen,
 };
 
 use crate::exit::ExitStatus;
@@ -89,7 +89,7 @@ fn ms(time: Duration) -> u64 {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let reach = if args.allow_remote { Reach::Anywhere } else { Reach::Loopback };
-    let mut target = Target::within(&args.url, reach)?;
+    let mut target = CollectTarget::within(&args.url, reach)?;
     if let Some(name) = &args.token_env {
         target.set_token(&secret(name, "the token")?)?;
     }
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         stream: limits.max_stream,
         event: limits.max_event,
         answer: limits.max_answer,
-        kept: Kept { bytes: limits.max_output, calls: limits.max_calls },
+        retained: RetainedLimits { bytes: limits.max_output, calls: limits.max_calls },
         reconnects: limits.max_reconnects,
         retry_min: Duration::from_millis(limits.retry_min),
         retry_max: Duration::from_millis(limits.retry_max),
@@ -133,7 +133,7 @@ fn print(out: &mut Terminal, collected: &Collected) -> io::Result<()> {
     if !calls.is_empty() {
         out.line("")?;
     }
-    for ToolCall { name, input, is_error, summary, .. } in calls {
+    for CollectedCall { name, input, is_error, summary, .. } in calls {
         let failed = if *is_error { ", failed" } else { "" };
         let summary = summary.as_ref();
         let found = summary.map_or(0, |summary| summary.event_ids.len());

@@ -8,7 +8,7 @@ use clitape_gateway::limits::{
     BOT_API_ANSWER, BOT_API_CALL, ChatLimits, LAST_WORD, LAST_WORD_WAITS, RETRY_AFTER,
 };
 use clitape_gateway::telegram::{
-    Answer, ApiError, BotApi, Call, HttpApi, HttpSettings, Signal, Token,
+    BotApi, BotApiError, BotCall, BotToken, CallFuture, HttpApi, HttpSettings, SignalFuture,
 };
 use clitape_gateway::{ByteSize, Delivery};
 use clitape_runner::replay::{Entry, Lane, Plan, Setup, live};
@@ -85,7 +85,7 @@ impl LiveChat {
         let name = &self.bot_token_env;
         let token = secret(name, "the bot's token")?;
         let (server, chat) = (server.clone(), chat.clone());
-        let token = Token::new(token);
+        let token = BotToken::new(token);
         let timeout = self.limits.of_chat().call;
         let max_answer = self.limits.api_max_answer;
         Ok(HttpApi::new(HttpSettings { server, token, chat, timeout, max_answer })?)
@@ -132,16 +132,16 @@ struct LiveState {
 }
 
 impl BotApi for LiveState {
-    fn typing(&self) -> Signal<'_> {
+    fn typing(&self) -> SignalFuture<'_> {
         self.api.typing()
     }
 
-    fn call(&self, call: Call) -> Answer<'_> {
+    fn call(&self, call: BotCall) -> CallFuture<'_> {
         Box::pin(async move {
             let (kind, text) = (call.method.as_str(), call.text.clone());
             let sent = self.api.call(call).await.inspect_err(|error| {
                 terminal::note(format_args!("{kind}: {error}"));
-                if let ApiError::RetryAfter { seconds } = error
+                if let BotApiError::RetryAfter { seconds } = error
                     && Duration::from_secs(*seconds) > self.retry_after
                 {
                     let most = self.retry_after.as_secs();

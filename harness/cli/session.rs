@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clitape_gateway::session::{
-    self, Lines, LocateError, Orphan, Verdict, config_dir, locate, transcript,
+    self, LineSummary, LocateError, Orphan, Resumability, config_dir, locate, transcript,
 };
 use clitape_runner::files::{self, FileError};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             let verdict = judge(&path)?;
             (path, verdict)
         }
-        Err(missing) => (missing, Verdict::not_found()),
+        Err(missing) => (missing, Resumability::not_found()),
     };
     let mut out = terminal::stdout();
     if args.json {
@@ -75,7 +75,7 @@ fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
     }
 }
 
-fn judge(path: &Path) -> anyhow::Result<Verdict> {
+fn judge(path: &Path) -> anyhow::Result<Resumability> {
     let limit = files::largest();
     let read = || {
         let mut reader = BufReader::new(File::open(path)?.take(limit.get().saturating_add(1)));
@@ -88,11 +88,11 @@ fn judge(path: &Path) -> anyhow::Result<Verdict> {
     let transcript = read().with_context(|| {
         format!("can't read the transcript {}; name a file, or use --id ID", path.display())
     })?;
-    Ok(session::verdict(&transcript))
+    Ok(session::resumability(&transcript))
 }
 
-fn print(out: &mut Terminal, path: &Path, verdict: &Verdict) -> io::Result<()> {
-    let Verdict { resumable, reason, orphans, lines, advice, .. } = verdict;
+fn print(out: &mut Terminal, path: &Path, verdict: &Resumability) -> io::Result<()> {
+    let Resumability { resumable, reason, orphans, lines, advice, .. } = verdict;
     let word = if *resumable { "resumable" } else { "not resumable" };
     out.line(format_args!("{word}: {}", reason.as_str()))?;
     out.line(path.display())?;
@@ -106,7 +106,7 @@ fn print(out: &mut Terminal, path: &Path, verdict: &Verdict) -> io::Result<()> {
 }
 
 /// What else is worth knowing of a transcript.
-fn odd(lines: &Lines) -> Vec<String> {
+fn odd(lines: &LineSummary) -> Vec<String> {
     let mut odd = Vec::new();
     if lines.unfinished_bytes > 0 {
         odd.push(format!(

@@ -1,7 +1,7 @@
 //! Hands the bus events of a run to a channel: one after another, in order, whatever a callback
 //! does.
 
-mod work;
+mod worker;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,10 +15,10 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 
 use crate::bus::{Bus, Subscription, Tool};
-use crate::ending::{Ending, LastWord};
+use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
 use crate::notice::Notice;
-use work::work;
+use worker::work;
 
 /// How long a drain waits for the callbacks that are left (G2).
 const DRAIN_LIMIT: Duration = Duration::from_secs(15);
@@ -26,7 +26,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(15);
 /// A callback at work.
 pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> + Send + 'a>>;
 /// The last word of a run at work.
-pub type Finish<'a> = Pin<Box<dyn Future<Output = Delivery> + Send + 'a>>;
+pub type FinishFuture<'a> = Pin<Box<dyn Future<Output = Delivery> + Send + 'a>>;
 
 /// Why a callback failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum Delivery {
 
 /// Which way a run takes to its channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Path {
+pub enum RunPath {
     /// A person's message is answered: everything is bridged.
     #[default]
     Main,
@@ -121,7 +121,7 @@ pub trait Channel: Send {
     }
 
     /// The run is over: deliver its last word, once (V7). No other callback comes after it.
-    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a>;
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a>;
 
     /// The run is over, and the agent has sent its message with a tool (G4): show what is not shown
     /// yet, and send nothing. It comes in the place of [`finish`](Self::finish).
@@ -192,7 +192,7 @@ pub(crate) struct Bridge {
 pub(crate) struct Close {
     /// When the callbacks that are left are given up.
     deadline: Instant,
-    last: Arc<LastWord>,
+    last: Arc<FinalMessage>,
 }
 
 impl Bridge {
@@ -200,7 +200,7 @@ impl Bridge {
     pub(crate) fn new(
         bus: &Bus,
         channel: Box<dyn Channel>,
-        path: Path,
+        path: RunPath,
         gate: Gate,
         last_word: Duration,
     ) -> Self {
@@ -217,7 +217,7 @@ impl Bridge {
     /// Takes the bridge off the bus, and lets the channel say its last word once the callbacks have
     /// settled. After [`DRAIN_LIMIT`] the one at work is given up, and of the later ones those that
     /// do not settle at once.
-    pub(crate) fn close(&mut self, last: Arc<LastWord>) {
+    pub(crate) fn close(&mut self, last: Arc<FinalMessage>) {
         self.subscription = None;
         self.close.send_replace(Some(Close { deadline: Instant::now() + DRAIN_LIMIT, last }));
     }

@@ -23,7 +23,7 @@ pub struct BusEvent {
     /// Milliseconds since the bus was made, by tokio's clock.
     pub at: u64,
     /// What happened.
-    pub data: Data,
+    pub data: BusData,
 }
 
 impl BusEvent {
@@ -31,11 +31,11 @@ impl BusEvent {
     /// `lifecycle`.
     pub fn stream(&self) -> &'static str {
         match self.data {
-            Data::Assistant { .. } | Data::Retract { .. } => "assistant",
-            Data::Thinking { .. } => "thinking",
-            Data::Tool(_) => "tool",
-            Data::Notice(_) => "notice",
-            Data::Lifecycle(_) => "lifecycle",
+            BusData::Assistant { .. } | BusData::Retract { .. } => "assistant",
+            BusData::Thinking { .. } => "thinking",
+            BusData::Tool(_) => "tool",
+            BusData::Notice(_) => "notice",
+            BusData::Lifecycle(_) => "lifecycle",
         }
     }
 }
@@ -43,7 +43,7 @@ impl BusEvent {
 /// What a bus event tells.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Data {
+pub enum BusData {
     /// More of the answer, as the model wrote it, or of what a subagent says.
     Assistant {
         /// Message the text belongs to; empty when the stream names none.
@@ -182,17 +182,17 @@ type Listener = Arc<Mutex<dyn FnMut(&BusEvent) + Send>>;
 /// The bus of one run. Clones are handles to the same bus.
 #[derive(Clone)]
 pub struct Bus {
-    inner: Arc<Inner>,
+    inner: Arc<BusInner>,
 }
 
-struct Inner {
+struct BusInner {
     run_id: Arc<str>,
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<BusState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BusState {
     seq: u64,
     has_started: bool,
     has_ended: bool,
@@ -204,21 +204,22 @@ struct State {
     listener_panics: u64,
 }
 
-impl State {
+impl BusState {
     /// Whether `data` has its place now (B3): one start, one end, and nothing after it.
-    fn takes(&mut self, data: &Data) -> bool {
-        let starts = matches!(data, Data::Lifecycle(Phase::Start));
+    fn takes(&mut self, data: &BusData) -> bool {
+        let starts = matches!(data, BusData::Lifecycle(Phase::Start));
         if self.has_ended || (starts && self.has_started) {
             return false;
         }
         self.has_started |= starts;
-        self.has_ended = matches!(data, Data::Lifecycle(Phase::End { .. } | Phase::Error { .. }));
+        self.has_ended =
+            matches!(data, BusData::Lifecycle(Phase::End { .. } | Phase::Error { .. }));
         true
     }
 }
 
-impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl BusInner {
+    fn state(&self) -> MutexGuard<'_, BusState> {
         lock(&self.state)
     }
 
@@ -240,7 +241,7 @@ impl Bus {
     /// Makes the bus of the run `run_id`; its clock starts now.
     pub fn new(run_id: impl Into<Arc<str>>) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(BusInner {
                 run_id: run_id.into(),
                 started: Instant::now(),
                 state: Mutex::default(),
@@ -254,7 +255,7 @@ impl Bus {
     /// `Start`. A listener, or another task, may publish while an event is handed out: that event
     /// comes right after it, to all in the same order. A listener that panics keeps its place, and
     /// the others hear the event all the same.
-    pub fn publish(&self, data: Data) {
+    pub fn publish(&self, data: BusData) {
         {
             let mut state = self.inner.state();
             if !state.takes(&data) {
@@ -300,7 +301,7 @@ impl Bus {
 
 /// A listener's place on a bus; dropping it takes the listener off.
 pub struct Subscription {
-    bus: Weak<Inner>,
+    bus: Weak<BusInner>,
     id: u64,
 }
 

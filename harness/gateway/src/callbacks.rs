@@ -1,11 +1,11 @@
 //! A channel made of closures, for a gateway that has its own way to talk.
 
-use crate::bridge::{Callback, Channel, Delivery, Finish, done};
+use crate::bridge::{Callback, Channel, Delivery, FinishFuture, done};
 use crate::bus::Tool;
-use crate::ending::Ending;
+use crate::ending::RunEnding;
 use crate::notice::Notice;
 
-type OnFinish = Option<Box<dyn for<'a> FnMut(&'a Ending) -> Finish<'a> + Send>>;
+type OnFinish = Option<Box<dyn for<'a> FnMut(&'a RunEnding) -> FinishFuture<'a> + Send>>;
 type On<T> = Option<Box<dyn for<'a> FnMut(&'a T) -> Callback<'a> + Send>>;
 
 /// A [`Channel`] of closures; what has none is not told.
@@ -121,7 +121,7 @@ impl Callbacks {
     #[must_use]
     pub fn on_finish(
         mut self,
-        f: impl for<'a> FnMut(&'a Ending) -> Finish<'a> + Send + 'static,
+        f: impl for<'a> FnMut(&'a RunEnding) -> FinishFuture<'a> + Send + 'static,
     ) -> Self {
         self.finish = Some(Box::new(f));
         self
@@ -167,7 +167,7 @@ impl Channel for Callbacks {
         }
     }
 
-    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         match &mut self.finish {
             Some(f) => f(ending),
             None => Box::pin(std::future::ready(Delivery::Nobody)),

@@ -5,7 +5,7 @@ use std::fmt;
 use clitape_stream::{Failure, FailureKind, Outcome, RunStatus};
 
 use crate::bus::Phase;
-use crate::words::short;
+use crate::excerpt::short;
 
 /// What is said when a run ended well without a word.
 const NO_TEXT: &str = "The agent finished without a text answer.";
@@ -16,14 +16,14 @@ const REASON_LIMIT: usize = 300;
 
 /// What a channel delivers when the run is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
+pub struct RunEnding {
     /// The answer, as the model wrote it; may be empty.
     pub answer: String,
     /// A plain sentence that goes below the answer, or stands for it when there is none.
     pub notice: Option<String>,
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for RunEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gap = if self.answer.is_empty() || self.notice.is_none() { "" } else { "\n\n" };
         write!(f, "{}{gap}{}", self.answer, self.notice.as_deref().unwrap_or_default())
@@ -31,20 +31,20 @@ impl fmt::Display for Ending {
 }
 
 /// The last word of a run, for all its channels.
-pub(crate) struct LastWord {
-    pub(crate) ending: Ending,
+pub(crate) struct FinalMessage {
+    pub(crate) ending: RunEnding,
     /// Whether the run did not come to its end.
     pub(crate) is_failure: bool,
 }
 
-impl LastWord {
+impl FinalMessage {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         Self { ending: ending(outcome), is_failure: outcome.status != RunStatus::Ok }
     }
 }
 
 /// The answer and the notice for `outcome`; at least one of them says something.
-fn ending(outcome: &Outcome) -> Ending {
+fn ending(outcome: &Outcome) -> RunEnding {
     let answer = answer(outcome);
     let lead = match (outcome.status, answer.is_empty()) {
         (RunStatus::Ok, false) => None,
@@ -53,7 +53,7 @@ fn ending(outcome: &Outcome) -> Ending {
         (RunStatus::Incomplete, false) => Some("⚠️ The answer is incomplete:"),
         (RunStatus::Incomplete, true) => Some("⚠️ The run ended before it gave an answer:"),
     };
-    Ending {
+    RunEnding {
         answer: answer.to_owned(),
         notice: lead.map(|lead| format!("{lead} {}", sentence(outcome))),
     }
@@ -67,8 +67,8 @@ fn answer(outcome: &Outcome) -> &str {
     if is_failure { "" } else { text }
 }
 
-fn plain(notice: &str) -> Ending {
-    Ending { answer: String::new(), notice: Some(notice.to_owned()) }
+fn plain(notice: &str) -> RunEnding {
+    RunEnding { answer: String::new(), notice: Some(notice.to_owned()) }
 }
 
 /// The lifecycle event that ends the run (B3).

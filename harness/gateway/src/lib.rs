@@ -8,6 +8,7 @@ mod bus;
 mod callbacks;
 pub mod display;
 mod ending;
+mod excerpt;
 pub mod limits;
 mod messaging;
 mod notice;
@@ -23,12 +24,13 @@ pub mod sse;
 pub mod telegram;
 mod typing;
 mod watchdog;
-mod words;
 
-pub use bridge::{Callback, CallbackError, Channel, ChannelReport, Delivery, Finish, Path, done};
-pub use bus::{Bus, BusEvent, Data, Phase, Subscription, Tool};
+pub use bridge::{
+    Callback, CallbackError, Channel, ChannelReport, Delivery, FinishFuture, RunPath, done,
+};
+pub use bus::{Bus, BusData, BusEvent, Phase, Subscription, Tool};
 pub use callbacks::Callbacks;
-pub use ending::Ending;
+pub use ending::RunEnding;
 pub use messaging::{DeliveryMode, MessageTools};
 pub use notice::Notice;
 pub use run::{Run, RunReport, RunSettings};

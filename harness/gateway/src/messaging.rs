@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::bus::{Data, Tool};
+use crate::bus::{BusData, Tool};
 
 /// How the agent's answer reaches the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,9 +20,9 @@ pub enum DeliveryMode {
 
 /// A tool that sends messages: its name, and the values of `action` with which it does; none means
 /// that every call does.
-type Row = (&'static str, &'static [&'static str]);
+type SendingTool = (&'static str, &'static [&'static str]);
 
-const TOOLS: [Row; 4] = [
+const TOOLS: [SendingTool; 4] = [
     ("message", &["send", "thread-reply", "sendWithEffect", "sendAttachment", "upload-file"]),
     ("sessions_send", &[]),
     ("conversations_send", &[]),
@@ -51,7 +51,7 @@ impl MessageTools {
     /// Whether the call of `name` with `args` sends a message, if it completes well (G4).
     pub fn sends(&self, name: &str, args: &Value) -> bool {
         let action = args.get("action").and_then(Value::as_str);
-        let listed = |(tool, actions): &Row| {
+        let listed = |(tool, actions): &SendingTool| {
             is_tool(name, tool)
                 && (actions.is_empty() || action.is_some_and(|action| actions.contains(&action)))
         };
@@ -71,24 +71,24 @@ pub(crate) struct Gate {
     tools: MessageTools,
     /// Ids of the calls that are about to send one.
     sending: HashSet<String>,
-    is_shut: bool,
+    suppressed: bool,
 }
 
 impl Gate {
     pub(crate) fn new(mode: DeliveryMode, tools: MessageTools) -> Self {
-        Self { mode, tools, sending: HashSet::new(), is_shut: false }
+        Self { mode, tools, sending: HashSet::new(), suppressed: false }
     }
 
     /// Whether a message was sent, so that nothing more is to be told.
-    pub(crate) fn is_shut(&self) -> bool {
-        self.is_shut
+    pub(crate) fn suppressed(&self) -> bool {
+        self.suppressed
     }
 
     /// Whether `data` still reaches the channel; the result that shuts the gate does.
-    pub(crate) fn passes(&mut self, data: &Data) -> bool {
-        let was_open = !self.is_shut;
+    pub(crate) fn passes(&mut self, data: &BusData) -> bool {
+        let was_open = !self.suppressed;
         if self.mode == DeliveryMode::MessageToolOnly
-            && let Data::Tool(tool) = data
+            && let BusData::Tool(tool) = data
         {
             self.follow(tool);
         }
@@ -104,7 +104,7 @@ impl Gate {
             Tool::Update { .. } => {}
             Tool::Result { id, is_error, incomplete, .. } => {
                 let was_sending = self.sending.remove(id);
-                self.is_shut |= was_sending && !is_error && incomplete.is_none();
+                self.suppressed |= was_sending && !is_error && incomplete.is_none();
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::excerpt::short;
 use crate::sanitise::sanitise_open_args;
-use crate::words::short;
 
 /// Characters of somebody else's words in a line.
 const WORDS_LIMIT: usize = 120;
@@ -20,10 +20,10 @@ pub struct Notice {
 }
 
 /// Says what a notice tells, where a person who waits should read it.
-type Line = fn(&Notice) -> Option<String>;
+type NoticeLine = fn(&Notice) -> Option<String>;
 
 /// `type`, `subtype`, and the line.
-const LINES: [(&str, &str, Line); 3] = [
+const LINES: [(&str, &str, NoticeLine); 3] = [
     ("system", "status", compaction),
     ("system", "compact_boundary", |_| Some(COMPACTED.to_owned())),
     ("system", "api_retry", retry),
@@ -40,7 +40,7 @@ impl Notice {
     /// The line a person reads while the run seems to stand still (openclaw#134697): that the
     /// conversation is compacted, or that the API is asked again. `None` for every other notice.
     pub fn line(&self) -> Option<String> {
-        let is_mine = |(kind, subtype, _): &&(&str, &str, Line)| {
+        let is_mine = |(kind, subtype, _): &&(&str, &str, NoticeLine)| {
             *kind == self.kind && Some(*subtype) == self.subtype.as_deref()
         };
         LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self))

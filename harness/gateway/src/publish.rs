@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use clitape_stream::{Event, Fields, ToolArguments};
 use serde_json::{Map, Value};
 
-use crate::bus::{Bus, Data, Tool};
+use crate::bus::{Bus, BusData, Tool};
 use crate::display;
 use crate::notice::Notice;
 use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
@@ -15,23 +15,23 @@ use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 pub(crate) struct Publisher {
     bus: Bus,
     /// Calls whose input comes: what came of it, by id.
-    inputs: HashMap<String, Input>,
+    inputs: HashMap<String, GrowingInput>,
     /// What was masked of arguments and results.
     masked: Masked,
 }
 
 /// A tool's input while it comes.
 #[derive(Default)]
-struct Input {
+struct GrowingInput {
     /// The fields so far, as they came.
     fields: Map<String, Value>,
     /// The one whose value is yet to end.
     open: Option<String>,
     /// What was published of each.
-    told: Map<String, Value>,
+    published: Map<String, Value>,
 }
 
-impl Input {
+impl GrowingInput {
     /// The input of a call that has started: a correction may still come.
     fn of(args: &ToolArguments<'_>, tool: &Tool) -> Self {
         let object = |value: Value| match value {
@@ -40,7 +40,7 @@ impl Input {
         };
         match (args, tool) {
             (ToolArguments::Complete(json), Tool::Start { args, .. }) => {
-                Self { fields: object(json.value()), open: None, told: object(args.clone()) }
+                Self { fields: object(json.value()), open: None, published: object(args.clone()) }
             }
             _ => Self::default(),
         }
@@ -76,13 +76,13 @@ impl Publisher {
     pub(crate) fn publish(&mut self, event: &Event<'_>) {
         let own = |parent: &Option<Cow<'_, str>>| parent.as_deref().map(str::to_owned);
         let data = match event {
-            Event::Text { message_id, delta, length, parent, .. } => Data::Assistant {
+            Event::Text { message_id, delta, length, parent, .. } => BusData::Assistant {
                 message_id: message_id.to_string(),
                 delta: delta.to_string(),
                 length: *length,
                 parent: own(parent),
             },
-            Event::Thinking { message_id, delta, length, parent, .. } => Data::Thinking {
+            Event::Thinking { message_id, delta, length, parent, .. } => BusData::Thinking {
                 message_id: message_id.to_string(),
                 delta: delta.to_string(),
                 length: *length,
@@ -92,7 +92,7 @@ impl Publisher {
                 for call in calls.iter() {
                     self.inputs.remove(call);
                 }
-                Data::Retract {
+                BusData::Retract {
                     text: (*text).to_owned(),
                     length: *length,
                     thinking: (*thinking).to_owned(),
@@ -103,16 +103,16 @@ impl Publisher {
             }
             Event::ToolInput { id, name, args, parent } => {
                 let Some(tool) = self.update(id, name, args, own(parent)) else { return };
-                Data::Tool(tool)
+                BusData::Tool(tool)
             }
             Event::ToolStart { id, name, args, parent, .. } => {
                 let tool = start(id, name, args, parent.as_deref(), &mut self.masked);
-                self.inputs.insert(id.to_string(), Input::of(args, &tool));
-                Data::Tool(tool)
+                self.inputs.insert(id.to_string(), GrowingInput::of(args, &tool));
+                BusData::Tool(tool)
             }
             Event::ToolResult { id, name, is_error, result, incomplete, parent } => {
                 self.inputs.remove(&**id);
-                Data::Tool(Tool::Result {
+                BusData::Tool(Tool::Result {
                     id: id.to_string(),
                     name: name.to_string(),
                     is_error: *is_error,
@@ -122,7 +122,7 @@ impl Publisher {
                 })
             }
             Event::Notice { kind, subtype, detail } => {
-                Data::Notice(Notice::new(kind, subtype.as_deref(), detail))
+                BusData::Notice(Notice::new(kind, subtype.as_deref(), detail))
             }
             _ => return,
         };
@@ -139,7 +139,7 @@ impl Publisher {
     ) -> Option<Tool> {
         let input = self.inputs.entry(id.to_owned()).or_default();
         let open = args.open();
-        // A field that was open and is not told again has ended.
+        // A field that was open and is not published again has ended.
         let mut fresh = Map::new();
         if let Some(key) = input.open.take()
             && let Some(value) = input.fields.get(&key)
@@ -151,8 +151,8 @@ impl Publisher {
         input.open = open.map(str::to_owned);
         let mut new = Map::new();
         for (key, value) in sanitise_open_args(&fresh, open) {
-            if input.told.get(&key) != Some(&value) {
-                input.told.insert(key.clone(), value.clone());
+            if input.published.get(&key) != Some(&value) {
+                input.published.insert(key.clone(), value.clone());
                 new.insert(key, value);
             }
         }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::bus::lock;
 
-    fn check(events: &[Event<'_>], expect: &[Data]) {
+    fn check(events: &[Event<'_>], expect: &[BusData]) {
         let bus = Bus::new("r1");
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn t3_text_of_a_subagent_bears_its_parent() {
-        let said = |delta: &str, length, parent: Option<&str>| Data::Assistant {
+        let said = |delta: &str, length, parent: Option<&str>| BusData::Assistant {
             message_id: "m".into(),
             delta: delta.into(),
             length,
@@ -245,7 +245,7 @@ mod tests {
         };
         let update = |title: &str, args: Value| {
             let Value::Object(args) = args else { panic!("{args}") };
-            Data::Tool(Tool::Update {
+            BusData::Tool(Tool::Update {
                 id: "t1".into(),
                 name: "Read".into(),
                 title: title.into(),
@@ -289,7 +289,7 @@ mod tests {
                 },
             ],
             &[
-                Data::Tool(Tool::Start {
+                BusData::Tool(Tool::Start {
                     id: "t1".into(),
                     name: "Read".into(),
                     title: "📖 Read: from /a".into(),
@@ -297,7 +297,7 @@ mod tests {
                     truncated: None,
                     parent: Some("p".into()),
                 }),
-                Data::Tool(Tool::Result {
+                BusData::Tool(Tool::Result {
                     id: "t1".into(),
                     name: "Read".into(),
                     is_error: false,
@@ -332,7 +332,7 @@ mod tests {
                 args: ToolArguments::Truncated("{\"password\": \"hunter2".into()),
                 parent: None,
             }],
-            &[Data::Tool(Tool::Start {
+            &[BusData::Tool(Tool::Start {
                 id: "t1".into(),
                 name: "Bash".into(),
                 title: "🛠️ Bash".into(),

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::bridge::{Channel, panic_words};
 
 /// Holds a channel. Dropping it ends the typing signal, however the run ended.
-pub(crate) struct Seat {
+pub(crate) struct TypingGuard {
     pub(crate) channel: Box<dyn Channel>,
     is_typing: bool,
 }
 
-impl Seat {
+impl TypingGuard {
     pub(crate) fn new(channel: Box<dyn Channel>) -> Self {
         Self { channel, is_typing: false }
     }
@@ -29,7 +29,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for TypingGuard {
     fn drop(&mut self) {
         // There is nobody left to tell of a panic.
         let _ = self.typing(false);

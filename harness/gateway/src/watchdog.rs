@@ -44,14 +44,14 @@ impl Watchdog {
 }
 
 /// The watch over one run.
-pub(crate) struct Watch {
+pub(crate) struct SilenceWatch {
     watchdog: Watchdog,
     heard: Instant,
     /// Ids of the calls that have started and not ended.
     open: HashSet<String>,
 }
 
-impl Watch {
+impl SilenceWatch {
     /// Begins now.
     pub(crate) fn new(watchdog: Watchdog) -> Self {
         Self { watchdog, heard: Instant::now(), open: HashSet::new() }

@@ -1,29 +1,29 @@
-//! One tool call as the client knows it: what is known, what was told, and what is to be told.
+//! One tool call as the client knows it: what is known, what was reported, and what is to be reported.
 
 use serde_json::{Map, Value};
 
-use super::files::{Files, str_of};
+use super::files::{FileTable, str_of};
 use super::result::{content, exit_code, fenced, plain, raw_output, title};
-use super::tools::{Look, is_command, look};
+use super::tools::{CallView, is_command, look};
 use super::update::{
-    CallStatus, ClaudeCode, Content, Meta, TerminalExit, TerminalInfo, TerminalOutput, ToolCall,
-    Update,
+    CallContent, CallStatus, ClaudeCode, Meta, TerminalExit, TerminalInfo, TerminalOutput,
+    ToolCallUpdate, Update,
 };
 
 /// What a call is shown against.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(super) struct CallContext<'a> {
     /// The working directory.
     pub(super) cwd: Option<&'a str>,
     /// Whether the client shows terminals.
     pub(super) terminal: bool,
     /// What is known of files.
-    pub(super) files: &'a Files,
+    pub(super) files: &'a FileTable,
 }
 
 /// A call that is open.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct AcpCall {
     /// Its id on the wire.
     id: String,
     name: String,
@@ -37,17 +37,17 @@ pub(super) struct Call {
     odd_input: Option<Value>,
     /// The raw arguments where they never became valid JSON (U1).
     truncated: Option<String>,
-    /// What was told last; none before the announcement.
-    told: Option<Told>,
+    /// What was reported last; none before the announcement.
+    reported: Option<ReportedCall>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Told {
-    look: Look,
+struct ReportedCall {
+    look: CallView,
     raw_input: Option<Value>,
 }
 
-impl Call {
+impl AcpCall {
     pub(super) fn new(id: String, name: &str, parent: Option<String>, order: u64) -> Self {
         Self {
             id,
@@ -57,7 +57,7 @@ impl Call {
             input: Map::new(),
             odd_input: None,
             truncated: None,
-            told: None,
+            reported: None,
         }
     }
 
@@ -77,26 +77,31 @@ impl Call {
     }
 
     /// The announcement, or what has changed since it; none when nothing has.
-    pub(super) fn tell(&mut self, view: View<'_>) -> Option<Update> {
-        let now = Told { look: self.look(view), raw_input: self.raw_input() };
+    pub(super) fn report(&mut self, view: CallContext<'_>) -> Option<Update> {
+        let now = ReportedCall { look: self.look(view), raw_input: self.raw_input() };
         let mut call = self.blank();
-        let before = self.told.take();
-        match self.told.insert(now).news(before.as_ref(), &mut call) {
-            News::First => {
+        let before = self.reported.take();
+        match self.reported.insert(now).news(before.as_ref(), &mut call) {
+            ReportKind::First => {
                 call.status = Some(CallStatus::Pending);
                 call.meta.terminal_info =
                     self.terminal(view).map(|terminal_id| TerminalInfo { terminal_id });
                 Some(Update::ToolCall(call))
             }
-            News::More => Some(Update::ToolCallUpdate(call)),
-            News::Nothing => None,
+            ReportKind::More => Some(Update::ToolCallUpdate(call)),
+            ReportKind::Nothing => None,
         }
     }
 
     /// The call ends with a result.
-    pub(super) fn result(&mut self, is_error: bool, result: &Value, view: View<'_>) -> Vec<Update> {
-        // A diff is told again if the file has changed since the call began.
-        let mut call = match self.tell(view) {
+    pub(super) fn result(
+        &mut self,
+        is_error: bool,
+        result: &Value,
+        view: CallContext<'_>,
+    ) -> Vec<Update> {
+        // A diff is reported again if the file has changed since the call began.
+        let mut call = match self.report(view) {
             Some(Update::ToolCallUpdate(call)) if !is_error => call,
             _ => self.blank(),
         };
@@ -130,7 +135,7 @@ impl Call {
     }
 
     /// The call ends without a result: nobody is to see it running for ever (U3).
-    pub(super) fn give_up(&self, view: View<'_>) -> Update {
+    pub(super) fn give_up(&self, view: CallContext<'_>) -> Update {
         let mut call = self.blank();
         call.status = Some(CallStatus::Failed);
         call.meta.terminal_exit = (self.terminal(view)).map(|terminal_id| TerminalExit {
@@ -142,14 +147,14 @@ impl Call {
     }
 
     /// Tells `files` what the call, which went well, says of them.
-    pub(super) fn teach(&self, result: &Value, files: &mut Files) {
-        files.learn(&self.name, &self.input, &plain(result));
+    pub(super) fn update_files(&self, result: &Value, files: &mut FileTable) {
+        files.record(&self.name, &self.input, &plain(result));
     }
 
     /// An update that tells nothing yet but whose it is.
-    fn blank(&self) -> ToolCall {
+    fn blank(&self) -> ToolCallUpdate {
         let command = str_of(&self.input, "command").filter(|_| is_command(&self.name));
-        ToolCall {
+        ToolCallUpdate {
             tool_call_id: self.id.clone(),
             title: None,
             kind: None,
@@ -166,17 +171,17 @@ impl Call {
         }
     }
 
-    fn look(&self, view: View<'_>) -> Look {
+    fn look(&self, view: CallContext<'_>) -> CallView {
         let terminal = self.terminal(view);
         let mut look = look(&self.name, &self.input, view.cwd, terminal.as_deref(), view.files);
         if let (true, Some(raw)) = (look.content.is_empty(), &self.truncated) {
-            look.content.push(Content::text(fenced("", raw)));
+            look.content.push(CallContent::text(fenced("", raw)));
         }
         look
     }
 
     /// Id of the terminal that stands for the call, if one does.
-    fn terminal(&self, view: View<'_>) -> Option<String> {
+    fn terminal(&self, view: CallContext<'_>) -> Option<String> {
         (view.terminal && is_command(&self.name)).then(|| self.id.clone())
     }
 
@@ -191,32 +196,32 @@ impl Call {
 }
 
 /// What there is to tell of a call.
-enum News {
+enum ReportKind {
     First,
     More,
     Nothing,
 }
 
-impl Told {
+impl ReportedCall {
     /// Writes into `call` what has changed since `before`.
-    fn news(&self, before: Option<&Self>, call: &mut ToolCall) -> News {
+    fn news(&self, before: Option<&Self>, call: &mut ToolCallUpdate) -> ReportKind {
         let Some(before) = before else {
             call.title = Some(self.look.title.clone());
             call.kind = Some(self.look.kind);
             call.content = Some(self.look.content.clone()).filter(|content| !content.is_empty());
             call.locations = Some(self.look.locations.clone()).filter(|places| !places.is_empty());
             call.raw_input.clone_from(&self.raw_input);
-            return News::First;
+            return ReportKind::First;
         };
         if self == before {
-            return News::Nothing;
+            return ReportKind::Nothing;
         }
         // The kind hangs on the tool's name alone.
         call.title = changed(&before.look.title, &self.look.title);
         call.content = changed(&before.look.content, &self.look.content);
         call.locations = changed(&before.look.locations, &self.look.locations);
         call.raw_input = changed(&before.raw_input, &self.raw_input).flatten();
-        News::More
+        ReportKind::More
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::update::Content;
+use super::update::CallContent;
 
 /// What the sanitiser writes where it cut a long text: such a text is not the whole file.
 const CUT_MARK: &str = "…(truncated)…";
@@ -23,35 +23,36 @@ static REMINDER: LazyLock<Option<Regex>> =
 
 /// What is known of files, by the path the tools name.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct FileTable {
     known: HashMap<String, String>,
 }
 
 /// What a call does to a file.
-enum Change<'a> {
+enum FileChange<'a> {
     /// Writes all of it.
     Write { path: &'a str, text: &'a str },
     /// Replaces parts of it.
-    Edit { path: &'a str, edits: Vec<Edit<'a>> },
+    Edit { path: &'a str, edits: Vec<Replacement<'a>> },
 }
 
 /// One replacement.
-struct Edit<'a> {
+struct Replacement<'a> {
     old: &'a str,
     new: &'a str,
     all: bool,
 }
 
-impl<'a> Change<'a> {
+impl<'a> FileChange<'a> {
     /// The change a call makes; none while its arguments do not say enough.
     fn of(name: &str, input: &'a Map<String, Value>) -> Option<Self> {
         let path = str_of(input, "file_path")?;
         match name {
             "Write" => Some(Self::Write { path, text: str_of(input, "content")? }),
-            "Edit" => Some(Self::Edit { path, edits: vec![Edit::of(input)?] }),
+            "Edit" => Some(Self::Edit { path, edits: vec![Replacement::of(input)?] }),
             "MultiEdit" => {
                 let edits = input.get("edits")?.as_array()?.iter();
-                let edits: Option<_> = edits.map(|edit| Edit::of(edit.as_object()?)).collect();
+                let edits: Option<_> =
+                    edits.map(|edit| Replacement::of(edit.as_object()?)).collect();
                 Some(Self::Edit { path, edits: edits? })
             }
             _ => None,
@@ -59,7 +60,7 @@ impl<'a> Change<'a> {
     }
 }
 
-impl<'a> Edit<'a> {
+impl<'a> Replacement<'a> {
     fn of(input: &'a Map<String, Value>) -> Option<Self> {
         Some(Self {
             old: str_of(input, "old_string")?,
@@ -89,25 +90,25 @@ impl<'a> Edit<'a> {
 }
 
 /// `text` after all of `edits`.
-fn applied(edits: &[Edit<'_>], text: &str) -> Option<String> {
+fn applied(edits: &[Replacement<'_>], text: &str) -> Option<String> {
     edits.iter().try_fold(text.to_owned(), |text, edit| edit.apply(&text))
 }
 
-impl Files {
+impl FileTable {
     /// What a call changes, as diffs: of the whole file where the table knows it, else of the
     /// replaced parts. Empty while the arguments do not say enough.
-    pub(crate) fn diffs(&self, name: &str, input: &Map<String, Value>) -> Vec<Content> {
-        let diff = |path: &str, old_text, new_text| Content::Diff {
+    pub(crate) fn diffs(&self, name: &str, input: &Map<String, Value>) -> Vec<CallContent> {
+        let diff = |path: &str, old_text, new_text| CallContent::Diff {
             path: path.to_owned(),
             old_text,
             new_text,
         };
-        match Change::of(name, input) {
+        match FileChange::of(name, input) {
             None => Vec::new(),
-            Some(Change::Write { path, text }) => {
+            Some(FileChange::Write { path, text }) => {
                 vec![diff(path, self.known.get(path).cloned(), text.to_owned())]
             }
-            Some(Change::Edit { path, edits }) => {
+            Some(FileChange::Edit { path, edits }) => {
                 let known = self.known.get(path).map(String::as_str);
                 let whole = known.and_then(|text| Some((text, applied(&edits, text)?)));
                 match whole {
@@ -122,16 +123,16 @@ impl Files {
     }
 
     /// Takes what a call that went well tells of a file.
-    pub(crate) fn learn(&mut self, name: &str, input: &Map<String, Value>, result: &str) {
+    pub(crate) fn record(&mut self, name: &str, input: &Map<String, Value>, result: &str) {
         let (path, text) = if name == "Read" {
             let is_part = ["offset", "limit", "pages"].iter().any(|key| input.contains_key(*key));
             let Some(path) = str_of(input, "file_path").filter(|_| !is_part) else { return };
             (path, listed(result))
         } else {
-            match Change::of(name, input) {
+            match FileChange::of(name, input) {
                 None => return,
-                Some(Change::Write { path, text }) => (path, Some(text.to_owned())),
-                Some(Change::Edit { path, edits }) => {
+                Some(FileChange::Write { path, text }) => (path, Some(text.to_owned())),
+                Some(FileChange::Edit { path, edits }) => {
                     let before = self.known.get(path).map_or("", String::as_str);
                     (path, applied(&edits, before))
                 }
@@ -191,15 +192,15 @@ mod tests {
 
     /// Calls that went well, as `(tool, input, result)`; then the diffs of the last call.
     fn check(before: &[(&str, Value, &str)], call: (&str, Value), expect: &Value) {
-        let mut files = Files::default();
+        let mut files = FileTable::default();
         for (name, input, result) in before {
-            files.learn(name, &object(input), result);
+            files.record(name, &object(input), result);
         }
         let diffs = files.diffs(call.0, &object(&call.1));
         let got: Vec<_> = diffs
             .into_iter()
             .map(|diff| match diff {
-                Content::Diff { old_text, new_text, .. } => json!([old_text, new_text]),
+                CallContent::Diff { old_text, new_text, .. } => json!([old_text, new_text]),
                 other => panic!("no diff: {other:?}"),
             })
             .collect();

@@ -1,7 +1,7 @@
 //! The ACP channel: bus events become the `session/update` notifications of the Agent Client
 //! Protocol, version 1 (A1).
 //!
-//! [`Converter`] is a state machine over the bus alone; what it is given is sanitised already, and
+//! [`AcpConverter`] is a state machine over the bus alone; what it is given is sanitised already, and
 //! it reads no clock and no disk. Make one a session and hand it the events of each of its turns:
 //! what it knows of files (A2) and which ids are taken outlive a turn.
 //!
@@ -16,7 +16,7 @@
 //!   so; withdrawn reasoning is passed over. A call that will never start ends `failed`.
 //! * A TodoWrite is a `plan` and no call; so is a TaskCreate or a TaskUpdate, once it went well.
 //! * A turn's end closes what is open, says the final text if nothing of it was shown, and gives
-//!   the answer to `session/prompt` ([`Converter::turn_end`]).
+//!   the answer to `session/prompt` ([`AcpConverter::turn_end`]).
 
 mod calls;
 mod ending;
@@ -31,27 +31,28 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use calls::{Call, View};
+use calls::{AcpCall, CallContext};
 pub use ending::{StopReason, TurnEnd};
-use files::Files;
+use files::FileTable;
 use result::plain;
 pub use update::{
-    Block, CallStatus, Chunk, ClaudeCode, Content, Location, Meta, Plan, PlanEntry, PlanStatus,
-    Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCall, Update,
+    CallContent, CallStatus, Chunk, ClaudeCode, ContentBlock, Location, Meta, PlanEntry,
+    PlanStatus, PlanUpdate, Priority, TerminalExit, TerminalInfo, TerminalOutput, ToolCallUpdate,
+    Update,
 };
 
-use crate::bus::{BusEvent, Data, Phase, Tool};
-pub use crate::display::Kind;
+use crate::bus::{BusData, BusEvent, Phase, Tool};
+pub use crate::display::ToolCategory;
 
 /// The protocol's version, for the answer to `initialize`.
 pub const PROTOCOL_VERSION: u16 = 1;
 
-/// What is said below a message that was withdrawn.
+/// What is sent below a message that was withdrawn.
 const WITHDRAWN: &str = "\n\n_The message above was withdrawn._\n\n";
 
 /// The session and its client.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settings {
+pub struct AcpSettings {
     /// Id of the session.
     pub session_id: String,
     /// The agent's working directory: titles name the files in it without it.
@@ -62,11 +63,11 @@ pub struct Settings {
 
 /// Turns the bus events of a session's turns into its updates.
 #[derive(Debug)]
-pub struct Converter {
-    settings: Settings,
-    files: Files,
+pub struct AcpConverter {
+    settings: AcpSettings,
+    files: FileTable,
     /// Calls that are open, by the CLI's id.
-    open: HashMap<String, Call>,
+    open: HashMap<String, AcpCall>,
     /// How many calls had an id.
     uses: HashMap<String, u32>,
     /// TodoWrite calls that have started and have no result yet.
@@ -74,17 +75,17 @@ pub struct Converter {
     tasks: plan::Tasks,
     /// The plan told last, of each lane.
     plans: HashMap<Option<String>, Vec<PlanEntry>>,
-    /// What was said, of each lane.
-    said: HashMap<Option<String>, Said>,
+    /// What was sent, of each lane.
+    sent: HashMap<Option<String>, SentText>,
     /// Calls announced so far.
     announced: u64,
     cancelled: bool,
     end: Option<TurnEnd>,
 }
 
-/// What a lane has said in this turn.
+/// What a lane has sent in this turn.
 #[derive(Debug, Default)]
-struct Said {
+struct SentText {
     /// Characters of its text that count.
     length: u64,
     /// Its last message.
@@ -113,18 +114,18 @@ enum Voice {
     Thought,
 }
 
-impl Converter {
+impl AcpConverter {
     /// Makes the converter of a session.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: AcpSettings) -> Self {
         Self {
             settings,
-            files: Files::default(),
+            files: FileTable::default(),
             open: HashMap::new(),
             uses: HashMap::new(),
             planning: HashSet::new(),
             tasks: plan::Tasks::default(),
             plans: HashMap::new(),
-            said: HashMap::new(),
+            sent: HashMap::new(),
             announced: 0,
             cancelled: false,
             end: None,
@@ -134,24 +135,24 @@ impl Converter {
     /// The updates that `event` makes, in order (A1).
     pub fn on(&mut self, event: &BusEvent) -> Vec<Update> {
         match &event.data {
-            Data::Assistant { message_id, delta, length, parent } => {
-                let said = self.said.entry(parent.clone()).or_default();
-                said.length = *length;
-                said.message_id.clone_from(message_id);
+            BusData::Assistant { message_id, delta, length, parent } => {
+                let sent = self.sent.entry(parent.clone()).or_default();
+                sent.length = *length;
+                sent.message_id.clone_from(message_id);
                 self.chunk(Voice::Message, delta, message_id, parent.as_deref())
             }
-            Data::Thinking { message_id, delta, parent, .. } => {
+            BusData::Thinking { message_id, delta, parent, .. } => {
                 self.chunk(Voice::Thought, delta, message_id, parent.as_deref())
             }
-            Data::Retract { length, calls, parent, .. } => {
+            BusData::Retract { length, calls, parent, .. } => {
                 let mut updates = self.withdrawn(*length, parent);
                 updates.extend(calls.iter().filter_map(|id| self.give_up(id)));
                 updates
             }
-            Data::Tool(tool) => self.tool(tool),
+            BusData::Tool(tool) => self.tool(tool),
             // The protocol has no place for what the CLI does for itself.
-            Data::Notice(_) => Vec::new(),
-            Data::Lifecycle(phase) => self.phase(phase),
+            BusData::Notice(_) => Vec::new(),
+            BusData::Lifecycle(phase) => self.phase(phase),
         }
     }
 
@@ -187,7 +188,7 @@ impl Converter {
             Voice::Thought => ("__thinking__", Update::AgentThoughtChunk),
         };
         vec![make(Chunk {
-            content: Block::Text { text: text.to_owned() },
+            content: ContentBlock::Text { text: text.to_owned() },
             message_id: Some(message_id).filter(|id| !id.is_empty()).map(str::to_owned),
             meta: self.meta(name, parent),
         })]
@@ -205,11 +206,11 @@ impl Converter {
 
     /// Of a lane's text only `length` characters are left.
     fn withdrawn(&mut self, length: u64, parent: &Option<String>) -> Vec<Update> {
-        let Some(said) = self.said.get_mut(parent).filter(|said| said.length > length) else {
+        let Some(sent) = self.sent.get_mut(parent).filter(|sent| sent.length > length) else {
             return Vec::new();
         };
-        said.length = length;
-        let message_id = said.message_id.clone();
+        sent.length = length;
+        let message_id = sent.message_id.clone();
         self.chunk(Voice::Message, WITHDRAWN, &message_id, parent.as_deref())
     }
 
@@ -234,7 +235,7 @@ impl Converter {
                 if plan::is_task(name) =>
             {
                 let list = self.tasks.settle(id, name, *is_error, &plain(result));
-                list.map(|entries| self.tell_plan(name, entries, parent)).unwrap_or_default()
+                list.map(|entries| self.report_plan(name, entries, parent)).unwrap_or_default()
             }
             Tool::Update { id, name, args, parent, .. } => {
                 self.refine(id, name, parent.as_deref(), |call| call.take(args))
@@ -261,19 +262,19 @@ impl Converter {
         id: &str,
         name: &str,
         parent: Option<&str>,
-        change: impl FnOnce(&mut Call),
+        change: impl FnOnce(&mut AcpCall),
     ) -> Vec<Update> {
         if !self.open.contains_key(id) {
             *self.uses.entry(id.to_owned()).or_default() += 1;
             self.announced += 1;
             let parent = parent.map(|parent| self.id_of(parent));
-            let call = Call::new(self.id_of(id), name, parent, self.announced);
+            let call = AcpCall::new(self.id_of(id), name, parent, self.announced);
             self.open.insert(id.to_owned(), call);
         }
         let view = view(&self.settings, &self.files);
         let update = self.open.get_mut(id).and_then(|call| {
             change(call);
-            call.tell(view)
+            call.report(view)
         });
         update.into_iter().collect()
     }
@@ -283,7 +284,7 @@ impl Converter {
         let Some(mut call) = self.open.remove(id) else { return Vec::new() };
         let updates = call.result(is_error, result, view(&self.settings, &self.files));
         if !is_error {
-            call.teach(result, &mut self.files);
+            call.update_files(result, &mut self.files);
         }
         updates
     }
@@ -297,11 +298,11 @@ impl Converter {
     /// The plan that a TodoWrite lists, if it is another than before.
     fn plan(&mut self, args: &Map<String, Value>, parent: &Option<String>) -> Vec<Update> {
         let entries = plan::entries(args);
-        entries.map(|entries| self.tell_plan(plan::TOOL, entries, parent)).unwrap_or_default()
+        entries.map(|entries| self.report_plan(plan::TOOL, entries, parent)).unwrap_or_default()
     }
 
     /// What a call of `tool` made of the plan, if it is another than before.
-    fn tell_plan(
+    fn report_plan(
         &mut self,
         tool: &str,
         entries: Vec<PlanEntry>,
@@ -312,21 +313,21 @@ impl Converter {
         }
         self.plans.insert(parent.clone(), entries.clone());
         let meta = self.meta(tool, parent.as_deref());
-        vec![Update::Plan(Plan { entries, meta })]
+        vec![Update::Plan(PlanUpdate { entries, meta })]
     }
 
     /// A turn begins or ends.
     fn phase(&mut self, phase: &Phase) -> Vec<Update> {
         self.end = TurnEnd::of(phase, self.cancelled);
         if *phase == Phase::Start {
-            self.said.clear();
+            self.sent.clear();
             return Vec::new();
         }
         let mut open: Vec<_> = self.open.drain().map(|(_, call)| call).collect();
         open.sort_by_key(|call| call.order);
         let view = view(&self.settings, &self.files);
         let mut updates: Vec<_> = open.iter().map(|call| call.give_up(view)).collect();
-        let is_silent = self.said.get(&None).is_none_or(|said| said.length == 0);
+        let is_silent = self.sent.get(&None).is_none_or(|sent| sent.length == 0);
         if let Phase::End { text } = phase
             && is_silent
             && !text.trim().is_empty()
@@ -347,8 +348,8 @@ impl Converter {
     }
 }
 
-fn view<'a>(settings: &'a Settings, files: &'a Files) -> View<'a> {
-    View { cwd: settings.cwd.as_deref(), terminal: settings.terminal, files }
+fn view<'a>(settings: &'a AcpSettings, files: &'a FileTable) -> CallContext<'a> {
+    CallContext { cwd: settings.cwd.as_deref(), terminal: settings.terminal, files }
 }
 
 #[cfg(test)]

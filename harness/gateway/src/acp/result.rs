@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::files::without_reminders;
 use super::tools::link;
-use super::update::Content;
+use super::update::CallContent;
 
 /// How the result of a tool that went well is shown.
 #[derive(Clone, Copy)]
-enum Shown {
+enum ResultStyle {
     /// Not at all: what the call showed stays.
     Not,
     /// As the output of a command.
@@ -19,15 +19,15 @@ enum Shown {
     Fetched,
 }
 
-const TABLE: &[(&str, Shown)] = &[
-    ("Edit", Shown::Not),
-    ("MultiEdit", Shown::Not),
-    ("Write", Shown::Not),
-    ("NotebookEdit", Shown::Not),
-    ("Bash", Shown::Console),
-    ("Read", Shown::File),
-    ("WebFetch", Shown::Fetched),
-    ("web_fetch", Shown::Fetched),
+const TABLE: &[(&str, ResultStyle)] = &[
+    ("Edit", ResultStyle::Not),
+    ("MultiEdit", ResultStyle::Not),
+    ("Write", ResultStyle::Not),
+    ("NotebookEdit", ResultStyle::Not),
+    ("Bash", ResultStyle::Console),
+    ("Read", ResultStyle::File),
+    ("WebFetch", ResultStyle::Fetched),
+    ("web_fetch", ResultStyle::Fetched),
 ];
 
 /// The titles that calls have when they went well, where they are others than before.
@@ -50,21 +50,25 @@ pub(super) fn content(
     input: &Map<String, Value>,
     is_error: bool,
     result: &Value,
-) -> Option<Vec<Content>> {
+) -> Option<Vec<CallContent>> {
     let shown = TABLE.iter().find(|(tool, _)| *tool == name).map(|(_, shown)| *shown);
     let text = plain(result);
     if is_error {
-        return (!text.trim().is_empty()).then(|| vec![Content::text(fenced("", &text))]);
+        return (!text.trim().is_empty()).then(|| vec![CallContent::text(fenced("", &text))]);
     }
     match shown {
-        Some(Shown::Not) => None,
+        Some(ResultStyle::Not) => None,
         _ if text.trim().is_empty() => None,
-        Some(Shown::Console) => Some(vec![Content::text(fenced("console", text.trim_end()))]),
-        Some(Shown::File) => Some(vec![Content::text(fenced("", &without_reminders(&text)))]),
-        Some(Shown::Fetched) => {
-            Some(link(input).into_iter().chain([Content::text(text)]).collect())
+        Some(ResultStyle::Console) => {
+            Some(vec![CallContent::text(fenced("console", text.trim_end()))])
         }
-        None => Some(vec![Content::text(text)]),
+        Some(ResultStyle::File) => {
+            Some(vec![CallContent::text(fenced("", &without_reminders(&text)))])
+        }
+        Some(ResultStyle::Fetched) => {
+            Some(link(input).into_iter().chain([CallContent::text(text)]).collect())
+        }
+        None => Some(vec![CallContent::text(text)]),
     }
 }
 
@@ -108,7 +112,7 @@ mod tests {
 
     fn check(name: &str, is_error: bool, result: Value, expect: Option<&str>) {
         let shown = content(name, &Map::new(), is_error, &result);
-        let expect = expect.map(|text| vec![Content::text(text)]);
+        let expect = expect.map(|text| vec![CallContent::text(text)]);
         assert_eq!(shown, expect, "{name} {result}");
     }
 

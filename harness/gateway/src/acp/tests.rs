@@ -21,12 +21,12 @@ use crate::bus::{Bus, lock};
 use crate::ending::phase;
 use crate::publish::Publisher;
 
-fn settings(terminal: bool) -> Settings {
-    Settings { session_id: "s1".into(), cwd: Some("/repo".into()), terminal }
+fn settings(terminal: bool) -> AcpSettings {
+    AcpSettings { session_id: "s1".into(), cwd: Some("/repo".into()), terminal }
 }
 
 /// Gives each of `data` to a converter as the event of a bus.
-fn convert(converter: &mut Converter, data: impl IntoIterator<Item = Data>) -> Vec<Update> {
+fn convert(converter: &mut AcpConverter, data: impl IntoIterator<Item = BusData>) -> Vec<Update> {
     let event = |data| BusEvent { run_id: "r1".into(), seq: 1, at: 0, data };
     let updates: Vec<_> = data.into_iter().flat_map(|data| converter.on(&event(data))).collect();
     updates.iter().for_each(|update| is_protocol(converter, update));
@@ -34,21 +34,21 @@ fn convert(converter: &mut Converter, data: impl IntoIterator<Item = Data>) -> V
 }
 
 /// What the bus tells of a run that prints `records`.
-fn published(records: &[Value]) -> Vec<Data> {
+fn published(records: &[Value]) -> Vec<BusData> {
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
     published_bytes(lines.as_bytes())
 }
 
 /// What the bus tells of a run that prints `stdout`.
-fn published_bytes(stdout: &[u8]) -> Vec<Data> {
+fn published_bytes(stdout: &[u8]) -> Vec<BusData> {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
     let _subscription = bus.subscribe(move |event| lock(&log).push(event.data.clone()));
-    bus.publish(Data::Lifecycle(Phase::Start));
+    bus.publish(BusData::Lifecycle(Phase::Start));
     let mut publisher = Publisher::new(bus.clone());
     let mut sink = |event: Event<'_>| match &event {
-        Event::Outcome(outcome) => bus.publish(Data::Lifecycle(phase(outcome))),
+        Event::Outcome(outcome) => bus.publish(BusData::Lifecycle(phase(outcome))),
         _ => publisher.publish(&event),
     };
     let mut parser = Parser::new();
@@ -60,7 +60,7 @@ fn published_bytes(stdout: &[u8]) -> Vec<Data> {
 /// What a client that shows terminals or not gets of a run that prints `records` and then ends.
 fn check_with(terminal: bool, mut records: Vec<Value>, expect: &[&str]) {
     records.push(records::done(""));
-    let mut converter = Converter::new(settings(terminal));
+    let mut converter = AcpConverter::new(settings(terminal));
     let updates = convert(&mut converter, published(&records));
     assert_eq!(show_all(&updates), expect);
 }
@@ -70,7 +70,7 @@ fn check(records: Vec<Value>, expect: &[&str]) {
 }
 
 /// The update is one the protocol knows, and its types lose nothing of it but defaults.
-fn is_protocol(converter: &Converter, update: &Update) {
+fn is_protocol(converter: &AcpConverter, update: &Update) {
     let ours = json!(update);
     let parsed: SessionUpdate = serde_json::from_value(ours.clone()).unwrap();
     assert_eq!(json!(parsed), without_defaults(ours.clone()), "{ours}");
@@ -101,7 +101,9 @@ fn without_defaults(mut update: Value) -> Value {
 fn show(update: &Update) -> String {
     let chunk = |who: &str, chunk: &Chunk| {
         let message = chunk.message_id.as_deref().unwrap_or("-");
-        let Block::Text { text } = &chunk.content else { panic!("a chunk of text: {chunk:?}") };
+        let ContentBlock::Text { text } = &chunk.content else {
+            panic!("a chunk of text: {chunk:?}")
+        };
         format!("{who} {message} {text:?}{}", from(chunk.meta.as_ref()))
     };
     match update {
@@ -123,7 +125,7 @@ fn word(value: &impl serde::Serialize) -> String {
     json!(value).as_str().unwrap_or_default().to_owned()
 }
 
-fn show_call(call: &ToolCall) -> String {
+fn show_call(call: &ToolCallUpdate) -> String {
     let mut words = call.tool_call_id.clone();
     for (key, value) in json!(call).as_object().unwrap() {
         match key.as_str() {
@@ -149,14 +151,16 @@ fn show_call(call: &ToolCall) -> String {
     words + &from(Some(&call.meta))
 }
 
-fn show_content(content: &Content) -> String {
+fn show_content(content: &CallContent) -> String {
     match content {
-        Content::Content { content: Block::Text { text } } => format!("{text:?}"),
-        Content::Content { content: Block::ResourceLink { uri, .. } } => format!("<{uri}>"),
-        Content::Diff { path, old_text, new_text } => {
+        CallContent::Content { content: ContentBlock::Text { text } } => format!("{text:?}"),
+        CallContent::Content { content: ContentBlock::ResourceLink { uri, .. } } => {
+            format!("<{uri}>")
+        }
+        CallContent::Diff { path, old_text, new_text } => {
             format!("{path} {} -> {new_text:?}", json!(old_text))
         }
-        Content::Terminal { terminal_id } => format!("terminal {terminal_id}"),
+        CallContent::Terminal { terminal_id } => format!("terminal {terminal_id}"),
     }
 }
 

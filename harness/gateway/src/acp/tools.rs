@@ -6,39 +6,44 @@
 
 use serde_json::{Map, Value};
 
-use super::files::{Files, str_of};
-use super::update::{Block, Content, Location};
-use crate::display::{self, Kind};
-use crate::words::cut;
+use super::files::{FileTable, str_of};
+use super::update::{CallContent, ContentBlock, Location};
+use crate::display::{self, ToolCategory};
+use crate::excerpt::cut;
 
 /// Characters of a title.
 const TITLE_LIMIT: usize = 200;
 
-type Input = Map<String, Value>;
+type ToolArgs = Map<String, Value>;
 
 /// What a client shows of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Look {
+pub(super) struct CallView {
     pub(super) title: String,
-    pub(super) kind: Kind,
-    pub(super) content: Vec<Content>,
+    pub(super) kind: ToolCategory,
+    pub(super) content: Vec<CallContent>,
     pub(super) locations: Vec<Location>,
 }
 
 /// How one tool is shown.
-struct Entry {
+struct AcpToolEntry {
     names: &'static [&'static str],
-    title: Title,
-    body: Body,
-    place: Place,
+    title: TitleSource,
+    body: BodySource,
+    place: LocationSource,
 }
 
-const fn entry(names: &'static [&'static str], title: Title, body: Body, place: Place) -> Entry {
-    Entry { names, title, body, place }
+const fn entry(
+    names: &'static [&'static str],
+    title: TitleSource,
+    body: BodySource,
+    place: LocationSource,
+) -> AcpToolEntry {
+    AcpToolEntry { names, title, body, place }
 }
 
 /// What a title is made of.
-enum Title {
+enum TitleSource {
     /// Always the same words.
     Words(&'static str),
     /// The text under a key, else these words.
@@ -46,12 +51,12 @@ enum Title {
     /// Words before and after the path under the key, else the last words.
     Path(&'static str, &'static str, &'static str, &'static str),
     /// Made by a function, of a path below the working directory where there is one.
-    Made(fn(&Input, Option<&str>) -> String),
+    Made(fn(&ToolArgs, Option<&str>) -> String),
 }
 
 /// What stands in a call's content before its result.
 #[derive(Clone, Copy, PartialEq)]
-enum Body {
+enum BodySource {
     Nothing,
     /// The text under a key.
     Text(&'static str),
@@ -66,7 +71,7 @@ enum Body {
 }
 
 /// Where a call works.
-enum Place {
+enum LocationSource {
     Nowhere,
     /// At the path under a key.
     File(&'static str),
@@ -74,17 +79,17 @@ enum Place {
     Lines,
 }
 
-use Body::Nothing;
-use Place::{File, Nowhere};
-use Title::{Made, Path, Text, Words};
+use BodySource::Nothing;
+use LocationSource::{File, Nowhere};
+use TitleSource::{Made, Path, Text, Words};
 
-const TABLE: &[Entry] = &[
-    entry(&["Task"], Text("description", "Task"), Body::Text("prompt"), Nowhere),
-    entry(&["Agent"], Text("description", "Agent"), Body::Text("prompt"), Nowhere),
-    entry(&["Bash"], Text("description", "Execute command"), Body::Command, Nowhere),
+const TABLE: &[AcpToolEntry] = &[
+    entry(&["Task"], Text("description", "Task"), BodySource::Text("prompt"), Nowhere),
+    entry(&["Agent"], Text("description", "Agent"), BodySource::Text("prompt"), Nowhere),
+    entry(&["Bash"], Text("description", "Execute command"), BodySource::Command, Nowhere),
     entry(&["BashOutput"], Words("Tail Logs"), Nothing, Nowhere),
     entry(&["KillShell"], Words("Kill Process"), Nothing, Nowhere),
-    entry(&["Read"], Made(read), Nothing, Place::Lines),
+    entry(&["Read"], Made(read), Nothing, LocationSource::Lines),
     entry(
         &["NotebookRead"],
         Path("Read Notebook ", "notebook_path", "", "Read Notebook"),
@@ -94,37 +99,47 @@ const TABLE: &[Entry] = &[
     entry(
         &["NotebookEdit"],
         Path("Edit Notebook ", "notebook_path", "", "Edit Notebook"),
-        Body::Text("new_source"),
+        BodySource::Text("new_source"),
         File("notebook_path"),
     ),
     entry(&["LS"], Made(list), Nothing, Nowhere),
     entry(
         &["Edit", "MultiEdit"],
         Path("Edit `", "file_path", "`", "Edit"),
-        Body::Diff,
+        BodySource::Diff,
         File("file_path"),
     ),
-    entry(&["Write"], Path("Write ", "file_path", "", "Write"), Body::Diff, File("file_path")),
+    entry(
+        &["Write"],
+        Path("Write ", "file_path", "", "Write"),
+        BodySource::Diff,
+        File("file_path"),
+    ),
     entry(&["Glob"], Made(glob), Nothing, File("path")),
     entry(&["Grep"], Made(grep), Nothing, Nowhere),
-    entry(&["WebFetch", "web_fetch"], Words("Fetch"), Body::Link, Nowhere),
+    entry(&["WebFetch", "web_fetch"], Words("Fetch"), BodySource::Link, Nowhere),
     entry(&["WebSearch", "web_search"], Made(web_search), Nothing, Nowhere),
-    entry(&["ExitPlanMode"], Words("Ready to code?"), Body::Text("plan"), Nowhere),
-    entry(&["AskUserQuestion"], Made(question), Body::Json("questions"), Nowhere),
+    entry(&["ExitPlanMode"], Words("Ready to code?"), BodySource::Text("plan"), Nowhere),
+    entry(&["AskUserQuestion"], Made(question), BodySource::Json("questions"), Nowhere),
 ];
 
 /// What a client shows of a call of the tool `name` with the arguments so far. `terminal` is the
 /// id of the terminal that stands for a command, if the client shows terminals.
 pub(super) fn look(
     name: &str,
-    input: &Input,
+    input: &ToolArgs,
     cwd: Option<&str>,
     terminal: Option<&str>,
-    files: &Files,
-) -> Look {
+    files: &FileTable,
+) -> CallView {
     let Some(entry) = TABLE.iter().find(|entry| entry.names.contains(&name)) else {
         let title = one_line(mcp_tool(name));
-        return Look { title, kind: Kind::Other, content: Vec::new(), locations: Vec::new() };
+        return CallView {
+            title,
+            kind: ToolCategory::Other,
+            content: Vec::new(),
+            locations: Vec::new(),
+        };
     };
     let title = match entry.title {
         Words(words) => words.to_owned(),
@@ -135,7 +150,7 @@ pub(super) fn look(
         },
         Made(make) => make(input, cwd),
     };
-    Look {
+    CallView {
         title: one_line(&title),
         kind: display::kind(name),
         content: body(entry.body, name, input, terminal, files),
@@ -145,37 +160,39 @@ pub(super) fn look(
 
 /// Whether a call of the tool `name` is a command, for which a terminal may stand.
 pub(super) fn is_command(name: &str) -> bool {
-    TABLE.iter().any(|entry| entry.body == Body::Command && entry.names.contains(&name))
+    TABLE.iter().any(|entry| entry.body == BodySource::Command && entry.names.contains(&name))
 }
 
 fn body(
-    body: Body,
+    body: BodySource,
     name: &str,
-    input: &Input,
+    input: &ToolArgs,
     terminal: Option<&str>,
-    files: &Files,
-) -> Vec<Content> {
-    let text = |key| some(input, key).map(Content::text).into_iter().collect();
+    files: &FileTable,
+) -> Vec<CallContent> {
+    let text = |key| some(input, key).map(CallContent::text).into_iter().collect();
     match (body, terminal) {
-        (Body::Nothing, _) => Vec::new(),
-        (Body::Text(key), _) => text(key),
-        (Body::Json(key), _) => {
+        (BodySource::Nothing, _) => Vec::new(),
+        (BodySource::Text(key), _) => text(key),
+        (BodySource::Json(key), _) => {
             let list = input.get(key).filter(|list| list.is_array());
-            list.map(|list| Content::text(format!("{list:#}"))).into_iter().collect()
+            list.map(|list| CallContent::text(format!("{list:#}"))).into_iter().collect()
         }
-        (Body::Diff, _) if some(input, "file_path").is_none() => text("content"),
-        (Body::Diff, _) => files.diffs(name, input),
-        (Body::Link, _) => link(input).into_iter().collect(),
-        (Body::Command, Some(id)) => vec![Content::Terminal { terminal_id: id.to_owned() }],
-        (Body::Command, None) => text("command"),
+        (BodySource::Diff, _) if some(input, "file_path").is_none() => text("content"),
+        (BodySource::Diff, _) => files.diffs(name, input),
+        (BodySource::Link, _) => link(input).into_iter().collect(),
+        (BodySource::Command, Some(id)) => {
+            vec![CallContent::Terminal { terminal_id: id.to_owned() }]
+        }
+        (BodySource::Command, None) => text("command"),
     }
 }
 
 /// The link to what a call fetches.
-pub(super) fn link(input: &Input) -> Option<Content> {
+pub(super) fn link(input: &ToolArgs) -> Option<CallContent> {
     let url = some(input, "url")?;
-    Some(Content::Content {
-        content: Block::ResourceLink {
+    Some(CallContent::Content {
+        content: ContentBlock::ResourceLink {
             uri: url.to_owned(),
             name: url.to_owned(),
             description: some(input, "prompt").map(str::to_owned),
@@ -183,17 +200,17 @@ pub(super) fn link(input: &Input) -> Option<Content> {
     })
 }
 
-fn places(place: &Place, input: &Input) -> Vec<Location> {
+fn places(place: &LocationSource, input: &ToolArgs) -> Vec<Location> {
     let (key, line) = match place {
         Nowhere => return Vec::new(),
         File(key) => (*key, None),
-        Place::Lines => ("file_path", Some(number(input, "offset").unwrap_or(1))),
+        LocationSource::Lines => ("file_path", Some(number(input, "offset").unwrap_or(1))),
     };
     let path = some(input, key);
     path.map(|path| Location { path: path.to_owned(), line }).into_iter().collect()
 }
 
-fn read(input: &Input, cwd: Option<&str>) -> String {
+fn read(input: &ToolArgs, cwd: Option<&str>) -> String {
     let Some(path) = some(input, "file_path") else { return "Read File".to_owned() };
     let path = below(path, cwd);
     match (number(input, "offset"), number(input, "limit")) {
@@ -206,19 +223,19 @@ fn read(input: &Input, cwd: Option<&str>) -> String {
     }
 }
 
-fn list(input: &Input, _: Option<&str>) -> String {
+fn list(input: &ToolArgs, _: Option<&str>) -> String {
     match some(input, "path") {
         Some(path) => format!("List the `{path}` directory's contents"),
         None => "List the current directory's contents".to_owned(),
     }
 }
 
-fn glob(input: &Input, _: Option<&str>) -> String {
+fn glob(input: &ToolArgs, _: Option<&str>) -> String {
     let words = ["path", "pattern"].into_iter().filter_map(|key| some(input, key));
     words.fold("Find".to_owned(), |title, word| format!("{title} \"{word}\""))
 }
 
-fn grep(input: &Input, _: Option<&str>) -> String {
+fn grep(input: &ToolArgs, _: Option<&str>) -> String {
     let is_on = |key: &str| input.get(key) == Some(&Value::Bool(true));
     let mode = str_of(input, "output_mode").unwrap_or_default();
     let mut words = vec!["grep".to_owned()];
@@ -239,7 +256,7 @@ fn grep(input: &Input, _: Option<&str>) -> String {
     words.join(" ")
 }
 
-fn web_search(input: &Input, _: Option<&str>) -> String {
+fn web_search(input: &ToolArgs, _: Option<&str>) -> String {
     let Some(query) = some(input, "query") else { return "Search the web".to_owned() };
     let sites = |key: &str, word: &str| {
         let sites = input.get(key)?.as_array()?.iter().filter_map(Value::as_str);
@@ -251,7 +268,7 @@ fn web_search(input: &Input, _: Option<&str>) -> String {
     format!("\"{query}\"{allowed}{blocked}")
 }
 
-fn question(input: &Input, _: Option<&str>) -> String {
+fn question(input: &ToolArgs, _: Option<&str>) -> String {
     let first = input.get("questions").and_then(|questions| questions.get(0)?.get("question"));
     first.and_then(Value::as_str).unwrap_or("Question").to_owned()
 }
@@ -272,11 +289,11 @@ fn below<'a>(path: &'a str, cwd: Option<&str>) -> &'a str {
 }
 
 /// The string under `key`, if it says anything.
-fn some<'a>(input: &'a Input, key: &str) -> Option<&'a str> {
+fn some<'a>(input: &'a ToolArgs, key: &str) -> Option<&'a str> {
     str_of(input, key).filter(|text| !text.trim().is_empty())
 }
 
-fn number(input: &Input, key: &str) -> Option<u64> {
+fn number(input: &ToolArgs, key: &str) -> Option<u64> {
     input.get(key)?.as_u64()
 }
 

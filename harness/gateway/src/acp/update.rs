@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::display::Kind;
+use crate::display::ToolCategory;
 
 /// What one `session/update` tells. Serialised, its tag is `sessionUpdate`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,11 +17,11 @@ pub enum Update {
     /// More of what the agent thinks.
     AgentThoughtChunk(Chunk),
     /// A tool call is told of for the first time.
-    ToolCall(ToolCall),
+    ToolCall(ToolCallUpdate),
     /// Something of a tool call has changed.
-    ToolCallUpdate(ToolCall),
+    ToolCallUpdate(ToolCallUpdate),
     /// The plan as a whole.
-    Plan(Plan),
+    Plan(PlanUpdate),
 }
 
 /// A piece of text, never empty.
@@ -29,7 +29,7 @@ pub enum Update {
 #[serde(rename_all = "camelCase")]
 pub struct Chunk {
     /// The piece.
-    pub content: Block,
+    pub content: ContentBlock,
     /// The message it belongs to, where the stream names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
@@ -41,7 +41,7 @@ pub struct Chunk {
 /// Content for a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
+pub enum ContentBlock {
     /// Text, in Markdown.
     Text {
         /// The text.
@@ -62,7 +62,7 @@ pub enum Block {
 /// A tool call; of an update only what has changed. Collections replace what was told before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCall {
+pub struct ToolCallUpdate {
     /// Id of the call, unique in the session.
     pub tool_call_id: String,
     /// What the call does, in a few words.
@@ -70,13 +70,13 @@ pub struct ToolCall {
     pub title: Option<String>,
     /// What sort of work it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Kind>,
+    pub kind: Option<ToolCategory>,
     /// How far it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<CallStatus>,
     /// What a person sees of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<Vec<Content>>,
+    pub content: Option<Vec<CallContent>>,
     /// The files it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locations: Option<Vec<Location>>,
@@ -106,11 +106,11 @@ pub enum CallStatus {
 /// What a person sees of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum Content {
+pub enum CallContent {
     /// A block of text or a link.
     Content {
         /// The block.
-        content: Block,
+        content: ContentBlock,
     },
     /// A change of a file.
     Diff {
@@ -128,10 +128,10 @@ pub enum Content {
     },
 }
 
-impl Content {
+impl CallContent {
     /// A block of text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self::Content { content: Block::Text { text: text.into() } }
+        Self::Content { content: ContentBlock::Text { text: text.into() } }
     }
 }
 
@@ -147,7 +147,7 @@ pub struct Location {
 
 /// The plan: all entries, each time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Plan {
+pub struct PlanUpdate {
     /// The entries, in order.
     pub entries: Vec<PlanEntry>,
     /// The subagent whose plan it is.

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn text(delta: &str) -> Data {
-    Data::Assistant {
+fn text(delta: &str) -> BusData {
+    BusData::Assistant {
         message_id: "m".to_owned(),
         delta: delta.to_owned(),
         length: delta.len() as u64,
@@ -12,7 +12,7 @@ fn text(delta: &str) -> Data {
 }
 
 /// Publishes `data` and gives what a listener saw as `seq stream`.
-fn check(data: Vec<Data>, expect: &[&str]) {
+fn check(data: Vec<BusData>, expect: &[&str]) {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
@@ -31,9 +31,14 @@ fn check(data: Vec<Data>, expect: &[&str]) {
 fn b1_seq_from_one_without_gaps() {
     check(
         vec![
-            Data::Lifecycle(Phase::Start),
+            BusData::Lifecycle(Phase::Start),
             text("a"),
-            Data::Thinking { message_id: "m".into(), delta: "b".into(), length: 1, parent: None },
+            BusData::Thinking {
+                message_id: "m".into(),
+                delta: "b".into(),
+                length: 1,
+                parent: None,
+            },
         ],
         &["1 lifecycle", "2 assistant", "3 thinking"],
     );
@@ -41,10 +46,11 @@ fn b1_seq_from_one_without_gaps() {
 
 #[test]
 fn b3_nothing_after_the_end() {
-    let end = || Data::Lifecycle(Phase::End { text: "".into() });
-    let error = Data::Lifecycle(Phase::Error { kind: FailureKind::Other, message: "late".into() });
+    let end = || BusData::Lifecycle(Phase::End { text: "".into() });
+    let error =
+        BusData::Lifecycle(Phase::Error { kind: FailureKind::Other, message: "late".into() });
     check(
-        vec![Data::Lifecycle(Phase::Start), end(), end(), text("late"), error],
+        vec![BusData::Lifecycle(Phase::Start), end(), end(), text("late"), error],
         &["1 lifecycle", "2 lifecycle"],
     );
 }
@@ -62,7 +68,7 @@ async fn b1_at_is_tokio_time() {
 
 #[test]
 fn b3_one_start() {
-    let start = || Data::Lifecycle(Phase::Start);
+    let start = || BusData::Lifecycle(Phase::Start);
     check(vec![start(), start(), text("a")], &["1 lifecycle", "2 assistant"]);
 }
 

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::shell;
-use super::slot::{Form, Slot};
+use super::slot::{FieldSlot, ValueForm};
 use super::text::{clip, counted, first_line};
-use super::tools::{Name, TABLE};
+use super::tools::{TABLE, ToolName};
 use crate::sanitise::sanitise_args;
 
 /// Characters of one value.
@@ -16,11 +16,12 @@ const LIST_LIMIT: usize = 3;
 const GENERIC_LIMIT: usize = 8;
 
 /// The words for a call with `args`, redacted; `None` when there is nothing to say.
-pub(super) fn of(name: &Name<'_>, args: &Value) -> Option<String> {
-    let Name::Known(name, tool) = name else {
+pub(super) fn of(name: &ToolName<'_>, args: &Value) -> Option<String> {
+    let ToolName::Known(name, tool) = name else {
         return generic(args);
     };
-    let fill = |slot: &Slot| slot.keys.iter().find_map(|key| say(&slot.form, at(args, key)?, args));
+    let fill =
+        |slot: &FieldSlot| slot.keys.iter().find_map(|key| say(&slot.form, at(args, key)?, args));
     (args.get("action").and_then(Value::as_str))
         .and_then(|action| TABLE.action(name, action)?.say(fill))
         .or_else(|| tool.say.as_ref()?.say(fill))
@@ -34,20 +35,20 @@ fn at<'a>(args: &'a Value, key: &str) -> Option<&'a Value> {
     })
 }
 
-fn say(form: &Form, value: &Value, args: &Value) -> Option<String> {
+fn say(form: &ValueForm, value: &Value, args: &Value) -> Option<String> {
     match form {
-        Form::Words => words(value),
-        Form::Quoted => join(value, |text| format!("\"{text}\"")),
-        Form::Verb => words(value).map(|text| text.replace(['_', '-'], " ")),
-        Form::Chars => Some(counted(value.as_str()?.chars().count(), "char")),
-        Form::Count(one) => Some(counted(value.as_array()?.len(), one)),
-        Form::Lines => words(value).map(|path| lines(&path, args)),
-        Form::Command => match value {
+        ValueForm::Words => words(value),
+        ValueForm::Quoted => join(value, |text| format!("\"{text}\"")),
+        ValueForm::Verb => words(value).map(|text| text.replace(['_', '-'], " ")),
+        ValueForm::Chars => Some(counted(value.as_str()?.chars().count(), "char")),
+        ValueForm::Count(one) => Some(counted(value.as_array()?.len(), one)),
+        ValueForm::Lines => words(value).map(|path| lines(&path, args)),
+        ValueForm::Command => match value {
             Value::String(command) => Some(shell::explain(command)).filter(|said| !said.is_empty()),
             _ => words(value),
         },
-        Form::Progress => progress(value.as_array()?),
-        Form::Patch => patch(value.as_str()?),
+        ValueForm::Progress => progress(value.as_array()?),
+        ValueForm::Patch => patch(value.as_str()?),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it, and the protocol defines them")]
-pub enum Kind {
+pub enum ToolCategory {
     Read,
     Edit,
     Delete,
@@ -19,7 +19,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ToolCategory {
     /// The word on the wire: `switch_mode`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

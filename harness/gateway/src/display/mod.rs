@@ -19,9 +19,9 @@ mod tools;
 
 use serde_json::Value;
 
-pub use kind::Kind;
+pub use kind::ToolCategory;
 use text::{clip, plain};
-use tools::Name;
+use tools::ToolName;
 
 /// Characters of a whole line, and of a detail.
 const LINE_LIMIT: usize = 200;
@@ -43,10 +43,10 @@ pub struct Label {
 /// (V2). It is redacted, however whole `args` are (B2).
 #[must_use]
 pub fn title(name: &str, args: &Value) -> String {
-    let name = Name::from(name);
+    let name = ToolName::from(name);
     let Label { emoji, title } = label_of(&name);
     let line = match (detail::of(&name, args), &name) {
-        (Some(detail), Name::Mcp { .. }) => format!("{emoji} {title} ({detail})"),
+        (Some(detail), ToolName::Mcp { .. }) => format!("{emoji} {title} ({detail})"),
         (Some(detail), _) => format!("{emoji} {title}: {detail}"),
         (None, _) => format!("{emoji} {title}"),
     };
@@ -56,33 +56,33 @@ pub fn title(name: &str, args: &Value) -> String {
 /// What the tool `name` is called (V2): `📖` and `Read`.
 #[must_use]
 pub fn label(name: &str) -> Label {
-    label_of(&Name::from(name))
+    label_of(&ToolName::from(name))
 }
 
 /// What a call of the tool `name` with `args` is about (V2): `from /etc/hosts`, redacted (B2) and of
 /// at most 200 characters. `None` when `args` say nothing that is worth a word.
 #[must_use]
 pub fn detail(name: &str, args: &Value) -> Option<String> {
-    detail::of(&Name::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
+    detail::of(&ToolName::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
 }
 
 /// What the tool `name` does (A1). Tools of MCP servers, and those nobody knows, are
 /// [`Other`](Kind::Other).
 #[must_use]
-pub fn kind(name: &str) -> Kind {
-    match Name::from(name) {
-        Name::Known(_, tool) => tool.kind,
-        Name::Mcp { .. } | Name::Unknown(_) => Kind::Other,
+pub fn kind(name: &str) -> ToolCategory {
+    match ToolName::from(name) {
+        ToolName::Known(_, tool) => tool.kind,
+        ToolName::Mcp { .. } | ToolName::Unknown(_) => ToolCategory::Other,
     }
 }
 
-fn label_of(name: &Name<'_>) -> Label {
+fn label_of(name: &ToolName<'_>) -> Label {
     match name {
-        Name::Known(_, tool) => Label { emoji: &tool.emoji, title: tool.title.clone() },
-        Name::Mcp { server, tool } => {
+        ToolName::Known(_, tool) => Label { emoji: &tool.emoji, title: tool.title.clone() },
+        ToolName::Mcp { server, tool } => {
             Label { emoji: MCP, title: plain(&format!("{server}: {tool}")) }
         }
-        Name::Unknown(name) => Label { emoji: UNKNOWN, title: plain(&words_of(name)) },
+        ToolName::Unknown(name) => Label { emoji: UNKNOWN, title: plain(&words_of(name)) },
     }
 }
 

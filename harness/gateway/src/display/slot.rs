@@ -6,15 +6,15 @@ use super::template::PhraseError;
 
 /// A place in a phrase that arguments fill.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct FieldSlot {
     /// The first of these that has something to say counts.
     pub(super) keys: Vec<String>,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
 }
 
 /// How a value is said; `tools.toml` shows them.
 #[derive(Debug)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     Words,
     Quoted,
     Verb,
@@ -26,21 +26,21 @@ pub(super) enum Form {
     Patch,
 }
 
-impl FromStr for Slot {
+impl FromStr for FieldSlot {
     type Err = PhraseError;
 
     fn from_str(slot: &str) -> Result<Self, PhraseError> {
         let (keys, form) = slot.split_once(':').unwrap_or((slot, ""));
         let form = match form.split_once(' ').unwrap_or((form, "")) {
-            ("", "") => Form::Words,
-            ("quoted", "") => Form::Quoted,
-            ("verb", "") => Form::Verb,
-            ("chars", "") => Form::Chars,
-            ("count", one) if !one.is_empty() => Form::Count(one.to_owned()),
-            ("lines", "") => Form::Lines,
-            ("command", "") => Form::Command,
-            ("progress", "") => Form::Progress,
-            ("patch", "") => Form::Patch,
+            ("", "") => ValueForm::Words,
+            ("quoted", "") => ValueForm::Quoted,
+            ("verb", "") => ValueForm::Verb,
+            ("chars", "") => ValueForm::Chars,
+            ("count", one) if !one.is_empty() => ValueForm::Count(one.to_owned()),
+            ("lines", "") => ValueForm::Lines,
+            ("command", "") => ValueForm::Command,
+            ("progress", "") => ValueForm::Progress,
+            ("patch", "") => ValueForm::Patch,
             _ => return Err(PhraseError::Slot(slot.to_owned())),
         };
         let keys: Vec<String> = keys.split('|').map(str::to_owned).collect();

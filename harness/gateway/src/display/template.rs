@@ -22,41 +22,41 @@ pub(super) enum PhraseError {
 /// One phrase; `S` is what its slots may be.
 #[derive(Debug)]
 struct Phrase<S> {
-    parts: Vec<Part<S>>,
+    parts: Vec<PhrasePart<S>>,
 }
 
 #[derive(Debug)]
-struct Part<S> {
+struct PhrasePart<S> {
     is_optional: bool,
-    pieces: Vec<Piece<S>>,
+    pieces: Vec<PhrasePiece<S>>,
 }
 
 #[derive(Debug)]
-enum Piece<S> {
+enum PhrasePiece<S> {
     Text(String),
     Slot(S),
 }
 
 /// What may be said, best first.
 #[derive(Debug, Deserialize)]
-#[serde(try_from = "Lines", bound = "S: FromStr<Err = PhraseError>")]
+#[serde(try_from = "PhraseSource", bound = "S: FromStr<Err = PhraseError>")]
 pub(super) struct Phrases<S>(Vec<Phrase<S>>);
 
 /// A table writes one phrase as a string, several as a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Lines {
+enum PhraseSource {
     One(String),
     Many(Vec<String>),
 }
 
-impl<S: FromStr<Err = PhraseError>> TryFrom<Lines> for Phrases<S> {
+impl<S: FromStr<Err = PhraseError>> TryFrom<PhraseSource> for Phrases<S> {
     type Error = PhraseError;
 
-    fn try_from(lines: Lines) -> Result<Self, PhraseError> {
+    fn try_from(lines: PhraseSource) -> Result<Self, PhraseError> {
         let lines = match lines {
-            Lines::One(line) => vec![line],
-            Lines::Many(lines) => lines,
+            PhraseSource::One(line) => vec![line],
+            PhraseSource::Many(lines) => lines,
         };
         lines.iter().map(|line| line.parse()).collect::<Result<_, _>>().map(Self)
     }
@@ -74,8 +74,8 @@ impl<S> Phrase<S> {
         let mut said = String::new();
         for part in &self.parts {
             let words = part.pieces.iter().map(|piece| match piece {
-                Piece::Text(text) => Some(text.clone()),
-                Piece::Slot(slot) => fill(slot),
+                PhrasePiece::Text(text) => Some(text.clone()),
+                PhrasePiece::Slot(slot) => fill(slot),
             });
             match words.collect::<Option<String>>() {
                 Some(words) => said.push_str(&words),
@@ -93,7 +93,7 @@ impl<S: FromStr<Err = PhraseError>> FromStr for Phrase<S> {
 
     fn from_str(line: &str) -> Result<Self, PhraseError> {
         let unbalanced = || PhraseError::Unbalanced(line.to_owned());
-        let mut parts = vec![Part { is_optional: false, pieces: Vec::new() }];
+        let mut parts = vec![PhrasePart { is_optional: false, pieces: Vec::new() }];
         let mut rest = line;
         while !rest.is_empty() {
             let (text, sign) = match rest.find(['[', ']', '{', '}']) {
@@ -103,24 +103,24 @@ impl<S: FromStr<Err = PhraseError>> FromStr for Phrase<S> {
             rest = rest.get(text.len() + 1..).unwrap_or_default();
             let part = parts.last_mut().ok_or_else(unbalanced)?;
             if !text.is_empty() {
-                part.pieces.push(Piece::Text(text.to_owned()));
+                part.pieces.push(PhrasePiece::Text(text.to_owned()));
             }
             match sign {
                 b'{' => {
                     let (slot, after) = rest.split_once('}').ok_or_else(unbalanced)?;
-                    part.pieces.push(Piece::Slot(slot.parse()?));
+                    part.pieces.push(PhrasePiece::Slot(slot.parse()?));
                     rest = after;
                 }
                 b'[' | b']' if part.is_optional == (sign == b'[') => return Err(unbalanced()),
                 b'[' | b']' => {
-                    parts.push(Part { is_optional: sign == b'[', pieces: Vec::new() });
+                    parts.push(PhrasePart { is_optional: sign == b'[', pieces: Vec::new() });
                 }
                 b'}' => return Err(unbalanced()),
                 _ => {}
             }
         }
         match parts.last() {
-            Some(Part { is_optional: false, .. }) => Ok(Self { parts }),
+            Some(PhrasePart { is_optional: false, .. }) => Ok(Self { parts }),
             _ => Err(unbalanced()),
         }
     }
@@ -131,9 +131,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Name(String);
+    struct TestSlot(String);
 
-    impl FromStr for Name {
+    impl FromStr for TestSlot {
         type Err = PhraseError;
 
         fn from_str(name: &str) -> Result<Self, PhraseError> {
@@ -146,8 +146,9 @@ mod tests {
 
     fn check(lines: &[&str], there: &[&str], expect: Option<&str>) {
         let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-        let phrases = Phrases::<Name>::try_from(Lines::Many(lines)).unwrap();
-        let fill = |name: &Name| there.contains(&name.0.as_str()).then(|| name.0.to_uppercase());
+        let phrases = Phrases::<TestSlot>::try_from(PhraseSource::Many(lines)).unwrap();
+        let fill =
+            |name: &TestSlot| there.contains(&name.0.as_str()).then(|| name.0.to_uppercase());
         assert_eq!(phrases.say(fill).as_deref(), expect);
     }
 
@@ -165,10 +166,10 @@ mod tests {
     #[test]
     fn v2_a_phrase_that_is_none_is_told() {
         for line in ["{a", "a}", "[a", "a]", "[[a]]", "[a]]"] {
-            let error = line.parse::<Phrase<Name>>().unwrap_err();
+            let error = line.parse::<Phrase<TestSlot>>().unwrap_err();
             assert_eq!(error, PhraseError::Unbalanced(line.to_owned()), "{line}");
         }
-        let error = "{}".parse::<Phrase<Name>>().unwrap_err();
+        let error = "{}".parse::<Phrase<TestSlot>>().unwrap_err();
         assert_eq!(error, PhraseError::Slot(String::new()));
     }
 }

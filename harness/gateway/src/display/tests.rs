@@ -4,8 +4,8 @@ mod reference;
 
 use serde_json::{Value, json};
 
-use super::tools::Name;
-use super::{Kind, Label, detail, kind, label, title};
+use super::tools::ToolName;
+use super::{Label, ToolCategory, detail, kind, label, title};
 
 fn check(cases: &[(&str, Value, &str)]) {
     for (name, args, expect) in cases {
@@ -123,7 +123,7 @@ fn v2_every_tool_of_the_cli_and_the_gateway_has_an_entry() {
         sessions_history sessions_list sessions_send sessions_spawn sessions_yield subagents \
         tool_call tts update_plan web_fetch web_search write";
     for name in cli.split_whitespace().chain(gateway.split_whitespace()) {
-        assert!(matches!(Name::from(name), Name::Known(..)), "{name} has no entry");
+        assert!(matches!(ToolName::from(name), ToolName::Known(..)), "{name} has no entry");
     }
 }
 
@@ -191,7 +191,7 @@ fn a1_kinds() {
             assert_eq!(kind(name).as_str(), expect, "{name}");
         }
     }
-    assert_eq!(kind(""), Kind::Other);
+    assert_eq!(kind(""), ToolCategory::Other);
 }
 
 #[test]

@@ -5,46 +5,46 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::kind::Kind;
-use super::slot::Slot;
+use super::kind::ToolCategory;
+use super::slot::FieldSlot;
 use super::template::Phrases;
 
 /// A table that can't be read is an empty one, and every tool unknown; a test reads it.
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read().unwrap_or_default());
+pub(super) static TABLE: LazyLock<ToolTable> = LazyLock::new(|| read().unwrap_or_default());
 
 /// All of `tools.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
+pub(super) struct ToolTable {
     own_servers: Vec<String>,
     /// The arguments worth showing of a tool that has no entry.
     pub(super) generic_keys: Vec<String>,
-    tools: HashMap<String, Tool>,
-    actions: HashMap<String, HashMap<String, Phrases<Slot>>>,
+    tools: HashMap<String, ToolDisplay>,
+    actions: HashMap<String, HashMap<String, Phrases<FieldSlot>>>,
 }
 
 /// How one tool is shown.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tool {
+pub(super) struct ToolDisplay {
     pub(super) emoji: String,
     pub(super) title: String,
-    pub(super) kind: Kind,
-    pub(super) say: Option<Phrases<Slot>>,
+    pub(super) kind: ToolCategory,
+    pub(super) say: Option<Phrases<FieldSlot>>,
 }
 
 /// What a call's name says.
 #[derive(Debug)]
-pub(super) enum Name<'a> {
+pub(super) enum ToolName<'a> {
     /// A tool of the table, under this name.
-    Known(String, &'static Tool),
+    Known(String, &'static ToolDisplay),
     /// A tool of somebody's MCP server.
     Mcp { server: &'a str, tool: &'a str },
     /// Any other name; it may be empty.
     Unknown(&'a str),
 }
 
-impl<'a> From<&'a str> for Name<'a> {
+impl<'a> From<&'a str> for ToolName<'a> {
     /// Blanks around the name and the case of its letters do not matter (openclaw#116350).
     fn from(name: &'a str) -> Self {
         let name = name.trim();
@@ -61,19 +61,19 @@ impl<'a> From<&'a str> for Name<'a> {
     }
 }
 
-impl Table {
-    fn known<'a>(&'static self, name: &str) -> Option<Name<'a>> {
+impl ToolTable {
+    fn known<'a>(&'static self, name: &str) -> Option<ToolName<'a>> {
         let key = name.to_lowercase();
-        self.tools.get(&key).map(|tool| Name::Known(key, tool))
+        self.tools.get(&key).map(|tool| ToolName::Known(key, tool))
     }
 
     /// What is said of the tool `name` when its `action` is this one.
-    pub(super) fn action(&self, name: &str, action: &str) -> Option<&Phrases<Slot>> {
+    pub(super) fn action(&self, name: &str, action: &str) -> Option<&Phrases<FieldSlot>> {
         self.actions.get(name)?.get(action)
     }
 }
 
-fn read() -> Result<Table, toml::de::Error> {
+fn read() -> Result<ToolTable, toml::de::Error> {
     toml::from_str(include_str!("tools.toml"))
 }
 

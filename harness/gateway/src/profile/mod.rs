@@ -4,7 +4,7 @@
 //! for all of them.
 
 /// What stands before and after a stretch of text.
-pub type Around = (&'static str, &'static str);
+pub type MarkPair = (&'static str, &'static str);
 /// Characters that must not stand as they are, and what stands for them.
 pub type Escapes = &'static [(char, &'static str)];
 
@@ -37,21 +37,21 @@ pub struct Profile {
     /// What a unit is.
     pub unit: Unit,
     /// Around bold text.
-    pub bold: Around,
+    pub bold: MarkPair,
     /// Around italic text.
-    pub italic: Around,
+    pub italic: MarkPair,
     /// Around text that is struck out.
-    pub strike: Around,
+    pub strike: MarkPair,
     /// Around code within a line.
-    pub code: Around,
+    pub code: MarkPair,
     /// Around a block of code.
-    pub block: Around,
+    pub block: MarkPair,
     /// Around a block of code in a language; `{language}` stands for its name.
-    pub block_in: Around,
+    pub block_in: MarkPair,
     /// Around the words of a link; `{url}` stands for where it leads.
-    pub link: Around,
+    pub link: MarkPair,
     /// Around a quotation.
-    pub quote: Around,
+    pub quote: MarkPair,
     /// What begins each further line of a quotation.
     pub quote_line: &'static str,
     /// In text (V8).

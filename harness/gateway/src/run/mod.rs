@@ -6,14 +6,14 @@ use std::time::Duration;
 use clitape_stream::{Event, Outcome};
 use tokio::time::sleep_until;
 
-use crate::bridge::{Bridge, Channel, ChannelReport, Path};
-use crate::bus::{Bus, Data, Phase};
-use crate::ending::{LastWord, phase, stopped};
+use crate::bridge::{Bridge, Channel, ChannelReport, RunPath};
+use crate::bus::{Bus, BusData, Phase};
+use crate::ending::{FinalMessage, phase, stopped};
 use crate::limits::LAST_WORD;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
 use crate::publish::Publisher;
 use crate::sanitise::Masked;
-use crate::watchdog::{Watch, Watchdog, given_up};
+use crate::watchdog::{SilenceWatch, Watchdog, given_up};
 
 /// How a run is bridged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct RunSettings {
     /// callback of a channel is ever called (G3). The bus tells of it as of any other.
     pub silent: bool,
     /// Which way it takes to its channels.
-    pub path: Path,
+    pub path: RunPath,
     /// How the agent's answer reaches the person (G4).
     pub delivery: DeliveryMode,
     /// The tools that send messages (G4).
@@ -37,7 +37,7 @@ impl Default for RunSettings {
     fn default() -> Self {
         Self {
             silent: false,
-            path: Path::default(),
+            path: RunPath::default(),
             delivery: DeliveryMode::default(),
             message_tools: MessageTools::default(),
             watchdog: None,
@@ -64,7 +64,7 @@ pub struct Run {
     bridges: Vec<Bridge>,
     streamed: String,
     outcome: Option<Outcome>,
-    watch: Option<Watch>,
+    watch: Option<SilenceWatch>,
     /// How long the agent had been silent when it was given up.
     stalled: Option<Duration>,
 }
@@ -85,14 +85,14 @@ impl Run {
             Bridge::new(&bus, channel, path, gate, last_word)
         };
         let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
-        bus.publish(Data::Lifecycle(Phase::Start));
+        bus.publish(BusData::Lifecycle(Phase::Start));
         Self {
             publisher: Publisher::new(bus.clone()),
             bus,
             bridges,
             streamed: String::new(),
             outcome: None,
-            watch: watchdog.map(Watch::new),
+            watch: watchdog.map(SilenceWatch::new),
             stalled: None,
         }
     }
@@ -144,7 +144,7 @@ impl Run {
             Some(silence) => given_up(outcome, silence),
             None => outcome,
         };
-        let last = Arc::new(LastWord::of(&outcome));
+        let last = Arc::new(FinalMessage::of(&outcome));
         for bridge in &mut self.bridges {
             bridge.close(last.clone());
         }
@@ -152,7 +152,7 @@ impl Run {
         for bridge in self.bridges.drain(..) {
             channels.push(bridge.join().await);
         }
-        self.bus.publish(Data::Lifecycle(phase(&outcome)));
+        self.bus.publish(BusData::Lifecycle(phase(&outcome)));
         RunReport {
             channels,
             listener_panics: self.bus.listener_panics(),
@@ -165,7 +165,7 @@ impl Drop for Run {
     fn drop(&mut self) {
         self.bridges.clear();
         // The bus takes nothing after an end: a finished run says no more.
-        self.bus.publish(Data::Lifecycle(phase(&stopped(String::new()))));
+        self.bus.publish(BusData::Lifecycle(phase(&stopped(String::new()))));
     }
 }
 

@@ -18,12 +18,12 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::bridge::{Callback, CallbackError, Delivery, Finish};
+use crate::bridge::{Callback, CallbackError, Delivery, FinishFuture};
 use crate::bus::{BusEvent, Tool, lock};
-use crate::ending::Ending;
-use crate::telegram::fake::Fake;
+use crate::ending::RunEnding;
+use crate::telegram::fake::FakeBotApi;
 use crate::telegram::{Telegram, TelegramSettings};
-use recorder::{How, Log, Recorder};
+use recorder::{CallbackBehaviour, Recorder, RecorderLog};
 
 fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
     Event::Text {
@@ -75,20 +75,20 @@ fn play(run: &mut Run) {
     run.on_event(&text("b", None));
 }
 
-fn listen(bus: &Bus) -> (Log, crate::bus::Subscription) {
-    let log = Log::default();
+fn listen(bus: &Bus) -> (RecorderLog, crate::bus::Subscription) {
+    let log = RecorderLog::default();
     let seen = log.clone();
     let subscription = bus.subscribe(move |event: &BusEvent| {
         lock(&seen).push(match &event.data {
-            Data::Lifecycle(phase) => format!("{} {phase:?}", event.seq),
+            BusData::Lifecycle(phase) => format!("{} {phase:?}", event.seq),
             _ => format!("{} {}", event.seq, event.stream()),
         });
     });
     (log, subscription)
 }
 
-async fn check(how: fn(usize) -> How, silent: bool, expect: &[&str]) -> RunReport {
-    let (log, bus) = (Log::default(), Bus::new("r1"));
+async fn check(how: fn(usize) -> CallbackBehaviour, silent: bool, expect: &[&str]) -> RunReport {
+    let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let channel = Recorder::channel(&log, how);
     let settings = RunSettings { silent, ..RunSettings::default() };
     let mut run = Run::start(bus.clone(), settings, [channel]);
@@ -107,8 +107,8 @@ fn sent() -> Delivery {
 
 #[tokio::test(start_paused = true)]
 async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
-    let (log, bus) = (Log::default(), Bus::new("r1"));
-    let channel = Recorder::channel(&log, |_| How::Takes(10));
+    let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
+    let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(10));
     let mut run = Run::start(bus, RunSettings::default(), [channel]);
     run.on_event(&text("half", None));
     let calls = ["t1".to_owned()];
@@ -142,7 +142,7 @@ async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn g1_callbacks_run_in_order_one_at_a_time() {
-    let how = |n| How::Takes(if n % 2 == 0 { 10 } else { 60 });
+    let how = |n| CallbackBehaviour::Takes(if n % 2 == 0 { 10 } else { 60 });
     let expect = [
         "0 text a",
         "60 text a.",
@@ -173,7 +173,7 @@ async fn g1_callbacks_run_in_order_one_at_a_time() {
 
 #[tokio::test(start_paused = true)]
 async fn g5_starts_and_updates_go_to_one_callback_and_results_to_another() {
-    let log = Log::default();
+    let log = RecorderLog::default();
     let note = {
         let log = log.clone();
         move |callback: &str, tool: &Tool| {
@@ -208,9 +208,9 @@ async fn g5_starts_and_updates_go_to_one_callback_and_results_to_another() {
 #[tokio::test(start_paused = true)]
 async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
     let how = |n| match n {
-        2 => How::Fails,
-        4 => How::Panics,
-        _ => How::Takes(0),
+        2 => CallbackBehaviour::Fails,
+        4 => CallbackBehaviour::Panics,
+        _ => CallbackBehaviour::Takes(0),
     };
     let expect = [
         "0 text a",
@@ -233,7 +233,7 @@ async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
 
 #[tokio::test(start_paused = true)]
 async fn g2_a_callback_that_never_settles_is_given_up() {
-    let how = |n| if n == 2 { How::Never } else { How::Takes(0) };
+    let how = |n| if n == 2 { CallbackBehaviour::Never } else { CallbackBehaviour::Takes(0) };
     let expect = [
         "0 text a",
         "0 text a.",
@@ -255,15 +255,15 @@ async fn g2_a_callback_that_never_settles_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn g3_a_silent_run_reaches_no_callback() {
-    let report = check(|_| How::Takes(0), true, &[]).await;
+    let report = check(|_| CallbackBehaviour::Takes(0), true, &[]).await;
     assert_eq!(report.channels, []);
 }
 
 #[tokio::test(start_paused = true)]
 async fn g3_runs_do_not_mix() {
-    let logs = [Log::default(), Log::default()];
+    let logs = [RecorderLog::default(), RecorderLog::default()];
     let mut runs = [0, 1].map(|n: usize| {
-        let channel = Recorder::channel(&logs[n], |_| How::Takes(0));
+        let channel = Recorder::channel(&logs[n], |_| CallbackBehaviour::Takes(0));
         Run::start(Bus::new(format!("r{n}")), RunSettings::default(), [channel])
     });
     runs[0].on_event(&text("zero", None));
@@ -307,14 +307,14 @@ async fn b3_one_start_and_one_end_whatever_happens() {
 
 #[tokio::test(start_paused = true)]
 async fn g7_the_end_is_told_after_the_last_word() {
-    let (log, bus) = (Log::default(), Bus::new("r1"));
+    let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let seen = log.clone();
     let _subscription = bus.subscribe(move |event| {
-        if matches!(event.data, Data::Lifecycle(Phase::End { .. })) {
+        if matches!(event.data, BusData::Lifecycle(Phase::End { .. })) {
             lock(&seen).push("end".to_owned());
         }
     });
-    let channel = Recorder::channel(&log, |_| How::Takes(100));
+    let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(100));
     let mut run = Run::start(bus.clone(), RunSettings::default(), [channel]);
     run.on_event(&text("a", None));
     run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "a"))));
@@ -327,11 +327,11 @@ async fn g7_the_end_is_told_after_the_last_word() {
 async fn g7_a_dropped_run_leaves_nothing_behind() {
     let bus = Bus::new("r1");
     let (log, subscription) = listen(&bus);
-    let calls = Log::default();
+    let calls = RecorderLog::default();
     let mut run = Run::start(
         bus.clone(),
         RunSettings::default(),
-        [Recorder::channel(&calls, |_| How::Takes(100))],
+        [Recorder::channel(&calls, |_| CallbackBehaviour::Takes(100))],
     );
     run.on_event(&text("a", None));
     sleep(Duration::from_millis(10)).await;
@@ -345,7 +345,7 @@ async fn g7_a_dropped_run_leaves_nothing_behind() {
 
 #[tokio::test(start_paused = true)]
 async fn v3_a_whole_run_is_one_message() {
-    let fake = Arc::new(Fake::new(vec![]));
+    let fake = Arc::new(FakeBotApi::new(vec![]));
     let telegram = Telegram::new(TelegramSettings::default(), fake.clone());
     let bus = Bus::new("r1");
     let mut run = Run::start(bus, RunSettings::default(), [Box::new(telegram) as Box<dyn Channel>]);

@@ -20,10 +20,11 @@ use serde_json::{Map, Value, json};
 
 pub use masked::Masked;
 use table::TABLE;
-pub use text::{
-    Found, find, is_secret_value, mask, prefix_length, redact, redact_open, redact_text, rule_ids,
-};
 use text::{NOTHING, is_reference};
+pub use text::{
+    SecretMatch, find, is_secret_value, mask, prefix_length, redact, redact_open, redact_text,
+    rule_ids,
+};
 
 /// Characters of a text that stay.
 const TEXT_LIMIT: usize = 8_000;
@@ -58,7 +59,7 @@ pub fn sanitise_result(result: &Value) -> Value {
 /// A value that was sanitised stays as it is.
 #[must_use]
 pub fn sanitise(value: &Value, masked: &mut Masked) -> Value {
-    Walk { masked }.value(value, Place::default())
+    ValueSanitiser { masked }.value(value, ValueContext::default())
 }
 
 /// Sanitises the input of a tool call while it streams (B2, U2): the `fields` so far, of which the
@@ -70,24 +71,24 @@ pub fn sanitise(value: &Value, masked: &mut Masked) -> Value {
 #[must_use]
 pub fn sanitise_open_args(fields: &Map<String, Value>, open: Option<&str>) -> Map<String, Value> {
     let mut masked = Masked::default();
-    Walk { masked: &mut masked }.object(fields, Place::default(), open)
+    ValueSanitiser { masked: &mut masked }.object(fields, ValueContext::default(), open)
 }
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Place {
+struct ValueContext {
     /// Somewhere under a secret-named key.
     is_secret: bool,
     /// At the end of what has come so far.
     is_open: bool,
 }
 
-struct Walk<'m> {
+struct ValueSanitiser<'m> {
     masked: &'m mut Masked,
 }
 
-impl Walk<'_> {
-    fn value(&mut self, value: &Value, place: Place) -> Value {
+impl ValueSanitiser<'_> {
+    fn value(&mut self, value: &Value, place: ValueContext) -> Value {
         match value {
             Value::String(text) if place.is_secret => Value::String(self.secret(text, place)),
             Value::String(text) => Value::String(self.text(text, place)),
@@ -98,7 +99,7 @@ impl Walk<'_> {
             Value::Array(items) => Value::Array(self.array(items, place)),
             Value::Object(object) => {
                 let last = object.keys().next_back().filter(|_| place.is_open);
-                let inner = Place { is_open: false, ..place };
+                let inner = ValueContext { is_open: false, ..place };
                 Value::Object(self.object(object, inner, last.map(String::as_str)))
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -107,20 +108,20 @@ impl Walk<'_> {
 
     /// In an array of a command's words the word after `--token` is a secret, and of the word after
     /// curl's `-u` what follows the colon.
-    fn array(&mut self, items: &[Value], place: Place) -> Vec<Value> {
+    fn array(&mut self, items: &[Value], place: ValueContext) -> Vec<Value> {
         let mut out = Vec::with_capacity(items.len());
         let mut is_curl = false;
         let mut before = "";
         for (index, item) in items.iter().enumerate() {
             let is_open = place.is_open && index + 1 == items.len();
             let is_secret = place.is_secret || before.strip_prefix('-').is_some_and(is_secret_name);
-            let place = Place { is_secret, is_open };
+            let place = ValueContext { is_secret, is_open };
             let word = item.as_str().unwrap_or_default();
             let login =
                 word.split_once(':').filter(|_| is_curl && ["-u", "--user"].contains(&before));
             out.push(match login {
                 Some((user, password)) if !is_secret => {
-                    let place = Place { is_secret: true, ..place };
+                    let place = ValueContext { is_secret: true, ..place };
                     Value::String(format!("{user}:{}", self.secret(password, place)))
                 }
                 _ => self.value(item, place),
@@ -134,7 +135,7 @@ impl Walk<'_> {
     fn object(
         &mut self,
         object: &Map<String, Value>,
-        place: Place,
+        place: ValueContext,
         open: Option<&str>,
     ) -> Map<String, Value> {
         let bulk = bulk_key(object);
@@ -147,7 +148,7 @@ impl Walk<'_> {
                     out.insert("omitted".to_owned(), Value::Bool(true));
                 }
                 _ => {
-                    let place = Place {
+                    let place = ValueContext {
                         is_secret: place.is_secret || is_secret_name(key),
                         is_open: open == Some(key.as_str()),
                     };
@@ -164,7 +165,7 @@ impl Walk<'_> {
     }
 
     /// A text under a secret name.
-    fn secret(&mut self, text: &str, place: Place) -> String {
+    fn secret(&mut self, text: &str, place: ValueContext) -> String {
         let mask = match text {
             "" => return String::new(),
             _ if place.is_open => NOTHING.to_owned(),
@@ -179,7 +180,7 @@ impl Walk<'_> {
 
     /// A text redacted and cut to the limit with a mark. What the cut leaves may read otherwise than
     /// the whole did, so it is looked at again.
-    fn text(&mut self, text: &str, place: Place) -> String {
+    fn text(&mut self, text: &str, place: ValueContext) -> String {
         if place.is_open {
             return self.cut(text, true);
         }

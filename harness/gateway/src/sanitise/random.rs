@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::tests::{Rule, examples};
+use super::tests::{RuleCases, examples};
 use super::*;
 use crate::display;
 
@@ -34,8 +34,8 @@ struct Flags {
 }
 
 impl Flags {
-    fn of(rule: &Rule) -> Self {
-        let Rule { late, prefix_first, complete_only, .. } = *rule;
+    fn of(rule: &RuleCases) -> Self {
+        let RuleCases { late, prefix_first, complete_only, .. } = *rule;
         Self { late: late || complete_only, prefix_first, complete_only }
     }
 

@@ -12,11 +12,11 @@ const SOURCE: &str = include_str!("rules.toml");
 
 /// The built-in table. `None` can't be met: a test reads the table. Code that meets it all the same
 /// masks everything.
-pub(super) static TABLE: LazyLock<Option<Table>> = LazyLock::new(|| read(SOURCE).ok());
+pub(super) static TABLE: LazyLock<Option<RuleTable>> = LazyLock::new(|| read(SOURCE).ok());
 
 /// What counts as a secret.
-pub(super) struct Table {
-    pub(super) rules: Vec<Rule>,
+pub(super) struct RuleTable {
+    pub(super) rules: Vec<SecretRule>,
     /// The patterns of all rules, in their order: one pass says which rules have work to do.
     pub(super) set: RegexSet,
     /// The patterns of matches that may still go on where the text ends, without those of rules that are
@@ -31,10 +31,10 @@ pub(super) struct Table {
 }
 
 /// One kind of text that holds a secret.
-pub(super) struct Rule {
+pub(super) struct SecretRule {
     /// Stable id, for reports.
     pub(super) id: String,
-    pub(super) how: How,
+    pub(super) how: MaskMethod,
     /// A match; its group is the secret.
     pub(super) closed: Regex,
 }
@@ -42,7 +42,7 @@ pub(super) struct Rule {
 /// What stands for a secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum How {
+pub(super) enum MaskMethod {
     /// `***`, or the ends of a long one.
     #[default]
     Ends,
@@ -62,9 +62,9 @@ pub(super) enum TableError {
 }
 
 #[derive(Deserialize)]
-struct File {
+struct RulesFile {
     names: Names,
-    rule: Vec<Entry>,
+    rule: Vec<RuleEntry>,
 }
 
 #[derive(Deserialize)]
@@ -77,10 +77,10 @@ struct Names {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct RuleEntry {
     id: String,
     #[serde(default)]
-    how: How,
+    how: MaskMethod,
     #[serde(default)]
     prefix_first: bool,
     #[serde(default)]
@@ -89,8 +89,8 @@ struct Entry {
 }
 
 /// Reads the table from `source`.
-pub(super) fn read(source: &str) -> Result<Table, TableError> {
-    let file: File = toml::from_str(source).map_err(Box::new)?;
+pub(super) fn read(source: &str) -> Result<RuleTable, TableError> {
+    let file: RulesFile = toml::from_str(source).map_err(Box::new)?;
     let parts = parts(&file.names);
     let written_out: Vec<String> =
         file.rule.iter().map(|entry| write_out(&entry.pattern, &parts)).collect();
@@ -104,7 +104,7 @@ pub(super) fn read(source: &str) -> Result<Table, TableError> {
             open_patterns.push(unfinished);
         }
         prefixes.extend(beginnings(pattern).map_err(failed)?);
-        let rule = Rule { id: entry.id.clone(), how: entry.how, closed: regex(pattern)? };
+        let rule = SecretRule { id: entry.id.clone(), how: entry.how, closed: regex(pattern)? };
         Ok(rule)
     });
     let whole = |id: &str| {
@@ -114,7 +114,7 @@ pub(super) fn read(source: &str) -> Result<Table, TableError> {
     let rules = rules.collect::<Result<_, TableError>>()?;
     prefixes.sort_by_key(|prefix: &String| std::cmp::Reverse(prefix.len()));
     prefixes.dedup();
-    Ok(Table {
+    Ok(RuleTable {
         rules,
         open,
         set: set(&written_out).map_err(whole("all"))?,

@@ -10,15 +10,15 @@ const LONG: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 /// The table with its examples.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct CasesFile {
     #[serde(rename = "names")]
     _names: Value,
-    pub(super) rule: Vec<Rule>,
+    pub(super) rule: Vec<RuleCases>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rule {
+pub(super) struct RuleCases {
     pub(super) id: String,
     about: String,
     /// Whether a text that was cut before the secret's end does not tell.
@@ -34,19 +34,19 @@ pub(super) struct Rule {
     _how: Option<String>,
     #[serde(rename = "pattern")]
     _pattern: String,
-    pub(super) hit: Vec<Hit>,
+    pub(super) hit: Vec<RuleHit>,
     pub(super) miss: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Hit {
+pub(super) struct RuleHit {
     #[serde(rename = "in")]
     pub(super) text: String,
     pub(super) out: String,
 }
 
-impl Hit {
+impl RuleHit {
     /// What stands before the secret, the secret, and what stands behind it.
     pub(super) fn parts(&self) -> (&str, &str, &str) {
         let (before, rest) = self.text.split_once('⟦').expect("a hit says what its secret is");
@@ -55,8 +55,8 @@ impl Hit {
     }
 }
 
-pub(super) fn examples() -> Vec<Rule> {
-    toml::from_str::<File>(include_str!("rules.toml")).unwrap().rule
+pub(super) fn examples() -> Vec<RuleCases> {
+    toml::from_str::<CasesFile>(include_str!("rules.toml")).unwrap().rule
 }
 
 fn is_found(id: &str, text: &str) -> bool {

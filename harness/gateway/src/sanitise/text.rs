@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::SECRET_NAME;
 use super::masked::Masked;
-use super::table::{How, TABLE, Table};
+use super::table::{MaskMethod, RuleTable, TABLE};
 
 /// Secrets of fewer characters are masked whole.
 const SHORT: usize = 18;
@@ -21,15 +21,15 @@ const LINES: &str = "…redacted…";
 const PASSES: usize = 8;
 
 /// A secret in a text, and the rule that found it.
-struct Span {
+struct SecretSpan {
     bytes: Range<usize>,
     id: &'static str,
-    how: How,
+    how: MaskMethod,
 }
 
 /// A secret that [`find`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SecretMatch {
     /// Where it is in the text, in bytes.
     pub bytes: Range<usize>,
     /// The id of the rule that found it.
@@ -41,18 +41,18 @@ pub struct Found {
 ///
 /// Secrets that reach to the end of a text are found only where their shape alone says so: follow the
 /// text with a line break when it is whole.
-pub fn find(text: &str) -> Vec<Found> {
+pub fn find(text: &str) -> Vec<SecretMatch> {
     let Some(table) = &*TABLE else {
-        return vec![Found { bytes: 0..text.len(), rule: SECRET_NAME }];
+        return vec![SecretMatch { bytes: 0..text.len(), rule: SECRET_NAME }];
     };
-    let spans = spans(table, text).into_iter().filter(|span| span.how != How::Size);
-    spans.map(|span| Found { bytes: span.bytes, rule: span.id }).collect()
+    let spans = spans(table, text).into_iter().filter(|span| span.how != MaskMethod::Size);
+    spans.map(|span| SecretMatch { bytes: span.bytes, rule: span.id }).collect()
 }
 
 /// The ids of the rules by which [`find`] finds secrets.
 pub fn rule_ids() -> impl Iterator<Item = &'static str> {
     let rules = TABLE.iter().flat_map(|table| &table.rules);
-    rules.filter(|rule| rule.how != How::Size).map(|rule| rule.id.as_str())
+    rules.filter(|rule| rule.how != MaskMethod::Size).map(|rule| rule.id.as_str())
 }
 
 /// How many bytes at the start of `secret` only say what kind of secret it is, such as `ghp_`.
@@ -64,7 +64,7 @@ pub fn prefix_length(secret: &str) -> usize {
 /// Whether `value`, which is under a secret name, is a secret itself: it is not empty, not masked, and
 /// does not only say where the secret is kept.
 pub fn is_secret_value(value: &str) -> bool {
-    !value.is_empty() && !is_masked(value, How::Ends) && !is_reference(value)
+    !value.is_empty() && !is_masked(value, MaskMethod::Ends) && !is_reference(value)
 }
 
 /// Masks the secrets in `text` and counts them in `masked` (B2). What is masked already stays as it
@@ -124,7 +124,7 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
 }
 
 /// The secrets of `text` in order; those that touch each other's text are one.
-fn spans(table: &'static Table, text: &str) -> Vec<Span> {
+fn spans(table: &'static RuleTable, text: &str) -> Vec<SecretSpan> {
     let mut found = Vec::new();
     for index in table.set.matches(text) {
         let rule = &table.rules[index];
@@ -132,12 +132,12 @@ fn spans(table: &'static Table, text: &str) -> Vec<Span> {
             let whole = captures.get_match();
             let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
             if !secret.is_empty() && !is_reference(secret.as_str()) {
-                found.push(Span { bytes: secret.range(), id: &rule.id, how: rule.how });
+                found.push(SecretSpan { bytes: secret.range(), id: &rule.id, how: rule.how });
             }
         }
     }
     found.sort_by_key(|span| (span.bytes.start, std::cmp::Reverse(span.bytes.end)));
-    let mut spans: Vec<Span> = Vec::with_capacity(found.len());
+    let mut spans: Vec<SecretSpan> = Vec::with_capacity(found.len());
     for span in found {
         match spans.last_mut().filter(|last| span.bytes.start < last.bytes.end) {
             Some(last) => last.bytes.end = last.bytes.end.max(span.bytes.end),
@@ -149,16 +149,16 @@ fn spans(table: &'static Table, text: &str) -> Vec<Span> {
 }
 
 /// `text` up to the byte `end`, with a mask in the place of each of `spans`.
-fn write(text: &str, spans: &[Span], end: usize, masked: &mut Masked) -> String {
+fn write(text: &str, spans: &[SecretSpan], end: usize, masked: &mut Masked) -> String {
     let mut out = String::with_capacity(end);
     let mut at = 0;
     for span in spans {
         let secret = &text[span.bytes.clone()];
         out.push_str(&text[at..span.bytes.start]);
         match span.how {
-            How::Ends => out.push_str(&mask(secret)),
-            How::Pem => out.push_str(&hide_lines(secret)),
-            How::Size => out.push_str(&format!("({} bytes)", super::decoded_size(secret))),
+            MaskMethod::Ends => out.push_str(&mask(secret)),
+            MaskMethod::Pem => out.push_str(&hide_lines(secret)),
+            MaskMethod::Size => out.push_str(&format!("({} bytes)", super::decoded_size(secret))),
         }
         masked.add(span.id);
         at = span.bytes.end;
@@ -170,7 +170,7 @@ fn write(text: &str, spans: &[Span], end: usize, masked: &mut Masked) -> String 
 /// What is shown of a secret: `***`, or the first six and the last four characters of a long one.
 pub fn mask(secret: &str) -> String {
     let count = secret.chars().count();
-    if is_masked(secret, How::Ends) {
+    if is_masked(secret, MaskMethod::Ends) {
         secret.to_owned()
     } else if count < SHORT {
         NOTHING.to_owned()
@@ -192,13 +192,13 @@ fn hide_lines(body: &str) -> String {
 }
 
 /// Whether `text` is what stands for a secret already.
-pub(super) fn is_masked(text: &str, how: How) -> bool {
+pub(super) fn is_masked(text: &str, how: MaskMethod) -> bool {
     match how {
-        How::Ends => {
+        MaskMethod::Ends => {
             text == NOTHING || (text.chars().count() == 11 && text.chars().nth(6) == Some('…'))
         }
-        How::Pem => text == hide_lines(text),
-        How::Size => false,
+        MaskMethod::Pem => text == hide_lines(text),
+        MaskMethod::Size => false,
     }
 }
 

@@ -8,36 +8,36 @@
 
 use std::collections::HashSet;
 
-use super::line::{By, Said};
-use super::transcript::{Node, Transcript};
+use super::line::{Author, LineContent};
+use super::transcript::{Transcript, TranscriptNode};
 
 impl Transcript {
     /// The lines of the conversation that counts, in the order they were written.
-    pub(super) fn conversation(&self) -> Vec<&Node> {
+    pub(super) fn conversation(&self) -> Vec<&TranscriptNode> {
         let mut on = vec![false; self.nodes.len()];
         let mut messages = HashSet::new();
         let mut is_whole = true;
-        let mut at = self.nodes.iter().rposition(|node| node.said.is_some());
+        let mut at = self.nodes.iter().rposition(|node| node.content.is_some());
         while let Some(index) = at {
             let node = &self.nodes[index];
-            if let Some(said) = &node.said {
+            if let Some(said) = &node.content {
                 on[index] = true;
                 match (&said.by, message_id(node)) {
-                    (By::User(_), _) => is_whole = !said.answers.is_empty(),
-                    (By::Assistant(_), Some(id)) if is_whole => {
+                    (Author::User(_), _) => is_whole = !said.answers.is_empty(),
+                    (Author::Assistant(_), Some(id)) if is_whole => {
                         messages.insert(id);
                     }
-                    (By::Assistant(_), _) => {}
+                    (Author::Assistant(_), _) => {}
                 }
             }
             at = node.parent;
         }
         let mut calls = HashSet::new();
         for (index, node) in self.nodes.iter().enumerate() {
-            let Some(said) = &node.said else { continue };
+            let Some(said) = &node.content else { continue };
             on[index] |= message_id(node).is_some_and(|id| messages.contains(&id));
             on[index] |= said.answers.iter().any(|answer| calls.contains(answer.call.as_str()));
-            if let (true, By::Assistant(message)) = (on[index], &said.by) {
+            if let (true, Author::Assistant(message)) = (on[index], &said.by) {
                 calls.extend(message.calls.iter().map(|call| call.id.as_str()));
             }
         }
@@ -46,9 +46,11 @@ impl Transcript {
 }
 
 /// The message a line is of, and its turn.
-fn message_id(node: &Node) -> Option<(u64, &str)> {
-    match &node.said {
-        Some(Said { by: By::Assistant(message), .. }) => Some((node.turn, message.id.as_deref()?)),
+fn message_id(node: &TranscriptNode) -> Option<(u64, &str)> {
+    match &node.content {
+        Some(LineContent { by: Author::Assistant(message), .. }) => {
+            Some((node.turn, message.id.as_deref()?))
+        }
         _ => None,
     }
 }

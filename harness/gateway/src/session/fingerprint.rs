@@ -21,12 +21,12 @@ pub enum Difference {
     /// In the values of these keys, nested ones with dots: `env.PATH`.
     Keys(BTreeSet<String>),
     /// One of them can't be read.
-    Unparsable(Side),
+    Unparsable(FingerprintSide),
 }
 
 /// Which of two fingerprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum FingerprintSide {
     /// That of the session that ran.
     Before,
     /// That of the session to be started.
@@ -46,9 +46,9 @@ pub fn difference(before: &str, after: &str) -> Difference {
             compare("", &before, &after, &mut keys);
             if keys.is_empty() { Difference::Same } else { Difference::Keys(keys) }
         }
-        (None, Some(_)) => Difference::Unparsable(Side::Before),
-        (Some(_), None) => Difference::Unparsable(Side::After),
-        (None, None) => Difference::Unparsable(Side::Both),
+        (None, Some(_)) => Difference::Unparsable(FingerprintSide::Before),
+        (Some(_), None) => Difference::Unparsable(FingerprintSide::After),
+        (None, None) => Difference::Unparsable(FingerprintSide::Both),
     }
 }
 
@@ -90,9 +90,9 @@ impl fmt::Display for Difference {
             Self::Same => f.write_str("The fingerprint is the same; nothing to restart."),
             Self::Unparsable(side) => {
                 let which = match side {
-                    Side::Before => "The old fingerprint is",
-                    Side::After => "The new fingerprint is",
-                    Side::Both => "Both fingerprints are",
+                    FingerprintSide::Before => "The old fingerprint is",
+                    FingerprintSide::After => "The new fingerprint is",
+                    FingerprintSide::Both => "Both fingerprints are",
                 };
                 write!(f, "{which} no JSON object, so nobody can tell what changed.")
             }

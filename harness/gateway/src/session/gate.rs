@@ -19,7 +19,7 @@ const PROBES: [Duration; 3] =
 
 /// What a gateway holds of a session: what binds it to a chat, and its bare id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session<B> {
+pub struct BoundSession<B> {
     /// What binds the chat to the session.
     pub binding: B,
     /// The CLI's id of it.
@@ -30,9 +30,9 @@ pub struct Session<B> {
 /// fallback can bring back an id whose binding is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is not stored is as if the session had never been"]
-pub enum Held<B> {
+pub enum SessionRetention<B> {
     /// Store it.
-    Kept(Session<B>),
+    Retained(BoundSession<B>),
     /// Clear the binding and every bare id that is stored.
     Cleared,
 }
@@ -43,26 +43,26 @@ pub enum Held<B> {
 /// path is never probed.
 pub async fn flushed<B, F>(
     provider: &str,
-    session: Session<B>,
+    session: BoundSession<B>,
     mut probe: impl FnMut(&str) -> F,
-) -> Held<B>
+) -> SessionRetention<B>
 where
     F: Future<Output = bool>,
 {
     if !provider.trim().eq_ignore_ascii_case(CLAUDE) {
-        return Held::Kept(session);
+        return SessionRetention::Retained(session);
     }
     if !is_id(&session.id) {
-        return Held::Cleared;
+        return SessionRetention::Cleared;
     }
     let ended = Instant::now();
     for after in PROBES {
         sleep_until(ended + after).await;
         if probe(&session.id).await {
-            return Held::Kept(session);
+            return SessionRetention::Retained(session);
         }
     }
-    Held::Cleared
+    SessionRetention::Cleared
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     ) {
         let began = Instant::now();
         let mut probes = Vec::new();
-        let session = Session { binding: "chat 7", id: id.to_owned() };
+        let session = BoundSession { binding: "chat 7", id: id.to_owned() };
         let held = flushed(provider, session.clone(), |asked| {
             assert_eq!(asked, id);
             probes.push(began.elapsed().as_millis());
@@ -90,7 +90,8 @@ mod tests {
             }
         })
         .await;
-        let kept = if expect { Held::Kept(session) } else { Held::Cleared };
+        let kept =
+            if expect { SessionRetention::Retained(session) } else { SessionRetention::Cleared };
         assert_eq!((held, &*probes), (kept, looked), "{provider} {id}");
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::verdict::Reason;
+use super::resumability::Reason;
 
 /// Why a session is not resumed though its id is known (X4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

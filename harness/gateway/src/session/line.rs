@@ -4,11 +4,11 @@ use clitape_stream::{ToolKind, lenient_value};
 use serde_json::Value;
 
 /// A line of a transcript that is one JSON object.
-pub(super) struct Record {
+pub(super) struct TranscriptLine {
     /// The line's own id, by which later lines name it.
     pub(super) uuid: Option<String>,
     pub(super) parent: Parent,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
 }
 
 /// What a line says of the one it follows.
@@ -20,9 +20,9 @@ pub(super) enum Parent {
     Line(String),
 }
 
-pub(super) enum Kind {
+pub(super) enum LineKind {
     /// The main conversation.
-    Said(Said),
+    Conversation(LineContent),
     /// A subagent's conversation.
     Sidechain,
     /// Another line, by its `type`.
@@ -31,24 +31,24 @@ pub(super) enum Kind {
 
 /// A part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
-    pub(super) by: By,
+pub(super) struct LineContent {
+    pub(super) by: Author,
     pub(super) timestamp: Option<String>,
     /// Texts, without blanks around them.
     pub(super) texts: Vec<String>,
     /// Answers to calls: those of the CLI's tools in user lines, those of the API's in assistant lines.
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ToolAnswer>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum By {
-    User(Turn),
-    Assistant(Message),
+pub(super) enum Author {
+    User(UserTurn),
+    Assistant(AssistantMessage),
 }
 
 /// What a user line is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum UserTurn {
     /// The model is to answer it.
     Prompt,
     /// It ends the turn: `[Request interrupted by user]`.
@@ -61,17 +61,17 @@ pub(super) enum Turn {
 
 /// A line of an API message; the CLI writes one for each block, all with the message's id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Message {
+pub(super) struct AssistantMessage {
     pub(super) id: Option<String>,
     /// The CLI wrote it in the model's place: an API error, `No response requested.`
     pub(super) is_synthetic: bool,
-    pub(super) stop: Stop,
-    pub(super) calls: Vec<Call>,
+    pub(super) stop: MessageEnd,
+    pub(super) calls: Vec<TranscriptCall>,
 }
 
 /// What a message line says of how the message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum MessageEnd {
     /// `tool_use`.
     ToolUse,
     /// It was still being written, or broken off.
@@ -81,23 +81,23 @@ pub(super) enum Stop {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct TranscriptCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) kind: ToolKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ToolAnswer {
     pub(super) call: String,
     pub(super) is_error: bool,
     pub(super) text: String,
 }
 
 /// Reads a line; `None` when it is not one JSON object.
-pub(super) fn read(line: &[u8]) -> Option<Record> {
+pub(super) fn read(line: &[u8]) -> Option<TranscriptLine> {
     let record = lenient_value(String::from_utf8_lossy(line).trim()).ok()?;
-    record.is_object().then(|| Record {
+    record.is_object().then(|| TranscriptLine {
         uuid: string(&record, "uuid"),
         parent: parent(&record),
         kind: kind(&record),
@@ -113,14 +113,14 @@ fn parent(record: &Value) -> Parent {
     }
 }
 
-fn kind(record: &Value) -> Kind {
+fn kind(record: &Value) -> LineKind {
     let name = string(record, "type").unwrap_or_default();
     let message = &record["message"];
     let by = match (name.as_str(), message["role"].as_str()) {
-        _ if record["isSidechain"] == true => return Kind::Sidechain,
-        ("assistant", Some("assistant")) => By::Assistant(self::message(record, message)),
-        ("user", Some("user")) => By::User(Turn::Prompt),
-        _ => return Kind::Other(name),
+        _ if record["isSidechain"] == true => return LineKind::Sidechain,
+        ("assistant", Some("assistant")) => Author::Assistant(self::message(record, message)),
+        ("user", Some("user")) => Author::User(UserTurn::Prompt),
+        _ => return LineKind::Other(name),
     };
     let content = &message["content"];
     let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -129,34 +129,39 @@ fn kind(record: &Value) -> Kind {
         _ => blocks.iter().filter_map(text).collect(),
     };
     let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
-    let answers: Vec<Answer> = blocks.iter().filter_map(answer).collect();
+    let answers: Vec<ToolAnswer> = blocks.iter().filter_map(answer).collect();
     let by = match by {
-        By::User(_) => By::User(turn(record, &texts, &answers)),
-        by @ By::Assistant(_) => by,
+        Author::User(_) => Author::User(turn(record, &texts, &answers)),
+        by @ Author::Assistant(_) => by,
     };
-    Kind::Said(Said { by, timestamp: string(record, "timestamp"), texts, answers })
+    LineKind::Conversation(LineContent {
+        by,
+        timestamp: string(record, "timestamp"),
+        texts,
+        answers,
+    })
 }
 
-fn turn(record: &Value, texts: &[String], answers: &[Answer]) -> Turn {
+fn turn(record: &Value, texts: &[String], answers: &[ToolAnswer]) -> UserTurn {
     const NOTES: [&str; 4] =
         ["<local-command-", "<command-name>", "<command-message>", "<bash-stdout>"];
     let begins = |mark: &str| texts.first().is_some_and(|text| text.starts_with(mark));
     if record["isCompactSummary"] == true {
-        Turn::Summary
+        UserTurn::Summary
     } else if begins("[Request interrupted by user") {
-        Turn::Interruption
+        UserTurn::Interruption
     } else if answers.is_empty()
         && (record["isMeta"] == true || NOTES.iter().any(|note| begins(note)))
     {
-        Turn::Note
+        UserTurn::Note
     } else {
-        Turn::Prompt
+        UserTurn::Prompt
     }
 }
 
-fn message(record: &Value, message: &Value) -> Message {
+fn message(record: &Value, message: &Value) -> AssistantMessage {
     let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    Message {
+    AssistantMessage {
         id: string(message, "id"),
         is_synthetic: message["model"] == "<synthetic>",
         stop: stop(record, message),
@@ -165,24 +170,24 @@ fn message(record: &Value, message: &Value) -> Message {
 }
 
 /// Version 1 of the CLI wrote `null` for messages that had ended.
-fn stop(record: &Value, message: &Value) -> Stop {
+fn stop(record: &Value, message: &Value) -> MessageEnd {
     let is_first_version = record["version"].as_str().is_none_or(|v| v.starts_with("1."));
     match message.get("stop_reason") {
-        Some(Value::String(reason)) if reason == "tool_use" => Stop::ToolUse,
-        Some(Value::Null) if !is_first_version => Stop::Open,
-        _ => Stop::Ended,
+        Some(Value::String(reason)) if reason == "tool_use" => MessageEnd::ToolUse,
+        Some(Value::Null) if !is_first_version => MessageEnd::Open,
+        _ => MessageEnd::Ended,
     }
 }
 
-fn call(block: &Value) -> Option<Call> {
+fn call(block: &Value) -> Option<TranscriptCall> {
     const KINDS: [ToolKind; 3] = [ToolKind::ToolUse, ToolKind::ServerToolUse, ToolKind::McpToolUse];
     let kind = KINDS.into_iter().find(|kind| block["type"] == kind.as_str())?;
     let name = string(block, "name").unwrap_or_default();
-    Some(Call { id: string(block, "id")?, name, kind })
+    Some(TranscriptCall { id: string(block, "id")?, name, kind })
 }
 
 /// `tool_result`, `web_search_tool_result`, `mcp_tool_result` and whatever else ends so.
-fn answer(block: &Value) -> Option<Answer> {
+fn answer(block: &Value) -> Option<ToolAnswer> {
     block["type"].as_str().filter(|name| name.ends_with("tool_result"))?;
     let content = &block["content"];
     let text = match content {
@@ -193,7 +198,7 @@ fn answer(block: &Value) -> Option<Answer> {
         }
     };
     let is_error = block["is_error"] == true;
-    Some(Answer { call: string(block, "tool_use_id")?, is_error, text })
+    Some(ToolAnswer { call: string(block, "tool_use_id")?, is_error, text })
 }
 
 /// The text of a text block.

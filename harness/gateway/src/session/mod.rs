@@ -20,13 +20,13 @@ mod invalidation;
 mod line;
 mod place;
 pub mod reseed;
+mod resumability;
 pub mod transcript;
-mod verdict;
 
 pub use invalidation::{Invalidation, Reseed};
 pub use place::{LocateError, config_dir, locate, slug};
+pub use resumability::{LineSummary, Orphan, Reason, Resumability, ResumeRules, resumability};
 pub use transcript::Transcript;
-pub use verdict::{Lines, Orphan, Reason, Rules, Verdict, verdict};
 
 #[cfg(test)]
 mod tests;

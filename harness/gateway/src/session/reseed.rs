@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::gate::CLAUDE;
 use super::invalidation::{Invalidation, Reseed};
-use super::line::{By, Said, Turn};
-use super::transcript::{Node, Transcript};
+use super::line::{Author, LineContent, UserTurn};
+use super::transcript::{Transcript, TranscriptNode};
 use crate::sanitise::redact_text;
 
 const STALE: &str = "[Recovered history may be stale; verify current and time-sensitive facts before \
@@ -83,8 +83,9 @@ pub fn prelude(
 
 fn history(transcript: &Transcript, limit: usize) -> Option<String> {
     let conversation = transcript.conversation();
-    let is_summary =
-        |node: &&Node| matches!(&node.said, Some(Said { by: By::User(Turn::Summary), .. }));
+    let is_summary = |node: &&TranscriptNode| {
+        matches!(&node.content, Some(LineContent { by: Author::User(UserTurn::Summary), .. }))
+    };
     let start = conversation.iter().rposition(is_summary).unwrap_or(0);
     let entries = entries(&conversation, start);
     let is_dropped = conversation[start..].iter().any(|node| node.is_dropped);
@@ -104,12 +105,12 @@ fn history(transcript: &Transcript, limit: usize) -> Option<String> {
 }
 
 /// What was said from the line at `start` on, an entry for each speaker's line or result.
-fn entries(conversation: &[&Node], start: usize) -> Vec<String> {
+fn entries(conversation: &[&TranscriptNode], start: usize) -> Vec<String> {
     let mut names = HashMap::new();
     let mut entries = Vec::new();
     for (index, node) in conversation.iter().enumerate() {
-        let Some(said) = &node.said else { continue };
-        if let By::Assistant(message) = &said.by {
+        let Some(said) = &node.content else { continue };
+        if let Author::Assistant(message) = &said.by {
             names.extend(message.calls.iter().map(|call| (&*call.id, &*call.name)));
         }
         if index < start {
@@ -135,12 +136,12 @@ fn entries(conversation: &[&Node], start: usize) -> Vec<String> {
 }
 
 /// Who says it; `None`: nobody did, as it is the CLI's own note.
-fn speaker(by: &By) -> Option<&'static str> {
+fn speaker(by: &Author) -> Option<&'static str> {
     match by {
-        By::User(Turn::Summary) => Some("Compaction summary"),
-        By::User(Turn::Prompt | Turn::Interruption) => Some("User"),
-        By::User(Turn::Note) => None,
-        By::Assistant(message) => (!message.is_synthetic).then_some("Assistant"),
+        Author::User(UserTurn::Summary) => Some("Compaction summary"),
+        Author::User(UserTurn::Prompt | UserTurn::Interruption) => Some("User"),
+        Author::User(UserTurn::Note) => None,
+        Author::Assistant(message) => (!message.is_synthetic).then_some("Assistant"),
     }
 }
 

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead};
 
-use super::line::{self, By, Kind, Parent, Said, Turn};
+use super::line::{self, Author, LineContent, LineKind, Parent, UserTurn};
 use crate::sanitise::redact_text;
 
 /// Bytes of text that are kept for a reseed, the newest: no reseed takes more.
-const KEPT: usize = 1 << 20;
+const RETAINED: usize = 1 << 20;
 
 /// A transcript that was read: who said what and after what, and of the texts the newest 1 MiB.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcript {
     /// The lines that say what they follow, or that others follow.
-    pub(super) nodes: Vec<Node>,
-    pub(super) count: Count,
+    pub(super) nodes: Vec<TranscriptNode>,
+    pub(super) count: LineTally,
     /// Bytes of text in `nodes`.
-    kept: usize,
+    retained: usize,
     /// Prompts so far.
     turn: u64,
     /// The first of `nodes` that may have text.
@@ -25,7 +25,7 @@ pub struct Transcript {
 
 /// A line among the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct TranscriptNode {
     /// From 1.
     pub(super) line: u64,
     /// Prompts up to this line; two lines of one message have the same number, and two messages
@@ -34,16 +34,16 @@ pub(super) struct Node {
     /// The one before it in the conversation; always an earlier one.
     pub(super) parent: Option<usize>,
     /// `None`: it only links others, as an attachment does.
-    pub(super) said: Option<Said>,
+    pub(super) content: Option<LineContent>,
     /// Its texts were let go of.
     pub(super) is_dropped: bool,
 }
 
 /// How many lines there are, by what they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct LineTally {
     pub(super) whole: u64,
-    pub(super) said: u64,
+    pub(super) conversation: u64,
     pub(super) sidechain: u64,
     pub(super) other: BTreeMap<String, u64>,
     pub(super) unusable: u64,
@@ -64,14 +64,14 @@ pub fn read(mut reader: impl BufRead) -> io::Result<Transcript> {
     let mut ids = HashMap::new();
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        transcript.take(&line, &mut ids);
+        transcript.add_line(&line, &mut ids);
         line.clear();
     }
     Ok(transcript)
 }
 
 impl Transcript {
-    fn take(&mut self, line: &[u8], ids: &mut HashMap<String, usize>) {
+    fn add_line(&mut self, line: &[u8], ids: &mut HashMap<String, usize>) {
         let is_ended = line.ends_with(b"\n");
         let record = line::read(line);
         if record.is_none() && !is_ended {
@@ -85,23 +85,23 @@ impl Transcript {
             return;
         };
         let said = match record.kind {
-            Kind::Sidechain => {
+            LineKind::Sidechain => {
                 self.count.sidechain += 1;
                 return;
             }
-            Kind::Other(name) => {
+            LineKind::Other(name) => {
                 *self.count.other.entry(name).or_default() += 1;
                 None
             }
-            Kind::Said(said) => {
-                self.count.said += 1;
+            LineKind::Conversation(said) => {
+                self.count.conversation += 1;
                 Some(said)
             }
         };
         if said.is_none() && record.uuid.is_none() {
             return;
         }
-        let before = || self.nodes.iter().rposition(|node| node.said.is_some());
+        let before = || self.nodes.iter().rposition(|node| node.content.is_some());
         let parent = match record.parent {
             Parent::Nothing => None,
             Parent::Line(uuid) => ids.get(&uuid).copied().or_else(before),
@@ -111,38 +111,38 @@ impl Transcript {
             ids.insert(uuid, self.nodes.len());
         }
         if let Some(said) = &said {
-            self.kept += said.size();
+            self.retained += said.size();
             self.turn += u64::from(said.is_prompt());
         }
         let (line, turn) = (self.count.whole, self.turn);
-        self.nodes.push(Node { line, turn, parent, said, is_dropped: false });
-        self.forget();
+        self.nodes.push(TranscriptNode { line, turn, parent, content: said, is_dropped: false });
+        self.drop_oldest();
     }
 
     /// Lets go of the oldest texts until the rest fits; one that does not fit alone loses its
     /// beginning.
-    fn forget(&mut self) {
-        while self.kept > KEPT {
+    fn drop_oldest(&mut self) {
+        while self.retained > RETAINED {
             let is_last = self.oldest + 1 == self.nodes.len();
             let Some(node) = self.nodes.get_mut(self.oldest) else { return };
-            if let Some(said) = &mut node.said {
-                self.kept -= said.size();
+            if let Some(said) = &mut node.content {
+                self.retained -= said.size();
                 node.is_dropped = said.size() > 0;
                 if is_last {
                     said.shorten();
-                    self.kept += said.size();
+                    self.retained += said.size();
                     return;
                 }
-                said.let_go();
+                said.clear_texts();
             }
             self.oldest += 1;
         }
     }
 }
 
-impl Said {
+impl LineContent {
     fn is_prompt(&self) -> bool {
-        self.by == By::User(Turn::Prompt) && self.answers.is_empty()
+        self.by == Author::User(UserTurn::Prompt) && self.answers.is_empty()
     }
 
     fn size(&self) -> usize {
@@ -150,7 +150,7 @@ impl Said {
         self.texts.iter().map(String::len).chain(answers).sum()
     }
 
-    fn let_go(&mut self) {
+    fn clear_texts(&mut self) {
         self.texts.clear();
         self.answers.iter_mut().for_each(|answer| answer.text.clear());
     }
@@ -158,7 +158,7 @@ impl Said {
     /// Keeps the end of what it says. Secrets go first: half a secret is not known as one.
     fn shorten(&mut self) {
         let answers = self.answers.iter_mut().map(|answer| &mut answer.text);
-        let mut left = KEPT;
+        let mut left = RETAINED;
         for text in self.texts.iter_mut().chain(answers).rev() {
             if text.len() > left {
                 let redacted = redact_text(text);

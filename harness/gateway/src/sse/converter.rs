@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::event::SseEvent;
 use super::summary::summary;
-use crate::bus::{BusEvent, Data, Phase, Tool};
+use crate::bus::{BusData, BusEvent, Phase, Tool};
 
 /// Turns the bus events of one run into what its stream tells; a pure state machine.
 ///
@@ -22,9 +22,9 @@ use crate::bus::{BusEvent, Data, Phase, Tool};
 /// Text is told at once, so a `tool_use` never overtakes it. Every call that began is told before
 /// the `complete`, which is the last event, also after an `error`.
 #[derive(Debug, Default)]
-pub struct Converter {
+pub struct SseConverter {
     /// Calls that have begun and not ended, in their order.
-    open: Vec<Call>,
+    open: Vec<OpenCall>,
     /// Ids of calls that have ended.
     ended: HashSet<String>,
     /// Characters of the answer that were told.
@@ -34,14 +34,14 @@ pub struct Converter {
 }
 
 #[derive(Debug)]
-struct Call {
+struct OpenCall {
     id: String,
     name: String,
     input: Value,
     parent: Option<String>,
 }
 
-impl Converter {
+impl SseConverter {
     /// Makes the converter of one run.
     pub fn new() -> Self {
         Self::default()
@@ -50,23 +50,23 @@ impl Converter {
     /// The events that `event` gives; often none.
     pub fn on(&mut self, event: &BusEvent) -> Vec<SseEvent> {
         let mut told = match &event.data {
-            Data::Assistant { delta, length, parent: None, .. } => {
+            BusData::Assistant { delta, length, parent: None, .. } => {
                 self.length = *length;
                 vec![output("delta", delta)]
             }
             // What was taken back of the reasoning or of calls that never began was not told.
-            Data::Retract { text, length, parent: None, .. } if *length != self.length => {
+            BusData::Retract { text, length, parent: None, .. } if *length != self.length => {
                 self.length = *length;
                 vec![output("replace", text)]
             }
-            Data::Tool(tool) => self.tool(tool).into_iter().collect(),
-            Data::Notice(notice) => return self.status(event, notice.line()),
-            Data::Lifecycle(Phase::End { text }) => {
+            BusData::Tool(tool) => self.tool(tool).into_iter().collect(),
+            BusData::Notice(notice) => return self.status(event, notice.line()),
+            BusData::Lifecycle(Phase::End { text }) => {
                 let mut told = self.unanswered();
                 told.push(complete(event, Some(text)));
                 told
             }
-            Data::Lifecycle(Phase::Error { kind, message }) => {
+            BusData::Lifecycle(Phase::Error { kind, message }) => {
                 let mut told = self.unanswered();
                 let error = json!({ "error": message, "kind": kind.as_str() });
                 told.extend([SseEvent::new("error", error), complete(event, None)]);
@@ -101,7 +101,7 @@ impl Converter {
                 let input = truncated.as_ref().map_or_else(|| args.clone(), |raw| json!(raw));
                 let parent = parent.clone();
                 self.take(id);
-                self.open.push(Call { id: id.clone(), name: name.clone(), input, parent });
+                self.open.push(OpenCall { id: id.clone(), name: name.clone(), input, parent });
                 None
             }
             Tool::Update { id, args, .. } => {
@@ -114,7 +114,7 @@ impl Converter {
                     return None;
                 }
                 self.ended.insert(id.clone());
-                let call = call.unwrap_or_else(|| Call {
+                let call = call.unwrap_or_else(|| OpenCall {
                     id: id.clone(),
                     name: name.clone(),
                     input: Value::Null,
@@ -141,7 +141,7 @@ impl Converter {
         }
     }
 
-    fn take(&mut self, id: &str) -> Option<Call> {
+    fn take(&mut self, id: &str) -> Option<OpenCall> {
         let place = self.open.iter().position(|call| call.id == id)?;
         Some(self.open.remove(place))
     }
@@ -171,7 +171,7 @@ fn complete(event: &BusEvent, text: Option<&str>) -> SseEvent {
 }
 
 /// A call whose result never came: no success, whatever it did.
-fn no_result(call: Call, why: Incomplete) -> SseEvent {
+fn no_result(call: OpenCall, why: Incomplete) -> SseEvent {
     let words = match why {
         Incomplete::Incomplete => "the run ended before the tool answered",
         Incomplete::Ambiguous => {
@@ -181,8 +181,8 @@ fn no_result(call: Call, why: Incomplete) -> SseEvent {
     tool_use(call, true, Some(json!({ "error": words })))
 }
 
-fn tool_use(call: Call, is_error: bool, summary: Option<Value>) -> SseEvent {
-    let Call { id, name, input, parent } = call;
+fn tool_use(call: OpenCall, is_error: bool, summary: Option<Value>) -> SseEvent {
+    let OpenCall { id, name, input, parent } = call;
     let mut data = Map::new();
     data.insert("toolCallId".to_owned(), id.into());
     data.insert("name".to_owned(), name.into());

@@ -8,7 +8,7 @@ use crate::size::ByteSize;
 
 /// One event as it came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Frame {
+pub struct SseFrame {
     /// The id, when the frame has one; an empty one takes back those before.
     pub id: Option<String>,
     /// The name; `message` when the frame has none.
@@ -30,7 +30,7 @@ pub struct TooLong(
 
 /// The decoder of one connection.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct SseDecoder {
     /// Bytes that a frame may have.
     limit: ByteSize,
     line: Vec<u8>,
@@ -44,13 +44,13 @@ pub struct Decoder {
     retry_ms: Option<u64>,
 }
 
-impl Default for Decoder {
+impl Default for SseDecoder {
     fn default() -> Self {
         Self::within(STREAM_EVENT)
     }
 }
 
-impl Decoder {
+impl SseDecoder {
     /// Makes a decoder for a new connection, whose events have at most [`STREAM_EVENT`]: more than any
     /// event of a run.
     pub fn new() -> Self {
@@ -82,7 +82,7 @@ impl Decoder {
     /// # Errors
     ///
     /// [`TooLong`]; the decoder can't be used any more then.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, TooLong> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseFrame>, TooLong> {
         let mut frames = Vec::new();
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -100,7 +100,7 @@ impl Decoder {
         if self.limit.is_below(held) { Err(TooLong(self.limit)) } else { Ok(frames) }
     }
 
-    fn end_line(&mut self) -> Option<Frame> {
+    fn end_line(&mut self) -> Option<SseFrame> {
         let bytes = std::mem::take(&mut self.line);
         let line = String::from_utf8_lossy(&bytes);
         let begun = std::mem::replace(&mut self.begun, true);
@@ -126,11 +126,11 @@ impl Decoder {
     }
 
     /// An empty line ends a frame; one without data is none, and its name counts no more.
-    fn dispatch(&mut self) -> Option<Frame> {
+    fn dispatch(&mut self) -> Option<SseFrame> {
         let name = std::mem::take(&mut self.name);
         let data = self.data.take().filter(|data| !data.is_empty())?;
         let name = if name.is_empty() { "message".to_owned() } else { name };
-        Some(Frame { id: self.id.take(), name, data })
+        Some(SseFrame { id: self.id.take(), name, data })
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn decode(pieces: &[&[u8]]) -> Vec<String> {
-        let mut decoder = Decoder::new();
+        let mut decoder = SseDecoder::new();
         let frames = pieces.iter().flat_map(|piece| decoder.feed(piece).unwrap());
         frames.map(|f| format!("{}|{}|{}", f.id.unwrap_or("-".into()), f.name, f.data)).collect()
     }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn s2_the_wait_is_the_last_that_makes_sense() {
-        let mut decoder = Decoder::new();
+        let mut decoder = SseDecoder::new();
         for (line, expect) in [
             ("data: a\n", None),
             ("retry: 250\n", Some(250)),
@@ -190,7 +190,7 @@ mod tests {
     fn s2_an_endless_frame_is_no_stream() {
         let piece = vec![b'x'; 1 << 20];
         for stream in [&b""[..], b"data: x\ndata:"] {
-            let mut decoder = Decoder::new();
+            let mut decoder = SseDecoder::new();
             decoder.feed(stream).unwrap();
             assert!((0..17).any(|_| decoder.feed(&piece).is_err()));
         }

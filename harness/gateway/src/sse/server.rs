@@ -28,8 +28,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::Reach;
+use super::broker::{Broker, Refusal, StreamReader};
 use super::event::SseEvent;
-use super::hub::{Hub, Reader, Refusal};
 use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
 
 /// How long readers may take, at a shutdown, to be told.
@@ -104,19 +104,19 @@ pub enum ServeError {
 }
 
 /// The endpoint at work. Dropping it cuts every connection; [`Server::shutdown`] is kinder.
-pub struct Server {
+pub struct SseServer {
     address: SocketAddr,
     closing: watch::Sender<bool>,
     accepting: JoinHandle<()>,
 }
 
-impl Server {
-    /// Serves the streams of `hub`, on the current tokio runtime, which needs IO and time.
+impl SseServer {
+    /// Serves the streams of `broker`, on the current tokio runtime, which needs IO and time.
     ///
     /// # Errors
     ///
     /// [`ServeError`] when the settings or the system do not allow it.
-    pub async fn start(settings: ServerSettings, hub: Hub) -> Result<Self, ServeError> {
+    pub async fn start(settings: ServerSettings, broker: Broker) -> Result<Self, ServeError> {
         let ServerSettings { address, reach, token, heartbeat, .. } = settings.clone();
         if reach == Reach::Loopback && !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
@@ -128,10 +128,10 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (closing, closed) = watch::channel(false);
-        let shared = Arc::new(Shared { hub, token, heartbeat, closed: closed.clone() });
+        let shared = Arc::new(Shared { broker, token, heartbeat, closed: closed.clone() });
         let router = Router::new()
             .route("/runs/{id}/events", get(events))
-            .fallback(nothing_here)
+            .fallback(not_found)
             .with_state(shared);
         let accepting = tokio::spawn(accept(listener, router, settings, closed));
         Ok(Self { address, closing, accepting })
@@ -156,14 +156,14 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for SseServer {
     fn drop(&mut self) {
         self.accepting.abort();
     }
 }
 
 struct Shared {
-    hub: Hub,
+    broker: Broker,
     token: String,
     heartbeat: Duration,
     closed: watch::Receiver<bool>,
@@ -181,7 +181,7 @@ async fn accept(
     let mut waiting: VecDeque<Arc<Waiting>> = VecDeque::new();
     loop {
         tokio::select! {
-            () = told(&mut closed) => break,
+            () = until_closed(&mut closed) => break,
             Some(_) = connections.join_next() => {}
             Some(_) = turned_away.join_next() => {}
             accepted = listener.accept() => match accepted {
@@ -250,7 +250,7 @@ async fn turn_away(mut socket: TcpStream) {
 }
 
 /// Waits until the server closes.
-async fn told(closed: &mut watch::Receiver<bool>) {
+async fn until_closed(closed: &mut watch::Receiver<bool>) {
     // A sender that is gone closes too.
     drop(closed.wait_for(|closed| *closed).await);
 }
@@ -288,7 +288,7 @@ async fn serve(
     }
 }
 
-async fn nothing_here(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+async fn not_found(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
     if !is_known(&headers, &shared.token) {
         return unknown_reader();
     }
@@ -309,12 +309,12 @@ async fn events(
         Some(Ok(Ok(read))) => Some(read),
         Some(_) => return refuse(Refusal::Ahead),
     };
-    let reader = match shared.hub.read(&id, read) {
+    let reader = match shared.broker.read(&id, read) {
         Ok(reader) => reader,
         Err(refusal) => return refuse(refusal),
     };
     let hello = SseEvent::new("connected", json!({ "runId": id })).frame(None);
-    let delivery = Delivery {
+    let delivery = EventBody {
         hello: Some(Bytes::from(format!("retry: {RETRY_MS}\n{hello}"))),
         reader: Some(reader),
         heartbeat: shared.heartbeat,
@@ -366,14 +366,14 @@ fn refuse(refusal: Refusal) -> Response {
 }
 
 /// What is sent to one reader.
-struct Delivery {
+struct EventBody {
     hello: Option<Bytes>,
-    reader: Option<Reader>,
+    reader: Option<StreamReader>,
     heartbeat: Duration,
     closed: watch::Receiver<bool>,
 }
 
-impl Delivery {
+impl EventBody {
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(hello) = self.hello.take() {
             return Some(hello);
@@ -381,7 +381,7 @@ impl Delivery {
         let reader = self.reader.as_mut()?;
         tokio::select! {
             biased;
-            () = told(&mut self.closed) => {
+            () = until_closed(&mut self.closed) => {
                 self.reader = None;
                 let words = "the gateway shuts down; connect again when it is back";
                 let goodbye = SseEvent::new("dropped", json!({ "error": words }));

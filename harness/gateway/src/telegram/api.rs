@@ -6,32 +6,33 @@ use std::time::Duration;
 /// Whatever sends calls to Telegram, or pretends to.
 pub trait BotApi: Send + Sync {
     /// Makes one call. The channel never has two at work at once.
-    fn call(&self, call: Call) -> Answer<'_>;
+    fn call(&self, call: BotCall) -> CallFuture<'_>;
 
     /// Says in the chat that the agent is at work (G6): `sendChatAction` with `typing`. A person sees it
     /// for 5 s or until a message comes. It may be under way beside a call, and what it fails with is
     /// told nobody. A chat without such a sign leaves it out.
-    fn typing(&self) -> Signal<'_> {
+    fn typing(&self) -> SignalFuture<'_> {
         Box::pin(std::future::ready(Ok(())))
     }
 }
 
 /// A call at work.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Sent, ApiError>> + Send + 'a>>;
+pub type CallFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<SentMessage, BotApiError>> + Send + 'a>>;
 
 /// A typing signal at work.
-pub type Signal<'a> = Pin<Box<dyn Future<Output = Result<(), ApiError>> + Send + 'a>>;
+pub type SignalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), BotApiError>> + Send + 'a>>;
 
 /// A method of the Bot API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum BotMethod {
     /// A new message.
     SendMessage,
     /// A new text for a message.
     EditMessageText,
 }
 
-impl Method {
+impl BotMethod {
     /// Its name in the Bot API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,9 +44,9 @@ impl Method {
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct BotCall {
     /// What to do.
-    pub method: Method,
+    pub method: BotMethod,
     /// The message to edit; `None` for a new one.
     pub message_id: Option<i64>,
     /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long as
@@ -57,14 +58,14 @@ pub struct Call {
 
 /// What a call that went well gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentMessage {
     /// The message that was sent or edited.
     pub message_id: i64,
 }
 
 /// How a call can fail (V6).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ApiError {
+pub enum BotApiError {
     /// 429: too many calls.
     #[error("Telegram asks to wait {seconds} s; wait that long before the next call")]
     RetryAfter {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::api::{ApiError, BotApi, Call, pause};
+use super::api::{BotApi, BotApiError, BotCall, pause};
 use crate::bus::lock;
 use crate::limits::ChatLimits;
 
@@ -27,16 +27,16 @@ impl Caller {
     }
 
     /// Makes `call`, which may take [`ChatLimits::call`]. `NotModified` is success.
-    pub(super) async fn submit(&self, call: Call) -> Result<i64, ApiError> {
+    pub(super) async fn submit(&self, call: BotCall) -> Result<i64, BotApiError> {
         let message_id = call.message_id;
         match timeout(self.limits.call, self.api.call(call)).await {
             Ok(Ok(sent)) => Ok(sent.message_id),
-            Ok(Err(ApiError::NotModified)) => message_id.ok_or(ApiError::NotModified),
+            Ok(Err(BotApiError::NotModified)) => message_id.ok_or(BotApiError::NotModified),
             Ok(Err(error)) => {
                 self.heed(&error);
                 Err(error)
             }
-            Err(_) => Err(ApiError::Lost(late(self.limits.call))),
+            Err(_) => Err(BotApiError::Lost(late(self.limits.call))),
         }
     }
 
@@ -51,8 +51,8 @@ impl Caller {
         }
     }
 
-    fn heed(&self, error: &ApiError) {
-        if let ApiError::RetryAfter { seconds } = error {
+    fn heed(&self, error: &BotApiError) {
+        if let BotApiError::RetryAfter { seconds } = error {
             let wait = pause(*seconds, 1, self.limits.retry_after);
             *lock(&self.not_before) = Some(Instant::now() + wait);
         }

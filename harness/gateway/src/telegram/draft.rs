@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use super::api::{ApiError, Call, Method, backoff, pause};
+use super::api::{BotApiError, BotCall, BotMethod, backoff, pause};
 use super::caller::Caller;
 use super::compose::Compositor;
 use crate::bridge::Task;
@@ -28,12 +28,12 @@ const LOST_LIMIT: u32 = 2;
 pub(super) struct Draft {
     /// `true` ends the task; any other write tells it that there is something new.
     signal: watch::Sender<bool>,
-    task: Task<Shown>,
+    task: Task<ShownDraft>,
 }
 
 /// What is left of the draft when it has ended.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct ShownDraft {
     /// The message that can be edited; `None` when there is none, or Telegram refused a call.
     pub(super) message_id: Option<i64>,
     /// What it says.
@@ -60,7 +60,7 @@ impl Draft {
     }
 
     /// Ends the draft once the call at work has settled; what is not shown by then never is.
-    pub(super) async fn end(self) -> Shown {
+    pub(super) async fn end(self) -> ShownDraft {
         self.signal.send_replace(true);
         // The task does not panic; were it cancelled, the last word goes out on its own.
         self.task.join().await.unwrap_or_default()
@@ -72,8 +72,8 @@ async fn keep_up(
     compositor: Arc<Mutex<Compositor>>,
     throttle: Duration,
     mut news: watch::Receiver<bool>,
-) -> Shown {
-    let mut shown = Shown::default();
+) -> ShownDraft {
+    let mut shown = ShownDraft::default();
     let mut due = Instant::now();
     let (mut failures, mut lost, mut waits) = (0, 0, 0);
     loop {
@@ -100,7 +100,7 @@ async fn keep_up(
             }
             continue;
         };
-        let call = Call {
+        let call = BotCall {
             method: method(shown.message_id),
             message_id: shown.message_id,
             text: html.clone(),
@@ -110,7 +110,7 @@ async fn keep_up(
         shown.not_before = None;
         let submitted = caller.submit(call).await;
         waits = match submitted {
-            Err(ApiError::RetryAfter { .. }) => waits + 1,
+            Err(BotApiError::RetryAfter { .. }) => waits + 1,
             _ => 0,
         };
         match submitted {
@@ -120,23 +120,23 @@ async fn keep_up(
                 shown.message_id = Some(message_id);
                 shown.html = html;
             }
-            Err(ApiError::RetryAfter { seconds }) => {
+            Err(BotApiError::RetryAfter { seconds }) => {
                 let wait = pause(seconds, waits, caller.limits.retry_after);
                 due = window.max(Instant::now() + wait);
                 shown.not_before = Some(due);
             }
-            Err(error @ (ApiError::Network(_) | ApiError::Lost(_))) => {
-                if shown.message_id.is_none() && matches!(error, ApiError::Lost(_)) {
+            Err(error @ (BotApiError::Network(_) | BotApiError::Lost(_))) => {
+                if shown.message_id.is_none() && matches!(error, BotApiError::Lost(_)) {
                     lost += 1;
                     if lost == LOST_LIMIT {
-                        return Shown::default();
+                        return ShownDraft::default();
                     }
                 }
                 failures += 1;
                 due = window.max(Instant::now() + backoff(failures));
             }
             // V6: the draft ends, and the last word goes out as a message of its own.
-            Err(ApiError::NotModified | ApiError::Other(_)) => return Shown::default(),
+            Err(BotApiError::NotModified | BotApiError::Other(_)) => return ShownDraft::default(),
         }
     }
 }
@@ -150,9 +150,9 @@ async fn at(tick: Option<Instant>) {
 }
 
 /// The method that shows a text in the message `message_id`, or in a new one.
-pub(super) fn method(message_id: Option<i64>) -> Method {
+pub(super) fn method(message_id: Option<i64>) -> BotMethod {
     match message_id {
-        Some(_) => Method::EditMessageText,
-        None => Method::SendMessage,
+        Some(_) => BotMethod::EditMessageText,
+        None => BotMethod::SendMessage,
     }
 }

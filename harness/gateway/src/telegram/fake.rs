@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
+use super::api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
 use crate::bus::lock;
 
 /// What happens to one call.
 #[derive(Clone)]
-pub(crate) enum Reply {
+pub(crate) enum FakeReply {
     /// It goes well after so many milliseconds.
     After(u64),
     /// It fails at once.
-    Fails(ApiError),
+    Fails(BotApiError),
     /// It never settles.
     Never,
 }
 
 /// The fake. Calls beyond the script go well at once; messages are numbered from 100.
-pub(crate) struct Fake {
-    script: Vec<Reply>,
+pub(crate) struct FakeBotApi {
+    script: Vec<FakeReply>,
     started: Instant,
     busy: AtomicBool,
     log: Mutex<Vec<String>>,
@@ -30,8 +30,8 @@ pub(crate) struct Fake {
     next_id: Mutex<i64>,
 }
 
-impl Fake {
-    pub(crate) fn new(script: Vec<Reply>) -> Self {
+impl FakeBotApi {
+    pub(crate) fn new(script: Vec<FakeReply>) -> Self {
         Self {
             script,
             started: Instant::now(),
@@ -62,8 +62,8 @@ impl Drop for Busy<'_> {
     }
 }
 
-impl BotApi for Fake {
-    fn typing(&self) -> Signal<'_> {
+impl BotApi for FakeBotApi {
+    fn typing(&self) -> SignalFuture<'_> {
         lock(&self.signals).push(self.started.elapsed().as_millis());
         Box::pin(async {
             sleep(Duration::from_millis(300)).await;
@@ -71,13 +71,13 @@ impl BotApi for Fake {
         })
     }
 
-    fn call(&self, call: Call) -> Answer<'_> {
+    fn call(&self, call: BotCall) -> CallFuture<'_> {
         Box::pin(async move {
             assert!(!self.busy.swap(true, Ordering::SeqCst), "two calls at work at once");
             let _busy = Busy(&self.busy);
             let what = match (call.method, call.message_id) {
-                (Method::SendMessage, None) => "send".to_owned(),
-                (Method::EditMessageText, Some(id)) => format!("edit {id}"),
+                (BotMethod::SendMessage, None) => "send".to_owned(),
+                (BotMethod::EditMessageText, Some(id)) => format!("edit {id}"),
                 wrong => panic!("no such call: {wrong:?}"),
             };
             let index = {
@@ -87,13 +87,13 @@ impl BotApi for Fake {
                 log.push(format!("{at} {what}{last} {}", call.text));
                 log.len() - 1
             };
-            match self.script.get(index).cloned().unwrap_or(Reply::After(0)) {
-                Reply::After(0) => {}
-                Reply::After(ms) => sleep(Duration::from_millis(ms)).await,
-                Reply::Fails(error) => return Err(error),
-                Reply::Never => std::future::pending().await,
+            match self.script.get(index).cloned().unwrap_or(FakeReply::After(0)) {
+                FakeReply::After(0) => {}
+                FakeReply::After(ms) => sleep(Duration::from_millis(ms)).await,
+                FakeReply::Fails(error) => return Err(error),
+                FakeReply::Never => std::future::pending().await,
             }
-            Ok(Sent {
+            Ok(SentMessage {
                 message_id: call.message_id.unwrap_or_else(|| {
                     let mut next = lock(&self.next_id);
                     *next += 1;

@@ -3,9 +3,9 @@
 
 use hyper::Response;
 
-use super::{HttpApi, HttpSettings, TELEGRAM_SERVER, Token, sent};
+use super::{BotToken, HttpApi, HttpSettings, TELEGRAM_SERVER, sent};
 use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
-use crate::telegram::{ApiError, Sent};
+use crate::telegram::{BotApiError, SentMessage};
 
 /// A client that is given answers in place of asking for them.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Answers {
     pub fn new(token: &str) -> Self {
         let settings = HttpSettings {
             server: TELEGRAM_SERVER.to_owned(),
-            token: Token::new(token),
+            token: BotToken::new(token),
             chat: "42".to_owned(),
             timeout: BOT_API_CALL,
             max_answer: BOT_API_ANSWER,
@@ -39,7 +39,7 @@ impl Answers {
     ///
     /// When the status is not one of 100 to 999.
     #[allow(clippy::expect_used, reason = "a fuzz target that can't be set up fails")]
-    pub async fn read(&self, status: u16, body: Vec<u8>) -> Result<Sent, ApiError> {
+    pub async fn read(&self, status: u16, body: Vec<u8>) -> Result<SentMessage, BotApiError> {
         let response = Response::builder().status(status).body(body);
         let response = response.expect("the status is one").into();
         self.0.answered(response).await.and_then(|answer| sent(&answer))

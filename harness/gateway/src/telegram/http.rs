@@ -36,7 +36,7 @@ use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 
 use super::address::{AddressError, server_address};
-use super::api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
+use super::api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
 use super::caller::late;
 use crate::secret::masked;
 use crate::size::ByteSize;
@@ -54,16 +54,16 @@ const WORDS_LIMIT: usize = 200;
 
 /// A bot's token. Nothing prints it: `Debug` shows `***`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct BotToken(String);
 
-impl Token {
+impl BotToken {
     /// The token as Telegram gave it, `123456:ABC…`.
     pub fn new(token: impl Into<String>) -> Self {
         Self(token.into())
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for BotToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }
@@ -76,7 +76,7 @@ pub struct HttpSettings {
     /// unless it is this machine.
     pub server: String,
     /// The bot's token.
-    pub token: Token,
+    pub token: BotToken,
     /// The chat's number, or `@name` of a public one.
     pub chat: String,
     /// How long one call may take, its answer included ([`crate::limits::BOT_API_CALL`]).
@@ -105,7 +105,7 @@ pub struct HttpApi {
     client: Client,
     /// The server's address, without a slash at its end.
     server: String,
-    token: Token,
+    token: BotToken,
     chat: ChatId,
     timeout: Duration,
     max_answer: ByteSize,
@@ -136,15 +136,15 @@ impl HttpApi {
     }
 
     /// The JSON of `call`.
-    fn body(&self, call: &Call) -> Result<String, ApiError> {
+    fn body(&self, call: &BotCall) -> Result<String, BotApiError> {
         let chat_id = self.chat.clone();
         let (text, parse_mode) = (call.text.clone(), ParseMode::Html);
         let body = match call.method {
-            Method::SendMessage => {
+            BotMethod::SendMessage => {
                 let params = SendMessageParams::builder().chat_id(chat_id).text(text);
                 serde_json::to_string(&params.parse_mode(parse_mode).build())
             }
-            Method::EditMessageText => {
+            BotMethod::EditMessageText => {
                 let id = call.message_id.and_then(|id| i32::try_from(id).ok());
                 let id = id.ok_or_else(|| refused("an edit names no message"))?;
                 let params = EditMessageTextParams::builder().chat_id(chat_id).message_id(id);
@@ -154,13 +154,13 @@ impl HttpApi {
         body.map_err(|error| refused(&error.to_string()))
     }
 
-    async fn make(&self, call: &Call) -> Result<Sent, ApiError> {
+    async fn make(&self, call: &BotCall) -> Result<SentMessage, BotApiError> {
         let answer = self.post(call.method.as_str(), self.body(call)?).await?;
         sent(&answer)
     }
 
     /// Says that the agent is at work; the answer says nothing but that.
-    async fn signal(&self) -> Result<(), ApiError> {
+    async fn signal(&self) -> Result<(), BotApiError> {
         let params = SendChatActionParams::builder().chat_id(self.chat.clone());
         let body = serde_json::to_string(&params.action(ChatAction::Typing).build());
         let body = body.map_err(|error| refused(&error.to_string()))?;
@@ -168,25 +168,25 @@ impl HttpApi {
     }
 
     /// Posts `body` to `method`; what came back when it went well.
-    async fn post(&self, method: &str, body: String) -> Result<String, ApiError> {
+    async fn post(&self, method: &str, body: String) -> Result<String, BotApiError> {
         let url = format!("{}/bot{}/{method}", self.server, self.token.0);
         let request = self.client.post(url).header("Content-Type", "application/json");
         let response = request.body(body).send().await.map_err(|error| {
             // Without a connection nothing went out.
-            let lost = if error.is_connect() { ApiError::Network } else { ApiError::Lost };
+            let lost = if error.is_connect() { BotApiError::Network } else { BotApiError::Lost };
             lost(self.why(error))
         })?;
         self.answered(response).await
     }
 
     /// What an answer says when the call went well.
-    async fn answered(&self, response: Response) -> Result<String, ApiError> {
+    async fn answered(&self, response: Response) -> Result<String, BotApiError> {
         let status = response.status();
         match self.read(response).await {
             Ok(answer) if status.is_success() && !is_refusal(&answer) => Ok(answer),
             Ok(answer) => Err(self.refusal(status, &answer)),
             Err(Unread::Broken(why)) if status.is_success() => {
-                Err(ApiError::Lost(self.words(&why)))
+                Err(BotApiError::Lost(self.words(&why)))
             }
             Err(Unread::Broken(_)) => Err(self.refusal(status, "")),
             Err(Unread::TooLong) => Err(self.overlong(status)),
@@ -194,7 +194,7 @@ impl HttpApi {
     }
 
     /// What the answer `body` to a call that failed says.
-    fn refusal(&self, status: StatusCode, body: &str) -> ApiError {
+    fn refusal(&self, status: StatusCode, body: &str) -> BotApiError {
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         let code = body["error_code"].as_u64().unwrap_or_else(|| status.as_u16().into());
         let words = body["description"].as_str().map(|words| self.words(words));
@@ -203,14 +203,14 @@ impl HttpApi {
     }
 
     /// What an answer says that is longer than any of the Bot API: its status counts.
-    fn overlong(&self, status: StatusCode) -> ApiError {
+    fn overlong(&self, status: StatusCode) -> BotApiError {
         let status = status.as_u16();
         let words = format!(
             "the answer (HTTP {status}) is longer than {}, the most that `--api-max-answer` allows",
             self.max_answer
         );
         match failure(status.into(), words.clone(), None) {
-            ApiError::Other(_) if (200..300).contains(&status) => ApiError::Lost(words),
+            BotApiError::Other(_) if (200..300).contains(&status) => BotApiError::Lost(words),
             failure => failure,
         }
     }
@@ -244,11 +244,11 @@ impl HttpApi {
 }
 
 impl BotApi for HttpApi {
-    fn call(&self, call: Call) -> Answer<'_> {
+    fn call(&self, call: BotCall) -> CallFuture<'_> {
         Box::pin(async move { self.make(&call).await })
     }
 
-    fn typing(&self) -> Signal<'_> {
+    fn typing(&self) -> SignalFuture<'_> {
         Box::pin(self.signal())
     }
 }
@@ -262,19 +262,19 @@ enum Unread {
 }
 
 /// The message in the answer to a call that went well.
-fn sent(answer: &str) -> Result<Sent, ApiError> {
+fn sent(answer: &str) -> Result<SentMessage, BotApiError> {
     let answer: Result<MethodResponse<MessageId>, _> = serde_json::from_str(answer);
-    let answer = answer.map_err(|_| ApiError::Lost("it can't be read".to_owned()))?;
-    Ok(Sent { message_id: answer.result.message_id.into() })
+    let answer = answer.map_err(|_| BotApiError::Lost("it can't be read".to_owned()))?;
+    Ok(SentMessage { message_id: answer.result.message_id.into() })
 }
 
 /// Whether an answer says that the call failed.
 fn is_refusal(answer: &str) -> bool {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct ResponseHead {
         ok: bool,
     }
-    serde_json::from_str::<Head>(answer).is_ok_and(|head| !head.ok)
+    serde_json::from_str::<ResponseHead>(answer).is_ok_and(|head| !head.ok)
 }
 
 /// A number of seconds, however large; one that is none counts as absent.
@@ -285,18 +285,18 @@ fn seconds(value: &Value) -> Option<u64> {
 }
 
 /// What an error of the Bot API is, by its code.
-fn failure(code: u64, words: String, retry_after: Option<u64>) -> ApiError {
+fn failure(code: u64, words: String, retry_after: Option<u64>) -> BotApiError {
     match code {
-        429 => ApiError::RetryAfter { seconds: retry_after.unwrap_or(WAIT) },
-        400 if words.contains("message is not modified") => ApiError::NotModified,
-        500 | 502 | 503 => ApiError::Network(words),
-        501 | 504..=599 => ApiError::Lost(words),
-        _ => ApiError::Other(words),
+        429 => BotApiError::RetryAfter { seconds: retry_after.unwrap_or(WAIT) },
+        400 if words.contains("message is not modified") => BotApiError::NotModified,
+        500 | 502 | 503 => BotApiError::Network(words),
+        501 | 504..=599 => BotApiError::Lost(words),
+        _ => BotApiError::Other(words),
     }
 }
 
-fn refused(why: &str) -> ApiError {
-    ApiError::Other(why.to_owned())
+fn refused(why: &str) -> BotApiError {
+    BotApiError::Other(why.to_owned())
 }
 
 /// The first cause of `error`; the ones above it name the address, and with it the token.

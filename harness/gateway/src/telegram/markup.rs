@@ -108,14 +108,14 @@ pub(super) fn escaped(escapes: Escapes, c: char) -> String {
 
 /// A stretch of text in one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct StyledText {
     pub(super) style: Style,
     pub(super) text: String,
 }
 
 /// A piece of `text`.
-pub(super) fn piece(style: Style, text: impl Into<String>) -> Piece {
-    Piece { style, text: text.into() }
+pub(super) fn piece(style: Style, text: impl Into<String>) -> StyledText {
+    StyledText { style, text: text.into() }
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ mod api;
 mod caller;
 mod compose;
 mod draft;
+mod final_message;
 #[cfg(feature = "telegram-http")]
 mod http;
-mod last;
 mod markup;
 mod page;
 mod typing;
@@ -22,19 +22,19 @@ use std::time::Duration;
 
 #[cfg(feature = "telegram-http")]
 pub use address::AddressError;
-pub use api::{Answer, ApiError, BotApi, Call, Method, Sent, Signal};
+pub use api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
 use caller::Caller;
-use compose::{Compositor, Lane};
-use draft::{Draft, Shown};
+use compose::{Compositor, TextLane};
+use draft::{Draft, ShownDraft};
 #[cfg(feature = "fuzzing")]
 pub use http::fuzzing;
 #[cfg(feature = "telegram-http")]
-pub use http::{HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER, Token};
+pub use http::{BotToken, HttpApi, HttpSettings, HttpSetupError, TELEGRAM_SERVER};
 use typing::Typing;
 
-use crate::bridge::{Callback, CallbackError, Channel, Delivery, Finish};
+use crate::bridge::{Callback, CallbackError, Channel, Delivery, FinishFuture};
 use crate::bus::{Tool, lock};
-use crate::ending::Ending;
+use crate::ending::RunEnding;
 use crate::limits::ChatLimits;
 use crate::notice::Notice;
 use crate::profile::{self, Profile};
@@ -44,7 +44,7 @@ const THROTTLE_FLOOR: Duration = Duration::from_millis(250);
 
 /// What a person sees before the answer is whole (V1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum DraftMode {
     /// Nothing.
     Off,
     /// The answer as it grows, and the tool lines.
@@ -63,7 +63,7 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TelegramSettings {
     /// What a person sees before the answer is whole.
-    pub mode: Mode,
+    pub mode: DraftMode,
     /// At most one call in this time while the draft grows; under 250 ms counts as 250 ms (V4).
     pub throttle: Duration,
     /// Whether reasoning shows, in italics, among tool lines that tell the time (V9). It is never
@@ -81,7 +81,7 @@ pub struct TelegramSettings {
 impl Default for TelegramSettings {
     fn default() -> Self {
         Self {
-            mode: Mode::default(),
+            mode: DraftMode::default(),
             throttle: Duration::from_millis(1_000),
             reasoning: false,
             time_of_day: Duration::ZERO,
@@ -114,7 +114,7 @@ impl Telegram {
 
     /// Makes `change`, which says whether the draft may look different, and shows the draft.
     fn compose(&mut self, change: impl FnOnce(&mut Compositor) -> bool) {
-        if self.settings.mode == Mode::Off || !change(&mut lock(&self.compositor)) {
+        if self.settings.mode == DraftMode::Off || !change(&mut lock(&self.compositor)) {
             return;
         }
         let throttle = self.settings.throttle.max(THROTTLE_FLOOR);
@@ -126,12 +126,12 @@ impl Telegram {
     }
 
     /// Ends the typing sign and the draft, so that nothing can come after the last word.
-    async fn end_draft(&mut self) -> Shown {
+    async fn end_draft(&mut self) -> ShownDraft {
         let (draft, typing) = (self.draft.take(), self.typing.take());
         let draft = async {
             match draft {
                 Some(draft) => draft.end().await,
-                None => Shown::default(),
+                None => ShownDraft::default(),
             }
         };
         let typing = async {
@@ -145,12 +145,12 @@ impl Telegram {
 
 impl Channel for Telegram {
     fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
-        self.compose(|compositor| compositor.text(Lane::Answer, text));
+        self.compose(|compositor| compositor.text(TextLane::Answer, text));
         Box::pin(async { Ok(()) })
     }
 
     fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
-        self.compose(|compositor| compositor.text(Lane::Thought, text));
+        self.compose(|compositor| compositor.text(TextLane::Thought, text));
         Box::pin(async { Ok(()) })
     }
 
@@ -188,18 +188,18 @@ impl Channel for Telegram {
             let shown = self.end_draft().await;
             let page = lock(&self.compositor).last_draft();
             let (Some(page), Some(_)) = (page, shown.message_id) else { return Ok(()) };
-            match last::deliver(&self.caller, shown, vec![page]).await {
+            match final_message::deliver(&self.caller, shown, vec![page]).await {
                 Delivery::Failed { reason } => Err(CallbackError::new(reason)),
                 _ => Ok(()),
             }
         })
     }
 
-    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         Box::pin(async move {
             let shown = self.end_draft().await;
-            let pages = page::pages(&last::last_word(ending), self.settings.profile);
-            last::deliver(&self.caller, shown, pages).await
+            let pages = page::pages(&final_message::final_text(ending), self.settings.profile);
+            final_message::deliver(&self.caller, shown, pages).await
         })
     }
 }

@@ -8,7 +8,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::markup::{Piece, escaped};
+use super::markup::{StyledText, escaped};
 use crate::profile::Profile;
 
 /// Bytes of a character as a person sees it; what pretends to be a longer one can be cut.
@@ -22,13 +22,13 @@ struct Glyph<'a> {
 
 /// Where a page may end, and where the next one then begins.
 #[derive(Clone, Copy)]
-struct Break {
+struct PageBreak {
     end: usize,
     next: usize,
 }
 
 /// The pages that hold `pieces`, in the markup of `profile`; none for blank text.
-pub(super) fn pages(pieces: &[Piece], profile: &Profile) -> Vec<String> {
+pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
     let sheet = Sheet::new(pieces, profile, profile.limit);
     let mut pages = Vec::new();
     let mut at = 0;
@@ -41,7 +41,7 @@ pub(super) fn pages(pieces: &[Piece], profile: &Profile) -> Vec<String> {
 
 /// The first page of at most `limit` units, and whether it holds everything.
 pub(super) fn first_page(
-    pieces: &[Piece],
+    pieces: &[StyledText],
     profile: &Profile,
     limit: usize,
 ) -> Option<(String, bool)> {
@@ -51,12 +51,12 @@ pub(super) fn first_page(
 }
 
 /// Characters a person sees of `pieces`, up to `enough`.
-pub(super) fn visible(pieces: &[Piece], enough: usize) -> usize {
+pub(super) fn visible(pieces: &[StyledText], enough: usize) -> usize {
     pieces.iter().flat_map(|p| p.text.chars()).take(enough).count()
 }
 
 struct Sheet<'a> {
-    pieces: &'a [Piece],
+    pieces: &'a [StyledText],
     /// The marks around each piece, the outermost first.
     marks: Vec<Vec<(String, String)>>,
     glyphs: Vec<Glyph<'a>>,
@@ -65,7 +65,7 @@ struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    fn new(pieces: &'a [Piece], profile: &'a Profile, limit: usize) -> Self {
+    fn new(pieces: &'a [StyledText], profile: &'a Profile, limit: usize) -> Self {
         let mut glyphs = Vec::new();
         for (piece, p) in pieces.iter().enumerate() {
             for text in p.text.graphemes(true) {
@@ -118,7 +118,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Where the page that begins at `from` ends.
-    fn stop(&self, from: usize) -> Break {
+    fn stop(&self, from: usize) -> PageBreak {
         let mut used = 0;
         let mut word = None;
         let mut line = None;
@@ -126,13 +126,13 @@ impl<'a> Sheet<'a> {
         for at in from..self.glyphs.len() {
             let glyph = &self.glyphs[at];
             if piece != Some(glyph.piece) && self.is_block(at) && at > from {
-                let stop = Break { end: at, next: at };
+                let stop = PageBreak { end: at, next: at };
                 (word, line) = (Some(stop), Some((stop, used)));
                 if self.breaks_block(at, used) {
                     return stop;
                 }
             }
-            let stop = Break { end: at, next: at + 1 };
+            let stop = PageBreak { end: at, next: at + 1 };
             if glyph.text.ends_with('\n') && at > from {
                 (word, line) = (Some(stop), Some((stop, used)));
             } else if self.is_gap(at) && at > from {
@@ -142,13 +142,13 @@ impl<'a> Sheet<'a> {
             piece = Some(glyph.piece);
             if used > self.limit && at > from {
                 // A newline late on the page is a better place than the last word.
-                let late = line.filter(|(_, used): &(Break, usize)| used * 4 > self.limit * 3);
-                let hard = Break { end: at, next: at };
+                let late = line.filter(|(_, used): &(PageBreak, usize)| used * 4 > self.limit * 3);
+                let hard = PageBreak { end: at, next: at };
                 return late.map(|(stop, _)| stop).or(word).unwrap_or(hard);
             }
         }
         let end = self.glyphs.len();
-        Break { end, next: end }
+        PageBreak { end, next: end }
     }
 
     /// Whether the block at `at` overflows a page on which `used` units stand, and would fit one
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::profile::{DISCORD, SLACK, TELEGRAM};
 
-    fn check(pieces: &[Piece], limit: usize, expect: &[&str]) {
+    fn check(pieces: &[StyledText], limit: usize, expect: &[&str]) {
         let profile = Profile { limit, ..TELEGRAM };
         let pages = pages(pieces, &profile);
         assert_eq!(pages, expect);

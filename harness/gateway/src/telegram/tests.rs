@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::fake::Reply::{After, Fails, Never};
-use super::fake::{Fake, Reply};
+use super::fake::FakeReply::{After, Fails, Never};
+use super::fake::{FakeBotApi, FakeReply};
 use super::*;
 use crate::bridge::Delivery;
 
 mod waits;
 
 /// What happens, and the millisecond it happens at.
-enum Step {
+enum ChannelStep {
     /// The answer so far.
     Text(u64, &'static str),
     /// A tool call begins.
@@ -21,7 +21,7 @@ enum Step {
     /// The run ends with this answer.
     End(u64, &'static str),
 }
-use Step::{End, Text, Tool as Start};
+use ChannelStep::{End, Text, Tool as Start};
 
 const A: &str = "short text that is now over thirty chars";
 const B: &str = "short text that is now over thirty chars b";
@@ -39,8 +39,12 @@ fn tool(title: &str) -> Tool {
     }
 }
 
-async fn run(mode: Mode, script: Vec<Reply>, steps: &[Step]) -> (Vec<String>, Option<Delivery>) {
-    let fake = Arc::new(Fake::new(script));
+async fn run(
+    mode: DraftMode,
+    script: Vec<FakeReply>,
+    steps: &[ChannelStep],
+) -> (Vec<String>, Option<Delivery>) {
+    let fake = Arc::new(FakeBotApi::new(script));
     let settings = TelegramSettings { mode, ..TelegramSettings::default() };
     let mut telegram = Telegram::new(settings, fake.clone());
     let started = Instant::now();
@@ -54,7 +58,7 @@ async fn run(mode: Mode, script: Vec<Reply>, steps: &[Step]) -> (Vec<String>, Op
                 telegram.tool(&tool(title)).await.expect("a tool is taken");
             }
             End(_, answer) => {
-                let ending = Ending { answer: (*answer).to_owned(), notice: None };
+                let ending = RunEnding { answer: (*answer).to_owned(), notice: None };
                 delivery = Some(telegram.finish(&ending).await);
             }
         }
@@ -64,8 +68,8 @@ async fn run(mode: Mode, script: Vec<Reply>, steps: &[Step]) -> (Vec<String>, Op
 }
 
 /// Partial mode: the calls, `@a`, `@b`, `@c` standing for the texts.
-async fn check(script: Vec<Reply>, steps: &[Step], expect: &[&str]) -> Option<Delivery> {
-    let (log, delivery) = run(Mode::Partial, script, steps).await;
+async fn check(script: Vec<FakeReply>, steps: &[ChannelStep], expect: &[&str]) -> Option<Delivery> {
+    let (log, delivery) = run(DraftMode::Partial, script, steps).await;
     let fill = |line: &&str| line.replace("@a", A).replace("@b", B).replace("@c", C);
     let expect: Vec<String> = expect.iter().map(fill).collect();
     assert_eq!(log, expect);
@@ -76,13 +80,13 @@ async fn check(script: Vec<Reply>, steps: &[Step], expect: &[&str]) -> Option<De
 async fn v1_modes() {
     let steps = [Start(0, "Read"), Text(1_500, A), End(3_000, C)];
     for (mode, expect) in [
-        (Mode::Off, vec![format!("3000 send final {C}")]),
+        (DraftMode::Off, vec![format!("3000 send final {C}")]),
         (
-            Mode::Progress,
+            DraftMode::Progress,
             vec!["0 send Read <i>running…</i>".to_owned(), format!("3000 edit 100 final {C}")],
         ),
         (
-            Mode::Partial,
+            DraftMode::Partial,
             vec![
                 "0 send Read <i>running…</i>".to_owned(),
                 format!("1500 edit 100 Read <i>running…</i>\n\n{A}"),
@@ -96,13 +100,13 @@ async fn v1_modes() {
 
 #[tokio::test(start_paused = true)]
 async fn v9_a_running_call_tells_its_time_by_itself() {
-    let fake = Arc::new(Fake::new(vec![]));
+    let fake = Arc::new(FakeBotApi::new(vec![]));
     let settings = TelegramSettings { reasoning: true, ..TelegramSettings::default() };
     let mut telegram = Telegram::new(settings, fake.clone());
     telegram.thinking("Let me look.").await.expect("reasoning is taken");
     telegram.tool(&tool("Bash")).await.expect("a tool is taken");
     tokio::time::sleep(Duration::from_secs(45)).await;
-    let ending = Ending { answer: "Done.".to_owned(), notice: None };
+    let ending = RunEnding { answer: "Done.".to_owned(), notice: None };
     telegram.finish(&ending).await;
     tokio::time::sleep(Duration::from_secs(45)).await;
     let draft = "<i>Let me look.</i>\n\n[00:00:00] Bash";
@@ -141,7 +145,7 @@ async fn v4_the_window_holds_after_a_slow_request() {
 #[tokio::test(start_paused = true)]
 async fn v5_a_long_answer_goes_on_in_the_next_message() {
     let long: &str = "word ".repeat(1_000).leak();
-    let (log, delivery) = run(Mode::Partial, vec![], &[Text(0, A), End(10, long)]).await;
+    let (log, delivery) = run(DraftMode::Partial, vec![], &[Text(0, A), End(10, long)]).await;
     let pages: Vec<&str> = log.iter().map(|line| &line[..17.min(line.len())]).collect();
     assert_eq!(pages[1..], ["10 edit 100 final", "10 send final wor"]);
     assert!(log[1..].iter().all(|line| line.ends_with("word")));
@@ -151,7 +155,7 @@ async fn v5_a_long_answer_goes_on_in_the_next_message() {
 
 #[tokio::test(start_paused = true)]
 async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
-    let wait = || Fails(ApiError::RetryAfter { seconds: 3 });
+    let wait = || Fails(BotApiError::RetryAfter { seconds: 3 });
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(9_000, "done")];
     check(
         vec![After(0), wait()],
@@ -173,7 +177,7 @@ async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
 async fn v6_not_modified_is_success() {
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
     let delivery = check(
-        vec![After(0), Fails(ApiError::NotModified)],
+        vec![After(0), Fails(BotApiError::NotModified)],
         &steps,
         &["0 send @a", "1200 edit 100 @b", "2500 edit 100 @c"],
     )
@@ -183,7 +187,7 @@ async fn v6_not_modified_is_success() {
 
 #[tokio::test(start_paused = true)]
 async fn v6_network_errors_back_off_and_recover() {
-    let lost = || Fails(ApiError::Network("reset".to_owned()));
+    let lost = || Fails(BotApiError::Network("reset".to_owned()));
     let steps = [Text(0, A), Text(4_000, B), End(20_000, C)];
     check(
         vec![lost(), lost(), lost(), lost()],
@@ -217,7 +221,7 @@ async fn v6_network_errors_back_off_and_recover() {
 
 #[tokio::test(start_paused = true)]
 async fn v3_a_lost_answer_opens_one_more_draft_and_no_third() {
-    let lost = || Fails(ApiError::Lost("closed".to_owned()));
+    let lost = || Fails(BotApiError::Lost("closed".to_owned()));
     let steps = [Text(0, A), Text(4_000, B), Text(6_000, C), End(20_000, C)];
     check(
         vec![lost()],
@@ -244,20 +248,20 @@ async fn v3_a_lost_answer_opens_one_more_draft_and_no_third() {
 
 #[tokio::test(start_paused = true)]
 async fn v7_a_new_message_whose_answer_is_lost_is_not_sent_again() {
-    let lost = || Fails(ApiError::Lost("closed".to_owned()));
+    let lost = || Fails(BotApiError::Lost("closed".to_owned()));
     let delivery = check(vec![lost()], &[End(0, A)], &["0 send final @a"]).await;
     let reason = "Telegram's answer was lost: closed; look into the chat before you send it again";
     assert_eq!(delivery, Some(Delivery::Failed { reason: reason.to_owned() }));
     // The pages after it still come.
     let long = "word ".repeat(1_500).leak();
-    let (log, delivery) = run(Mode::Off, vec![lost()], &[End(0, long)]).await;
+    let (log, delivery) = run(DraftMode::Off, vec![lost()], &[End(0, long)]).await;
     assert_eq!(log.len(), 2);
     assert_eq!(delivery, Some(Delivery::Failed { reason: reason.to_owned() }));
 }
 
 #[tokio::test(start_paused = true)]
 async fn v6_other_errors_end_the_draft() {
-    let refused = || Fails(ApiError::Other("no rights".to_owned()));
+    let refused = || Fails(BotApiError::Other("no rights".to_owned()));
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
     check(
         vec![After(0), refused()],
@@ -299,14 +303,14 @@ async fn v7_nothing_is_sent_twice() {
 }
 
 /// Typing goes on at 0 and the run ends at `end`: when a person was told so, and the calls.
-async fn typing(script: Vec<Reply>, end: u64) -> (Vec<u128>, Vec<String>) {
-    let fake = Arc::new(Fake::new(script));
+async fn typing(script: Vec<FakeReply>, end: u64) -> (Vec<u128>, Vec<String>) {
+    let fake = Arc::new(FakeBotApi::new(script));
     let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
     let started = Instant::now();
     telegram.typing(true);
     telegram.text(A).await.expect("text is taken");
     sleep_until(started + Duration::from_millis(end)).await;
-    let ending = Ending { answer: C.to_owned(), notice: None };
+    let ending = RunEnding { answer: C.to_owned(), notice: None };
     telegram.finish(&ending).await;
     telegram.typing(false);
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -320,7 +324,7 @@ async fn g6_the_sign_is_renewed_and_never_comes_after_the_last_word() {
     // A signal under way is waited for.
     assert_eq!(typing(vec![], 10_100).await, (vec![0, 5_000, 10_000], calls(10_300)));
     // Whoever asked to wait is not called.
-    let wait = Fails(ApiError::RetryAfter { seconds: 8 });
+    let wait = Fails(BotApiError::RetryAfter { seconds: 8 });
     let (signals, calls) = typing(vec![wait], 12_000).await;
     assert_eq!(signals, [0, 10_000]);
     assert_eq!(calls[1], format!("8000 send {A}"));
@@ -328,7 +332,7 @@ async fn g6_the_sign_is_renewed_and_never_comes_after_the_last_word() {
 
 #[tokio::test(start_paused = true)]
 async fn g6_the_sign_ends_with_its_channel() {
-    let fake = Arc::new(Fake::new(vec![]));
+    let fake = Arc::new(FakeBotApi::new(vec![]));
     let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
     telegram.typing(true);
     tokio::time::sleep(Duration::from_millis(6_000)).await;

@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use clitape_gateway::sse::{Collected, Hub, Life, Limits, Reach, Target, converse, listen};
-use clitape_gateway::{Bus, Data, Phase};
+use clitape_gateway::sse::{
+    Broker, BrokerLimits, CollectTarget, Collected, Reach, StreamLifetime, converse, listen,
+};
+use clitape_gateway::{Bus, BusData, Phase};
 use clitape_stream::FailureKind;
 use serde_json::{Value, json};
 
 use crate::endpoint::{TOKEN, end, serve, text};
-use crate::gateway::{Answer, Gateway};
+use crate::gateway::{Gateway, GatewayAnswer};
 
 /// Long enough for any machine.
 const LONG: Duration = Duration::from_secs(60);
 
-fn target(url: &str) -> Target {
-    let mut target = Target::new(url).unwrap();
+fn target(url: &str) -> CollectTarget {
+    let mut target = CollectTarget::new(url).unwrap();
     target.set_token(TOKEN).unwrap();
     target
 }
@@ -26,7 +28,7 @@ fn check(collected: &Collected, expect: Value) {
 
 #[tokio::test]
 async fn s2_a_run_is_collected_from_our_endpoint() {
-    let (server, hub, _feed, bus) = serve(Limits::default()).await;
+    let (server, broker, _feed, bus) = serve(BrokerLimits::default()).await;
     let target = target(&server.url("r1"));
     let publish = async {
         bus.publish(text("par"));
@@ -39,13 +41,13 @@ async fn s2_a_run_is_collected_from_our_endpoint() {
     let more = listen(&target, 2, LONG).await.unwrap();
     assert!(more.error.unwrap().starts_with("the stream ended before the turn was complete"));
 
-    let mut feed = hub.open("c", Life::Conversation).unwrap();
+    let mut feed = broker.open("c", StreamLifetime::Conversation).unwrap();
     for (run, failed) in [("r2", false), ("r3", true)] {
         let bus = Bus::new(run);
         feed.follow(&bus);
         bus.publish(text(run));
         let message = "It broke.".to_owned();
-        let error = Data::Lifecycle(Phase::Error { kind: FailureKind::Other, message });
+        let error = BusData::Lifecycle(Phase::Error { kind: FailureKind::Other, message });
         bus.publish(if failed { error } else { end() });
     }
     let expect = json!({"output": "r3", "error": "It broke.", "metadata": {}});
@@ -56,10 +58,10 @@ async fn s2_a_run_is_collected_from_our_endpoint() {
 
 #[tokio::test]
 async fn s2_a_reader_that_was_too_slow_is_told_what_it_lost() {
-    let hub = Hub::new(Limits { events: 2, ..Limits::default() });
+    let broker = Broker::new(BrokerLimits { events: 2, ..BrokerLimits::default() });
     let settings = clitape_gateway::sse::ServerSettings::new(TOKEN);
-    let server = clitape_gateway::sse::Server::start(settings, hub.clone()).await.unwrap();
-    let (mut feed, bus) = (hub.open("r1", Life::OneRun).unwrap(), Bus::new("r1"));
+    let server = clitape_gateway::sse::SseServer::start(settings, broker.clone()).await.unwrap();
+    let (mut feed, bus) = (broker.open("r1", StreamLifetime::OneRun).unwrap(), Bus::new("r1"));
     feed.follow(&bus);
     (0..5).for_each(|_| bus.publish(text("x")));
     bus.publish(end());
@@ -72,16 +74,16 @@ async fn s2_a_reader_that_was_too_slow_is_told_what_it_lost() {
 #[tokio::test]
 async fn s2_a_stream_that_breaks_off_is_resumed() {
     let gateway = Gateway::start(|_, _, before| match before {
-        0 => Answer::stream(
+        0 => GatewayAnswer::stream(
             "retry: 1\nid: 1\nevent: output\ndata: {\"content\":\"a\"}\n\nid: 2\nevent: out",
         ),
-        1 => Answer::of("503 Service Unavailable", "text/plain", "not yet"),
-        2 => Answer::stream(
+        1 => GatewayAnswer::of("503 Service Unavailable", "text/plain", "not yet"),
+        2 => GatewayAnswer::stream(
             "id: 1\nevent: output\ndata: {\"content\":\"a\"}\n\n\
              id: 2\nevent: output\ndata: {\"content\":\"b\"}\n\n",
         ),
-        3 => Answer::stream(": nothing new\n\n"),
-        _ => Answer::stream("id: 3\nevent: complete\ndata: {}\n\n"),
+        3 => GatewayAnswer::stream(": nothing new\n\n"),
+        _ => GatewayAnswer::stream("id: 3\nevent: complete\ndata: {}\n\n"),
     })
     .await;
     let collected = listen(&target(&gateway.url("/e")), 1, LONG).await.unwrap();
@@ -96,14 +98,14 @@ async fn s2_what_fails_later_keeps_what_was_collected() {
     const FIRST: &str = "retry: 1\nevent: output\ndata: {\"content\":\"half\"}\n\n\
                          event: tool_use\ndata: {\"name\":\"bash\"}\n\n";
     let gateway = Gateway::start(|line, _, before| match (line, before) {
-        ("GET /no-ids", _) => Answer::stream(FIRST),
-        ("GET /hangs", _) => Answer::stream(&format!("{FIRST}\u{0}hold")),
+        ("GET /no-ids", _) => GatewayAnswer::stream(FIRST),
+        ("GET /hangs", _) => GatewayAnswer::stream(&format!("{FIRST}\u{0}hold")),
         ("GET /refuses", 0) | ("GET /breaks", 0) | ("GET /ends", 0) => {
-            Answer::stream(&format!("id: 1\n{FIRST}"))
+            GatewayAnswer::stream(&format!("id: 1\n{FIRST}"))
         }
-        ("GET /refuses", _) => Answer::of("401 Unauthorized", "text/plain", "who is it?"),
-        ("GET /ends", _) => Answer("HTTP/1.1 204 No Content\r\n\r\n".into()),
-        _ => Answer::stream(""),
+        ("GET /refuses", _) => GatewayAnswer::of("401 Unauthorized", "text/plain", "who is it?"),
+        ("GET /ends", _) => GatewayAnswer("HTTP/1.1 204 No Content\r\n\r\n".into()),
+        _ => GatewayAnswer::stream(""),
     })
     .await;
     for (path, limit, expect) in [
@@ -123,12 +125,14 @@ async fn s2_what_fails_later_keeps_what_was_collected() {
 #[tokio::test]
 async fn s2_what_can_t_be_collected_is_told_at_once() {
     let gateway = Gateway::start(|line, _, _| match line {
-        "GET /html" => Answer::of("200 OK", "text/html; charset=utf-8", "<p>"),
-        "GET /moved" => Answer("HTTP/1.1 302 Found\r\nlocation: http://192.0.2.1/\r\n\r\n".into()),
-        "GET /gone" => Answer("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".into()),
-        "POST /nameless" => Answer::json("{}"),
-        "POST /html" => Answer::of("200 OK", "text/html", "<p>"),
-        _ => Answer::of("500 Internal Server Error", "text/plain", "a\n \u{1b} b"),
+        "GET /html" => GatewayAnswer::of("200 OK", "text/html; charset=utf-8", "<p>"),
+        "GET /moved" => {
+            GatewayAnswer("HTTP/1.1 302 Found\r\nlocation: http://192.0.2.1/\r\n\r\n".into())
+        }
+        "GET /gone" => GatewayAnswer("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".into()),
+        "POST /nameless" => GatewayAnswer::json("{}"),
+        "POST /html" => GatewayAnswer::of("200 OK", "text/html", "<p>"),
+        _ => GatewayAnswer::of("500 Internal Server Error", "text/plain", "a\n \u{1b} b"),
     })
     .await;
     for (path, expect) in [
@@ -161,7 +165,7 @@ async fn s2_what_can_t_be_collected_is_told_at_once() {
 #[test]
 fn s2_only_this_machine_is_asked_unless_told_otherwise() {
     let check = |url: &str, reach, expect: &str| {
-        let told = Target::within(url, reach).err().map_or(String::new(), |e| e.to_string());
+        let told = CollectTarget::within(url, reach).err().map_or(String::new(), |e| e.to_string());
         assert!(told.contains(expect) && told.is_empty() == expect.is_empty(), "{url}: {told}");
     };
     for url in ["http://127.0.0.1:1/e", "http://127.9.9.9", "http://localhost/e", "http://[::1]:1/"]
@@ -181,25 +185,25 @@ fn s2_only_this_machine_is_asked_unless_told_otherwise() {
     {
         check(url, Reach::Loopback, "is no URL to collect from");
     }
-    let mut target = Target::new("http://localhost").unwrap();
+    let mut target = CollectTarget::new("http://localhost").unwrap();
     assert!(target.set_token("a\nb").is_err());
 }
 
 /// A gateway of sessions; its answer to the second message depends on its path.
-fn sessions(line: &str, body: &str, before: usize) -> Answer {
+fn sessions(line: &str, body: &str, before: usize) -> GatewayAnswer {
     let event = |name: &str, data: &str| format!("event: {name}\ndata: {data}\n\n");
     match line.split_once(' ').unwrap() {
         ("POST", path) if path.ends_with("/agents") => {
-            Answer::json(r#"{"agentId":"A 1","token":"session-token"}"#)
+            GatewayAnswer::json(r#"{"agentId":"A 1","token":"session-token"}"#)
         }
         ("POST", path) if path.starts_with("/fails") && before == 1 => {
-            Answer::of("503 Service Unavailable", "text/plain", "full")
+            GatewayAnswer::of("503 Service Unavailable", "text/plain", "full")
         }
         ("POST", _) => {
             let turn = if body.contains("one") { "m1" } else { "m2" };
-            Answer::json(&format!(r#"{{"messageId":"{turn}"}}"#))
+            GatewayAnswer::json(&format!(r#"{{"messageId":"{turn}"}}"#))
         }
-        ("GET", _) => Answer::stream(
+        ("GET", _) => GatewayAnswer::stream(
             &[
                 event("connected", "{}"),
                 event("output", r#"{"content":"stray","messageId":"m0"}"#),
@@ -212,7 +216,7 @@ fn sessions(line: &str, body: &str, before: usize) -> Answer {
             ]
             .concat(),
         ),
-        _ => Answer::json("{}"),
+        _ => GatewayAnswer::json("{}"),
     }
 }
 

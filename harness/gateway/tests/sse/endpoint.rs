@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use clitape_gateway::sse::{Feed, Hub, Life, Limits, Reach, ServeError, Server, ServerSettings};
-use clitape_gateway::{Bus, Data, Phase, Tool};
+use clitape_gateway::sse::{
+    Broker, BrokerLimits, Reach, ServeError, ServerSettings, SseServer, StreamFeed, StreamLifetime,
+};
+use clitape_gateway::{Bus, BusData, Phase, Tool};
 use eventsource_client::{Client as _, ClientBuilder, Error, SSE};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
@@ -13,41 +15,48 @@ use tokio::net::TcpStream;
 
 pub(crate) const TOKEN: &str = "hidden-token-1";
 
-pub(crate) fn text(delta: &str) -> Data {
-    Data::Assistant { message_id: "m".into(), delta: delta.into(), length: 1, parent: None }
+pub(crate) fn text(delta: &str) -> BusData {
+    BusData::Assistant { message_id: "m".into(), delta: delta.into(), length: 1, parent: None }
 }
 
-fn start(id: &str) -> Data {
+fn start(id: &str) -> BusData {
     let (id, name) = (id.into(), "Read".into());
     let args = json!({"file_path": "/a"});
-    Data::Tool(Tool::Start { id, name, title: "".into(), args, truncated: None, parent: None })
+    BusData::Tool(Tool::Start { id, name, title: "".into(), args, truncated: None, parent: None })
 }
 
-fn result(id: &str) -> Data {
+fn result(id: &str) -> BusData {
     let (id, name, result) = (id.into(), "Read".into(), json!("ok"));
-    Data::Tool(Tool::Result { id, name, is_error: false, result, incomplete: None, parent: None })
+    BusData::Tool(Tool::Result {
+        id,
+        name,
+        is_error: false,
+        result,
+        incomplete: None,
+        parent: None,
+    })
 }
 
-pub(crate) fn end() -> Data {
-    Data::Lifecycle(Phase::End { text: "done".into() })
+pub(crate) fn end() -> BusData {
+    BusData::Lifecycle(Phase::End { text: "done".into() })
 }
 
 /// A server, and the stream `r1` with its bus.
-pub(crate) async fn serve(limits: Limits) -> (Server, Hub, Feed, Bus) {
-    let hub = Hub::new(limits);
-    let server = Server::start(ServerSettings::new(TOKEN), hub.clone()).await.unwrap();
-    let mut feed = hub.open("r1", Life::OneRun).unwrap();
+pub(crate) async fn serve(limits: BrokerLimits) -> (SseServer, Broker, StreamFeed, Bus) {
+    let broker = Broker::new(limits);
+    let server = SseServer::start(ServerSettings::new(TOKEN), broker.clone()).await.unwrap();
+    let mut feed = broker.open("r1", StreamLifetime::OneRun).unwrap();
     let bus = Bus::new("r1");
     feed.follow(&bus);
-    (server, hub, feed, bus)
+    (server, broker, feed, bus)
 }
 
 /// Reads `url` as the public client does; events as `id name`, comments left out.
-struct Reader {
+struct EventReader {
     stream: std::pin::Pin<Box<dyn futures_util::Stream<Item = Result<SSE, Error>> + Send>>,
 }
 
-impl Reader {
+impl EventReader {
     fn connect(url: &str, token: &str, last_id: Option<&str>) -> Self {
         let bearer = format!("Bearer {token}");
         let mut client =
@@ -81,7 +90,7 @@ impl Reader {
 }
 
 /// The whole answer to a plain request, which ends when the server hangs up.
-async fn raw(server: &Server, path: &str, headers: &str) -> String {
+async fn raw(server: &SseServer, path: &str, headers: &str) -> String {
     let mut socket = TcpStream::connect(server.address()).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
     socket.write_all(request.as_bytes()).await.unwrap();
@@ -91,7 +100,7 @@ async fn raw(server: &Server, path: &str, headers: &str) -> String {
 }
 
 /// A connection that has asked for the stream, and has read nothing.
-async fn connect(server: &Server) -> TcpStream {
+async fn connect(server: &SseServer) -> TcpStream {
     let mut socket = TcpStream::connect(server.address()).await.unwrap();
     let request = format!("GET /runs/r1/events HTTP/1.1\r\nhost: x\r\n{}\r\n", bearer());
     socket.write_all(request.as_bytes()).await.unwrap();
@@ -104,12 +113,12 @@ fn bearer() -> String {
 
 #[tokio::test]
 async fn s1_a_public_client_reads_a_run_in_order() {
-    let (server, _hub, _feed, bus) = serve(Limits::default()).await;
+    let (server, _hub, _feed, bus) = serve(BrokerLimits::default()).await;
     let url = server.url("r1");
     bus.publish(text("before anybody reads"));
-    let mut one = Reader::connect(&url, TOKEN, None);
+    let mut one = EventReader::connect(&url, TOKEN, None);
     one.check(&["connected", "1 output"]).await;
-    let mut two = Reader::connect(&url, TOKEN, None);
+    let mut two = EventReader::connect(&url, TOKEN, None);
     two.check(&["connected", "1 output"]).await;
     for data in [start("t1"), text("x"), result("t1"), start("t2"), end()] {
         bus.publish(data);
@@ -120,7 +129,7 @@ async fn s1_a_public_client_reads_a_run_in_order() {
         // The stream ends; the client connects again with its last id, and nothing comes twice.
         reader.check(&["Eof", "Eof"]).await;
     }
-    let mut late = Reader::connect(&url, TOKEN, None);
+    let mut late = EventReader::connect(&url, TOKEN, None);
     late.check(&["connected", "1 output", "2 output", "3 tool_use", "4 tool_use", "5 complete"])
         .await;
     server.shutdown().await;
@@ -128,25 +137,28 @@ async fn s1_a_public_client_reads_a_run_in_order() {
 
 #[tokio::test]
 async fn s1_a_reader_resumes_after_its_last_id() {
-    let (server, _hub, _feed, bus) = serve(Limits { events: 4, ..Limits::default() }).await;
+    let (server, _hub, _feed, bus) =
+        serve(BrokerLimits { events: 4, ..BrokerLimits::default() }).await;
     for _ in 0..6 {
         bus.publish(text("x"));
     }
     let url = server.url("r1");
-    Reader::connect(&url, TOKEN, Some("4")).check(&["connected", "5 output", "6 output"]).await;
-    let mut lost = Reader::connect(&url, TOKEN, Some("1"));
+    EventReader::connect(&url, TOKEN, Some("4"))
+        .check(&["connected", "5 output", "6 output"])
+        .await;
+    let mut lost = EventReader::connect(&url, TOKEN, Some("1"));
     lost.check(&["connected", "gap", "3 output"]).await;
     server.shutdown().await;
 }
 
 #[tokio::test]
 async fn s1_a_reader_that_does_not_read_is_dropped_with_a_word() {
-    let limits = Limits { events: 8, ..Limits::default() };
+    let limits = BrokerLimits { events: 8, ..BrokerLimits::default() };
     let (server, _hub, _feed, bus) = serve(limits).await;
     let mut slow = connect(&server).await;
     let mut begin = vec![0; 64];
     slow.read_exact(&mut begin).await.unwrap();
-    let mut quick = Reader::connect(&server.url("r1"), TOKEN, None);
+    let mut quick = EventReader::connect(&server.url("r1"), TOKEN, None);
     quick.check(&["connected"]).await;
     // More than any socket holds.
     let large = "x".repeat(1 << 20);
@@ -166,7 +178,8 @@ async fn s1_a_reader_that_does_not_read_is_dropped_with_a_word() {
 
 #[tokio::test]
 async fn s1_refusals_are_sentences() {
-    let (server, _hub, _feed, bus) = serve(Limits { readers: 0, ..Limits::default() }).await;
+    let (server, _hub, _feed, bus) =
+        serve(BrokerLimits { readers: 0, ..BrokerLimits::default() }).await;
     bus.publish(text("x"));
     let events = "/runs/r1/events";
     let known = bearer();
@@ -198,11 +211,11 @@ async fn s1_refusals_are_sentences() {
 
 #[tokio::test]
 async fn s1_a_silent_stream_has_a_heartbeat() {
-    let hub = Hub::new(Limits::default());
+    let broker = Broker::new(BrokerLimits::default());
     let settings =
         ServerSettings { heartbeat: Duration::from_millis(5), ..ServerSettings::new(TOKEN) };
-    let server = Server::start(settings, hub.clone()).await.unwrap();
-    let feed = hub.open("r1", Life::OneRun).unwrap();
+    let server = SseServer::start(settings, broker.clone()).await.unwrap();
+    let feed = broker.open("r1", StreamLifetime::OneRun).unwrap();
     let mut socket = connect(&server).await;
     let mut answer = String::new();
     while !answer.contains(": ping\n\n") {
@@ -227,26 +240,33 @@ async fn s1_only_this_machine_is_served_unless_told_otherwise() {
         ..ServerSettings::new(TOKEN)
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let refused =
-            Server::start(settings(address, Reach::Loopback), Hub::new(Limits::default())).await;
+        let refused = SseServer::start(
+            settings(address, Reach::Loopback),
+            Broker::new(BrokerLimits::default()),
+        )
+        .await;
         let error = refused.err().unwrap();
         assert!(matches!(error, ServeError::NotLoopback(_)), "{error}");
         assert!(error.to_string().contains("`Reach::Anywhere`"), "{error}");
     }
     // 192.0.2.1 is nobody's: the system refuses it, and nothing is opened.
-    let anywhere =
-        Server::start(settings("192.0.2.1:0", Reach::Anywhere), Hub::new(Limits::default())).await;
+    let anywhere = SseServer::start(
+        settings("192.0.2.1:0", Reach::Anywhere),
+        Broker::new(BrokerLimits::default()),
+    )
+    .await;
     assert!(matches!(anywhere.err().unwrap(), ServeError::Listen { .. }));
     for token in ["", "two words", "naïve", "line\n"] {
         let settings = ServerSettings::new(token);
-        let error = Server::start(settings, Hub::new(Limits::default())).await.err().unwrap();
+        let error =
+            SseServer::start(settings, Broker::new(BrokerLimits::default())).await.err().unwrap();
         assert!(matches!(error, ServeError::Token), "{error}");
     }
 }
 
 #[tokio::test]
 async fn s1_a_shutdown_tells_every_reader() {
-    let (server, _hub, _feed, bus) = serve(Limits::default()).await;
+    let (server, _hub, _feed, bus) = serve(BrokerLimits::default()).await;
     bus.publish(text("x"));
     let address = server.address();
     let mut socket = connect(&server).await;

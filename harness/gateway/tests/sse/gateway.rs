@@ -9,9 +9,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// The answer to one connection, sent as it is; then it is hung up.
-pub(crate) struct Answer(pub(crate) String);
+pub(crate) struct GatewayAnswer(pub(crate) String);
 
-impl Answer {
+impl GatewayAnswer {
     pub(crate) fn json(body: &str) -> Self {
         Self::of("200 OK", "application/json", body)
     }
@@ -39,7 +39,7 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Serves `answer`, which sees the first line of each request, its body, and how often this
     /// line came before.
-    pub(crate) async fn start(answer: fn(&str, &str, usize) -> Answer) -> Self {
+    pub(crate) async fn start(answer: fn(&str, &str, usize) -> GatewayAnswer) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -64,7 +64,7 @@ impl Gateway {
                     log.push(entry);
                     before
                 };
-                let Answer(text) = answer(&line, &body, before);
+                let GatewayAnswer(text) = answer(&line, &body, before);
                 socket.write_all(text.as_bytes()).await.unwrap();
                 if text.ends_with("\u{0}hold") {
                     // Not hung up, and nothing more is said.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_gateway::sse::{
-    CollectLimits, Collected, Hub, Kept, Life, Limits, Server, ServerSettings, Target, listen,
+    Broker, BrokerLimits, CollectLimits, CollectTarget, Collected, RetainedLimits, ServerSettings,
+    SseServer, StreamLifetime, listen,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -40,7 +41,7 @@ async fn server(first: &'static str, piece: &'static str) -> (SocketAddr, Arc<At
 }
 
 async fn collect(address: SocketAddr, limits: CollectLimits) -> Collected {
-    let mut target = Target::new(&format!("http://{address}/e")).unwrap();
+    let mut target = CollectTarget::new(&format!("http://{address}/e")).unwrap();
     target.set_limits(limits);
     listen(&target, 1, LONG).await.unwrap()
 }
@@ -49,7 +50,7 @@ async fn collect(address: SocketAddr, limits: CollectLimits) -> Collected {
 async fn issue_13_finding_14_a_stream_without_end_is_collected_to_its_limits() {
     let limits = CollectLimits {
         stream: ByteSize::mib(2),
-        kept: Kept { bytes: ByteSize::kib(64), calls: 100 },
+        retained: RetainedLimits { bytes: ByteSize::kib(64), calls: 100 },
         reconnects: 3,
         event: ByteSize::kib(256),
         ..CollectLimits::default()
@@ -108,11 +109,11 @@ async fn issue_13_finding_22_an_answer_that_repeats_the_token_is_masked() {
             let _ = socket.write_all(format!("{head}{body}").as_bytes()).await;
         }
     });
-    let mut target = Target::new(&format!("http://{address}/e")).unwrap();
+    let mut target = CollectTarget::new(&format!("http://{address}/e")).unwrap();
     target.set_token(TOKEN).unwrap();
     let error = listen(&target, 1, LONG).await.unwrap_err().to_string();
     assert!(error.contains("who is ***, ***"), "{error}");
-    let error = Target::new("http://me:hidden@127.0.0.1/e").err().unwrap().to_string();
+    let error = CollectTarget::new("http://me:hidden@127.0.0.1/e").err().unwrap().to_string();
     assert!(error.starts_with("`http://***@127.0.0.1/e` is no URL"), "{error}");
 }
 
@@ -127,16 +128,16 @@ fn request() -> String {
     format!("GET /runs/r1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\r\n")
 }
 
-async fn serve(settings: ServerSettings) -> (Server, Hub) {
-    let hub = Hub::new(Limits::default());
-    (Server::start(settings, hub.clone()).await.unwrap(), hub)
+async fn serve(settings: ServerSettings) -> (SseServer, Broker) {
+    let broker = Broker::new(BrokerLimits::default());
+    (SseServer::start(settings, broker.clone()).await.unwrap(), broker)
 }
 
 #[tokio::test]
 async fn issue_13_finding_33_silent_connections_lock_no_reader_out() {
     let settings = ServerSettings { waiting: 8, head_time: LONG, ..ServerSettings::new(TOKEN) };
-    let (server, hub) = serve(settings).await;
-    drop(hub.open("r1", Life::OneRun).unwrap());
+    let (server, broker) = serve(settings).await;
+    drop(broker.open("r1", StreamLifetime::OneRun).unwrap());
     let mut silent = Vec::new();
     for _ in 0..40 {
         let mut socket = TcpStream::connect(server.address()).await.unwrap();
@@ -159,8 +160,8 @@ async fn issue_13_finding_33_silent_connections_lock_no_reader_out() {
 #[tokio::test]
 async fn issue_13_finding_33_one_reader_too_many_is_told_when_to_come_back() {
     let settings = ServerSettings { connections: 2, ..ServerSettings::new(TOKEN) };
-    let (server, hub) = serve(settings).await;
-    let feed = hub.open("r1", Life::OneRun).unwrap();
+    let (server, broker) = serve(settings).await;
+    let feed = broker.open("r1", StreamLifetime::OneRun).unwrap();
     let mut readers = Vec::new();
     for _ in 0..2 {
         let mut reader = TcpStream::connect(server.address()).await.unwrap();

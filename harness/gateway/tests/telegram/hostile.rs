@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use clitape_gateway::telegram::{ApiError, BotApi as _, Call, Method};
+use clitape_gateway::telegram::{BotApi as _, BotApiError, BotCall, BotMethod};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -41,9 +41,9 @@ async fn answer(
     }
 }
 
-async fn call(address: SocketAddr) -> ApiError {
-    let call = Call {
-        method: Method::SendMessage,
+async fn call(address: SocketAddr) -> BotApiError {
+    let call = BotCall {
+        method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
         is_final: true,
@@ -59,11 +59,11 @@ async fn issue_13_finding_14_an_answer_without_end_is_read_to_its_limit() {
         )
     };
     for (status, expect) in [
-        (200, ApiError::Lost(words(200))),
-        (400, ApiError::Other(words(400))),
-        (429, ApiError::RetryAfter { seconds: 5 }),
-        (502, ApiError::Network(words(502))),
-        (504, ApiError::Lost(words(504))),
+        (200, BotApiError::Lost(words(200))),
+        (400, BotApiError::Other(words(400))),
+        (429, BotApiError::RetryAfter { seconds: 5 }),
+        (502, BotApiError::Network(words(502))),
+        (504, BotApiError::Lost(words(504))),
     ] {
         let head = format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n\r\n");
         let (address, task) = server(head, vec![b' '; 64 << 10]).await;
@@ -79,7 +79,7 @@ async fn issue_13_finding_14_an_answer_that_trickles_is_given_up_in_time() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n".to_owned();
     let (address, _task) = server(head, vec![b' ']).await;
     let late = "none came in 0.4 s, the most that `--api-timeout` allows";
-    assert_eq!(call(address).await, ApiError::Lost(late.to_owned()));
+    assert_eq!(call(address).await, BotApiError::Lost(late.to_owned()));
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn issue_13_finding_34_a_refusal_with_status_200_keeps_its_description() {
     let body = r#"{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}"#;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let (address, _task) = server(head, Vec::new()).await;
-    let expect = ApiError::Other("Bad Request: chat not found".to_owned());
+    let expect = BotApiError::Other("Bad Request: chat not found".to_owned());
     assert_eq!(call(address).await, expect);
 }
 
@@ -99,7 +99,7 @@ async fn issue_13_finding_22_an_answer_that_repeats_the_token_is_masked() {
         let body = format!(r#"{{"ok":false,"error_code":404,"description":"<{echo}>"}}"#);
         let head = format!("HTTP/1.1 404 X\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         let (address, _task) = server(head, Vec::new()).await;
-        let ApiError::Other(words) = call(address).await else { panic!("another error") };
+        let BotApiError::Other(words) = call(address).await else { panic!("another error") };
         assert!(words.starts_with("<***"), "{words}");
     }
 }

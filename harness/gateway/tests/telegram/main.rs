@@ -15,13 +15,14 @@ use std::time::Duration;
 
 use clitape_gateway::limits::BOT_API_ANSWER;
 use clitape_gateway::telegram::{
-    ApiError, BotApi, Call, HttpApi, HttpSettings, Method, Mode, Telegram, TelegramSettings, Token,
+    BotApi, BotApiError, BotCall, BotMethod, BotToken, DraftMode, HttpApi, HttpSettings, Telegram,
+    TelegramSettings,
 };
 use clitape_gateway::{Bus, Channel, Delivery, Run, RunReport, RunSettings};
 use clitape_stream::{Event, Json, Outcome, RunStatus, ToolArguments, ToolKind};
 use serde_json::json;
-use server::Reply::{After, Closed, Hangs, Lost, Page, Refuse, RetryAfter};
-use server::{CHAT, History, Reply, Server, TOKEN};
+use server::ServerReply::{After, Closed, Hangs, Lost, Page, Refuse, RetryAfter};
+use server::{CHAT, FakeBotServer, History, ServerReply, TOKEN};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -31,7 +32,7 @@ const SEEN: &str = "There are 16 entries in <Documents>,\nand one is named a&b."
 fn client(address: &str) -> HttpApi {
     HttpApi::new(HttpSettings {
         server: address.to_owned(),
-        token: Token::new(TOKEN),
+        token: BotToken::new(TOKEN),
         chat: CHAT.to_string(),
         timeout: Duration::from_millis(400),
         max_answer: BOT_API_ANSWER,
@@ -51,7 +52,7 @@ fn text(delta: &str) -> Event<'_> {
 }
 
 /// A run that says `answer`, after two calls of a tool.
-async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
+async fn play(mode: DraftMode, address: &str, answer: &str) -> RunReport {
     let throttle = Duration::from_millis(250);
     let settings = TelegramSettings { mode, throttle, ..TelegramSettings::default() };
     let channel = Telegram::new(settings, Arc::new(client(address)));
@@ -87,16 +88,20 @@ async fn play(mode: Mode, address: &str, answer: &str) -> RunReport {
 
 /// Plays a run, and checks that a person sees the answer once, in the newest message, and `strays`
 /// messages that nobody can edit above it.
-async fn check(mode: Mode, script: &[Reply], strays: usize) -> (Server, RunReport) {
-    check_on(Server::start(script).await, mode, script, strays).await
+async fn check(
+    mode: DraftMode,
+    script: &[ServerReply],
+    strays: usize,
+) -> (FakeBotServer, RunReport) {
+    check_on(FakeBotServer::start(script).await, mode, script, strays).await
 }
 
 async fn check_on(
-    server: Server,
-    mode: Mode,
-    script: &[Reply],
+    server: FakeBotServer,
+    mode: DraftMode,
+    script: &[ServerReply],
     strays: usize,
-) -> (Server, RunReport) {
+) -> (FakeBotServer, RunReport) {
     let report = play(mode, &server.address, ANSWER).await;
     let calls = server.calls();
     let context = format!("{mode:?} {script:?} {calls:#?}");
@@ -121,14 +126,14 @@ fn newest(history: &History) -> &str {
 
 #[tokio::test]
 async fn v3_one_message_grows_and_becomes_the_answer() {
-    for mode in [Mode::Partial, Mode::Block, Mode::Progress] {
+    for mode in [DraftMode::Partial, DraftMode::Block, DraftMode::Progress] {
         let (server, report) = check(mode, &[], 0).await;
         let history = &server.messages()[0];
         assert_eq!(history[0], "📖 Read: from /etc/t1 running…");
         assert!(history.len() > 2, "{history:?}");
         assert_eq!(report.channels[0].final_delivered, Delivery::Sent { message_ids: vec![100] });
     }
-    let (server, _) = check(Mode::Off, &[], 0).await;
+    let (server, _) = check(DraftMode::Off, &[], 0).await;
     assert_eq!(server.calls(), [format!("sendMessage {SEEN}")]);
 }
 
@@ -150,8 +155,8 @@ async fn v6_every_fault_of_the_draft_ends_in_one_answer() {
     ];
     let mut runs = JoinSet::new();
     for (fault, opening, edit) in cases {
-        runs.spawn(async move { check(Mode::Partial, &[fault], opening).await });
-        for mode in [Mode::Partial, Mode::Progress] {
+        runs.spawn(async move { check(DraftMode::Partial, &[fault], opening).await });
+        for mode in [DraftMode::Partial, DraftMode::Progress] {
             runs.spawn(async move { check(mode, &[After(0), fault], edit).await });
         }
     }
@@ -160,7 +165,7 @@ async fn v6_every_fault_of_the_draft_ends_in_one_answer() {
 
 #[tokio::test]
 async fn v3_lost_answers_leave_two_messages_behind_at_most() {
-    let (server, _) = check(Mode::Partial, &[Lost, Lost, Lost, Lost], 2).await;
+    let (server, _) = check(DraftMode::Partial, &[Lost, Lost, Lost, Lost], 2).await;
     // The last word's answer was lost too, and it was not sent twice.
     assert_eq!(server.calls().len(), 3);
 }
@@ -171,9 +176,9 @@ async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
     let mut runs = JoinSet::new();
     for fault in [Lost, Hangs, Closed, Page(504), Refuse(500, "Internal Server Error")] {
         runs.spawn(async move {
-            let server = Server::start(&[]).await;
+            let server = FakeBotServer::start(&[]).await;
             server.surprise(SEEN, fault);
-            let (server, report) = check_on(server, Mode::Progress, &[fault], 0).await;
+            let (server, report) = check_on(server, DraftMode::Progress, &[fault], 0).await;
             let sent = Delivery::Sent { message_ids: vec![100] };
             assert_eq!(report.channels[0].final_delivered, sent, "{fault:?}");
             let again = format!("editMessageText {SEEN}");
@@ -183,7 +188,7 @@ async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
     // A new message is not; the report says that it is in doubt.
     for fault in [Lost, Hangs] {
         runs.spawn(async move {
-            let (server, report) = check(Mode::Off, &[fault], 0).await;
+            let (server, report) = check(DraftMode::Off, &[fault], 0).await;
             assert_eq!(server.calls().len(), 1);
             let Delivery::Failed { reason } = &report.channels[0].final_delivered else {
                 panic!("{fault:?} is no success");
@@ -193,7 +198,8 @@ async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
     }
     runs.join_all().await;
     // Where Telegram says that nothing was done, it is sent until it is.
-    check(Mode::Off, &[Page(502), RetryAfter(1), Refuse(500, "Internal Server Error")], 0).await;
+    check(DraftMode::Off, &[Page(502), RetryAfter(1), Refuse(500, "Internal Server Error")], 0)
+        .await;
 }
 
 #[tokio::test]
@@ -201,8 +207,8 @@ async fn v5_a_long_answer_is_whole_over_valid_messages() {
     let paragraph = "Wörter & <tags> **fett** `code` 👩‍👩‍👧 und mehr. ".repeat(30);
     let code = "let a = b && c; // <x>\n".repeat(120);
     let answer = format!("{paragraph}\n\n```rust\n{code}```\n\n{paragraph}\n\n{paragraph}");
-    let server = Server::start(&[]).await;
-    let report = play(Mode::Partial, &server.address, &answer).await;
+    let server = FakeBotServer::start(&[]).await;
+    let report = play(DraftMode::Partial, &server.address, &answer).await;
     assert_eq!(server.faults(), [""; 0]);
     let messages = server.messages();
     assert!(messages.len() >= 3, "{}", messages.len());
@@ -220,8 +226,8 @@ async fn v8_every_mark_of_markdown_is_taken() {
     let answer = "# Head & `code`\n\n1. **bold _both_ ~~all~~**\n   - [x] <b>done</b>\n\n> quote `x` \
                   [link](https://example.com/?a=1&b=\"2\")\n> more\n\n| a | b |\n|---|---|\n| 1 | <2> |\n\n\
                   ```rust\nlet x = &y;\n```\n\n<div>\n\nhttps://example.com/a_b & [file](src/a.rs)";
-    let server = Server::start(&[]).await;
-    let report = play(Mode::Partial, &server.address, answer).await;
+    let server = FakeBotServer::start(&[]).await;
+    let report = play(DraftMode::Partial, &server.address, answer).await;
     assert_eq!(server.faults(), [""; 0]);
     assert_eq!(report.channels[0].final_delivered, Delivery::Sent { message_ids: vec![100] });
     let messages = server.messages();
@@ -236,27 +242,27 @@ async fn v6_nobody_listens() {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         format!("http://{}", listener.local_addr().unwrap())
     };
-    let call = Call {
-        method: Method::SendMessage,
+    let call = BotCall {
+        method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
         is_final: true,
     };
     let error = client(&address).call(call).await.unwrap_err();
-    assert!(matches!(error, ApiError::Network(_)), "{error}");
+    assert!(matches!(error, BotApiError::Network(_)), "{error}");
 }
 
 #[tokio::test]
 async fn v6_no_error_and_no_debug_shows_the_token() {
     let secret = TOKEN.split_once(':').unwrap().1;
-    let call = || Call {
-        method: Method::SendMessage,
+    let call = || BotCall {
+        method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
         is_final: true,
     };
     for reply in [Closed, Hangs, Page(502), Refuse(404, TOKEN)] {
-        let server = Server::start(&[reply]).await;
+        let server = FakeBotServer::start(&[reply]).await;
         let api = client(&server.address);
         let error = api.call(call()).await.unwrap_err();
         for shown in [format!("{api:?}"), format!("{error:?}"), error.to_string()] {

@@ -23,7 +23,7 @@ pub(crate) const CHAT: i64 = 42;
 
 /// What becomes of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum ServerReply {
     /// It is done after so many milliseconds.
     After(u64),
     /// 429 with `retry_after`.
@@ -44,10 +44,10 @@ pub(crate) enum Reply {
 pub(crate) type History = Vec<String>;
 
 #[derive(Default)]
-struct Chat {
-    script: Vec<Reply>,
+struct ServedChat {
+    script: Vec<ServerReply>,
     /// What becomes of the first call with this text.
-    surprise: Option<(String, Reply)>,
+    surprise: Option<(String, ServerReply)>,
     calls: Vec<String>,
     /// Typing signals.
     signals: usize,
@@ -57,24 +57,25 @@ struct Chat {
 }
 
 /// The server. It ends when it is dropped.
-pub(crate) struct Server {
+pub(crate) struct FakeBotServer {
     pub(crate) address: String,
-    chat: Arc<Mutex<Chat>>,
+    chat: Arc<Mutex<ServedChat>>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Server {
+impl Drop for FakeBotServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Server {
+impl FakeBotServer {
     /// Listens, and answers by `script`; calls beyond it go well at once.
-    pub(crate) async fn start(script: &[Reply]) -> Self {
+    pub(crate) async fn start(script: &[ServerReply]) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let chat = Arc::new(Mutex::new(Chat { script: script.to_vec(), ..Chat::default() }));
+        let chat =
+            Arc::new(Mutex::new(ServedChat { script: script.to_vec(), ..ServedChat::default() }));
         let shared = chat.clone();
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -88,7 +89,7 @@ impl Server {
     }
 
     /// The first call with the text `seen` gets `reply`, whatever the script says.
-    pub(crate) fn surprise(&self, seen: &str, reply: Reply) {
+    pub(crate) fn surprise(&self, seen: &str, reply: ServerReply) {
         self.chat.lock().unwrap().surprise = Some((seen.to_owned(), reply));
     }
 
@@ -115,7 +116,7 @@ impl Server {
 
 type Answered = Result<Response<Full<Bytes>>, io::Error>;
 
-async fn answer(chat: Arc<Mutex<Chat>>, request: Request<Incoming>) -> Answered {
+async fn answer(chat: Arc<Mutex<ServedChat>>, request: Request<Incoming>) -> Answered {
     let path = request.uri().path().to_owned();
     let is_call = request.method() == Method::POST
         && request.headers().get("content-type").is_some_and(|kind| kind == "application/json");
@@ -134,22 +135,26 @@ async fn answer(chat: Arc<Mutex<Chat>>, request: Request<Incoming>) -> Answered 
             .and_then(|body: Value| visible(body["text"].as_str()?).ok());
         match chat.surprise.take_if(|(text, _)| Some(&*text) == seen.as_ref()) {
             Some((_, reply)) => reply,
-            None => chat.script.get(index).copied().unwrap_or(Reply::After(0)),
+            None => chat.script.get(index).copied().unwrap_or(ServerReply::After(0)),
         }
     };
-    if let Reply::After(ms) = reply {
+    if let ServerReply::After(ms) = reply {
         sleep(Duration::from_millis(ms)).await;
     }
-    let is_done = matches!(reply, Reply::After(_) | Reply::Lost | Reply::Hangs);
+    let is_done = matches!(reply, ServerReply::After(_) | ServerReply::Lost | ServerReply::Hangs);
     let done = chat.lock().unwrap().take(method.unwrap_or_default(), &body, is_done);
     match (reply, done) {
-        (Reply::RetryAfter(seconds), _) => Ok(refuse(429, "Too Many Requests", Some(seconds))),
-        (Reply::Refuse(code, words), _) => Ok(refuse(code, words, None)),
-        (Reply::Page(code), _) => Ok(respond(code, "<html><h1>Bad Gateway</h1></html>".to_owned())),
-        (Reply::Lost | Reply::Closed, _) => Err(io::Error::other("closed")),
-        (Reply::Hangs, _) => std::future::pending().await,
-        (Reply::After(_), Err(words)) => Ok(refuse(400, &words, None)),
-        (Reply::After(_), Ok(id)) => {
+        (ServerReply::RetryAfter(seconds), _) => {
+            Ok(refuse(429, "Too Many Requests", Some(seconds)))
+        }
+        (ServerReply::Refuse(code, words), _) => Ok(refuse(code, words, None)),
+        (ServerReply::Page(code), _) => {
+            Ok(respond(code, "<html><h1>Bad Gateway</h1></html>".to_owned()))
+        }
+        (ServerReply::Lost | ServerReply::Closed, _) => Err(io::Error::other("closed")),
+        (ServerReply::Hangs, _) => std::future::pending().await,
+        (ServerReply::After(_), Err(words)) => Ok(refuse(400, &words, None)),
+        (ServerReply::After(_), Ok(id)) => {
             let from = json!({"id": 7, "is_bot": true, "first_name": "Bot"});
             let chat = json!({"id": CHAT, "type": "private", "first_name": "Ann"});
             let message = json!({"message_id": id, "from": from, "chat": chat, "date": 1});
@@ -171,7 +176,7 @@ fn respond(code: u16, body: String) -> Response<Full<Bytes>> {
     response.body(Full::new(Bytes::from(body))).unwrap()
 }
 
-impl Chat {
+impl ServedChat {
     /// Takes a typing signal.
     fn signal(&mut self, body: &[u8]) {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();

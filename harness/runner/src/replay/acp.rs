@@ -2,7 +2,7 @@
 //! the rest. What `session/prompt` is answered with comes last, as `response`.
 
 use clitape_gateway::BusEvent;
-use clitape_gateway::acp::{Converter, Settings, TurnEnd};
+use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
 use serde_json::{Map, Value, json};
 
 use super::builtin::AcpClient;
@@ -13,8 +13,8 @@ use crate::cassette::canon::MachineFolder;
 const SESSION_ID: &str = "session-1";
 
 /// The session of a client.
-pub(super) fn session(client: AcpClient) -> Converter {
-    Converter::new(Settings {
+pub(super) fn session(client: AcpClient) -> AcpConverter {
+    AcpConverter::new(AcpSettings {
         session_id: SESSION_ID.to_owned(),
         cwd: Some(MachineFolder::Project.path().to_owned()),
         terminal: client.terminal,
@@ -23,7 +23,7 @@ pub(super) fn session(client: AcpClient) -> Converter {
 
 /// Kinds and data of the entries that `event` makes.
 pub(super) fn entries(
-    session: &mut Converter,
+    session: &mut AcpConverter,
     event: &BusEvent,
 ) -> Vec<(String, Map<String, Value>)> {
     let updates = session.on(event).into_iter();

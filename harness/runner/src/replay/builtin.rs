@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use clitape_gateway::sse::Converter;
+use clitape_gateway::sse::SseConverter;
 use clitape_gateway::telegram::{self, Telegram, TelegramSettings};
 use clitape_gateway::{
     Bus, BusEvent, Channel, Delivery, DeliveryMode, Run, RunReport, RunSettings, Watchdog, profile,
@@ -90,7 +90,7 @@ async fn run(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     });
     // A silent run has no stream.
     let _stream = (!setup.run.silent).then(|| {
-        let (log, mut converter) = (log.clone(), Converter::new());
+        let (log, mut converter) = (log.clone(), SseConverter::new());
         bus.subscribe(move |event: &BusEvent| {
             for (name, data) in sse::entries(&mut converter, event) {
                 log.add(Lane::Sse, name, data);
@@ -162,10 +162,10 @@ pub(super) fn settings(run: scenario::RunSpec) -> RunSettings {
 pub(super) fn chat_settings(chat: Chat) -> TelegramSettings {
     TelegramSettings {
         mode: match chat.mode {
-            ChatMode::Off => telegram::Mode::Off,
-            ChatMode::Partial => telegram::Mode::Partial,
-            ChatMode::Block => telegram::Mode::Block,
-            ChatMode::Progress => telegram::Mode::Progress,
+            ChatMode::Off => telegram::DraftMode::Off,
+            ChatMode::Partial => telegram::DraftMode::Partial,
+            ChatMode::Block => telegram::DraftMode::Block,
+            ChatMode::Progress => telegram::DraftMode::Progress,
         },
         reasoning: chat.reasoning,
         profile: match chat.profile {

@@ -1,7 +1,7 @@
 //! Writes bus events as entries of the `bus` lane: the envelope's `seq` and `run_id`, then the
 //! event's own fields. The kind is the stream.
 
-use clitape_gateway::{BusEvent, Data, Notice, Phase, Tool};
+use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
 use serde_json::{Map, Value, json};
 
 use super::trace::object;
@@ -12,21 +12,21 @@ pub(super) fn data(event: &BusEvent) -> Map<String, Value> {
     data.insert("seq".into(), event.seq.into());
     data.insert("run_id".into(), event.run_id.as_ref().into());
     let own = match &event.data {
-        Data::Assistant { message_id, delta, length, parent }
-        | Data::Thinking { message_id, delta, length, parent } => json!({
+        BusData::Assistant { message_id, delta, length, parent }
+        | BusData::Thinking { message_id, delta, length, parent } => json!({
             "message_id": message_id, "delta": delta, "length": length, "parent": parent,
         }),
-        Data::Retract { length, thinking_length, calls, parent, .. } => json!({
+        BusData::Retract { length, thinking_length, calls, parent, .. } => json!({
             "retract": true, "length": length, "thinking_length": thinking_length,
             "calls": Some(calls).filter(|calls| !calls.is_empty()), "parent": parent,
         }),
-        Data::Tool(tool) => tool_fields(tool),
-        Data::Notice(Notice { kind, subtype, detail }) => json!({
+        BusData::Tool(tool) => tool_fields(tool),
+        BusData::Notice(Notice { kind, subtype, detail }) => json!({
             "type": kind, "subtype": subtype, "detail": detail,
         }),
-        Data::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
-        Data::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
-        Data::Lifecycle(Phase::Error { kind, message }) => {
+        BusData::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
+        BusData::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
+        BusData::Lifecycle(Phase::Error { kind, message }) => {
             json!({ "phase": "error", "error": { "kind": kind.as_str(), "message": message } })
         }
         other => json!({ "raw": format!("{other:?}") }),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use clitape_gateway::telegram::{Answer, ApiError, BotApi, Call, Sent, Signal};
+use clitape_gateway::telegram::{
+    BotApi, BotApiError, BotCall, CallFuture, SentMessage, SignalFuture,
+};
 use serde_json::{Map, Value};
 
 use super::builtin::Log;
@@ -42,7 +44,7 @@ impl ChatServer {
     }
 
     /// Takes a call, and says what becomes of it.
-    fn take(&self, call: &Call) -> CallOutcome {
+    fn take(&self, call: &BotCall) -> CallOutcome {
         let mut chat = self.chat.lock().unwrap_or_else(PoisonError::into_inner);
         chat.calls += 1;
         let number = chat.calls;
@@ -70,7 +72,7 @@ fn is_refusal(fault: Fault) -> bool {
 }
 
 /// What the trace tells of a call.
-fn data(call: &Call, fate: &CallOutcome) -> Map<String, Value> {
+fn data(call: &BotCall, fate: &CallOutcome) -> Map<String, Value> {
     let mut data = Map::new();
     if let Some(id) = fate.message_id {
         data.insert("message_id".into(), id.into());
@@ -90,7 +92,7 @@ fn data(call: &Call, fate: &CallOutcome) -> Map<String, Value> {
 }
 
 impl BotApi for ChatServer {
-    fn typing(&self) -> Signal<'_> {
+    fn typing(&self) -> SignalFuture<'_> {
         let mut data = Map::new();
         data.insert("action".into(), "typing".into());
         self.log.add(Lane::Telegram, "sendChatAction", data);
@@ -100,7 +102,7 @@ impl BotApi for ChatServer {
         })
     }
 
-    fn call(&self, call: Call) -> Answer<'_> {
+    fn call(&self, call: BotCall) -> CallFuture<'_> {
         let fate = self.take(&call);
         self.log.add(Lane::Telegram, call.method.as_str(), data(&call, &fate));
         Box::pin(async move {
@@ -112,17 +114,17 @@ impl BotApi for ChatServer {
                 _ => tokio::time::sleep(LATENCY).await,
             }
             match kind {
-                Some(FaultKind::RateLimit) => Err(ApiError::RetryAfter { seconds: amount }),
-                Some(FaultKind::NotModified) => Err(ApiError::NotModified),
+                Some(FaultKind::RateLimit) => Err(BotApiError::RetryAfter { seconds: amount }),
+                Some(FaultKind::NotModified) => Err(BotApiError::NotModified),
                 Some(FaultKind::ServerError) => {
-                    Err(ApiError::Network("Internal Server Error".to_owned()))
+                    Err(BotApiError::Network("Internal Server Error".to_owned()))
                 }
                 Some(FaultKind::LostReply) => {
-                    Err(ApiError::Lost("the connection was closed".to_owned()))
+                    Err(BotApiError::Lost("the connection was closed".to_owned()))
                 }
                 // What is done is about a message.
                 None | Some(FaultKind::Slow | FaultKind::Hang) => {
-                    Ok(Sent { message_id: fate.message_id.unwrap_or_default() })
+                    Ok(SentMessage { message_id: fate.message_id.unwrap_or_default() })
                 }
             }
         })

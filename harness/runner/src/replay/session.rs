@@ -7,7 +7,7 @@
 //! | `resume` | run, how it was resumed, whether the CLI `went_on`, under the `same` id or a `new` one, its status and words, and what became of the calls that were open: `dropped`, `answered` or `open` in what the model was sent |
 //! | `disagreement` | run, and a sentence |
 
-use clitape_gateway::session::{Orphan, Verdict, transcript, verdict};
+use clitape_gateway::session::{Orphan, Resumability, resumability, transcript};
 use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
     let mut add = |kind: &'static str, data: Value| {
         entries.push(Entry { at, lane: Lane::Session, kind: kind.into(), data: object(data) });
     };
-    let told = |run: usize, verdict: &Verdict| {
+    let told = |run: usize, verdict: &Resumability| {
         let mut data = json!({ "run": run });
         if let (Some(data), Ok(Value::Object(said))) =
             (data.as_object_mut(), serde_json::to_value(verdict))
@@ -46,7 +46,7 @@ fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
     add("verdict", told(1, &before));
     for (number, run) in (2..).zip(&cassette.further) {
         if run.facts.resume == Resume::UnknownId {
-            before = Verdict::not_found();
+            before = Resumability::not_found();
         }
         let said = said(&run.stdout);
         let went_on = !run.history.is_empty();
@@ -82,11 +82,11 @@ fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
 }
 
 /// The verdict on a transcript of the cassette; it has none when the CLI kept none.
-fn judged(bytes: &[u8]) -> Verdict {
+fn judged(bytes: &[u8]) -> Resumability {
     match transcript::read(bytes) {
-        Ok(read) if !bytes.is_empty() => verdict(&read),
+        Ok(read) if !bytes.is_empty() => resumability(&read),
         // Bytes in memory always read.
-        _ => Verdict::not_found(),
+        _ => Resumability::not_found(),
     }
 }
 
@@ -141,7 +141,7 @@ fn fate(orphan: &Orphan, history: &[u8]) -> Value {
 }
 
 /// Where the rules and the CLI are not of one mind.
-fn disagreement(verdict: &Verdict, went_on: bool) -> Option<String> {
+fn disagreement(verdict: &Resumability, went_on: bool) -> Option<String> {
     let reason = verdict.reason.as_str();
     match (verdict.resumable, went_on) {
         (true, true) | (false, false) => None,

@@ -3,14 +3,14 @@
 //! collector makes of those very events (S2).
 
 use clitape_gateway::BusEvent;
-use clitape_gateway::sse::{Converter, Frame, Gather, Progress, SseEvent};
+use clitape_gateway::sse::{Collector, SseConverter, SseEvent, SseFrame, TurnProgress};
 use serde_json::{Map, Value};
 
 use super::trace::{Entry, Lane, object};
 
 /// Kind and data of the entries for `event`.
 pub(super) fn entries(
-    converter: &mut Converter,
+    converter: &mut SseConverter,
     event: &BusEvent,
 ) -> impl Iterator<Item = (&'static str, Map<String, Value>)> {
     converter.on(event).into_iter().map(|SseEvent { name, mut data }| {
@@ -21,15 +21,15 @@ pub(super) fn entries(
 
 /// What a collector makes of the stream in `entries`: the data of the last entry; none without a stream.
 pub(super) fn collected(entries: &[Entry]) -> Option<Map<String, Value>> {
-    let mut gather = Gather::new();
+    let mut gather = Collector::new();
     let stream = entries.iter().filter(|entry| entry.lane == Lane::Sse);
-    let frames = stream.map(|entry| Frame {
+    let frames = stream.map(|entry| SseFrame {
         id: None,
         name: entry.kind.clone().into_owned(),
         data: Value::Object(entry.data.clone()).to_string(),
     });
     // As one that listens does, it is over with the turn.
-    frames.map(|frame| gather.on(&frame)).find(|progress| *progress != Progress::Open)?;
+    frames.map(|frame| gather.on(&frame)).find(|progress| *progress != TurnProgress::Open)?;
     // A struct of texts and numbers always serialises.
     serde_json::to_value(gather.collected()).ok().map(object)
 }

@@ -1,6 +1,6 @@
 //! A channel one of whose callbacks never settles, as a gateway's own may (G2).
 
-use clitape_gateway::{Callback, Channel, Ending, Finish, Notice, Tool};
+use clitape_gateway::{Callback, Channel, FinishFuture, Notice, RunEnding, Tool};
 
 /// Passes everything on to `channel` but for one callback.
 pub(super) struct Stuck {
@@ -55,7 +55,7 @@ impl Channel for Stuck {
         self.channel.typing(on);
     }
 
-    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         self.channel.finish(ending)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::random::Client;
+use super::random::IndependentClient;
 use super::*;
 
 #[test]
@@ -14,8 +14,8 @@ fn a1_a_client_can_follow_every_recorded_run() {
     for path in versions.map(|version| version.join("stdout.jsonl")) {
         let stdout = std::fs::read(&path).unwrap();
         for terminal in [false, true] {
-            let mut converter = Converter::new(settings(terminal));
-            let mut client = Client::default();
+            let mut converter = AcpConverter::new(settings(terminal));
+            let mut client = IndependentClient::default();
             for update in convert(&mut converter, published_bytes(&stdout)) {
                 client.take(&update);
                 updates += 1;

@@ -4,13 +4,13 @@ use clitape_stream::{FailureKind, Incomplete};
 
 use super::*;
 
-fn said(message_id: &str, delta: &str, length: u64) -> Data {
+fn said(message_id: &str, delta: &str, length: u64) -> BusData {
     let (message_id, delta) = (message_id.to_owned(), delta.to_owned());
-    Data::Assistant { message_id, delta, length, parent: None }
+    BusData::Assistant { message_id, delta, length, parent: None }
 }
 
-fn retract(length: u64, calls: &[&str]) -> Data {
-    Data::Retract {
+fn retract(length: u64, calls: &[&str]) -> BusData {
+    BusData::Retract {
         text: "x".repeat(usize::try_from(length).unwrap()),
         length,
         thinking: String::new(),
@@ -24,8 +24,8 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn update(id: &str, name: &str, args: &Value) -> Data {
-    Data::Tool(Tool::Update {
+fn update(id: &str, name: &str, args: &Value) -> BusData {
+    BusData::Tool(Tool::Update {
         id: id.into(),
         name: name.into(),
         title: String::new(),
@@ -34,8 +34,8 @@ fn update(id: &str, name: &str, args: &Value) -> Data {
     })
 }
 
-fn start_under(parent: Option<&str>, id: &str, name: &str, args: Value) -> Data {
-    Data::Tool(Tool::Start {
+fn start_under(parent: Option<&str>, id: &str, name: &str, args: Value) -> BusData {
+    BusData::Tool(Tool::Start {
         id: id.into(),
         name: name.into(),
         title: String::new(),
@@ -45,13 +45,13 @@ fn start_under(parent: Option<&str>, id: &str, name: &str, args: Value) -> Data 
     })
 }
 
-fn start(id: &str, name: &str, args: Value) -> Data {
+fn start(id: &str, name: &str, args: Value) -> BusData {
     start_under(None, id, name, args)
 }
 
-fn ended(id: &str, incomplete: Option<Incomplete>) -> Data {
+fn ended(id: &str, incomplete: Option<Incomplete>) -> BusData {
     let result = if incomplete.is_some() { Value::Null } else { json!("ok") };
-    Data::Tool(Tool::Result {
+    BusData::Tool(Tool::Result {
         id: id.into(),
         name: "X".into(),
         is_error: false,
@@ -61,13 +61,13 @@ fn ended(id: &str, incomplete: Option<Incomplete>) -> Data {
     })
 }
 
-fn end(text: &str) -> Data {
-    Data::Lifecycle(Phase::End { text: text.into() })
+fn end(text: &str) -> BusData {
+    BusData::Lifecycle(Phase::End { text: text.into() })
 }
 
 /// The updates of a session's bus events; a client that shows terminals.
-fn check(data: Vec<Data>, expect: &[&str]) {
-    let mut converter = Converter::new(settings(true));
+fn check(data: Vec<BusData>, expect: &[&str]) {
+    let mut converter = AcpConverter::new(settings(true));
     assert_eq!(show_all(&convert(&mut converter, data)), expect);
 }
 
@@ -106,9 +106,9 @@ fn a1_a_call_that_will_never_start_ends_failed() {
 
 #[test]
 fn a1_a_cancelled_turn_leaves_no_call_open() {
-    let mut converter = Converter::new(settings(false));
+    let mut converter = AcpConverter::new(settings(false));
     let before = [
-        Data::Lifecycle(Phase::Start),
+        BusData::Lifecycle(Phase::Start),
         update("t1", "X", &json!({"a": 1})),
         start("t2", "Y", json!({})),
         start("t3", "TodoWrite", json!({"todos": []})),
@@ -119,11 +119,11 @@ fn a1_a_cancelled_turn_leaves_no_call_open() {
     converter.cancel();
     assert_eq!(converter.turn_end(), None);
     let (kind, message) = (FailureKind::NoResult, "Killed.".to_owned());
-    let updates = convert(&mut converter, [Data::Lifecycle(Phase::Error { kind, message })]);
+    let updates = convert(&mut converter, [BusData::Lifecycle(Phase::Error { kind, message })]);
     assert_eq!(show_all(&updates), ["more t1 failed", "more t2 failed"]);
     assert_eq!(converter.turn_end(), Some(&TurnEnd::Stop(StopReason::Cancelled)));
     // The next turn is another one.
-    let next = [Data::Lifecycle(Phase::Start), said("m1", "Hi", 2)];
+    let next = [BusData::Lifecycle(Phase::Start), said("m1", "Hi", 2)];
     assert_eq!(show_all(&convert(&mut converter, next)), [r#"say m1 "Hi""#]);
     assert_eq!(converter.turn_end(), None);
     assert_eq!(show_all(&convert(&mut converter, [end("Hi")])), [""; 0]);
@@ -214,14 +214,14 @@ fn a1_a_correction_of_the_todos_changes_the_plan() {
 #[test]
 fn a1_a_final_text_that_was_not_streamed_is_said() {
     check(
-        vec![Data::Lifecycle(Phase::Start), said("", "", 0), end("Only here.")],
+        vec![BusData::Lifecycle(Phase::Start), said("", "", 0), end("Only here.")],
         &[r#"say - "Only here.""#],
     );
     check(
-        vec![Data::Lifecycle(Phase::Start), said("m1", "Hi", 2), end("Hi there")],
+        vec![BusData::Lifecycle(Phase::Start), said("m1", "Hi", 2), end("Hi there")],
         &[r#"say m1 "Hi""#],
     );
-    check(vec![Data::Lifecycle(Phase::Start), end(" \n")], &[]);
+    check(vec![BusData::Lifecycle(Phase::Start), end(" \n")], &[]);
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn a2_a_diff_is_told_again_when_the_file_has_changed_meanwhile() {
     let path = "/repo/f";
     let edit =
         |old: &str, new: &str| json!({"file_path": path, "old_string": old, "new_string": new});
-    let mut converter = Converter::new(settings(false));
+    let mut converter = AcpConverter::new(settings(false));
     let write = json!({"file_path": path, "content": "a b"});
     convert(&mut converter, [start("w", "Write", write), ended("w", None), end("")]);
     let updates = convert(
@@ -262,7 +262,7 @@ fn a2_a_diff_is_told_again_when_the_file_has_changed_meanwhile() {
 
 #[test]
 fn a1_the_bytes_of_an_update_are_known() {
-    let mut converter = Converter::new(settings(true));
+    let mut converter = AcpConverter::new(settings(true));
     let mut updates = convert(
         &mut converter,
         [

@@ -58,7 +58,7 @@ fn a1_each_update_of_a_subagent_names_its_parent() {
             r#"plan "x" medium pending <task1"#,
         ],
     );
-    let mut converter = Converter::new(settings(true));
+    let mut converter = AcpConverter::new(settings(true));
     let updates = convert(&mut converter, published(&records()));
     assert_eq!(updates.len(), 7, "{updates:?}");
     for update in updates {
@@ -72,7 +72,7 @@ fn a1_each_update_of_a_subagent_names_its_parent() {
 #[test]
 fn a1_text_that_only_the_result_holds_is_said_at_the_end() {
     let records = [snapshot("m1", json!("plain")), done("plain")];
-    let mut converter = Converter::new(settings(false));
+    let mut converter = AcpConverter::new(settings(false));
     let updates = convert(&mut converter, published(&records));
     assert_eq!(show_all(&updates), [r#"say - "plain""#]);
     assert_eq!(converter.turn_end(), Some(&TurnEnd::Stop(StopReason::EndTurn)));
@@ -130,7 +130,7 @@ fn a1_an_agent_that_is_not_logged_in_is_told_to_the_prompt() {
         }),
         json!({"type": "result", "subtype": "success", "is_error": true, "result": sentence}),
     ];
-    let mut converter = Converter::new(settings(false));
+    let mut converter = AcpConverter::new(settings(false));
     assert_eq!(show_all(&convert(&mut converter, published(&records))), [""; 0]);
     let message = format!("{sentence}. Check the API key, or log the agent in.");
     assert_eq!(converter.turn_end(), Some(&TurnEnd::Error { code: -32_000, message }));

@@ -27,23 +27,23 @@ fn args() -> impl Strategy<Value = Map<String, Value>> {
         .prop_map(|fields| fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
 }
 
-fn data() -> impl Strategy<Value = Data> {
+fn data() -> impl Strategy<Value = BusData> {
     let call = || (0..IDS.len(), 0..TOOLS.len()).prop_map(|(id, tool)| place(id, tool));
     let lane = || proptest::sample::select(&LANES[..]).prop_map(|lane| lane.map(str::to_owned));
     prop_oneof![
-        (lane(), "[ab]{0,3}", 0..40_u64).prop_map(|(parent, delta, length)| Data::Assistant {
+        (lane(), "[ab]{0,3}", 0..40_u64).prop_map(|(parent, delta, length)| BusData::Assistant {
             message_id: "m".into(),
             delta,
             length,
             parent,
         }),
-        (lane(), "[ab]{0,3}").prop_map(|(parent, delta)| Data::Thinking {
+        (lane(), "[ab]{0,3}").prop_map(|(parent, delta)| BusData::Thinking {
             message_id: String::new(),
             delta,
             length: 1,
             parent,
         }),
-        (lane(), 0..40_u64, 0..IDS.len()).prop_map(|(parent, length, id)| Data::Retract {
+        (lane(), 0..40_u64, 0..IDS.len()).prop_map(|(parent, length, id)| BusData::Retract {
             text: String::new(),
             length,
             thinking: String::new(),
@@ -52,10 +52,10 @@ fn data() -> impl Strategy<Value = Data> {
             parent,
         }),
         (call(), args()).prop_map(|((id, name, parent), args)| {
-            Data::Tool(Tool::Update { id, name, title: String::new(), args, parent })
+            BusData::Tool(Tool::Update { id, name, title: String::new(), args, parent })
         }),
         (call(), args(), any::<bool>()).prop_map(|((id, name, parent), args, whole)| {
-            Data::Tool(Tool::Start {
+            BusData::Tool(Tool::Start {
                 id,
                 name,
                 title: String::new(),
@@ -65,7 +65,7 @@ fn data() -> impl Strategy<Value = Data> {
             })
         }),
         (call(), any::<bool>(), 0..3_u8).prop_map(|((id, name, parent), is_error, kind)| {
-            Data::Tool(Tool::Result {
+            BusData::Tool(Tool::Result {
                 id,
                 name,
                 is_error,
@@ -79,7 +79,7 @@ fn data() -> impl Strategy<Value = Data> {
 
 /// What a client knows of a call.
 #[derive(Default)]
-struct Known {
+struct KnownCall {
     raw_input: Option<Value>,
     parent: Option<String>,
     ended: bool,
@@ -87,20 +87,20 @@ struct Known {
 
 /// A client that holds the agent to the protocol.
 #[derive(Default)]
-pub(super) struct Client {
-    calls: HashMap<String, Known>,
+pub(super) struct IndependentClient {
+    calls: HashMap<String, KnownCall>,
     last: Option<Update>,
 }
 
-impl Client {
+impl IndependentClient {
     pub(super) fn take(&mut self, update: &Update) {
         match update {
             Update::AgentMessageChunk(chunk) | Update::AgentThoughtChunk(chunk) => {
-                assert_ne!(chunk.content, Block::Text { text: String::new() });
+                assert_ne!(chunk.content, ContentBlock::Text { text: String::new() });
             }
             Update::Plan(_) => assert_ne!(self.last.as_ref(), Some(update), "told twice"),
             Update::ToolCall(call) => {
-                let known = Known { parent: parent(call), ..Known::default() };
+                let known = KnownCall { parent: parent(call), ..KnownCall::default() };
                 let before = self.calls.insert(call.tool_call_id.clone(), known);
                 assert!(before.is_none(), "announced twice: {call:?}");
                 assert!(call.title.is_some() && call.kind.is_some());
@@ -118,7 +118,7 @@ impl Client {
         self.calls.values().all(|call| call.ended)
     }
 
-    fn refine(&mut self, call: &ToolCall) {
+    fn refine(&mut self, call: &ToolCallUpdate) {
         let known = self.calls.get_mut(&call.tool_call_id);
         let known = known.unwrap_or_else(|| panic!("never announced: {call:?}"));
         assert!(!known.ended, "told after its end: {call:?}");
@@ -134,7 +134,7 @@ impl Client {
     }
 }
 
-fn parent(call: &ToolCall) -> Option<String> {
+fn parent(call: &ToolCallUpdate) -> Option<String> {
     call.meta.claude_code.parent_tool_call_id.clone()
 }
 
@@ -146,11 +146,11 @@ proptest! {
         turns in proptest::collection::vec(proptest::collection::vec(data(), 0..30), 1..3),
         terminal in any::<bool>(),
     ) {
-        let mut converter = Converter::new(settings(terminal));
-        let mut client = Client::default();
+        let mut converter = AcpConverter::new(settings(terminal));
+        let mut client = IndependentClient::default();
         for turn in turns {
-            let start = [Data::Lifecycle(Phase::Start)];
-            let end = [Data::Lifecycle(Phase::End { text: "x".into() })];
+            let start = [BusData::Lifecycle(Phase::Start)];
+            let end = [BusData::Lifecycle(Phase::End { text: "x".into() })];
             for data in start.into_iter().chain(turn).chain(end) {
                 for update in convert(&mut converter, [data]) {
                     client.take(&update);

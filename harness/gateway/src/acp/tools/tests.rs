@@ -8,7 +8,7 @@ use super::*;
 
 /// The look of a call in `/repo`, as `[title, kind, content, locations]`.
 fn check(name: &str, input: Value, expect: Value) {
-    let look = look(name, input.as_object().unwrap(), Some("/repo"), None, &Files::default());
+    let look = look(name, input.as_object().unwrap(), Some("/repo"), None, &FileTable::default());
     let mut got = vec![json!(look.title), json!(look.kind)];
     got.extend([json!(look.content), json!(look.locations)]);
     let Value::Array(mut expect) = expect else { panic!("a list: {expect}") };
@@ -140,6 +140,6 @@ fn a1_searches_tell_what_for() {
 #[test]
 fn a1_a_title_is_one_short_line() {
     let input = json!({"description": format!("a\nb{}", "é".repeat(300))});
-    let look = look("Bash", input.as_object().unwrap(), None, None, &Files::default());
+    let look = look("Bash", input.as_object().unwrap(), None, None, &FileTable::default());
     assert_eq!(look.title, format!("a b{}…", "é".repeat(197)));
 }

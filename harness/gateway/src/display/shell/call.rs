@@ -1,7 +1,7 @@
 //! One call of a program, its arguments sorted into what phrases name.
 
-use super::slot::{Form, Slot, What};
-use super::stage::Command;
+use super::slot::{ArgumentForm, ArgumentSlot, SlotSource};
+use super::stage::SimpleCommand;
 use crate::display::text::one_line;
 use crate::sanitise::redact_text;
 
@@ -11,7 +11,7 @@ const ARGUMENT_LIMIT: usize = 60;
 const LIST_LIMIT: usize = 3;
 
 /// A program and its arguments.
-pub(super) struct Call<'a> {
+pub(super) struct ProgramCall<'a> {
     program: &'a str,
     /// What is no option and no value of one.
     pub(super) plain: Vec<&'a str>,
@@ -24,12 +24,12 @@ pub(super) struct Call<'a> {
     has_output: bool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ProgramCall<'a> {
     /// Sorts the arguments of `command`, a call of `program`, of whose options these take a value;
     /// if it `is_script`, all that follows the first plain argument is plain.
     pub(super) fn new(
         program: &'a str,
-        command: &'a Command,
+        command: &'a SimpleCommand,
         with_value: &'a [String],
         is_script: bool,
     ) -> Self {
@@ -95,34 +95,38 @@ impl<'a> Call<'a> {
     }
 
     /// What fills `slot`, when the first `skip` plain arguments are the verb.
-    pub(super) fn fill(&self, slot: &Slot, skip: usize) -> Option<String> {
+    pub(super) fn fill(&self, slot: &ArgumentSlot, skip: usize) -> Option<String> {
         let plain = self.plain.get(skip..).unwrap_or_default();
         let said = match &slot.what {
-            What::At(number) => argument(plain.get(number - 1)?),
-            What::From(number) => list(plain.get(number - 1..)?)?,
-            What::Last => argument(plain.last().filter(|_| plain.len() > 1)?),
-            What::ButLast => list(plain.split_last()?.1)?,
-            What::Lead => list(plain.get(..self.lead.checked_sub(skip)?)?)?,
-            What::Program => self.program.to_owned(),
-            What::Address => {
+            SlotSource::At(number) => argument(plain.get(number - 1)?),
+            SlotSource::From(number) => list(plain.get(number - 1..)?)?,
+            SlotSource::Last => argument(plain.last().filter(|_| plain.len() > 1)?),
+            SlotSource::ButLast => list(plain.split_last()?.1)?,
+            SlotSource::Lead => list(plain.get(..self.lead.checked_sub(skip)?)?)?,
+            SlotSource::Program => self.program.to_owned(),
+            SlotSource::Address => {
                 let is_address = |arg: &&&str| arg.contains("://") || arg.starts_with("localhost");
                 argument(plain.iter().find(is_address)?)
             }
-            What::Value(name) => argument(self.values.iter().find(|(option, _)| option == name)?.1),
-            What::Has(options) => {
+            SlotSource::Value(name) => {
+                argument(self.values.iter().find(|(option, _)| option == name)?.1)
+            }
+            SlotSource::Has(options) => {
                 options.iter().any(|option| self.has(option)).then(String::new)?
             }
-            What::HasDocument => self.has_document.then(String::new)?,
-            What::HasOutput => self.has_output.then(String::new)?,
+            SlotSource::HasDocument => self.has_document.then(String::new)?,
+            SlotSource::HasOutput => self.has_output.then(String::new)?,
         };
         let is_all = |more: &str| said.chars().all(|c| c.is_ascii_digit() || more.contains(c));
         match slot.form {
-            Form::Plain => Some(said),
-            Form::Quoted => Some(format!("\"{said}\"")),
-            Form::Number => (is_all(".") && !said.is_empty()).then_some(said),
-            Form::Lines if said == "1" => Some("line".to_owned()),
-            Form::Lines => (is_all("") && !said.is_empty()).then(|| format!("{said} lines")),
-            Form::Range => {
+            ArgumentForm::Plain => Some(said),
+            ArgumentForm::Quoted => Some(format!("\"{said}\"")),
+            ArgumentForm::Number => (is_all(".") && !said.is_empty()).then_some(said),
+            ArgumentForm::Lines if said == "1" => Some("line".to_owned()),
+            ArgumentForm::Lines => {
+                (is_all("") && !said.is_empty()).then(|| format!("{said} lines"))
+            }
+            ArgumentForm::Range => {
                 let range = said.strip_suffix('p').filter(|range| !range.is_empty())?;
                 let is_range = range.chars().all(|c| c.is_ascii_digit() || ",$".contains(c));
                 is_range.then(|| range.replace(',', "-").replace('$', "end"))

@@ -12,9 +12,9 @@ mod table;
 
 use std::collections::HashMap;
 
-use call::{Call, argument};
-use slot::Slot;
-use stage::{Command, Stage, base, stages};
+use call::{ProgramCall, argument};
+use slot::ArgumentSlot;
+use stage::{PipelineStage, SimpleCommand, base, stages};
 use table::{PROGRAMS, TABLE};
 
 use super::template::Phrases;
@@ -49,7 +49,7 @@ fn summary(command: &str) -> Option<String> {
     if stages.iter().any(|stage| !is_quiet(stage)) {
         stages.retain(|stage| !is_quiet(stage));
     }
-    let told: Vec<Told> = stages.iter().take(STAGE_LIMIT).map(tell_stage).collect();
+    let told: Vec<ParsedCommand> = stages.iter().take(STAGE_LIMIT).map(describe_stage).collect();
     if told.iter().all(|told| told.is_generic) {
         return None;
     }
@@ -63,29 +63,30 @@ fn summary(command: &str) -> Option<String> {
 
 /// Takes stages such as `cd x` from the front, unless nothing else is there, and says where they
 /// lead.
-fn take_preamble(stages: &mut Vec<Stage>) -> Option<String> {
-    let is_preamble = |stage: &&Stage| program(stage).is_some_and(|p| TABLE.preamble.contains(p));
+fn take_preamble(stages: &mut Vec<PipelineStage>) -> Option<String> {
+    let is_preamble =
+        |stage: &&PipelineStage| program(stage).is_some_and(|p| TABLE.preamble.contains(p));
     let count = stages.iter().take(PREAMBLE_LIMIT).take_while(is_preamble).count();
     if count == stages.len() {
         return None;
     }
-    let folder = |stage: &Stage| {
+    let folder = |stage: &PipelineStage| {
         program(stage).filter(|program| *program == "cd")?;
         stage.pipe.first()?.words.iter().skip(1).find(|word| !word.starts_with('-')).cloned()
     };
-    let taken: Vec<Stage> = stages.drain(..count).collect();
+    let taken: Vec<PipelineStage> = stages.drain(..count).collect();
     taken.iter().filter_map(folder).reduce(|from, to| match to.starts_with(['/', '~', '$']) {
         true => to,
         false => format!("{from}/{to}"),
     })
 }
 
-fn is_quiet(stage: &Stage) -> bool {
+fn is_quiet(stage: &PipelineStage) -> bool {
     program(stage).is_some_and(|p| TABLE.quiet.contains(p))
 }
 
 /// The program of a stage that has only one.
-fn program(stage: &Stage) -> Option<&String> {
+fn program(stage: &PipelineStage) -> Option<&String> {
     match stage.pipe.as_slice() {
         [only] => only.words.first(),
         _ => None,
@@ -93,15 +94,15 @@ fn program(stage: &Stage) -> Option<&String> {
 }
 
 /// What is said of a command, and whether it is only its name.
-struct Told {
+struct ParsedCommand {
     words: String,
     is_generic: bool,
 }
 
-fn tell_stage(stage: &Stage) -> Told {
+fn describe_stage(stage: &PipelineStage) -> ParsedCommand {
     let ends = match stage.pipe.as_slice() {
-        [first, .., last] => vec![tell(first), tell(last)],
-        pipe => pipe.iter().map(tell).collect(),
+        [first, .., last] => vec![describe(first), describe(last)],
+        pipe => pipe.iter().map(describe).collect(),
     };
     let is_generic = ends.iter().all(|told| told.is_generic);
     let ends: Vec<String> = ends.into_iter().map(|told| told.words).collect();
@@ -112,28 +113,31 @@ fn tell_stage(stage: &Stage) -> Told {
     if let Some(file) = stage.pipe.last().and_then(|command| command.output.as_ref()) {
         words = format!("{words} to {}", argument(file));
     }
-    Told { words, is_generic }
+    ParsedCommand { words, is_generic }
 }
 
-fn tell(command: &Command) -> Told {
+fn describe(command: &SimpleCommand) -> ParsedCommand {
     match say(command) {
-        Some(words) => Told { words, is_generic: false },
-        None => Told { words: run(&command.words), is_generic: true },
+        Some(words) => ParsedCommand { words, is_generic: false },
+        None => ParsedCommand { words: run(&command.words), is_generic: true },
     }
 }
 
 /// What is said of `command`; `None` where the table says nothing.
-fn say(command: &Command) -> Option<String> {
+fn say(command: &SimpleCommand) -> Option<String> {
     let name = base(command.words.first()?);
     // `python3.11` is told as `python`.
     let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let program = PROGRAMS.get(name).or_else(|| PROGRAMS.get(family))?;
-    let call = Call::new(name, command, &program.values, program.script);
+    let call = ProgramCall::new(name, command, &program.values, program.script);
     let verb = || say_verb(TABLE.verbs.get(program.verbs.as_ref()?)?, &call);
     verb().or_else(|| program.say.as_ref()?.say(|slot| call.fill(slot, 0)))
 }
 
-fn say_verb(verbs: &HashMap<String, Phrases<Slot>>, call: &Call<'_>) -> Option<String> {
+fn say_verb(
+    verbs: &HashMap<String, Phrases<ArgumentSlot>>,
+    call: &ProgramCall<'_>,
+) -> Option<String> {
     // `cargo +nightly test` picks a toolchain.
     let start = usize::from(call.plain.first().is_some_and(|arg| arg.starts_with('+')));
     [2, 1].into_iter().find_map(|count| {

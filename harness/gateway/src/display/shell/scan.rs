@@ -5,7 +5,7 @@ use std::str::Chars;
 
 /// What a scan of the text gives, in order.
 #[derive(Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum ShellToken {
     /// A word, its quotes and escapes resolved.
     Word(String),
     /// The file that the output goes to.
@@ -22,7 +22,7 @@ pub(super) enum Token {
 
 /// What the next word is for.
 #[derive(Clone, Copy)]
-enum Target {
+enum RedirectTarget {
     Output,
     Input,
     /// A file of no interest: what goes to stderr, what is both read and written.
@@ -37,8 +37,8 @@ enum Target {
 
 /// The tokens of `command`, subshells without their parentheses. `None` where its text does not say
 /// what is run: substitutions, functions, arrays, and quotes or parentheses that never close.
-pub(super) fn scan(command: &str) -> Option<Vec<Token>> {
-    let mut scanner = Scanner {
+pub(super) fn scan(command: &str) -> Option<Vec<ShellToken>> {
+    let mut scanner = ShellScanner {
         chars: command.chars().peekable(),
         tokens: Vec::new(),
         word: None,
@@ -53,19 +53,19 @@ pub(super) fn scan(command: &str) -> Option<Vec<Token>> {
     (scanner.target.is_none() && scanner.depth == 0).then_some(scanner.tokens)
 }
 
-struct Scanner<'a> {
+struct ShellScanner<'a> {
     chars: Peekable<Chars<'a>>,
-    tokens: Vec<Token>,
+    tokens: Vec<ShellToken>,
     /// The word so far; `""` makes an empty one.
     word: Option<String>,
-    target: Option<Target>,
+    target: Option<RedirectTarget>,
     /// The last lines of the here-documents that begin on the next line.
     documents: Vec<(String, bool)>,
     /// Subshells that are open.
     depth: usize,
 }
 
-impl Scanner<'_> {
+impl ShellScanner<'_> {
     fn read(&mut self, c: char) -> Option<()> {
         match c {
             '\'' | '"' => self.quoted(c)?,
@@ -87,9 +87,9 @@ impl Scanner<'_> {
                 self.flush();
                 self.depth = self.depth.checked_sub(1)?;
             }
-            ';' => self.end(Token::End)?,
+            ';' => self.end(ShellToken::End)?,
             '\n' => {
-                self.end(Token::End)?;
+                self.end(ShellToken::End)?;
                 self.skip_documents();
             }
             '&' if self.chars.next_if_eq(&'>').is_some() => {
@@ -98,12 +98,12 @@ impl Scanner<'_> {
             }
             '&' => {
                 self.chars.next_if_eq(&'&');
-                self.end(Token::End)?;
+                self.end(ShellToken::End)?;
             }
             '|' => {
                 let is_or = self.chars.next_if_eq(&'|').is_some();
                 self.chars.next_if_eq(&'&');
-                self.end(if is_or { Token::End } else { Token::Pipe })?;
+                self.end(if is_or { ShellToken::End } else { ShellToken::Pipe })?;
             }
             '>' | '<' => {
                 let is_number = |word: &mut String| word.chars().all(|c| c.is_ascii_digit());
@@ -126,20 +126,20 @@ impl Scanner<'_> {
             return;
         };
         let token = match self.target.take() {
-            None => Token::Word(word),
-            Some(Target::Output) => Token::Output(word),
-            Some(Target::Input) => Token::Input(word),
-            Some(Target::Aside) => return,
-            Some(Target::HereString) => Token::HereDocument,
-            Some(Target::HereDocument { is_indented }) => {
+            None => ShellToken::Word(word),
+            Some(RedirectTarget::Output) => ShellToken::Output(word),
+            Some(RedirectTarget::Input) => ShellToken::Input(word),
+            Some(RedirectTarget::Aside) => return,
+            Some(RedirectTarget::HereString) => ShellToken::HereDocument,
+            Some(RedirectTarget::HereDocument { is_indented }) => {
                 self.documents.push((word, is_indented));
-                Token::HereDocument
+                ShellToken::HereDocument
             }
         };
         self.tokens.push(token);
     }
 
-    fn end(&mut self, token: Token) -> Option<()> {
+    fn end(&mut self, token: ShellToken) -> Option<()> {
         self.flush();
         self.tokens.push(token);
         self.target.is_none().then_some(())
@@ -150,20 +150,22 @@ impl Scanner<'_> {
         let mut has = |c: char| self.chars.next_if_eq(&c).is_some();
         let target = match sign {
             '<' if has('<') => match (has('<'), has('-')) {
-                (true, _) => Target::HereString,
-                (false, is_indented) => Target::HereDocument { is_indented },
+                (true, _) => RedirectTarget::HereString,
+                (false, is_indented) => RedirectTarget::HereDocument { is_indented },
             },
-            '<' if has('>') => Target::Aside,
-            '<' => Target::Input,
+            '<' if has('>') => RedirectTarget::Aside,
+            '<' => RedirectTarget::Input,
             _ => {
                 let _ = has('>') || has('|');
                 match number {
-                    None | Some("1") => Target::Output,
-                    Some(_) => Target::Aside,
+                    None | Some("1") => RedirectTarget::Output,
+                    Some(_) => RedirectTarget::Aside,
                 }
             }
         };
-        if matches!(target, Target::Input | Target::Output | Target::Aside) && has('&') {
+        if matches!(target, RedirectTarget::Input | RedirectTarget::Output | RedirectTarget::Aside)
+            && has('&')
+        {
             let is_digit = |c: &char| c.is_ascii_digit() || *c == '-';
             let mut digits = 0;
             while self.chars.next_if(is_digit).is_some() {
@@ -275,8 +277,8 @@ impl Scanner<'_> {
     }
 }
 
-fn is_operator(token: &Token) -> bool {
-    matches!(token, Token::Pipe | Token::End)
+fn is_operator(token: &ShellToken) -> bool {
+    matches!(token, ShellToken::Pipe | ShellToken::End)
 }
 
 #[cfg(test)]
@@ -288,12 +290,12 @@ mod tests {
             let words: Vec<String> = tokens
                 .into_iter()
                 .map(|token| match token {
-                    Token::Word(word) => word,
-                    Token::Output(file) => format!(">{file}"),
-                    Token::Input(file) => format!("<{file}"),
-                    Token::HereDocument => "<<".to_owned(),
-                    Token::Pipe => "|".to_owned(),
-                    Token::End => ";".to_owned(),
+                    ShellToken::Word(word) => word,
+                    ShellToken::Output(file) => format!(">{file}"),
+                    ShellToken::Input(file) => format!("<{file}"),
+                    ShellToken::HereDocument => "<<".to_owned(),
+                    ShellToken::Pipe => "|".to_owned(),
+                    ShellToken::End => ";".to_owned(),
                 })
                 .collect();
             words.join("·")

@@ -6,14 +6,14 @@ use crate::display::template::PhraseError;
 
 /// A place in a phrase that a call fills.
 #[derive(Debug)]
-pub(super) struct Slot {
-    pub(super) what: What,
-    pub(super) form: Form,
+pub(super) struct ArgumentSlot {
+    pub(super) what: SlotSource,
+    pub(super) form: ArgumentForm,
 }
 
 /// `shell.toml` tells what each is.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum SlotSource {
     At(usize),
     From(usize),
     Last,
@@ -28,7 +28,7 @@ pub(super) enum What {
 }
 
 #[derive(Debug)]
-pub(super) enum Form {
+pub(super) enum ArgumentForm {
     Plain,
     Quoted,
     Number,
@@ -36,18 +36,18 @@ pub(super) enum Form {
     Range,
 }
 
-impl FromStr for Slot {
+impl FromStr for ArgumentSlot {
     type Err = PhraseError;
 
     fn from_str(slot: &str) -> Result<Self, PhraseError> {
         let bad = || PhraseError::Slot(slot.to_owned());
         let (what, form) = slot.split_once(':').unwrap_or((slot, ""));
         let form = match form {
-            "" => Form::Plain,
-            "quoted" => Form::Quoted,
-            "number" => Form::Number,
-            "lines" => Form::Lines,
-            "range" => Form::Range,
+            "" => ArgumentForm::Plain,
+            "quoted" => ArgumentForm::Quoted,
+            "number" => ArgumentForm::Number,
+            "lines" => ArgumentForm::Lines,
+            "range" => ArgumentForm::Range,
             _ => return Err(bad()),
         };
         let index = |text: &str| match text.parse() {
@@ -55,20 +55,20 @@ impl FromStr for Slot {
             Ok(number) => Ok(number),
         };
         let what = match what {
-            "last" => What::Last,
-            "..last" => What::ButLast,
-            "lead" => What::Lead,
-            "bin" => What::Program,
-            "address" => What::Address,
-            "?<<" => What::HasDocument,
-            "?>" => What::HasOutput,
+            "last" => SlotSource::Last,
+            "..last" => SlotSource::ButLast,
+            "lead" => SlotSource::Lead,
+            "bin" => SlotSource::Program,
+            "address" => SlotSource::Address,
+            "?<<" => SlotSource::HasDocument,
+            "?>" => SlotSource::HasOutput,
             _ => match (what.strip_prefix('?'), what.strip_suffix("..")) {
                 (Some(options), _) if options.starts_with('-') => {
-                    What::Has(options.split(' ').map(str::to_owned).collect())
+                    SlotSource::Has(options.split(' ').map(str::to_owned).collect())
                 }
-                (None, Some(number)) => What::From(index(number)?),
-                (None, None) if what.starts_with('-') => What::Value(what.to_owned()),
-                (None, None) => What::At(index(what)?),
+                (None, Some(number)) => SlotSource::From(index(number)?),
+                (None, None) if what.starts_with('-') => SlotSource::Value(what.to_owned()),
+                (None, None) => SlotSource::At(index(what)?),
                 _ => return Err(bad()),
             },
         };

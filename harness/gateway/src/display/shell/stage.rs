@@ -1,6 +1,6 @@
 //! Builds the stages of a command from its tokens: pipes of programs, without what only wraps them.
 
-use super::scan::{Token, scan};
+use super::scan::{ShellToken, scan};
 use super::table::TABLE;
 
 /// Shells within shells that are looked into.
@@ -16,14 +16,14 @@ const BRACKETS: [&str; 3] = ["{", "}", "!"];
 
 /// A stage of a command: what stands between `;`, `&&`, `||`, `&` and newlines.
 #[derive(Debug, Default)]
-pub(super) struct Stage {
+pub(super) struct PipelineStage {
     /// The commands of its pipe, none of them without words.
-    pub(super) pipe: Vec<Command>,
+    pub(super) pipe: Vec<SimpleCommand>,
 }
 
 /// A program, its arguments, and where its input and output are.
 #[derive(Debug, Default)]
-pub(super) struct Command {
+pub(super) struct SimpleCommand {
     /// The program's name, and its arguments.
     pub(super) words: Vec<String>,
     pub(super) input: Option<String>,
@@ -34,29 +34,31 @@ pub(super) struct Command {
 
 /// The stages of `command`, what `bash -c` runs among them as if it stood there. `None` when it is
 /// more than simple commands, and cannot be told as steps.
-pub(super) fn stages(command: &str) -> Option<Vec<Stage>> {
+pub(super) fn stages(command: &str) -> Option<Vec<PipelineStage>> {
     let mut stages = Vec::new();
     read(command, DEPTH_LIMIT, &mut stages)?;
     Some(stages)
 }
 
-fn read(command: &str, depth: usize, stages: &mut Vec<Stage>) -> Option<()> {
-    let mut stage = Stage::default();
-    let mut current = Command::default();
-    for token in scan(command)?.into_iter().chain([Token::End]) {
+fn read(command: &str, depth: usize, stages: &mut Vec<PipelineStage>) -> Option<()> {
+    let mut stage = PipelineStage::default();
+    let mut current = SimpleCommand::default();
+    for token in scan(command)?.into_iter().chain([ShellToken::End]) {
         match token {
-            Token::Word(word) if current.words.is_empty() => match word.as_str() {
+            ShellToken::Word(word) if current.words.is_empty() => match word.as_str() {
                 bracket if BRACKETS.contains(&bracket) => {}
                 keyword if KEYWORDS.contains(&keyword) => return None,
                 _ => current.words.push(word),
             },
-            Token::Word(word) => current.words.push(word),
-            Token::Output(file) if file.starts_with("/dev/") => {}
-            Token::Output(file) => current.output = Some(file),
-            Token::Input(file) => current.input = Some(file).filter(|f| !f.starts_with("/dev/")),
-            Token::HereDocument => current.has_document = true,
-            Token::Pipe => stage.add(std::mem::take(&mut current)),
-            Token::End => {
+            ShellToken::Word(word) => current.words.push(word),
+            ShellToken::Output(file) if file.starts_with("/dev/") => {}
+            ShellToken::Output(file) => current.output = Some(file),
+            ShellToken::Input(file) => {
+                current.input = Some(file).filter(|f| !f.starts_with("/dev/"))
+            }
+            ShellToken::HereDocument => current.has_document = true,
+            ShellToken::Pipe => stage.add(std::mem::take(&mut current)),
+            ShellToken::End => {
                 stage.add(std::mem::take(&mut current));
                 add(std::mem::take(&mut stage), depth, stages)?;
             }
@@ -65,8 +67,8 @@ fn read(command: &str, depth: usize, stages: &mut Vec<Stage>) -> Option<()> {
     Some(())
 }
 
-impl Stage {
-    fn add(&mut self, mut command: Command) {
+impl PipelineStage {
+    fn add(&mut self, mut command: SimpleCommand) {
         unwrap(&mut command.words);
         if !command.words.is_empty() {
             self.pipe.push(command);
@@ -74,7 +76,7 @@ impl Stage {
     }
 }
 
-fn add(mut stage: Stage, depth: usize, stages: &mut Vec<Stage>) -> Option<()> {
+fn add(mut stage: PipelineStage, depth: usize, stages: &mut Vec<PipelineStage>) -> Option<()> {
     if let [only] = stage.pipe.as_mut_slice()
         && let Some(script) = script(&only.words)
         && let Some(depth) = depth.checked_sub(1)

@@ -5,16 +5,16 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::slot::Slot;
+use super::slot::ArgumentSlot;
 use crate::display::template::Phrases;
 
 /// A table that can't be read is an empty one, and every program unknown; a test reads it.
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| read().unwrap_or_default());
+pub(super) static TABLE: LazyLock<ProgramTable> = LazyLock::new(|| read().unwrap_or_default());
 
 /// All of `shell.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
+pub(super) struct ProgramTable {
     /// Programs that are taken off the front of a command.
     pub(super) preamble: Vec<String>,
     /// Programs that are not worth a word beside others.
@@ -25,7 +25,7 @@ pub(super) struct Table {
     pub(super) wrappers: HashMap<String, Wrapper>,
     programs: HashMap<String, Program>,
     /// What is said of the verbs of programs.
-    pub(super) verbs: HashMap<String, HashMap<String, Phrases<Slot>>>,
+    pub(super) verbs: HashMap<String, HashMap<String, Phrases<ArgumentSlot>>>,
 }
 
 /// A program that runs another one.
@@ -50,7 +50,7 @@ pub(super) struct Program {
     pub(super) script: bool,
     /// The list of what its verbs say.
     pub(super) verbs: Option<String>,
-    pub(super) say: Option<Phrases<Slot>>,
+    pub(super) say: Option<Phrases<ArgumentSlot>>,
 }
 
 /// The programs, each under its name.
@@ -61,7 +61,7 @@ pub(super) static PROGRAMS: LazyLock<HashMap<&str, &Program>> = LazyLock::new(||
     TABLE.programs.iter().flat_map(names).collect()
 });
 
-fn read() -> Result<Table, toml::de::Error> {
+fn read() -> Result<ProgramTable, toml::de::Error> {
     toml::from_str(include_str!("shell.toml"))
 }
 

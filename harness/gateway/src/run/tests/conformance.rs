@@ -6,7 +6,7 @@ use super::*;
 use crate::Callbacks;
 
 /// Text takes 60 ms and its first callback fails; tools take 10 ms.
-fn slow(log: &Log) -> Box<dyn Channel> {
+fn slow(log: &RecorderLog) -> Box<dyn Channel> {
     let began = Instant::now();
     let note = {
         let log = log.clone();
@@ -55,7 +55,7 @@ fn start(id: &'static str, name: &'static str) -> Event<'static> {
 
 /// Plays the events of the cases, another run's among them, and stops at 100 ms.
 async fn check(silent: bool, expect: &[&str], failures: &[u64]) {
-    let (log, bus, other) = (Log::default(), Bus::new("r1"), Bus::new("other"));
+    let (log, bus, other) = (RecorderLog::default(), Bus::new("r1"), Bus::new("other"));
     let settings = RunSettings { silent, ..RunSettings::default() };
     let mut run = Run::start(bus.clone(), settings, [slow(&log)]);
     let mut other = Run::start(other, RunSettings::default(), None);
@@ -90,7 +90,7 @@ async fn check(silent: bool, expect: &[&str], failures: &[u64]) {
         async move {
             sleep(Duration::from_millis(100)).await;
             let (message_id, delta) = ("m".to_owned(), "late".to_owned());
-            bus.publish(Data::Assistant { message_id, delta, length: 4, parent: None });
+            bus.publish(BusData::Assistant { message_id, delta, length: 4, parent: None });
         }
     });
     let report = run.finish().await;

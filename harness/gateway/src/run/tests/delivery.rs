@@ -32,10 +32,10 @@ async fn play(
     settings: RunSettings,
     events: &[Event<'_>],
     status: RunStatus,
-) -> (Log, usize, Delivery) {
-    let (log, bus) = (Log::default(), Bus::new("r1"));
+) -> (RecorderLog, usize, Delivery) {
+    let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let (told, _subscription) = listen(&bus);
-    let channel = Recorder::channel(&log, |_| How::Takes(0));
+    let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(0));
     let mut run = Run::start(bus.clone(), settings, [channel]);
     for event in events {
         run.on_event(event);
@@ -136,17 +136,17 @@ async fn g4_the_follow_up_path_bridges_tools_only() {
     let tools = ["typing", "start t1", "start t2", "result t1"];
     let rest = ["result t2", "start t3", "result t3", "finish final", "typing ends"];
     let events = progress_after("message", result("t1", false, None));
-    let follow_up = RunSettings { path: Path::FollowUp, ..RunSettings::default() };
+    let follow_up = RunSettings { path: RunPath::FollowUp, ..RunSettings::default() };
     let expect = [&tools[..], &rest].concat();
     check(follow_up.clone(), &events, RunStatus::Ok, &expect).await;
-    let settings = RunSettings { path: Path::FollowUp, ..message_tool_only() };
+    let settings = RunSettings { path: RunPath::FollowUp, ..message_tool_only() };
     let expect = [&tools[..], &["typing ends", "leave"]].concat();
     check(settings, &events, RunStatus::Ok, &expect).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn g4_telegram_shows_the_end_of_the_call_that_sent_and_nothing_after_it() {
-    let fake = Arc::new(Fake::new(vec![]));
+    let fake = Arc::new(FakeBotApi::new(vec![]));
     let telegram: Box<dyn Channel> =
         Box::new(Telegram::new(TelegramSettings::default(), fake.clone()));
     let mut run = Run::start(Bus::new("r1"), message_tool_only(), [telegram]);

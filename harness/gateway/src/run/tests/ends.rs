@@ -5,9 +5,9 @@ use super::*;
 
 /// A run that `end` ends some way; no listener of it is left, and the bus was told of one end.
 async fn check<F: Future<Output = ()>>(end: impl FnOnce(Run) -> F, expect: &[&str]) {
-    let (log, bus) = (Log::default(), Bus::new("r1"));
+    let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let (told, subscription) = listen(&bus);
-    let channel = Recorder::channel(&log, |_| How::Takes(10));
+    let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(10));
     let mut run = Run::start(bus.clone(), RunSettings::default(), [channel]);
     run.on_event(&text("a", None));
     run.on_event(&text("b", None));

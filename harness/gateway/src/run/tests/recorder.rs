@@ -3,11 +3,11 @@
 use super::*;
 use crate::notice::Notice;
 
-pub(super) type Log = Arc<Mutex<Vec<String>>>;
+pub(super) type RecorderLog = Arc<Mutex<Vec<String>>>;
 
 /// How a test channel takes a callback.
 #[derive(Clone, Copy)]
-pub(super) enum How {
+pub(super) enum CallbackBehaviour {
     Takes(u64),
     Fails,
     Panics,
@@ -16,14 +16,17 @@ pub(super) enum How {
 
 /// Writes down when each callback starts and ends; `how` goes by the number of the callback.
 pub(super) struct Recorder {
-    log: Log,
+    log: RecorderLog,
     started: Instant,
     calls: usize,
-    how: fn(usize) -> How,
+    how: fn(usize) -> CallbackBehaviour,
 }
 
 impl Recorder {
-    pub(super) fn channel(log: &Log, how: fn(usize) -> How) -> Box<dyn Channel> {
+    pub(super) fn channel(
+        log: &RecorderLog,
+        how: fn(usize) -> CallbackBehaviour,
+    ) -> Box<dyn Channel> {
         Box::new(Self { log: log.clone(), started: Instant::now(), calls: 0, how })
     }
 
@@ -37,10 +40,10 @@ impl Recorder {
         Box::pin(async move {
             self.note(&what);
             match how {
-                How::Takes(ms) => sleep(Duration::from_millis(ms)).await,
-                How::Fails => return Err(CallbackError("no".to_owned())),
-                How::Panics => panic!("oh"),
-                How::Never => std::future::pending().await,
+                CallbackBehaviour::Takes(ms) => sleep(Duration::from_millis(ms)).await,
+                CallbackBehaviour::Fails => return Err(CallbackError("no".to_owned())),
+                CallbackBehaviour::Panics => panic!("oh"),
+                CallbackBehaviour::Never => std::future::pending().await,
             }
             self.note(&format!("{what}."));
             Ok(())
@@ -86,7 +89,7 @@ impl Channel for Recorder {
         self.callback("leave".to_owned())
     }
 
-    fn finish<'a>(&'a mut self, ending: &'a Ending) -> Finish<'a> {
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         Box::pin(async move {
             self.note(&format!("finish {ending}"));
             Delivery::Sent { message_ids: vec![1] }

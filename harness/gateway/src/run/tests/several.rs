@@ -2,8 +2,8 @@
 
 use super::*;
 
-async fn check(hows: [fn(usize) -> How; 2], expect: [&[&str]; 2]) -> RunReport {
-    let logs = [Log::default(), Log::default()];
+async fn check(hows: [fn(usize) -> CallbackBehaviour; 2], expect: [&[&str]; 2]) -> RunReport {
+    let logs = [RecorderLog::default(), RecorderLog::default()];
     let channels: Vec<_> =
         logs.iter().zip(hows).map(|(log, how)| Recorder::channel(log, how)).collect();
     let mut run = Run::start(Bus::new("r1"), RunSettings::default(), channels);
@@ -21,7 +21,9 @@ async fn check(hows: [fn(usize) -> How; 2], expect: [&[&str]; 2]) -> RunReport {
 async fn g1_a_slow_channel_holds_up_no_other() {
     let slow = ["0 text a", "60 text a.", "60 text ab", "120 text ab.", "120 finish ab"];
     let quick = ["0 text a", "1 text a.", "1 text ab", "2 text ab.", "2 finish ab"];
-    let report = check([|_| How::Takes(60), |_| How::Takes(1)], [&slow, &quick]).await;
+    let report =
+        check([|_| CallbackBehaviour::Takes(60), |_| CallbackBehaviour::Takes(1)], [&slow, &quick])
+            .await;
     assert_eq!(report.channels.len(), 2);
 }
 
@@ -29,8 +31,8 @@ async fn g1_a_slow_channel_holds_up_no_other() {
 async fn g2_failures_are_counted_by_channel() {
     let broken = ["0 text a", "15000 text ab", "15000 finish ab"];
     let well = ["0 text a", "0 text a.", "0 text ab", "0 text ab.", "0 finish ab"];
-    let how = |n| if n == 1 { How::Never } else { How::Panics };
-    let report = check([how, |_| How::Takes(0)], [&broken, &well]).await;
+    let how = |n| if n == 1 { CallbackBehaviour::Never } else { CallbackBehaviour::Panics };
+    let report = check([how, |_| CallbackBehaviour::Takes(0)], [&broken, &well]).await;
     let told: Vec<_> = report.channels.iter().map(|c| (c.callback_failures, c.gave_up)).collect();
     assert_eq!(told, [(2, true), (0, false)]);
     assert_eq!(report.channels[0].final_delivered, sent());
@@ -49,10 +51,10 @@ async fn g2_a_listener_that_panics_is_counted() {
 
 #[tokio::test(start_paused = true)]
 async fn b3_nothing_comes_after_the_end_when_a_callback_publishes() {
-    let (bus, log) = (Bus::new("r1"), Log::default());
+    let (bus, log) = (Bus::new("r1"), RecorderLog::default());
     let (to, seen) = (bus.clone(), log.clone());
     let say = move |what: &str| {
-        to.publish(Data::Assistant {
+        to.publish(BusData::Assistant {
             message_id: String::new(),
             delta: what.to_owned(),
             length: 0,
@@ -66,7 +68,7 @@ async fn b3_nothing_comes_after_the_end_when_a_callback_publishes() {
     });
     let _subscription = bus.subscribe(move |event| {
         lock(&seen).push(format!("{} {}", event.seq, event.stream()));
-        if matches!(event.data, Data::Lifecycle(Phase::Error { .. })) {
+        if matches!(event.data, BusData::Lifecycle(Phase::Error { .. })) {
             late("late");
         }
     });

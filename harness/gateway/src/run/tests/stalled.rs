@@ -3,7 +3,7 @@
 use super::*;
 
 /// What happens, and after how many seconds.
-type Script<'a> = &'a [(u64, Happens<'a>)];
+type StallScript<'a> = &'a [(u64, Happens<'a>)];
 
 enum Happens<'a> {
     Event(Event<'a>),
@@ -29,9 +29,13 @@ fn result() -> Event<'static> {
 }
 
 /// Plays `script` and then nothing; the second at which the run is given up, and its last word.
-async fn play(watchdog: Watchdog, script: Script<'_>, after: Option<Outcome>) -> (u64, String) {
-    let log = Log::default();
-    let channel = Recorder::channel(&log, |_| How::Takes(0));
+async fn play(
+    watchdog: Watchdog,
+    script: StallScript<'_>,
+    after: Option<Outcome>,
+) -> (u64, String) {
+    let log = RecorderLog::default();
+    let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(0));
     let settings = RunSettings { watchdog: Some(watchdog), ..RunSettings::default() };
     let mut run = Run::start(Bus::new("r1"), settings, [channel]);
     let began = Instant::now();
@@ -66,7 +70,7 @@ fn fresh() -> Watchdog {
     Watchdog::fresh(Duration::from_secs(600))
 }
 
-async fn check(watchdog: Watchdog, script: Script<'_>, expect: u64) {
+async fn check(watchdog: Watchdog, script: StallScript<'_>, expect: u64) {
     assert_eq!(play(watchdog, script, None).await.0, expect);
 }
 

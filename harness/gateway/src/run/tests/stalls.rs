@@ -12,12 +12,13 @@ const CASSETTES: [&str; 2] = ["bash-count/2.1.329", "plain-text/1.0.128"];
 /// Plays `reads` and then nothing: the milliseconds of silence until the run is given up, what
 /// the channel is told last, and what the bus tells of the end.
 async fn play(reads: &[&[u8]]) -> (u128, Vec<String>, Vec<String>) {
-    let log = Log::default();
+    let log = RecorderLog::default();
     let bus = Bus::new("r1");
     let (told, _subscription) = listen(&bus);
     let watchdog = Some(Watchdog::resumed(Duration::from_secs(600)));
     let settings = RunSettings { watchdog, ..RunSettings::default() };
-    let mut run = Run::start(bus, settings, [Recorder::channel(&log, |_| How::Takes(0))]);
+    let mut run =
+        Run::start(bus, settings, [Recorder::channel(&log, |_| CallbackBehaviour::Takes(0))]);
     let mut parser = Parser::new();
     for read in reads {
         sleep(Duration::from_millis(10)).await;

@@ -6,11 +6,11 @@ const READ: &str = "typing";
 
 /// A run with a tool in it, ended by `end`; what the channel heard of typing, with times.
 async fn check<F: Future<Output = ()>>(
-    how: fn(usize) -> How,
+    how: fn(usize) -> CallbackBehaviour,
     end: impl FnOnce(Run) -> F,
     expect: &[&str],
 ) {
-    let log = Log::default();
+    let log = RecorderLog::default();
     let channel = Recorder::channel(&log, how);
     let mut run = Run::start(Bus::new("r1"), RunSettings::default(), [channel]);
     play(&mut run);
@@ -30,7 +30,7 @@ async fn finish(run: Run) {
 #[tokio::test(start_paused = true)]
 async fn g6_typing_begins_in_the_turn_of_the_first_tool() {
     // The text before it takes 60 ms, and so does each of the five callbacks.
-    check(|_| How::Takes(60), finish, &["60 typing", "300 typing ends"]).await;
+    check(|_| CallbackBehaviour::Takes(60), finish, &["60 typing", "300 typing ends"]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -39,17 +39,17 @@ async fn g6_typing_ends_when_the_run_fails_or_breaks() {
         run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Error, ""))));
         run.finish().await;
     };
-    check(|_| How::Takes(0), fail, &["0 typing", "50 typing ends"]).await;
-    check(|_| How::Panics, finish, &["0 typing", "50 typing ends"]).await;
-    check(|_| How::Never, finish, &["15050 typing", "15050 typing ends"]).await;
+    check(|_| CallbackBehaviour::Takes(0), fail, &["0 typing", "50 typing ends"]).await;
+    check(|_| CallbackBehaviour::Panics, finish, &["0 typing", "50 typing ends"]).await;
+    check(|_| CallbackBehaviour::Never, finish, &["15050 typing", "15050 typing ends"]).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn g6_typing_ends_when_the_run_is_dropped() {
     let dropped = |run| async { drop(run) };
-    check(|_| How::Takes(0), dropped, &["0 typing", "50 typing ends"]).await;
+    check(|_| CallbackBehaviour::Takes(0), dropped, &["0 typing", "50 typing ends"]).await;
     check(
-        |n| if n == 2 { How::Never } else { How::Takes(0) },
+        |n| if n == 2 { CallbackBehaviour::Never } else { CallbackBehaviour::Takes(0) },
         dropped,
         &["0 typing", "50 typing ends"],
     )
@@ -59,12 +59,16 @@ async fn g6_typing_ends_when_the_run_is_dropped() {
         sleep(Duration::from_millis(5)).await;
         task.abort();
     };
-    check(|n| How::Takes(if n < 3 { 0 } else { 60 }), aborted, &["0 typing", "55 typing ends"])
-        .await;
+    check(
+        |n| CallbackBehaviour::Takes(if n < 3 { 0 } else { 60 }),
+        aborted,
+        &["0 typing", "55 typing ends"],
+    )
+    .await;
 }
 
 /// A channel whose last word panics.
-struct Broken(Log);
+struct Broken(RecorderLog);
 
 impl Channel for Broken {
     fn text<'a>(&'a mut self, _: &'a str) -> Callback<'a> {
@@ -84,14 +88,14 @@ impl Channel for Broken {
         panic!("typing");
     }
 
-    fn finish<'a>(&'a mut self, _: &'a Ending) -> Finish<'a> {
+    fn finish<'a>(&'a mut self, _: &'a RunEnding) -> FinishFuture<'a> {
         panic!("finish");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn g6_typing_ends_when_the_last_word_panics() {
-    let log = Log::default();
+    let log = RecorderLog::default();
     let channel: Box<dyn Channel> = Box::new(Broken(log.clone()));
     let mut run = Run::start(Bus::new("r1"), RunSettings::default(), [channel]);
     play(&mut run);

@@ -53,7 +53,7 @@ fn x1_a_transcript_that_grows_while_it_is_read() {
         });
         let file = File::open(&path).unwrap();
         let reader = BufReader::with_capacity(16, Grows { file, ask, written });
-        let told = verdict(&transcript::read(reader).unwrap());
+        let told = resumability(&transcript::read(reader).unwrap());
         writer.join().unwrap();
         let end = bytes.len().min(stop * 11);
         let mut whole = 0;

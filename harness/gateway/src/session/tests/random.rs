@@ -7,9 +7,9 @@ use super::*;
 
 /// What a conversation of the tests does next.
 #[derive(Debug, Clone)]
-enum Step {
+enum ScriptStep {
     /// A prompt, then messages that call tools, then an answer.
-    Turn { calls: Vec<Calls>, answer: bool },
+    Turn { calls: Vec<IssuedCalls>, answer: bool },
     /// A subagent at work: lines that do not count.
     Sidechain,
     /// A line of another type; as an attachment, others follow it.
@@ -18,7 +18,7 @@ enum Step {
 
 /// A message that calls tools.
 #[derive(Debug, Clone)]
-struct Calls {
+struct IssuedCalls {
     text: bool,
     /// For each call whether the API runs the tool.
     server: Vec<bool>,
@@ -30,7 +30,7 @@ struct Calls {
 
 /// A transcript being written, and what a reader must say after each of its lines.
 #[derive(Default)]
-struct Writer {
+struct TranscriptWriter {
     lines: Vec<(String, Expect)>,
     /// The uuid of the last line of the chain.
     tip: String,
@@ -44,7 +44,7 @@ struct Writer {
 /// The reason, and how many calls are open.
 type Expect = (Reason, usize);
 
-impl Writer {
+impl TranscriptWriter {
     fn expect(&self) -> Expect {
         let open = self.messages.last().map_or(0, Vec::len);
         let reason = match &self.messages[..] {
@@ -74,21 +74,21 @@ impl Writer {
         uuid
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &ScriptStep) {
         match step {
-            Step::Sidechain => {
+            ScriptStep::Sidechain => {
                 let mut line = said("x", "y", "z", Some("tool_use"), call("s"));
                 line["isSidechain"] = true.into();
                 self.push(&line);
             }
-            Step::Other { linked: false } => self.push(&json!({"type": "queue-operation"})),
-            Step::Other { linked: true } => {
+            ScriptStep::Other { linked: false } => self.push(&json!({"type": "queue-operation"})),
+            ScriptStep::Other { linked: true } => {
                 let tip = self.tip.clone();
                 self.after(&tip, |uuid, parent| {
                     json!({"type": "attachment", "uuid": uuid, "parentUuid": Some(parent).filter(|p| !p.is_empty())})
                 });
             }
-            Step::Turn { calls, answer } => {
+            ScriptStep::Turn { calls, answer } => {
                 (self.has_prompt, self.is_whole) = (true, false);
                 let tip = self.tip.clone();
                 self.after(&tip, |uuid, parent| prompt(uuid, parent, "do"));
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    fn message(&mut self, message: &Calls) {
+    fn message(&mut self, message: &IssuedCalls) {
         let id = self.id("m");
         if message.text {
             self.messages.push(Vec::new());
@@ -164,21 +164,24 @@ impl Writer {
     }
 }
 
-fn calls() -> impl Strategy<Value = Calls> {
+fn calls() -> impl Strategy<Value = IssuedCalls> {
     let server = prop::collection::vec(prop::bool::weighted(0.2), 0..4);
     (any::<bool>(), server, 0..4_usize, prop::bool::weighted(0.15))
-        .prop_map(|(text, server, first_at, killed)| Calls { text, server, first_at, killed })
+        .prop_map(|(text, server, first_at, killed)| IssuedCalls { text, server, first_at, killed })
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<ScriptStep>> {
     let turn = (prop::collection::vec(calls(), 0..4), prop::bool::weighted(0.9))
-        .prop_map(|(calls, answer)| Step::Turn { calls, answer });
-    let other = any::<bool>().prop_map(|linked| Step::Other { linked });
-    prop::collection::vec(prop_oneof![4 => turn, 1 => Just(Step::Sidechain), 1 => other], 0..5)
+        .prop_map(|(calls, answer)| ScriptStep::Turn { calls, answer });
+    let other = any::<bool>().prop_map(|linked| ScriptStep::Other { linked });
+    prop::collection::vec(
+        prop_oneof![4 => turn, 1 => Just(ScriptStep::Sidechain), 1 => other],
+        0..5,
+    )
 }
 
-fn write(steps: &[Step]) -> Vec<(String, Expect)> {
-    let mut writer = Writer::default();
+fn write(steps: &[ScriptStep]) -> Vec<(String, Expect)> {
+    let mut writer = TranscriptWriter::default();
     steps.iter().for_each(|step| writer.step(step));
     writer.lines
 }
@@ -199,7 +202,7 @@ fn expected(lines: &[(String, Expect)], cut: usize) -> (Expect, usize) {
 }
 
 fn check(lines: &[(String, Expect)], bytes: &[u8]) -> Result<(), TestCaseError> {
-    let verdict = verdict(&transcript::read(bytes).unwrap());
+    let verdict = resumability(&transcript::read(bytes).unwrap());
     let (expect, unfinished) = expected(lines, bytes.len());
     let got = (verdict.reason, verdict.orphans.len());
     prop_assert_eq!(got, expect, "of {}", String::from_utf8_lossy(bytes));
@@ -226,6 +229,6 @@ proptest! {
     #[test]
     fn x1_no_bytes_make_the_reader_fail(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\":,\\\n".to_vec())], 0..400)) {
         let read = transcript::read(&bytes[..]).unwrap();
-        let _ = verdict(&read);
+        let _ = resumability(&read);
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn check(text: &[u8], expect: &Value) {
-    let verdict = verdict(&transcript::read(text).unwrap());
+    let verdict = resumability(&transcript::read(text).unwrap());
     let mut lines = serde_json::to_value(&verdict.lines).unwrap();
     let is_zero = |value: &Value| *value == json!(0) || *value == json!({});
     lines.as_object_mut().unwrap().retain(|_, value| !is_zero(value));
@@ -60,7 +60,7 @@ fn x1_memory_does_not_grow_with_what_was_said() {
     let kept: usize = transcript
         .nodes
         .iter()
-        .filter_map(|node| node.said.as_ref())
+        .filter_map(|node| node.content.as_ref())
         .flat_map(|said| said.texts.iter().map(String::len))
         .sum();
     assert!((900_000..=1 << 20).contains(&kept), "{kept}");

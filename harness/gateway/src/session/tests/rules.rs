@@ -4,7 +4,7 @@ use super::*;
 
 /// `expect`: the reason, then the orphans as `id:line`, then `cut` if the last answer is lost.
 fn check(lines: &[Value], expect: &str) {
-    let Verdict { resumable, reason, orphans, rules, .. } = verdict(&parse(lines));
+    let Resumability { resumable, reason, orphans, rules, .. } = resumability(&parse(lines));
     assert_eq!(resumable, reason.is_resumable());
     let mut told = reason.as_str().to_owned();
     for Orphan { id, line, .. } in &orphans {
@@ -95,7 +95,7 @@ fn x2_a_branch_that_was_left_does_not_count() {
         prompt("2", "gone", "more"),
     ];
     check(&torn, "cut-mid-text cut");
-    let abandoned = verdict(&parse(&[&killed[..], &rewound].concat())).lines.abandoned;
+    let abandoned = resumability(&parse(&[&killed[..], &rewound].concat())).lines.abandoned;
     assert_eq!(abandoned, 3);
 }
 

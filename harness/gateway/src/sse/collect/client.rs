@@ -20,7 +20,7 @@ use crate::limits::{
 use crate::secret::masked;
 use crate::size::ByteSize;
 use crate::sse::Reach;
-use crate::sse::gather::Kept;
+use crate::sse::collector::RetainedLimits;
 
 /// Characters of an answer that a sentence quotes.
 const QUOTED: usize = 200;
@@ -92,7 +92,7 @@ pub enum CollectError {
 
 /// Where to collect from, and with which token.
 #[derive(Clone)]
-pub struct Target {
+pub struct CollectTarget {
     uri: Uri,
     reach: Reach,
     token: Option<HeaderValue>,
@@ -111,7 +111,7 @@ pub struct CollectLimits {
     /// Bytes of one answer that is no stream.
     pub answer: ByteSize,
     /// What is kept of them.
-    pub kept: Kept,
+    pub retained: RetainedLimits,
     /// How often a stream is opened again.
     pub reconnects: u32,
     /// The shortest wait before it is, whatever the server asks for.
@@ -126,7 +126,7 @@ impl Default for CollectLimits {
             stream: STREAM_BYTES,
             event: STREAM_EVENT,
             answer: COLLECTED_ANSWER,
-            kept: Kept::default(),
+            retained: RetainedLimits::default(),
             reconnects: RECONNECTS,
             retry_min: RECONNECT_FLOOR,
             retry_max: RECONNECT_CEILING,
@@ -134,7 +134,7 @@ impl Default for CollectLimits {
     }
 }
 
-impl Target {
+impl CollectTarget {
     /// A URL of this machine: `http://127.0.0.1:8080/…`, `http://localhost/…`.
     ///
     /// # Errors
@@ -215,19 +215,19 @@ fn bearer(token: &str) -> Option<HeaderValue> {
 
 /// Sends requests to a target, with the target's token or a session's.
 #[derive(Clone)]
-pub(super) struct Client {
-    target: Target,
+pub(super) struct HttpClient {
+    target: CollectTarget,
 }
 
 /// An answer, and the connection it comes on, which ends when this is dropped.
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) response: Response<Incoming>,
     path: String,
     pub(super) _connection: JoinSet<()>,
 }
 
-impl Client {
-    pub(super) fn new(target: &Target, token: Option<&str>) -> Self {
+impl HttpClient {
+    pub(super) fn new(target: &CollectTarget, token: Option<&str>) -> Self {
         let mut target = target.clone();
         target.token = token.and_then(bearer).or(target.token);
         Self { target }
@@ -243,7 +243,7 @@ impl Client {
         method: Method,
         path: &str,
         json: Option<&Value>,
-    ) -> Result<Answer, CollectError> {
+    ) -> Result<HttpAnswer, CollectError> {
         let body = json.map(Value::to_string).unwrap_or_default();
         let mut request = self.request(method, path, body)?;
         if json.is_some() {
@@ -258,7 +258,7 @@ impl Client {
         &self,
         path: &str,
         last_id: Option<&str>,
-    ) -> Result<Option<Answer>, CollectError> {
+    ) -> Result<Option<HttpAnswer>, CollectError> {
         let mut request = self.request(Method::GET, path, String::new())?;
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -293,7 +293,7 @@ impl Client {
         request.body(Full::from(body)).map_err(|_| no_url())
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Answer, CollectError> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, CollectError> {
         let path = request.uri().path().to_owned();
         let (mut sender, connection) = http1::handshake(TokioIo::new(self.connect().await?))
             .await
@@ -303,7 +303,7 @@ impl Client {
         task.spawn(async move { drop(connection.await) });
         let response = sender.send_request(request).await.map_err(|e| self.gone(&e))?;
         let status = response.status();
-        let answer = Answer { response, path, _connection: task };
+        let answer = HttpAnswer { response, path, _connection: task };
         if status.is_success() { Ok(answer) } else { Err(self.refused(answer, status).await) }
     }
 
@@ -324,7 +324,7 @@ impl Client {
     }
 
     /// What the server says with an answer that is no good one.
-    async fn refused(&self, answer: Answer, status: StatusCode) -> CollectError {
+    async fn refused(&self, answer: HttpAnswer, status: StatusCode) -> CollectError {
         let path = answer.path.clone();
         let text = match self.whole(answer).await {
             Ok(body) => masked(&String::from_utf8_lossy(&body), &self.target.secret),
@@ -335,14 +335,14 @@ impl Client {
     }
 
     /// The JSON of an answer.
-    pub(super) async fn json(&self, answer: Answer) -> Result<Value, CollectError> {
+    pub(super) async fn json(&self, answer: HttpAnswer) -> Result<Value, CollectError> {
         let body = self.whole(answer).await;
         let body = body.map_err(|long| long.unwrap_or(CollectError::NoJson))?;
         serde_json::from_slice(&body).map_err(|_| CollectError::NoJson)
     }
 
     /// All bytes of an answer; on failure why, unless it broke off.
-    async fn whole(&self, answer: Answer) -> Result<Bytes, Option<CollectError>> {
+    async fn whole(&self, answer: HttpAnswer) -> Result<Bytes, Option<CollectError>> {
         let limit = self.target.limits.answer;
         let most = usize::try_from(limit.get()).unwrap_or(usize::MAX);
         match Limited::new(answer.response.into_body(), most).collect().await {

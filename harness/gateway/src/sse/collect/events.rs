@@ -6,9 +6,9 @@ use std::time::Duration;
 use http_body_util::BodyExt as _;
 use tokio::time::sleep;
 
-use super::client::{Answer, Client, CollectError, CollectLimits};
+use super::client::{CollectError, CollectLimits, HttpAnswer, HttpClient};
 use crate::size::ByteSize;
-use crate::sse::decode::{Decoder, Frame, TooLong};
+use crate::sse::decode::{SseDecoder, SseFrame, TooLong};
 
 /// Connections in a row that may fail or bring nothing.
 const TRIES: u32 = 5;
@@ -49,11 +49,11 @@ pub(super) enum Lost {
 
 /// A stream.
 pub(super) struct Events {
-    client: Client,
+    client: HttpClient,
     path: String,
-    answer: Option<Answer>,
-    decoder: Decoder,
-    ready: VecDeque<Frame>,
+    answer: Option<HttpAnswer>,
+    decoder: SseDecoder,
+    ready: VecDeque<SseFrame>,
     /// The id of the last event, where it has one.
     last_id: Option<String>,
     /// An event came that can't be asked for again.
@@ -69,14 +69,14 @@ pub(super) struct Events {
 
 impl Events {
     /// Opens the stream at `path`.
-    pub(super) async fn open(client: Client, path: &str) -> Result<Self, CollectError> {
+    pub(super) async fn open(client: HttpClient, path: &str) -> Result<Self, CollectError> {
         let (path, limits) = (path.to_owned(), client.limits());
         let answer = client.stream(&path, None).await?;
         Ok(Self {
             client,
             path,
             answer,
-            decoder: Decoder::within(limits.event),
+            decoder: SseDecoder::within(limits.event),
             ready: VecDeque::new(),
             last_id: None,
             is_unnumbered: false,
@@ -89,7 +89,7 @@ impl Events {
     }
 
     /// The next frame.
-    pub(super) async fn next(&mut self) -> Result<Frame, Lost> {
+    pub(super) async fn next(&mut self) -> Result<SseFrame, Lost> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 self.took(&frame);
@@ -112,7 +112,7 @@ impl Events {
         }
     }
 
-    fn took(&mut self, frame: &Frame) {
+    fn took(&mut self, frame: &SseFrame) {
         match frame.id.as_deref() {
             Some("") => self.last_id = None,
             Some(id) => self.last_id = Some(id.to_owned()),
@@ -131,7 +131,7 @@ impl Events {
         let asked = self.decoder.retry_ms().map(Duration::from_millis);
         let CollectLimits { retry_min, retry_max, event, .. } = self.limits;
         self.wait = asked.unwrap_or(self.wait).min(retry_max).max(retry_min);
-        self.decoder = Decoder::within(event);
+        self.decoder = SseDecoder::within(event);
         loop {
             self.failures += 1;
             if self.failures > TRIES {

@@ -10,11 +10,11 @@ use hyper::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use client::Client;
-pub use client::{CollectError, CollectLimits, Target};
+use client::HttpClient;
+pub use client::{CollectError, CollectLimits, CollectTarget};
 use events::{Events, Lost};
 
-use super::gather::{Collected, Gather, Progress};
+use super::collector::{Collected, Collector, TurnProgress};
 
 /// Listens at the URL of an event stream until this many turns have ended.
 ///
@@ -25,22 +25,22 @@ use super::gather::{Collected, Gather, Progress};
 ///
 /// [`CollectError`] when the stream can't be opened.
 pub async fn listen(
-    target: &Target,
+    target: &CollectTarget,
     turns: u32,
     limit: Duration,
 ) -> Result<Collected, CollectError> {
-    let client = Client::new(target, None);
-    let mut gather = Gather::within(target.limits().kept);
+    let client = HttpClient::new(target, None);
+    let mut collector = Collector::within(target.limits().retained);
     let mut events = within(Instant::now() + limit, Events::open(client, target.path())).await?;
     for turn in 0..turns {
         if turn > 0 {
-            gather.begin(None);
+            collector.begin(None);
         }
-        if !turn_of(&mut events, &mut gather, Instant::now() + limit, limit).await {
+        if !turn_of(&mut events, &mut collector, Instant::now() + limit, limit).await {
             break;
         }
     }
-    Ok(gather.collected())
+    Ok(collector.collected())
 }
 
 /// Holds a conversation with a gateway: one session, a turn for each of `messages`, and at the end
@@ -55,7 +55,7 @@ pub async fn listen(
 ///
 /// [`CollectError`] when there is no session to collect from.
 pub async fn converse(
-    target: &Target,
+    target: &CollectTarget,
     agent: Option<&str>,
     messages: &[String],
     limit: Duration,
@@ -66,7 +66,7 @@ pub async fn converse(
     }
     let base = target.path().trim_end_matches('/');
     let deadline = || Instant::now() + limit;
-    let client = Client::new(target, None);
+    let client = HttpClient::new(target, None);
     let made = within(deadline(), client.send(Method::POST, base, Some(&request))).await?;
     let made = within(deadline(), client.json(made)).await?;
     let text = |name: &str| made.get(name).and_then(Value::as_str);
@@ -74,30 +74,30 @@ pub async fn converse(
         return Err(CollectError::NoSession);
     };
     let session = format!("{base}/{}", segment(id));
-    let client = Client::new(target, token);
-    let mut gather = Gather::within(target.limits().kept);
+    let client = HttpClient::new(target, token);
+    let mut collector = Collector::within(target.limits().retained);
     let path = format!("{session}/events");
     let failed = match within(deadline(), Events::open(client.clone(), &path)).await {
         Err(error) => Some(error),
         Ok(mut events) => {
-            turns_of(&client, &session, messages, limit, &mut events, &mut gather).await.err()
+            turns_of(&client, &session, messages, limit, &mut events, &mut collector).await.err()
         }
     };
     if let Some(error) = failed {
-        gather.fail(error.to_string());
+        collector.fail(error.to_string());
     }
     // The turns are over; a session that stays behind does not change what they gave.
     let _ = within(deadline(), client.send(Method::DELETE, &session, None)).await;
-    Ok(gather.collected())
+    Ok(collector.collected())
 }
 
 async fn turns_of(
-    client: &Client,
+    client: &HttpClient,
     session: &str,
     messages: &[String],
     limit: Duration,
     events: &mut Events,
-    gather: &mut Gather,
+    collector: &mut Collector,
 ) -> Result<(), CollectError> {
     for message in messages {
         let deadline = Instant::now() + limit;
@@ -105,8 +105,8 @@ async fn turns_of(
         let path = format!("{session}/messages");
         let sent = within(deadline, client.send(Method::POST, &path, Some(&body))).await?;
         let sent = within(deadline, client.json(sent)).await?;
-        gather.begin(sent.get("messageId").and_then(Value::as_str).map(str::to_owned));
-        if !turn_of(events, gather, deadline, limit).await {
+        collector.begin(sent.get("messageId").and_then(Value::as_str).map(str::to_owned));
+        if !turn_of(events, collector, deadline, limit).await {
             break;
         }
     }
@@ -116,20 +116,20 @@ async fn turns_of(
 /// Collects one turn; whether it came to a good end.
 async fn turn_of(
     events: &mut Events,
-    gather: &mut Gather,
+    collector: &mut Collector,
     deadline: Instant,
     limit: Duration,
 ) -> bool {
     loop {
         let lost = match timeout_at(deadline, events.next()).await {
-            Ok(Ok(frame)) => match gather.on(&frame) {
-                Progress::Open => continue,
-                progress => return progress == Progress::Complete,
+            Ok(Ok(frame)) => match collector.on(&frame) {
+                TurnProgress::Open => continue,
+                progress => return progress == TurnProgress::Complete,
             },
             Ok(Err(lost)) => lost,
             Err(_) => Lost::Late(limit),
         };
-        gather.fail(lost.to_string());
+        collector.fail(lost.to_string());
         return false;
     }
 }

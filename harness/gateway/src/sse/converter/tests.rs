@@ -6,8 +6,8 @@ use super::*;
 
 /// Converts `data`; expects `name data` a line, without `timestamp` and `messageId`.
 #[track_caller]
-fn check(data: Vec<Data>, expect: &[&str]) {
-    let mut converter = Converter::new();
+fn check(data: Vec<BusData>, expect: &[&str]) {
+    let mut converter = SseConverter::new();
     let mut lines = Vec::new();
     for (seq, data) in (1..).zip(data) {
         for mut event in converter.on(&BusEvent { run_id: "r1".into(), seq, at: seq * 10, data }) {
@@ -19,8 +19,8 @@ fn check(data: Vec<Data>, expect: &[&str]) {
     assert_eq!(lines, expect);
 }
 
-fn text(delta: &str, length: u64, parent: Option<&str>) -> Data {
-    Data::Assistant {
+fn text(delta: &str, length: u64, parent: Option<&str>) -> BusData {
+    BusData::Assistant {
         message_id: "m".into(),
         delta: delta.into(),
         length,
@@ -28,12 +28,12 @@ fn text(delta: &str, length: u64, parent: Option<&str>) -> Data {
     }
 }
 
-fn thinking(delta: &str) -> Data {
-    Data::Thinking { message_id: "m".into(), delta: delta.into(), length: 1, parent: None }
+fn thinking(delta: &str) -> BusData {
+    BusData::Thinking { message_id: "m".into(), delta: delta.into(), length: 1, parent: None }
 }
 
-fn start(id: &str, name: &str, args: Value) -> Data {
-    Data::Tool(Tool::Start {
+fn start(id: &str, name: &str, args: Value) -> BusData {
+    BusData::Tool(Tool::Start {
         id: id.into(),
         name: name.into(),
         title: String::new(),
@@ -43,19 +43,19 @@ fn start(id: &str, name: &str, args: Value) -> Data {
     })
 }
 
-fn update(id: &str, args: Value) -> Data {
+fn update(id: &str, args: Value) -> BusData {
     let Value::Object(args) = args else { panic!("{args}") };
     let (id, name, title) = (id.into(), "Bash".into(), String::new());
-    Data::Tool(Tool::Update { id, name, title, args, parent: None })
+    BusData::Tool(Tool::Update { id, name, title, args, parent: None })
 }
 
-fn result(id: &str, name: &str, is_error: bool, result: Value) -> Data {
+fn result(id: &str, name: &str, is_error: bool, result: Value) -> BusData {
     let (id, name) = (id.into(), name.into());
-    Data::Tool(Tool::Result { id, name, is_error, result, incomplete: None, parent: None })
+    BusData::Tool(Tool::Result { id, name, is_error, result, incomplete: None, parent: None })
 }
 
-fn retract(text: &str) -> Data {
-    Data::Retract {
+fn retract(text: &str) -> BusData {
+    BusData::Retract {
         text: text.into(),
         length: text.len() as u64,
         thinking: String::new(),
@@ -65,12 +65,12 @@ fn retract(text: &str) -> Data {
     }
 }
 
-fn end(text: &str) -> Data {
-    Data::Lifecycle(Phase::End { text: text.into() })
+fn end(text: &str) -> BusData {
+    BusData::Lifecycle(Phase::End { text: text.into() })
 }
 
-fn failed() -> Data {
-    Data::Lifecycle(Phase::Error { kind: FailureKind::NoResult, message: "It broke.".into() })
+fn failed() -> BusData {
+    BusData::Lifecycle(Phase::Error { kind: FailureKind::NoResult, message: "It broke.".into() })
 }
 
 const COMPLETE: &str = r#"complete {"processedMessageIds":["r1"]}"#;
@@ -79,7 +79,7 @@ const COMPLETE: &str = r#"complete {"processedMessageIds":["r1"]}"#;
 fn s1_a_call_is_told_once_it_has_ended_after_the_text_before_it() {
     check(
         vec![
-            Data::Lifecycle(Phase::Start),
+            BusData::Lifecycle(Phase::Start),
             thinking("hm"),
             text("Look", 4, None),
             text(":", 5, None),
@@ -101,7 +101,7 @@ fn s1_a_call_is_told_once_it_has_ended_after_the_text_before_it() {
 
 #[test]
 fn s1_input_comes_from_the_start() {
-    let broken = Data::Tool(Tool::Start {
+    let broken = BusData::Tool(Tool::Start {
         id: "t4".into(),
         name: "Bash".into(),
         title: String::new(),
@@ -144,7 +144,7 @@ fn s1_every_call_is_told_before_the_end_and_none_twice() {
         r#""result_summary":{"error":"the run ended before the tool answered"}}"#
     );
     let bash = r#"tool_use {"toolCallId":"t1","name":"Bash","input":{},"isError":false}"#;
-    let ambiguous = Data::Tool(Tool::Result {
+    let ambiguous = BusData::Tool(Tool::Result {
         id: "t3".into(),
         name: "web_search".into(),
         is_error: false,
@@ -160,7 +160,7 @@ fn s1_every_call_is_told_before_the_end_and_none_twice() {
             start("t2", "Read", json!({})),
         ]
     };
-    let then = |more: Vec<Data>| calls().into_iter().chain(more).collect();
+    let then = |more: Vec<BusData>| calls().into_iter().chain(more).collect();
     check(
         then(vec![end("")]),
         &[bash, unanswered, r#"complete {"processedMessageIds":["r1"],"text":""}"#],
@@ -212,7 +212,7 @@ fn t7_what_was_taken_back_is_replaced() {
 fn s1_what_a_person_waits_for_is_a_status() {
     let notice = |subtype: &str, detail: Value| {
         let Value::Object(detail) = detail else { panic!("{detail}") };
-        Data::Notice(crate::notice::Notice::new("system", Some(subtype), &detail))
+        BusData::Notice(crate::notice::Notice::new("system", Some(subtype), &detail))
     };
     check(
         vec![

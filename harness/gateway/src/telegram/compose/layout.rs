@@ -1,6 +1,6 @@
 //! Lays the parts of a draft out so that they fit one message: which rows show, and how much text.
 
-use super::super::markup::Piece;
+use super::super::markup::StyledText;
 use super::super::page::first_page;
 use crate::profile::Profile;
 
@@ -16,15 +16,15 @@ const MORE: &str = "…";
 const LITTLE_ROOM: usize = 100;
 
 /// A line as it shows: `times` equal calls that are neighbours.
-pub(super) struct Row {
+pub(super) struct DraftRow {
     pub(super) html: String,
     pub(super) times: usize,
 }
 
 /// A stretch of text, or the rows that stand between two of them.
-pub(super) enum Block {
-    Text(Vec<Piece>),
-    Rows(Vec<Row>),
+pub(super) enum DraftBlock {
+    Text(Vec<StyledText>),
+    Rows(Vec<DraftRow>),
 }
 
 /// Units that tool lines may have together.
@@ -32,7 +32,7 @@ pub(super) fn lines_limit(profile: &Profile) -> usize {
     profile.limit * LINES_SHARE / 100
 }
 
-impl Row {
+impl DraftRow {
     fn html(&self) -> String {
         match self.times {
             1 => self.html.clone(),
@@ -43,8 +43,8 @@ impl Row {
 
 /// Takes the oldest rows away until the others are few and short enough, and says how many calls
 /// they were of.
-pub(super) fn fold(blocks: &mut Vec<Block>, profile: &Profile) {
-    let size = |row: &Row| profile.unit.count(&row.html()) + GAP.len();
+pub(super) fn fold(blocks: &mut Vec<DraftBlock>, profile: &Profile) {
+    let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();
     let mut sizes: Vec<usize> = rows(blocks).map(size).collect();
     sizes.reverse();
     let mut used = 0;
@@ -63,24 +63,24 @@ pub(super) fn fold(blocks: &mut Vec<Block>, profile: &Profile) {
     }
     let earlier: usize = rows(blocks).take(surplus).map(|row| row.times).sum();
     for block in &mut *blocks {
-        if let Block::Rows(rows) = block {
+        if let DraftBlock::Rows(rows) = block {
             let here = surplus.min(rows.len());
             rows.drain(..here);
             surplus -= here;
             if !rows.is_empty() {
                 let html = format!("+{earlier} earlier");
-                rows.insert(0, Row { html, times: 1 });
+                rows.insert(0, DraftRow { html, times: 1 });
                 break;
             }
         }
     }
-    blocks.retain(|block| !matches!(block, Block::Rows(rows) if rows.is_empty()));
+    blocks.retain(|block| !matches!(block, DraftBlock::Rows(rows) if rows.is_empty()));
 }
 
-fn rows(blocks: &[Block]) -> impl Iterator<Item = &Row> {
+fn rows(blocks: &[DraftBlock]) -> impl Iterator<Item = &DraftRow> {
     blocks.iter().flat_map(|block| match block {
-        Block::Rows(rows) => rows.as_slice(),
-        Block::Text(_) => &[],
+        DraftBlock::Rows(rows) => rows.as_slice(),
+        DraftBlock::Text(_) => &[],
     })
 }
 
@@ -88,8 +88,8 @@ fn rows(blocks: &[Block]) -> impl Iterator<Item = &Row> {
 ///
 /// Rows always show. Text gets the room they leave, the newest first, and shows as much of its
 /// beginning as fits.
-pub(super) fn layout(blocks: &[Block], profile: &Profile) -> (String, bool) {
-    let size = |row: &Row| profile.unit.count(&row.html()) + GAP.len();
+pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool) {
+    let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();
     let rows: usize = rows(blocks).map(size).sum();
     // A sign for what is left out may stand at the beginning and at the end of a text.
     let mut room = profile.limit.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
@@ -98,11 +98,11 @@ pub(super) fn layout(blocks: &[Block], profile: &Profile) -> (String, bool) {
     let mut is_left_out = false;
     for (index, block) in blocks.iter().enumerate().rev() {
         match block {
-            Block::Rows(rows) => {
-                parts.push(rows.iter().map(Row::html).collect::<Vec<_>>().join("\n"));
+            DraftBlock::Rows(rows) => {
+                parts.push(rows.iter().map(DraftRow::html).collect::<Vec<_>>().join("\n"));
             }
-            Block::Text(_) if room < LITTLE_ROOM => is_left_out = true,
-            Block::Text(pieces) => {
+            DraftBlock::Text(_) if room < LITTLE_ROOM => is_left_out = true,
+            DraftBlock::Text(pieces) => {
                 let Some((mut html, is_whole)) = first_page(pieces, profile, room) else {
                     continue;
                 };

@@ -20,32 +20,32 @@ const TICK: Duration = Duration::from_secs(20);
 const DAY: u64 = 24 * 60 * 60;
 
 /// The line of one tool call.
-pub(super) struct Line {
+pub(super) struct ToolLine {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) depth: usize,
-    pub(super) state: State,
+    pub(super) state: CallState,
     pub(super) began: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum State {
+pub(super) enum CallState {
     Running,
     Done,
     Failed,
     Unknown,
 }
 
-impl Line {
+impl ToolLine {
     /// The line of a call that begins now.
     pub(super) fn new(id: &str, title: &str, depth: usize) -> Self {
-        let state = State::Running;
+        let state = CallState::Running;
         Self { id: id.to_owned(), title: title.to_owned(), depth, state, began: Instant::now() }
     }
 
     /// When a running call tells its time again.
     pub(super) fn next_tick(&self) -> Option<Instant> {
-        (self.state == State::Running).then(|| self.began + TICK * (self.ticks() + 1))
+        (self.state == CallState::Running).then(|| self.began + TICK * (self.ticks() + 1))
     }
 
     fn ticks(&self) -> u32 {
@@ -60,14 +60,14 @@ impl Line {
         let arrows = "↳ ".repeat(self.depth.min(DEPTH_LIMIT));
         let mut pieces = vec![piece(Style::PLAIN, format!("{arrows}{at}{}", self.title))];
         let mark = match self.state {
-            State::Running if settings.reasoning && self.ticks() > 0 => {
+            CallState::Running if settings.reasoning && self.ticks() > 0 => {
                 let ran = TICK * self.ticks();
                 Some(format!("{}s — {}", ran.as_secs(), clock(began + ran)))
             }
-            State::Running => Some("running…".to_owned()),
-            State::Done => None,
-            State::Failed => Some("⚠️ failed".to_owned()),
-            State::Unknown => Some("⚠️ no result".to_owned()),
+            CallState::Running => Some("running…".to_owned()),
+            CallState::Done => None,
+            CallState::Failed => Some("⚠️ failed".to_owned()),
+            CallState::Unknown => Some("⚠️ no result".to_owned()),
         };
         if let Some(mark) = mark {
             pieces.push(piece(Style::PLAIN, " "));

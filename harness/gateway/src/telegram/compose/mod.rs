@@ -3,13 +3,13 @@
 mod layout;
 mod line;
 
-use layout::{Block, Row, fold, layout};
-use line::{Line, State};
+use layout::{DraftBlock, DraftRow, fold, layout};
+use line::{CallState, ToolLine};
 use tokio::time::Instant;
 
 use super::markup::{Style, finished, mend, piece, read};
 use super::page::visible;
-use super::{Mode, TelegramSettings};
+use super::{DraftMode, TelegramSettings};
 use crate::bus::Tool;
 use crate::notice::Notice;
 
@@ -22,25 +22,25 @@ const THOUGHT_LIMIT: usize = 1_000;
 pub(super) struct Compositor {
     settings: TelegramSettings,
     started: Instant,
-    parts: Vec<Part>,
+    parts: Vec<DraftPart>,
     /// Bytes of the answer and of the reasoning so far that are in `parts`.
     seen: [usize; 2],
     /// Whether the last draft had no room for more of the last part.
     is_full: bool,
     /// What goes on while neither text nor tools come.
-    status: Option<Line>,
+    status: Option<ToolLine>,
 }
 
 /// What a text is of.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Lane {
+pub(super) enum TextLane {
     Answer,
     Thought,
 }
 
-enum Part {
-    Text(Lane, String),
-    Line(Line),
+enum DraftPart {
+    Text(TextLane, String),
+    Line(ToolLine),
 }
 
 impl Compositor {
@@ -55,17 +55,17 @@ impl Compositor {
         }
     }
 
-    fn shows(&self, lane: Lane) -> bool {
+    fn shows(&self, lane: TextLane) -> bool {
         match (lane, self.settings.mode) {
-            (_, Mode::Off) | (Lane::Answer, Mode::Progress) => false,
-            (Lane::Answer, Mode::Partial | Mode::Block) => true,
-            (Lane::Thought, _) => self.settings.reasoning,
+            (_, DraftMode::Off) | (TextLane::Answer, DraftMode::Progress) => false,
+            (TextLane::Answer, DraftMode::Partial | DraftMode::Block) => true,
+            (TextLane::Thought, _) => self.settings.reasoning,
         }
     }
 
     /// Takes the answer or the reasoning so far; what is new of it goes after what is there, and
     /// what was taken back of it goes. Says whether the draft may look different now.
-    pub(super) fn text(&mut self, lane: Lane, text: &str) -> bool {
+    pub(super) fn text(&mut self, lane: TextLane, text: &str) -> bool {
         let shorter = text.len() < self.seen[lane as usize];
         if shorter {
             self.take_back(lane, text);
@@ -80,24 +80,24 @@ impl Compositor {
         }
         self.status = None;
         match self.parts.last_mut() {
-            Some(Part::Text(last, text)) if *last == lane => {
+            Some(DraftPart::Text(last, text)) if *last == lane => {
                 text.push_str(new);
                 // A block ends with a line.
-                let waits = lane == Lane::Answer && self.settings.mode == Mode::Block;
+                let waits = lane == TextLane::Answer && self.settings.mode == DraftMode::Block;
                 shorter || !(self.is_full || waits && !new.contains('\n'))
             }
             _ => {
-                self.parts.push(Part::Text(lane, new.to_owned()));
+                self.parts.push(DraftPart::Text(lane, new.to_owned()));
                 true
             }
         }
     }
 
     /// Keeps of the text what still is the beginning of `left`.
-    fn take_back(&mut self, lane: Lane, left: &str) {
+    fn take_back(&mut self, lane: TextLane, left: &str) {
         let mut rest = left;
         self.parts.retain_mut(|part| {
-            let Part::Text(of, text) = part else { return true };
+            let DraftPart::Text(of, text) = part else { return true };
             if *of != lane {
                 return true;
             }
@@ -107,8 +107,8 @@ impl Compositor {
             text.truncate(same);
             !text.is_empty()
         });
-        let kept = |part: &Part| match part {
-            Part::Text(of, text) if *of == lane => text.len(),
+        let kept = |part: &DraftPart| match part {
+            DraftPart::Text(of, text) if *of == lane => text.len(),
             _ => 0,
         };
         self.seen[lane as usize] =
@@ -119,7 +119,7 @@ impl Compositor {
     /// (openclaw#134697). Says whether there is anything to show of it.
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
         let Some(words) = notice.line() else { return false };
-        self.status = Some(Line { state: State::Done, ..Line::new("", &words, 0) });
+        self.status = Some(ToolLine { state: CallState::Done, ..ToolLine::new("", &words, 0) });
         true
     }
 
@@ -133,11 +133,12 @@ impl Compositor {
             }
             Tool::Result { id, is_error, incomplete, .. } => {
                 let state = match (incomplete, is_error) {
-                    (Some(_), _) => State::Unknown,
-                    (None, true) => State::Failed,
-                    (None, false) => State::Done,
+                    (Some(_), _) => CallState::Unknown,
+                    (None, true) => CallState::Failed,
+                    (None, false) => CallState::Done,
                 };
-                let is_open = |line: &&mut Line| line.id == *id && line.state == State::Running;
+                let is_open =
+                    |line: &&mut ToolLine| line.id == *id && line.state == CallState::Running;
                 if let Some(line) = self.lines_mut().rev().find(is_open) {
                     line.state = state;
                 }
@@ -147,39 +148,39 @@ impl Compositor {
 
     /// Takes away the lines of calls that will never start.
     pub(super) fn drop_calls(&mut self, calls: &[String]) {
-        let is_dropped = |line: &Line| line.state == State::Running && calls.contains(&line.id);
-        self.parts.retain(|part| !matches!(part, Part::Line(line) if is_dropped(line)));
+        let is_dropped =
+            |line: &ToolLine| line.state == CallState::Running && calls.contains(&line.id);
+        self.parts.retain(|part| !matches!(part, DraftPart::Line(line) if is_dropped(line)));
     }
 
     /// What stays when nothing more is told: the calls at work lose the sign that they are.
     pub(super) fn last_draft(&mut self) -> Option<String> {
-        for line in self.lines_mut().filter(|line| line.state == State::Running) {
-            line.state = State::Done;
+        for line in self.lines_mut().filter(|line| line.state == CallState::Running) {
+            line.state = CallState::Done;
         }
         self.draft()
     }
 
-    fn lines_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Line> {
+    fn lines_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut ToolLine> {
         self.parts.iter_mut().filter_map(|part| match part {
-            Part::Line(line) => Some(line),
-            Part::Text(..) => None,
+            DraftPart::Line(line) => Some(line),
+            DraftPart::Text(..) => None,
         })
     }
 
     /// A call whose line is there gets its new title. A subagent's call goes below the calls that
     /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
-        let is_open = |line: &&mut Line| line.id == *id && line.state == State::Running;
+        let is_open = |line: &&mut ToolLine| line.id == *id && line.state == CallState::Running;
         if let Some(line) = self.lines_mut().rev().find(is_open) {
             title.clone_into(&mut line.title);
             return;
         }
-        let depth_at = |part: &Part| match part {
-            Part::Line(line) => Some(line.depth),
-            Part::Text(..) => None,
+        let depth_at = |part: &DraftPart| match part {
+            DraftPart::Line(line) => Some(line.depth),
+            DraftPart::Text(..) => None,
         };
-        let is_parent =
-            |part: &Part| matches!(part, Part::Line(line) if Some(line.id.as_str()) == parent);
+        let is_parent = |part: &DraftPart| matches!(part, DraftPart::Line(line) if Some(line.id.as_str()) == parent);
         let (at, depth) = match self.parts.iter().rposition(is_parent) {
             Some(place) => {
                 let parent_depth = depth_at(&self.parts[place]).unwrap_or_default();
@@ -190,7 +191,7 @@ impl Compositor {
             }
             None => (self.parts.len(), usize::from(parent.is_some())),
         };
-        self.parts.insert(at, Part::Line(Line::new(id, title, depth)));
+        self.parts.insert(at, DraftPart::Line(ToolLine::new(id, title, depth)));
     }
 
     /// The draft as the profile writes it; `None` while there is nothing worth a first message.
@@ -198,12 +199,12 @@ impl Compositor {
         let profile = self.settings.profile;
         let mut blocks = self.blocks();
         fold(&mut blocks, profile);
-        let has_rows = blocks.iter().any(|b| matches!(b, Block::Rows(_)));
-        let enough = if self.settings.mode == Mode::Block { 1 } else { FIRST_TEXT };
+        let has_rows = blocks.iter().any(|b| matches!(b, DraftBlock::Rows(_)));
+        let enough = if self.settings.mode == DraftMode::Block { 1 } else { FIRST_TEXT };
         let shown: usize = (blocks.iter())
             .map(|block| match block {
-                Block::Text(pieces) => visible(pieces, enough),
-                Block::Rows(_) => 0,
+                DraftBlock::Text(pieces) => visible(pieces, enough),
+                DraftBlock::Rows(_) => 0,
             })
             .sum();
         if !has_rows && shown < enough {
@@ -217,53 +218,53 @@ impl Compositor {
     /// When the draft looks different without that anything happens (V9).
     pub(super) fn next_tick(&self) -> Option<Instant> {
         let lines = self.parts.iter().filter_map(|part| match part {
-            Part::Line(line) if self.settings.reasoning => line.next_tick(),
+            DraftPart::Line(line) if self.settings.reasoning => line.next_tick(),
             _ => None,
         });
         lines.min()
     }
 
-    fn blocks(&self) -> Vec<Block> {
+    fn blocks(&self) -> Vec<DraftBlock> {
         let mut blocks = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
             match part {
-                Part::Text(lane, text) => {
+                DraftPart::Text(lane, text) => {
                     let is_open = index + 1 == self.parts.len();
                     blocks.extend(self.block(*lane, text, is_open));
                 }
-                Part::Line(line) => {
+                DraftPart::Line(line) => {
                     let html = line.text(&self.settings, self.started);
-                    if !matches!(blocks.last(), Some(Block::Rows(_))) {
-                        blocks.push(Block::Rows(Vec::new()));
+                    if !matches!(blocks.last(), Some(DraftBlock::Rows(_))) {
+                        blocks.push(DraftBlock::Rows(Vec::new()));
                     }
-                    let Some(Block::Rows(rows)) = blocks.last_mut() else {
+                    let Some(DraftBlock::Rows(rows)) = blocks.last_mut() else {
                         continue;
                     };
                     match rows.last_mut() {
                         Some(last) if last.html == html => last.times += 1,
-                        _ => rows.push(Row { html, times: 1 }),
+                        _ => rows.push(DraftRow { html, times: 1 }),
                     }
                 }
             }
         }
         if let Some(status) = &self.status {
             let html = status.text(&self.settings, self.started);
-            blocks.push(Block::Rows(vec![Row { html, times: 1 }]));
+            blocks.push(DraftBlock::Rows(vec![DraftRow { html, times: 1 }]));
         }
         blocks
     }
 
     /// What shows of a text, which may still grow if it `is_open`.
-    fn block(&self, lane: Lane, text: &str, is_open: bool) -> Option<Block> {
+    fn block(&self, lane: TextLane, text: &str, is_open: bool) -> Option<DraftBlock> {
         let text = text.trim_start_matches('\n');
         let pieces = match (lane, self.settings.mode) {
             // Reasoning is no Markdown.
-            (Lane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
-            (Lane::Answer, Mode::Block) if is_open => read(finished(text)),
-            (Lane::Answer, _) if is_open => read(&mend(text.trim_end())),
-            (Lane::Answer, _) => read(text.trim_end()),
+            (TextLane::Thought, _) => vec![piece(Style::ITALIC, newest(text.trim()))],
+            (TextLane::Answer, DraftMode::Block) if is_open => read(finished(text)),
+            (TextLane::Answer, _) if is_open => read(&mend(text.trim_end())),
+            (TextLane::Answer, _) => read(text.trim_end()),
         };
-        pieces.iter().any(|piece| !piece.text.trim().is_empty()).then_some(Block::Text(pieces))
+        pieces.iter().any(|piece| !piece.text.trim().is_empty()).then_some(DraftBlock::Text(pieces))
     }
 }
 

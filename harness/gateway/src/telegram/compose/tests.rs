@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::profile::{DISCORD, TELEGRAM};
 
-enum Op {
+enum ComposeStep {
     Text(&'static str),
     /// The reasoning goes on.
     Thought(&'static str),
@@ -16,39 +16,39 @@ enum Op {
     Start(&'static str, &'static str, Option<&'static str>),
     End(&'static str, bool, bool),
 }
-use Op::{Back, End, Start, Text, Thought, Wait};
+use ComposeStep::{Back, End, Start, Text, Thought, Wait};
 
-fn settings(mode: Mode) -> TelegramSettings {
+fn settings(mode: DraftMode) -> TelegramSettings {
     TelegramSettings { mode, ..TelegramSettings::default() }
 }
 
-fn compose(mode: Mode, ops: &[Op]) -> Option<String> {
+fn compose(mode: DraftMode, ops: &[ComposeStep]) -> Option<String> {
     compose_with(settings(mode), ops)
 }
 
-fn compose_with(settings: TelegramSettings, ops: &[Op]) -> Option<String> {
+fn compose_with(settings: TelegramSettings, ops: &[ComposeStep]) -> Option<String> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true);
     runtime.build().expect("a runtime").block_on(compose_in(settings, ops))
 }
 
-async fn compose_in(settings: TelegramSettings, ops: &[Op]) -> Option<String> {
+async fn compose_in(settings: TelegramSettings, ops: &[ComposeStep]) -> Option<String> {
     let mut compositor = Compositor::new(settings);
     let (mut text, mut thought) = (String::new(), String::new());
     for op in ops {
         match *op {
             Thought(delta) => {
                 thought.push_str(delta);
-                compositor.text(Lane::Thought, &thought);
+                compositor.text(TextLane::Thought, &thought);
             }
             Wait(seconds) => tokio::time::advance(Duration::from_secs(seconds)).await,
             Text(delta) => {
                 text.push_str(delta);
-                compositor.text(Lane::Answer, &text);
+                compositor.text(TextLane::Answer, &text);
             }
             Back(left) => {
                 left.clone_into(&mut text);
-                assert!(compositor.text(Lane::Answer, &text), "the draft looks different");
+                assert!(compositor.text(TextLane::Answer, &text), "the draft looks different");
             }
             Start(id, title, parent) => compositor.start(id, title, parent),
             End(id, is_error, is_incomplete) => compositor.tool(&Tool::Result {
@@ -64,14 +64,14 @@ async fn compose_in(settings: TelegramSettings, ops: &[Op]) -> Option<String> {
     compositor.draft()
 }
 
-fn check(mode: Mode, ops: &[Op], expect: &str) {
+fn check(mode: DraftMode, ops: &[ComposeStep], expect: &str) {
     assert_eq!(compose(mode, ops).unwrap_or_default(), expect);
 }
 
 #[test]
 fn v2_a_line_belongs_to_its_call() {
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &[
             Start("a", "Read: <a>", None),
             Start("b", "Read: b", None),
@@ -90,7 +90,7 @@ fn v2_a_line_belongs_to_its_call() {
 #[test]
 fn v2_equal_neighbours_are_counted() {
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &[
             Start("a", "Read: x", None),
             End("a", false, false),
@@ -105,7 +105,7 @@ fn v2_equal_neighbours_are_counted() {
 #[test]
 fn u4_an_id_used_again_is_a_new_line() {
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &[
             Start("a", "one", None),
             End("a", false, false),
@@ -119,7 +119,7 @@ fn u4_an_id_used_again_is_a_new_line() {
 #[test]
 fn u5_tools_of_a_subagent_stand_below_their_parent() {
     check(
-        Mode::Progress,
+        DraftMode::Progress,
         &[
             Start("p", "Agent", None),
             Start("q", "Read", None),
@@ -141,7 +141,7 @@ fn v2_older_lines_fold() {
         ops.push(Start("x", name, None));
         ops.push(End("x", false, false));
     }
-    check(Mode::Partial, &ops, "Before.\n\n+3 earlier\n3\n4\n5\n6\n7\n8\n9\n10");
+    check(DraftMode::Partial, &ops, "Before.\n\n+3 earlier\n3\n4\n5\n6\n7\n8\n9\n10");
 }
 
 #[test]
@@ -157,11 +157,11 @@ fn v3_lines_show_before_between_and_after_text() {
         ]
     };
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &ops(),
         "A\n\nI read\nit.\n\nB <i>running…</i>\n\n<pre>open</pre>\n\nC <i>running…</i>",
     );
-    check(Mode::Progress, &ops(), "A\nB <i>running…</i>\nC <i>running…</i>");
+    check(DraftMode::Progress, &ops(), "A\nB <i>running…</i>\nC <i>running…</i>");
 }
 
 #[test]
@@ -174,22 +174,26 @@ fn v3_text_that_is_taken_back_goes_and_lines_stay() {
         Text("\n\nThere are four."),
     ];
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &ops[..3],
         "I'll count them\n\nBash: wc <i>running…</i>\n\nThere are some of th",
     );
-    check(Mode::Partial, &ops[..4], "I'll count them\n\nBash: wc <i>running…</i>");
-    check(Mode::Partial, &ops, "I'll count them\n\nBash: wc <i>running…</i>\n\nThere are four.");
-    check(Mode::Progress, &ops, "Bash: wc <i>running…</i>");
+    check(DraftMode::Partial, &ops[..4], "I'll count them\n\nBash: wc <i>running…</i>");
+    check(
+        DraftMode::Partial,
+        &ops,
+        "I'll count them\n\nBash: wc <i>running…</i>\n\nThere are four.",
+    );
+    check(DraftMode::Progress, &ops, "Bash: wc <i>running…</i>");
 }
 
 #[test]
 fn v3_text_taken_back_from_the_middle_leaves_what_still_begins_the_answer() {
     let ops =
         [Text("one"), Start("a", "Bash", None), Text("\n\ntwo\n\nthree"), Back("one\n\nthree")];
-    check(Mode::Partial, &ops, "one\n\nBash <i>running…</i>\n\nthree");
+    check(DraftMode::Partial, &ops, "one\n\nBash <i>running…</i>\n\nthree");
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &[Text("one"), Start("a", "Bash", None), Back("")],
         "Bash <i>running…</i>",
     );
@@ -197,21 +201,21 @@ fn v3_text_taken_back_from_the_middle_leaves_what_still_begins_the_answer() {
 
 #[test]
 fn v4_a_first_message_needs_a_line_or_thirty_characters() {
-    check(Mode::Partial, &[Text("twenty-nine characters, <b>. ")], "");
+    check(DraftMode::Partial, &[Text("twenty-nine characters, <b>. ")], "");
     check(
-        Mode::Partial,
+        DraftMode::Partial,
         &[Text("thirty characters & no more: <")],
         "thirty characters &amp; no more: &lt;",
     );
-    check(Mode::Partial, &[Text("x"), Start("a", "A", None)], "x\n\nA <i>running…</i>");
-    check(Mode::Progress, &[Text("much text that is never shown here")], "");
+    check(DraftMode::Partial, &[Text("x"), Start("a", "A", None)], "x\n\nA <i>running…</i>");
+    check(DraftMode::Progress, &[Text("much text that is never shown here")], "");
 }
 
 #[test]
 fn v5_a_long_draft_keeps_its_lines_and_the_newest_text() {
     let long = "&<> ".repeat(2_000).leak();
     let ops = [Text("old"), Start("a", "A", None), Text(long), Start("b", "B", None), Text("new")];
-    let draft = compose(Mode::Partial, &ops).expect("there is a draft");
+    let draft = compose(DraftMode::Partial, &ops).expect("there is a draft");
     assert!(draft.starts_with("…\n\nA <i>running…</i>\n\n&amp;&lt;"), "{draft}");
     assert!(draft.ends_with("&gt;…\n\nB <i>running…</i>\n\nnew"), "{draft}");
     assert!(
@@ -223,15 +227,15 @@ fn v5_a_long_draft_keeps_its_lines_and_the_newest_text() {
 
 #[test]
 fn v5_text_beyond_the_draft_changes_nothing() {
-    let mut compositor = Compositor::new(settings(Mode::Partial));
+    let mut compositor = Compositor::new(settings(DraftMode::Partial));
     let long = "word ".repeat(1_000);
-    assert!(compositor.text(Lane::Answer, &long));
+    assert!(compositor.text(TextLane::Answer, &long));
     let draft = compositor.draft();
     let longer = long + "more";
-    assert!(!compositor.text(Lane::Answer, &longer));
+    assert!(!compositor.text(TextLane::Answer, &longer));
     assert_eq!(compositor.draft(), draft);
     compositor.start("a", "A", None);
-    assert!(compositor.text(Lane::Answer, &(longer + "after")));
+    assert!(compositor.text(TextLane::Answer, &(longer + "after")));
 }
 
 #[test]
@@ -239,8 +243,9 @@ fn v5_long_lines_fold_early() {
     let long: &str = "&".repeat(190).leak();
     let ids = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let titles = [long, "B"].into_iter().cycle();
-    let ops: Vec<Op> = ids.iter().zip(titles).map(|(id, title)| Start(id, title, None)).collect();
-    let draft = compose(Mode::Partial, &ops).expect("there is a draft");
+    let ops: Vec<ComposeStep> =
+        ids.iter().zip(titles).map(|(id, title)| Start(id, title, None)).collect();
+    let draft = compose(DraftMode::Partial, &ops).expect("there is a draft");
     assert!(draft.starts_with("+3 earlier\nB"), "{draft}");
     assert!(TELEGRAM.unit.count(&draft) <= TELEGRAM.limit, "{}", TELEGRAM.unit.count(&draft));
 }
@@ -256,26 +261,26 @@ fn v1_block_mode_shows_blocks_that_have_ended() {
         Start("a", "A", None),
         Text("\n\nafter"),
     ];
-    check(Mode::Block, &ops[..1], "Hm.");
-    check(Mode::Block, &ops[..2], "Hm.");
+    check(DraftMode::Block, &ops[..1], "Hm.");
+    check(DraftMode::Block, &ops[..2], "Hm.");
     let two = "Hm.\n\nSecond <b>paragraph</b>\ngoes on";
-    check(Mode::Block, &ops[..3], two);
-    check(Mode::Block, &ops[..4], &format!("{two}\n\n<pre>code</pre>"));
-    check(Mode::Block, &ops[..5], &format!("{two}\n\n<pre>code</pre>"));
+    check(DraftMode::Block, &ops[..3], two);
+    check(DraftMode::Block, &ops[..4], &format!("{two}\n\n<pre>code</pre>"));
+    check(DraftMode::Block, &ops[..5], &format!("{two}\n\n<pre>code</pre>"));
     let line = format!("{two}\n\n<pre>code</pre>\nlast\n\nA <i>running…</i>");
-    check(Mode::Block, &ops[..6], &line);
-    check(Mode::Block, &ops, &line);
+    check(DraftMode::Block, &ops[..6], &line);
+    check(DraftMode::Block, &ops, &line);
 }
 
 #[test]
 fn v1_block_mode_looks_again_when_a_line_ends() {
-    let mut compositor = Compositor::new(settings(Mode::Block));
+    let mut compositor = Compositor::new(settings(DraftMode::Block));
     for (text, expect) in [("one", true), ("one two", false), ("one two\n\n", true)] {
-        assert_eq!(compositor.text(Lane::Answer, text), expect, "{text}");
+        assert_eq!(compositor.text(TextLane::Answer, text), expect, "{text}");
     }
 }
 
-fn check_reasoning(mode: Mode, ops: &[Op], expect: &str) {
+fn check_reasoning(mode: DraftMode, ops: &[ComposeStep], expect: &str) {
     let time_of_day = Duration::from_secs(24 * 60 * 60 - 5);
     let settings = TelegramSettings { mode, reasoning: true, time_of_day, ..settings(mode) };
     let draft = compose_with(settings, ops);
@@ -296,27 +301,27 @@ fn v9_reasoning_stands_among_lines_that_tell_the_time() {
     ];
     let thought = "<i>I look at *the* &lt;file&gt;.</i>";
     let line = "[23:59:57] 📖 Read: from /etc/hosts";
-    check_reasoning(Mode::Partial, &ops[..4], &format!("{thought}\n\n{line} <i>running…</i>"));
+    check_reasoning(DraftMode::Partial, &ops[..4], &format!("{thought}\n\n{line} <i>running…</i>"));
     let running = format!("{thought}\n\n{line} <i>40s — 00:00:37</i>");
-    check_reasoning(Mode::Progress, &ops[..5], &running);
+    check_reasoning(DraftMode::Progress, &ops[..5], &running);
     let ended = format!("{thought}\n\n{line} <i>⚠️ failed</i>\n\n<i>It is not there.</i>");
-    check_reasoning(Mode::Progress, &ops, &ended);
-    check_reasoning(Mode::Partial, &ops, &format!("{ended}\n\nThere is none."));
-    check(Mode::Progress, &ops, "📖 Read: from /etc/hosts <i>⚠️ failed</i>");
+    check_reasoning(DraftMode::Progress, &ops, &ended);
+    check_reasoning(DraftMode::Partial, &ops, &format!("{ended}\n\nThere is none."));
+    check(DraftMode::Progress, &ops, "📖 Read: from /etc/hosts <i>⚠️ failed</i>");
 }
 
 #[test]
 fn v9_long_reasoning_shows_its_end() {
     let long: &str = "word ".repeat(1_000).leak();
     let expect = format!("<i>… {}end</i>", "word ".repeat(199));
-    check_reasoning(Mode::Progress, &[Thought(long), Thought("end")], &expect);
+    check_reasoning(DraftMode::Progress, &[Thought(long), Thought("end")], &expect);
 }
 
 #[test]
 fn v10_the_draft_of_another_profile() {
     let long: &str = "word * ".repeat(1_000).leak();
     let ops = [Text("**a** b"), Start("a", "Read: a_b", None), Text(long)];
-    let settings = TelegramSettings { profile: &DISCORD, ..settings(Mode::Partial) };
+    let settings = TelegramSettings { profile: &DISCORD, ..settings(DraftMode::Partial) };
     let draft = compose_with(settings, &ops).expect("there is a draft");
     assert!(draft.contains("Read: a\\_b *running…*\n\nword \\* word"), "{draft}");
     assert!((1_800..=2_000).contains(&DISCORD.unit.count(&draft)), "{}", draft.len());
@@ -330,7 +335,7 @@ fn v2_calls_that_folded_are_counted_and_change_no_line() {
     }
     ops.push(End("0", true, false));
     ops.push(End("9", true, false));
-    let draft = compose(Mode::Progress, &ops).expect("there is a draft");
+    let draft = compose(DraftMode::Progress, &ops).expect("there is a draft");
     assert!(draft.starts_with("+2 earlier\n2 <i>running…</i>\n3"), "{draft}");
     assert!(draft.ends_with("8 <i>running…</i>\n9 <i>⚠️ failed</i>"), "{draft}");
 }

@@ -6,7 +6,7 @@ use crate::limits::BOT_API_ANSWER;
 fn settings(server: &str, token: &str) -> HttpSettings {
     HttpSettings {
         server: server.to_owned(),
-        token: Token::new(token),
+        token: BotToken::new(token),
         chat: "42".to_owned(),
         timeout: Duration::from_secs(5),
         max_answer: BOT_API_ANSWER,
@@ -35,23 +35,23 @@ fn v6_a_client_needs_an_address_and_a_token() {
 #[test]
 fn v6_what_an_answer_says() {
     let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
-    let other = |words: &str| ApiError::Other(words.to_owned());
+    let other = |words: &str| BotApiError::Other(words.to_owned());
     let cases = [
         (
             429,
             r#"{"error_code":429,"parameters":{"retry_after":7}}"#,
-            ApiError::RetryAfter { seconds: 7 },
+            BotApiError::RetryAfter { seconds: 7 },
         ),
         (
             429,
             r#"{"error_code":429,"parameters":{"retry_after":99999}}"#,
-            ApiError::RetryAfter { seconds: 99_999 },
+            BotApiError::RetryAfter { seconds: 99_999 },
         ),
-        (429, "<html>", ApiError::RetryAfter { seconds: 5 }),
+        (429, "<html>", BotApiError::RetryAfter { seconds: 5 }),
         (
             400,
             r#"{"error_code":400,"description":"Bad Request: message is not modified: specified"}"#,
-            ApiError::NotModified,
+            BotApiError::NotModified,
         ),
         (
             400,
@@ -61,29 +61,29 @@ fn v6_what_an_answer_says() {
         (404, r#"{"error_code":404,"description":"no bot1:AbC here"}"#, other("no bot*** here")),
         (403, "", other("HTTP 403")),
         (302, "", other("HTTP 302")),
-        (502, "<html><h1>Bad Gateway</h1>", ApiError::Network("HTTP 502".to_owned())),
+        (502, "<html><h1>Bad Gateway</h1>", BotApiError::Network("HTTP 502".to_owned())),
         (
             500,
             r#"{"error_code":500,"description":"Internal Server Error"}"#,
-            ApiError::Network("Internal Server Error".to_owned()),
+            BotApiError::Network("Internal Server Error".to_owned()),
         ),
-        (504, "", ApiError::Lost("HTTP 504".to_owned())),
+        (504, "", BotApiError::Lost("HTTP 504".to_owned())),
         (
             429,
             r#"{"parameters":{"retry_after":18446744073709551615}}"#,
-            ApiError::RetryAfter { seconds: u64::MAX },
+            BotApiError::RetryAfter { seconds: u64::MAX },
         ),
         (
             429,
             r#"{"parameters":{"retry_after":1e300}}"#,
-            ApiError::RetryAfter { seconds: u64::MAX },
+            BotApiError::RetryAfter { seconds: u64::MAX },
         ),
-        (429, r#"{"parameters":{"retry_after":-1}}"#, ApiError::RetryAfter { seconds: 5 }),
+        (429, r#"{"parameters":{"retry_after":-1}}"#, BotApiError::RetryAfter { seconds: 5 }),
         (200, r#"{"ok":false,"description":"chat not found"}"#, other("chat not found")),
         (
             200,
             r#"{"ok":false,"error_code":429,"parameters":{"retry_after":7}}"#,
-            ApiError::RetryAfter { seconds: 7 },
+            BotApiError::RetryAfter { seconds: 7 },
         ),
     ];
     for (status, body, expect) in cases {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::table::Table;
-use super::{Face, Piece, Style, piece};
+use super::table::TextTable;
+use super::{Face, Style, StyledText, piece};
 
 /// Characters of a language's name.
 const LANGUAGE_LIMIT: usize = 30;
@@ -29,8 +29,8 @@ pub(super) fn events(markdown: &str) -> impl Iterator<Item = (Event<'_>, Range<u
 }
 
 /// `markdown` as pieces. A fence that is not closed reaches to the end.
-pub(in super::super) fn read(markdown: &str) -> Vec<Piece> {
-    let mut reader = Reader { source: markdown, ..Reader::default() };
+pub(in super::super) fn read(markdown: &str) -> Vec<StyledText> {
+    let mut reader = MarkdownReader { source: markdown, ..MarkdownReader::default() };
     for (event, place) in events(markdown) {
         reader.event(event, place.start);
     }
@@ -38,9 +38,9 @@ pub(in super::super) fn read(markdown: &str) -> Vec<Piece> {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct MarkdownReader<'a> {
     source: &'a str,
-    out: Vec<Piece>,
+    out: Vec<StyledText>,
     /// Newlines, and blanks after them, that come before the next text.
     gap: String,
     /// Whether text came since the last block began.
@@ -57,7 +57,7 @@ struct Reader<'a> {
     verbatim: Option<String>,
     /// The language of the block of code.
     language: String,
-    table: Option<Table>,
+    table: Option<TextTable>,
 }
 
 struct Link {
@@ -67,7 +67,7 @@ struct Link {
     words: String,
 }
 
-impl Reader<'_> {
+impl MarkdownReader<'_> {
     fn event(&mut self, event: Event<'_>, at: usize) {
         match event {
             Event::Start(tag) => self.start(tag, at),
@@ -118,10 +118,10 @@ impl Reader<'_> {
             Tag::Item => self.item(at),
             Tag::Table(_) => {
                 self.block(at);
-                self.table = Some(Table::default());
+                self.table = Some(TextTable::default());
             }
-            Tag::TableHead | Tag::TableRow => self.in_table(Table::row),
-            Tag::TableCell => self.in_table(Table::cell),
+            Tag::TableHead | Tag::TableRow => self.in_table(TextTable::row),
+            Tag::TableCell => self.in_table(TextTable::cell),
             Tag::Emphasis => self.italic += 1,
             Tag::Strong => self.bold += 1,
             Tag::Strikethrough => self.strike += 1,
@@ -159,7 +159,7 @@ impl Reader<'_> {
     }
 }
 
-impl Reader<'_> {
+impl MarkdownReader<'_> {
     /// A block begins at `at`: it stands below what came before, as far as it does in the source.
     fn block(&mut self, at: usize) {
         if !self.is_written {
@@ -257,7 +257,7 @@ impl Reader<'_> {
         }
     }
 
-    fn in_table(&mut self, change: impl FnOnce(&mut Table)) {
+    fn in_table(&mut self, change: impl FnOnce(&mut TextTable)) {
         if let Some(table) = &mut self.table {
             change(table);
         }
@@ -283,7 +283,7 @@ impl Reader<'_> {
 }
 
 /// `pieces` with the addresses of websites in pieces of their own, so that they stay whole.
-fn with_addresses(pieces: Vec<Piece>) -> Vec<Piece> {
+fn with_addresses(pieces: Vec<StyledText>) -> Vec<StyledText> {
     let mut out = Vec::new();
     for whole in pieces {
         if whole.style.face != Face::Text {

@@ -2,11 +2,11 @@
 
 /// The cells of a table, row by row; the first row is its head.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());
     }

@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn wait(seconds: u64) -> Reply {
-    Fails(ApiError::RetryAfter { seconds })
+fn wait(seconds: u64) -> FakeReply {
+    Fails(BotApiError::RetryAfter { seconds })
 }
 
 /// The calls, and why the last word did not arrive.
-async fn check(script: Vec<Reply>, steps: &[Step], calls: &[&str], reason: &str) {
-    let (log, delivery) = run(Mode::Partial, script, steps).await;
+async fn check(script: Vec<FakeReply>, steps: &[ChannelStep], calls: &[&str], reason: &str) {
+    let (log, delivery) = run(DraftMode::Partial, script, steps).await;
     assert_eq!(log, calls);
     let Some(Delivery::Failed { reason: found }) = delivery else { panic!("{delivery:?}") };
     assert!(found.starts_with(reason), "{found}");
@@ -23,7 +23,7 @@ async fn issue_13_finding_15_a_wait_without_end_panics_nothing_and_is_told() {
         // The draft is asked: nobody calls again before, the last word neither.
         let drafts = [Text(0, A), Text(2_000, B), End(90_000, C)];
         let calls = [&format!("0 send {A}")[..]];
-        let (log, delivery) = run(Mode::Partial, vec![wait(seconds)], &drafts).await;
+        let (log, delivery) = run(DraftMode::Partial, vec![wait(seconds)], &drafts).await;
         match seconds {
             // Of 300 s 210 are left, which the last word waits for.
             300 => assert_eq!(log[1..], [format!("300000 send final {C}")]),
@@ -36,7 +36,7 @@ async fn issue_13_finding_15_a_wait_without_end_panics_nothing_and_is_told() {
     }
     // What is shown already needs no call.
     let steps = [Text(0, A), Text(1_200, B), End(4_000, A)];
-    let (_, delivery) = run(Mode::Partial, vec![After(0), wait(u64::MAX)], &steps).await;
+    let (_, delivery) = run(DraftMode::Partial, vec![After(0), wait(u64::MAX)], &steps).await;
     assert_eq!(delivery, Some(Delivery::AlreadyShown { message_id: 100 }));
 }
 
@@ -44,7 +44,7 @@ async fn issue_13_finding_15_a_wait_without_end_panics_nothing_and_is_told() {
 async fn issue_13_finding_34_a_server_that_always_asks_to_wait_is_called_eleven_times() {
     for (seconds, last) in [(0, 181_000), (5, 189_000), (29, 295_000)] {
         let script = (0..99).map(|_| wait(seconds)).collect();
-        let (log, delivery) = run(Mode::Partial, script, &[End(0, "x")]).await;
+        let (log, delivery) = run(DraftMode::Partial, script, &[End(0, "x")]).await;
         assert_eq!(log.len(), 11, "{log:?}");
         assert_eq!(log[10], format!("{last} send final x"), "{seconds}");
         let Some(Delivery::Failed { reason }) = delivery else { panic!("{delivery:?}") };
@@ -52,7 +52,7 @@ async fn issue_13_finding_34_a_server_that_always_asks_to_wait_is_called_eleven_
     }
     // A draft for which it always asks to wait becomes rarer.
     let script = (0..99).map(|_| wait(0)).collect();
-    let (log, _) = run(Mode::Partial, script, &[Text(0, A), Text(1, B), End(95_000, C)]).await;
+    let (log, _) = run(DraftMode::Partial, script, &[Text(0, A), Text(1, B), End(95_000, C)]).await;
     let drafts = log.iter().take_while(|call| !call.contains("final")).count();
     assert_eq!(drafts, 8, "{log:?}");
 }

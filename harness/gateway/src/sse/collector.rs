@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::decode::Frame;
+use super::decode::SseFrame;
 use super::summary::is_retrieval;
 use crate::limits::{COLLECTED_BYTES, COLLECTED_CALLS};
 use crate::size::ByteSize;
@@ -29,7 +29,7 @@ pub struct Collected {
 pub struct Metadata {
     /// The calls, in the order they ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tool_calls: Vec<ToolCall>,
+    pub tool_calls: Vec<CollectedCall>,
     /// The texts that searches found, each once, with a blank line between two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retrieved_context: Option<String>,
@@ -37,7 +37,7 @@ pub struct Metadata {
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolCall {
+pub struct CollectedCall {
     /// Name of the tool.
     pub name: String,
     /// Its input; `null` when none was told.
@@ -50,12 +50,12 @@ pub struct ToolCall {
     pub is_error: bool,
     /// What the result says in short.
     #[serde(rename = "result_summary", skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Summary>,
+    pub summary: Option<ResultSummary>,
 }
 
 /// What a result says in short; at least one of its fields says something.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Summary {
+pub struct ResultSummary {
     /// Ids of what a search found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub event_ids: Vec<Number>,
@@ -78,7 +78,7 @@ pub struct Snippet {
 
 /// Where a turn stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum TurnProgress {
     /// It goes on.
     Open,
     /// It came to its end.
@@ -89,7 +89,7 @@ pub enum Progress {
 
 /// The collector's state; it takes frames, and gives what they say.
 #[derive(Debug, Default)]
-pub struct Gather {
+pub struct Collector {
     collected: Collected,
     /// The message whose events count; `None` means all do.
     message_id: Option<String>,
@@ -99,27 +99,27 @@ pub struct Gather {
     settled: usize,
     found: HashSet<Number>,
     /// Bytes of the events of the calls that are kept.
-    kept: u64,
+    retained: u64,
     /// How much is kept; without it, all.
-    limits: Option<Kept>,
+    limits: Option<RetainedLimits>,
 }
 
 /// How much a collector keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct RetainedLimits {
     /// Bytes of the answer and of the events of calls.
     pub bytes: ByteSize,
     /// Calls.
     pub calls: usize,
 }
 
-impl Default for Kept {
+impl Default for RetainedLimits {
     fn default() -> Self {
         Self { bytes: COLLECTED_BYTES, calls: COLLECTED_CALLS }
     }
 }
 
-impl Gather {
+impl Collector {
     /// Makes a collector that is ready for the first turn, for a stream that can be trusted: it keeps
     /// all of it.
     pub fn new() -> Self {
@@ -128,7 +128,7 @@ impl Gather {
 
     /// Makes a collector that is ready for the first turn, for a stream of somebody else. A turn that
     /// would go past `limits` fails.
-    pub fn within(limits: Kept) -> Self {
+    pub fn within(limits: RetainedLimits) -> Self {
         Self { limits: Some(limits), ..Self::default() }
     }
 
@@ -141,7 +141,7 @@ impl Gather {
     }
 
     /// Takes the next frame. One that is no JSON object counts for nothing (Δ: nor does its name).
-    pub fn on(&mut self, frame: &Frame) -> Progress {
+    pub fn on(&mut self, frame: &SseFrame) -> TurnProgress {
         let is_new = frame.id.is_none() || {
             let mut hasher = DefaultHasher::new();
             frame.hash(&mut hasher);
@@ -149,38 +149,38 @@ impl Gather {
         };
         let data: Map<String, Value> = match serde_json::from_str(&frame.data) {
             Ok(Value::Object(data)) if is_new => data,
-            _ => return Progress::Open,
+            _ => return TurnProgress::Open,
         };
         if frame.name == "gap" {
             let lost = "events were lost: the stream had gone on too far; collect from its start";
             self.collected.error.get_or_insert_with(|| lost.to_owned());
-            return Progress::Open;
+            return TurnProgress::Open;
         }
         let message_id = data.get("messageId").and_then(Value::as_str);
         if self.message_id.is_some() && self.message_id.as_deref() != message_id {
-            return Progress::Open;
+            return TurnProgress::Open;
         }
         if let Some(over) = self.over(&frame.name, &data, frame.data.len()) {
             self.fail(over);
-            return Progress::Failed;
+            return TurnProgress::Failed;
         }
         match frame.name.as_str() {
             "output" => self.output(&data),
             "tool_use" => self.tool_use(&data, frame.data.len()),
             "error" => {
                 self.fail(words(data.get("error")));
-                return Progress::Failed;
+                return TurnProgress::Failed;
             }
             "complete" => {
                 if let Some(text) = data.get("text").and_then(Value::as_str) {
                     text.clone_into(&mut self.collected.output);
                 }
                 let failed = self.collected.error.is_some();
-                return if failed { Progress::Failed } else { Progress::Complete };
+                return if failed { TurnProgress::Failed } else { TurnProgress::Complete };
             }
             _ => {}
         }
-        Progress::Open
+        TurnProgress::Open
     }
 
     /// Says that the turn failed; what was collected stays.
@@ -195,7 +195,7 @@ impl Gather {
 
     /// Which limit an event would go past.
     fn over(&self, name: &str, data: &Map<String, Value>, size: usize) -> Option<String> {
-        let Kept { bytes, calls } = self.limits?;
+        let RetainedLimits { bytes, calls } = self.limits?;
         let text = |key: &str| data.get(key).and_then(Value::as_str).map_or(0, str::len);
         let (before, more) = match name {
             "output" if data.get("type").is_some_and(|kind| kind == "replace") => {
@@ -209,7 +209,7 @@ impl Gather {
             "tool_use" => (self.collected.output.len(), size),
             _ => return None,
         };
-        let kept = usize::try_from(self.kept).unwrap_or(usize::MAX);
+        let kept = usize::try_from(self.retained).unwrap_or(usize::MAX);
         bytes
             .is_below(kept.saturating_add(before).saturating_add(more))
             .then(|| format!("the answer and the calls are more than {bytes}; {}", raise("output")))
@@ -243,7 +243,7 @@ impl Gather {
             }
         }
         tool_calls.push(call);
-        self.kept += size as u64;
+        self.retained += size as u64;
     }
 }
 
@@ -263,9 +263,9 @@ fn words(error: Option<&Value>) -> String {
 }
 
 /// A call, of what is well-formed in `data`; none without a name.
-fn tool_call(data: &Map<String, Value>) -> Option<ToolCall> {
+fn tool_call(data: &Map<String, Value>) -> Option<CollectedCall> {
     let text = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
-    Some(ToolCall {
+    Some(CollectedCall {
         name: text("name").filter(|name| !name.is_empty())?,
         input: data.get("input").cloned().unwrap_or_default(),
         id: text("toolCallId"),
@@ -274,18 +274,18 @@ fn tool_call(data: &Map<String, Value>) -> Option<ToolCall> {
     })
 }
 
-fn summary(summary: &Value) -> Option<Summary> {
+fn summary(summary: &Value) -> Option<ResultSummary> {
     let list = |name: &str| summary.get(name).and_then(Value::as_array).into_iter().flatten();
     let snippet = |snippet: &Value| {
         let text = snippet.get("text")?.as_str()?.to_owned();
         Some(Snippet { id: snippet.get("id")?.as_number()?.clone(), text })
     };
-    let summary = Summary {
+    let summary = ResultSummary {
         event_ids: list("event_ids").filter_map(Value::as_number).cloned().collect(),
         snippets: list("snippets").filter_map(snippet).collect(),
         error: summary.get("error").and_then(Value::as_str).map(str::to_owned),
     };
-    (summary != Summary::default()).then_some(summary)
+    (summary != ResultSummary::default()).then_some(summary)
 }
 
 #[cfg(test)]

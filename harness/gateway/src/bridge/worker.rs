@@ -5,16 +5,16 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep_until, timeout};
 
-use super::{Callback, Channel, ChannelReport, Close, DRAIN_LIMIT, Delivery, Path, guarded};
-use crate::bus::{Data, Tool};
-use crate::ending::{Ending, LastWord};
+use super::{Callback, Channel, ChannelReport, Close, DRAIN_LIMIT, Delivery, RunPath, guarded};
+use crate::bus::{BusData, Tool};
+use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
-use crate::typing::Seat;
+use crate::typing::TypingGuard;
 
-/// What the worker has on its desk.
-struct Desk {
-    seat: Seat,
-    path: Path,
+/// What the worker has on its state.
+struct WorkerState {
+    guard: TypingGuard,
+    path: RunPath,
     gate: Gate,
     /// How long the last word may take.
     last_word: Duration,
@@ -26,7 +26,7 @@ struct Desk {
 
 /// What of an event is for the channel.
 #[derive(Clone, Copy, PartialEq, Default)]
-struct News {
+struct ChannelUpdates {
     text: bool,
     thinking: bool,
     tool: bool,
@@ -35,15 +35,15 @@ struct News {
 
 /// Hands `events` to `channel`, until there are no more; then the last word that `close` brings.
 pub(super) async fn work(
-    mut events: mpsc::UnboundedReceiver<Data>,
+    mut events: mpsc::UnboundedReceiver<BusData>,
     mut close: watch::Receiver<Option<Close>>,
     channel: Box<dyn Channel>,
-    path: Path,
+    path: RunPath,
     gate: Gate,
     last_word: Duration,
 ) -> ChannelReport {
-    let mut desk = Desk {
-        seat: Seat::new(channel),
+    let mut state = WorkerState {
+        guard: TypingGuard::new(channel),
         path,
         gate,
         last_word,
@@ -52,44 +52,44 @@ pub(super) async fn work(
         report: ChannelReport::new(),
     };
     while let Some(data) = events.recv().await {
-        desk.hand(&data, &mut close).await;
+        state.hand(&data, &mut close).await;
     }
     let end = close.borrow().clone();
     if let Some(Close { last, .. }) = end {
-        desk.finish(&last).await;
+        state.finish(&last).await;
     }
-    desk.report
+    state.report
 }
 
-impl Desk {
+impl WorkerState {
     /// Takes one event to the channel, if it is to hear of it.
-    async fn hand(&mut self, data: &Data, close: &mut watch::Receiver<Option<Close>>) {
+    async fn hand(&mut self, data: &BusData, close: &mut watch::Receiver<Option<Close>>) {
         let news = self.follow(data);
         let passes = self.gate.passes(data);
-        if passes && news != News::default() {
-            if matches!(data, Data::Tool(Tool::Update { .. } | Tool::Start { .. })) {
+        if passes && news != ChannelUpdates::default() {
+            if matches!(data, BusData::Tool(Tool::Update { .. } | Tool::Start { .. })) {
                 self.typing(true);
             }
             self.call(data, news, close).await;
         }
-        if self.gate.is_shut() {
+        if self.gate.suppressed() {
             self.typing(false);
         }
     }
 
     /// Keeps the texts so far, and says what of `data` is for the channel.
-    fn follow(&mut self, data: &Data) -> News {
-        let mut news = News::default();
+    fn follow(&mut self, data: &BusData) -> ChannelUpdates {
+        let mut news = ChannelUpdates::default();
         match data {
-            Data::Assistant { delta, parent: None, .. } => {
+            BusData::Assistant { delta, parent: None, .. } => {
                 self.text.push_str(delta);
                 news.text = !delta.is_empty();
             }
-            Data::Thinking { delta, parent: None, .. } => {
+            BusData::Thinking { delta, parent: None, .. } => {
                 self.thinking.push_str(delta);
                 news.thinking = !delta.is_empty();
             }
-            Data::Retract { text, thinking, calls, parent, .. } => {
+            BusData::Retract { text, thinking, calls, parent, .. } => {
                 if parent.is_none() {
                     news.text = self.text != *text;
                     news.thinking = self.thinking != *thinking;
@@ -98,18 +98,23 @@ impl Desk {
                 }
                 news.tool = !calls.is_empty();
             }
-            Data::Assistant { .. } | Data::Thinking { .. } | Data::Lifecycle(_) => {}
-            Data::Notice(_) => news.notice = true,
-            Data::Tool(_) => news.tool = true,
+            BusData::Assistant { .. } | BusData::Thinking { .. } | BusData::Lifecycle(_) => {}
+            BusData::Notice(_) => news.notice = true,
+            BusData::Tool(_) => news.tool = true,
         }
         match self.path {
-            Path::Main => news,
-            Path::FollowUp => News { tool: news.tool, ..News::default() },
+            RunPath::Main => news,
+            RunPath::FollowUp => ChannelUpdates { tool: news.tool, ..ChannelUpdates::default() },
         }
     }
 
-    async fn call(&mut self, data: &Data, news: News, close: &mut watch::Receiver<Option<Close>>) {
-        let Self { seat, text, thinking, .. } = self;
+    async fn call(
+        &mut self,
+        data: &BusData,
+        news: ChannelUpdates,
+        close: &mut watch::Receiver<Option<Close>>,
+    ) {
+        let Self { guard: seat, text, thinking, .. } = self;
         let channel = &mut seat.channel;
         let callback: Callback<'_> = Box::pin(async move {
             let mut told = Ok(());
@@ -120,10 +125,10 @@ impl Desk {
                 told = told.and(channel.thinking(thinking).await);
             }
             told.and(match data {
-                Data::Tool(result @ Tool::Result { .. }) => channel.tool_result(result).await,
-                Data::Tool(tool) => channel.tool(tool).await,
-                Data::Retract { calls, .. } if news.tool => channel.tools_dropped(calls).await,
-                Data::Notice(notice) => channel.notice(notice).await,
+                BusData::Tool(result @ Tool::Result { .. }) => channel.tool_result(result).await,
+                BusData::Tool(tool) => channel.tool(tool).await,
+                BusData::Retract { calls, .. } if news.tool => channel.tools_dropped(calls).await,
+                BusData::Notice(notice) => channel.notice(notice).await,
                 _ => Ok(()),
             })
         });
@@ -143,17 +148,17 @@ impl Desk {
     }
 
     fn typing(&mut self, on: bool) {
-        if let Err(words) = self.seat.typing(on) {
+        if let Err(words) = self.guard.typing(on) {
             self.report.failed(panicked(&words));
         }
     }
 
     /// Lets the channel say the last word, once.
-    async fn finish(&mut self, last: &LastWord) {
-        let ending = match (self.gate.is_shut(), last.is_failure) {
+    async fn finish(&mut self, last: &FinalMessage) {
+        let ending = match (self.gate.suppressed(), last.is_failure) {
             (false, _) => Some(last.ending.clone()),
             // The answer is sent; that the run failed is not.
-            (true, true) => Some(Ending { answer: String::new(), ..last.ending.clone() }),
+            (true, true) => Some(RunEnding { answer: String::new(), ..last.ending.clone() }),
             (true, false) => None,
         };
         self.report.final_delivered = match ending {
@@ -163,9 +168,9 @@ impl Desk {
         self.typing(false);
     }
 
-    async fn deliver(&mut self, ending: &Ending) -> Delivery {
+    async fn deliver(&mut self, ending: &RunEnding) -> Delivery {
         let last_word = self.last_word;
-        let channel = &mut self.seat.channel;
+        let channel = &mut self.guard.channel;
         // Within a future of its own, so that a panic before the first await is caught as well.
         let finish = Box::pin(async move { channel.finish(ending).await });
         let finished = timeout(last_word, guarded(finish)).await;
@@ -185,7 +190,7 @@ impl Desk {
     }
 
     async fn leave(&mut self) -> Delivery {
-        let channel = &mut self.seat.channel;
+        let channel = &mut self.guard.channel;
         let leave = Box::pin(async move { channel.leave().await });
         match timeout(self.last_word, guarded(leave)).await {
             Ok(Ok(Ok(()))) => {}

@@ -10,19 +10,19 @@
 
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::api::{ApiError, Call, backoff, pause};
+use super::api::{BotApiError, BotCall, backoff, pause};
 use super::caller::Caller;
-use super::draft::{Shown, method};
-use super::markup::{Piece, Style, piece, read};
+use super::draft::{ShownDraft, method};
+use super::markup::{Style, StyledText, piece, read};
 use crate::bridge::Delivery;
-use crate::ending::Ending;
+use crate::ending::RunEnding;
 use crate::limits::ChatLimits;
 
 /// How often a call is made that comes to nothing (V6).
 const TRIES: u32 = 5;
 
 /// The last word as pieces: the answer, and below it the notice, which is no markdown.
-pub(super) fn last_word(ending: &Ending) -> Vec<Piece> {
+pub(super) fn final_text(ending: &RunEnding) -> Vec<StyledText> {
     let mut pieces = read(&ending.answer);
     if let Some(notice) = &ending.notice {
         let gap = if pieces.is_empty() { "" } else { "\n\n" };
@@ -32,7 +32,7 @@ pub(super) fn last_word(ending: &Ending) -> Vec<Piece> {
 }
 
 /// Puts the first of `pages` in place of the draft and the others below it.
-pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -> Delivery {
+pub(super) async fn deliver(caller: &Caller, shown: ShownDraft, pages: Vec<String>) -> Delivery {
     let began = Instant::now();
     let limits = caller.limits;
     let is_shown = |page: &String| *page == shown.html;
@@ -60,14 +60,14 @@ pub(super) async fn deliver(caller: &Caller, shown: Shown, pages: Vec<String>) -
             Some(message_id) if is_shown(&page) => Ok(message_id),
             None => settle(caller, began, None, page).await,
             Some(message_id) => match settle(caller, began, Some(message_id), page.clone()).await {
-                Err(ApiError::Other(_)) => settle(caller, began, None, page).await,
+                Err(BotApiError::Other(_)) => settle(caller, began, None, page).await,
                 settled => settled,
             },
         };
         match delivered {
             Ok(message_id) => message_ids.push(message_id),
-            Err(error @ ApiError::Lost(_)) if !is_edit => in_doubt = Some(error),
-            Err(ApiError::RetryAfter { seconds }) => {
+            Err(error @ BotApiError::Lost(_)) if !is_edit => in_doubt = Some(error),
+            Err(BotApiError::RetryAfter { seconds }) => {
                 let reason = format!("Telegram asks to wait {seconds} s");
                 return Delivery::Failed { reason: given_up(&reason, limits) };
             }
@@ -98,25 +98,25 @@ async fn settle(
     began: Instant,
     message_id: Option<i64>,
     text: String,
-) -> Result<i64, ApiError> {
+) -> Result<i64, BotApiError> {
     let (mut failures, mut waits) = (0, 0);
     let limits = caller.limits;
     loop {
         let call =
-            Call { method: method(message_id), message_id, text: text.clone(), is_final: true };
+            BotCall { method: method(message_id), message_id, text: text.clone(), is_final: true };
         match caller.submit(call).await {
-            Err(ApiError::RetryAfter { seconds }) => {
+            Err(BotApiError::RetryAfter { seconds }) => {
                 waits += 1;
                 let until = Instant::now() + pause(seconds, waits, limits.retry_after);
                 if waits > limits.waits || until >= began + limits.last_word {
-                    return Err(ApiError::RetryAfter { seconds });
+                    return Err(BotApiError::RetryAfter { seconds });
                 }
                 sleep_until(until).await;
             }
-            Err(ApiError::Lost(reason)) if message_id.is_none() => {
-                return Err(ApiError::Lost(reason));
+            Err(BotApiError::Lost(reason)) if message_id.is_none() => {
+                return Err(BotApiError::Lost(reason));
             }
-            Err(ApiError::Network(_) | ApiError::Lost(_)) if failures + 1 < TRIES => {
+            Err(BotApiError::Network(_) | BotApiError::Lost(_)) if failures + 1 < TRIES => {
                 failures += 1;
                 sleep(backoff(failures)).await;
             }

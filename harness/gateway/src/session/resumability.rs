@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use clitape_stream::ToolKind;
 use serde::Serialize;
 
-use super::line::{By, Message, Said, Stop, Turn};
-use super::transcript::{Node, Transcript};
+use super::line::{AssistantMessage, Author, LineContent, MessageEnd, UserTurn};
+use super::transcript::{Transcript, TranscriptNode};
 
 /// What a transcript says of its session (X2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct Resumability {
     /// Whether the session may be resumed.
     pub resumable: bool,
     /// Why, or why not.
@@ -18,16 +18,16 @@ pub struct Verdict {
     /// The calls of the last message that nobody answered, in the order of their lines.
     pub orphans: Vec<Orphan>,
     /// What each rule says.
-    pub rules: Rules,
+    pub rules: ResumeRules,
     /// What the transcript consists of.
-    pub lines: Lines,
+    pub lines: LineSummary,
     /// What to do, as a sentence.
     pub advice: &'static str,
 }
 
 /// What each rule says of a transcript (X2); several may be true of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Rules {
+pub struct ResumeRules {
     /// There is a transcript.
     pub found: bool,
     /// The model answered at least once.
@@ -76,7 +76,7 @@ pub struct Orphan {
 
 /// What a transcript consists of, in lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Lines {
+pub struct LineSummary {
     /// Whole lines, blank ones too.
     pub whole: u64,
     /// Lines of the conversation that counts.
@@ -158,14 +158,14 @@ impl Reason {
     }
 }
 
-impl Verdict {
+impl Resumability {
     /// The verdict of a session that has no transcript.
     #[must_use]
     pub fn not_found() -> Self {
-        Self::of(Rules::default(), Vec::new(), Lines::default())
+        Self::of(ResumeRules::default(), Vec::new(), LineSummary::default())
     }
 
-    fn of(rules: Rules, orphans: Vec<Orphan>, lines: Lines) -> Self {
+    fn of(rules: ResumeRules, orphans: Vec<Orphan>, lines: LineSummary) -> Self {
         let is_empty = lines.conversation == 0;
         let gravest = [
             (!rules.found, Reason::NotFound),
@@ -184,32 +184,32 @@ impl Verdict {
 
 /// Judges a transcript (X2).
 #[must_use]
-pub fn verdict(transcript: &Transcript) -> Verdict {
+pub fn resumability(transcript: &Transcript) -> Resumability {
     let conversation = transcript.conversation();
     let orphans = orphans(&conversation);
-    let rules = Rules {
+    let rules = ResumeRules {
         found: true,
         has_assistant: has_assistant(&conversation),
         orphaned_tool_use: !orphans.is_empty(),
         interrupted: is_interrupted(&conversation),
         cut_mid_text: is_cut_mid_text(&conversation, &orphans),
     };
-    Verdict::of(rules, orphans, lines(transcript, &conversation))
+    Resumability::of(rules, orphans, lines(transcript, &conversation))
 }
 
 /// Whether the model ever answered.
-fn has_assistant(conversation: &[&Node]) -> bool {
+fn has_assistant(conversation: &[&TranscriptNode]) -> bool {
     conversation.iter().any(|node| message(node).is_some())
 }
 
 /// The calls of the last message, all of its lines taken together, that have no result. Earlier
 /// messages do not count: one that the conversation went on from is no longer waited for.
-fn orphans(conversation: &[&Node]) -> Vec<Orphan> {
+fn orphans(conversation: &[&TranscriptNode]) -> Vec<Orphan> {
     let last = last_message(conversation);
     let answers = last.first().map_or(&[][..], |(first, _)| &conversation[*first..]);
     let answered: HashSet<&str> = answers
         .iter()
-        .filter_map(|node| node.said.as_ref())
+        .filter_map(|node| node.content.as_ref())
         .flat_map(|said| said.answers.iter().map(|answer| answer.call.as_str()))
         .collect();
     let mut orphans = Vec::new();
@@ -226,55 +226,58 @@ fn orphans(conversation: &[&Node]) -> Vec<Orphan> {
 /// Whether what was said last waits for the model: a prompt or results without an answer, a message
 /// that did not end, or one that ended in calls of which none is open, or which never came to be
 /// written.
-fn is_cut_mid_text(conversation: &[&Node], orphans: &[Orphan]) -> bool {
-    let is_spoken = |node: &&&Node| !matches!(turn(node), Some(Turn::Note | Turn::Summary));
+fn is_cut_mid_text(conversation: &[&TranscriptNode], orphans: &[Orphan]) -> bool {
+    let is_spoken =
+        |node: &&&TranscriptNode| !matches!(turn(node), Some(UserTurn::Note | UserTurn::Summary));
     let Some(last) = conversation.iter().rev().find(is_spoken) else { return false };
     let stop = last_message(conversation).last().map(|(_, message)| message.stop);
     match (turn(last), stop) {
-        (Some(Turn::Prompt), _) => true,
-        (None, Some(Stop::ToolUse)) => orphans.is_empty(),
-        (_, stop) => stop == Some(Stop::Open),
+        (Some(UserTurn::Prompt), _) => true,
+        (None, Some(MessageEnd::ToolUse)) => orphans.is_empty(),
+        (_, stop) => stop == Some(MessageEnd::Open),
     }
 }
 
-fn is_interrupted(conversation: &[&Node]) -> bool {
-    conversation.last().is_some_and(|node| turn(node) == Some(Turn::Interruption))
+fn is_interrupted(conversation: &[&TranscriptNode]) -> bool {
+    conversation.last().is_some_and(|node| turn(node) == Some(UserTurn::Interruption))
 }
 
 /// The lines of the last message, with their places in the conversation.
-fn last_message<'c>(conversation: &[&'c Node]) -> Vec<(usize, &'c Message)> {
+fn last_message<'c>(conversation: &[&'c TranscriptNode]) -> Vec<(usize, &'c AssistantMessage)> {
     let messages = || {
         conversation.iter().enumerate().filter_map(|(index, node)| Some((index, message(node)?)))
     };
-    let Some((last, Message { id, .. })) = messages().next_back() else { return Vec::new() };
+    let Some((last, AssistantMessage { id, .. })) = messages().next_back() else {
+        return Vec::new();
+    };
     let turn = conversation[last].turn;
-    let is_of_it = |index: usize, message: &Message| {
+    let is_of_it = |index: usize, message: &AssistantMessage| {
         index == last || id.is_some() && message.id == *id && conversation[index].turn == turn
     };
     messages().filter(|(index, message)| is_of_it(*index, message)).collect()
 }
 
-fn message(node: &Node) -> Option<&Message> {
-    match &node.said {
-        Some(Said { by: By::Assistant(message), .. }) => Some(message),
+fn message(node: &TranscriptNode) -> Option<&AssistantMessage> {
+    match &node.content {
+        Some(LineContent { by: Author::Assistant(message), .. }) => Some(message),
         _ => None,
     }
 }
 
-fn turn(node: &Node) -> Option<Turn> {
-    match &node.said {
-        Some(Said { by: By::User(turn), .. }) => Some(*turn),
+fn turn(node: &TranscriptNode) -> Option<UserTurn> {
+    match &node.content {
+        Some(LineContent { by: Author::User(turn), .. }) => Some(*turn),
         _ => None,
     }
 }
 
-fn lines(transcript: &Transcript, conversation: &[&Node]) -> Lines {
+fn lines(transcript: &Transcript, conversation: &[&TranscriptNode]) -> LineSummary {
     let count = &transcript.count;
     let conversation = conversation.len() as u64;
-    Lines {
+    LineSummary {
         whole: count.whole,
         conversation,
-        abandoned: count.said - conversation,
+        abandoned: count.conversation - conversation,
         sidechain: count.sidechain,
         other: count.other.clone(),
         unusable: count.unusable,

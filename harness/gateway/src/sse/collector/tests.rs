@@ -5,19 +5,19 @@ use serde_json::json;
 use super::*;
 
 /// A frame as `name data`.
-fn frame(line: &str) -> Frame {
+fn frame(line: &str) -> SseFrame {
     let (name, data) = line.split_once(' ').unwrap();
-    Frame { id: None, name: name.into(), data: data.into() }
+    SseFrame { id: None, name: name.into(), data: data.into() }
 }
 
 /// Collects one turn; expects how it stands and what was collected.
 #[track_caller]
 #[allow(clippy::needless_pass_by_value, reason = "expectations are written where they are used")]
-fn check(lines: &[&str], progress: Progress, expect: Value) {
-    let mut gather = Gather::new();
-    let last = lines.iter().map(|line| gather.on(&frame(line))).last();
+fn check(lines: &[&str], progress: TurnProgress, expect: Value) {
+    let mut collector = Collector::new();
+    let last = lines.iter().map(|line| collector.on(&frame(line))).last();
     assert_eq!(last, Some(progress));
-    assert_eq!(serde_json::to_value(gather.collected()).unwrap(), expect);
+    assert_eq!(serde_json::to_value(collector.collected()).unwrap(), expect);
 }
 
 /// A search that found these texts, by id.
@@ -48,7 +48,7 @@ fn s2_text_calls_and_context() {
             r#"agent-error {"error":"?"}"#,
             r#"complete {}"#,
         ],
-        Progress::Complete,
+        TurnProgress::Complete,
         json!({"output": "partial", "metadata": {"toolCalls": [bash()]}}),
     );
     check(
@@ -57,29 +57,29 @@ fn s2_text_calls_and_context() {
             r#"output {"type":"replace","content":"two"}"#,
             r#"output {"type":"delta","content":"!"}"#,
         ],
-        Progress::Open,
+        TurnProgress::Open,
         json!({"output": "two!", "metadata": {}}),
     );
     check(
         &[r#"output {"type":"delta","content":"on the way"}"#, r#"complete {"text":"final"}"#],
-        Progress::Complete,
+        TurnProgress::Complete,
         json!({"output": "final", "metadata": {}}),
     );
 }
 
 #[test]
 fn s2_found_texts_are_told_once_a_turn_and_all_turns_count() {
-    let mut gather = Gather::new();
-    gather.on(&frame(r#"output {"content":"first"}"#));
-    gather.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
-    gather.on(&frame(&search("b", &[(2, "two"), (3, "three"), (4, "")])));
-    assert_eq!(gather.on(&frame("complete {}")), Progress::Complete);
-    gather.begin(None);
-    gather.on(&frame(r#"output {"content":"second"}"#));
+    let mut collector = Collector::new();
+    collector.on(&frame(r#"output {"content":"first"}"#));
+    collector.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
+    collector.on(&frame(&search("b", &[(2, "two"), (3, "three"), (4, "")])));
+    assert_eq!(collector.on(&frame("complete {}")), TurnProgress::Complete);
+    collector.begin(None);
+    collector.on(&frame(r#"output {"content":"second"}"#));
     // The same id in a later turn is another call.
-    gather.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
-    gather.on(&frame("complete {}"));
-    let Collected { output, error, metadata } = gather.collected();
+    collector.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
+    collector.on(&frame("complete {}"));
+    let Collected { output, error, metadata } = collector.collected();
     assert_eq!((output.as_str(), error), ("second", None));
     assert_eq!(metadata.retrieved_context.as_deref(), Some("one\n\ntwo\n\nthree"));
     let ids: Vec<_> = metadata.tool_calls.iter().map(|call| call.id.as_deref()).collect();
@@ -97,20 +97,20 @@ fn s2_an_error_keeps_what_was_collected() {
         (r#"{}"#, "the gateway told no reason; see its log"),
     ] {
         let lines = [r#"output {"content":"par"}"#, BASH, &format!("error {error}")];
-        check(&lines, Progress::Failed, collected(expect));
+        check(&lines, TurnProgress::Failed, collected(expect));
     }
-    let mut gather = Gather::new();
-    gather.on(&frame(BASH));
-    gather.fail("too late");
+    let mut collector = Collector::new();
+    collector.on(&frame(BASH));
+    collector.fail("too late");
     let expect = json!({"output": "", "error": "too late", "metadata": {"toolCalls": [bash()]}});
-    assert_eq!(serde_json::to_value(gather.collected()).unwrap(), expect);
+    assert_eq!(serde_json::to_value(collector.collected()).unwrap(), expect);
 }
 
 #[test]
 fn s2_lost_events_are_told_and_the_rest_is_kept() {
     check(
         &[r#"gap {"missed":3}"#, r#"output {"content":"rest"}"#, "complete {}"],
-        Progress::Failed,
+        TurnProgress::Failed,
         json!({
             "output": "rest",
             "error": "events were lost: the stream had gone on too far; collect from its start",
@@ -121,18 +121,18 @@ fn s2_lost_events_are_told_and_the_rest_is_kept() {
 
 #[test]
 fn s2_what_comes_twice_counts_once() {
-    let mut gather = Gather::new();
-    let numbered = |id: &str, line: &str| Frame { id: Some(id.into()), ..frame(line) };
+    let mut collector = Collector::new();
+    let numbered = |id: &str, line: &str| SseFrame { id: Some(id.into()), ..frame(line) };
     for _ in 0..2 {
-        gather.on(&numbered("1", r#"output {"content":"x"}"#));
-        gather.on(&numbered("2", BASH));
+        collector.on(&numbered("1", r#"output {"content":"x"}"#));
+        collector.on(&numbered("2", BASH));
         // Some servers give all events of a message one id.
-        gather.on(&numbered("2", r#"output {"content":"y"}"#));
+        collector.on(&numbered("2", r#"output {"content":"y"}"#));
         // Without ids of frames the call's own counts; another call may bear it.
-        gather.on(&frame(BASH));
-        gather.on(&frame(&BASH.replace("{\"q\":1}", "2")));
+        collector.on(&frame(BASH));
+        collector.on(&frame(&BASH.replace("{\"q\":1}", "2")));
     }
-    let collected = gather.collected();
+    let collected = collector.collected();
     assert_eq!(collected.output, "xy");
     let inputs: Vec<_> = collected.metadata.tool_calls.iter().map(|call| &call.input).collect();
     assert_eq!(inputs, [&json!({"q": 1}), &json!(2)]);
@@ -140,18 +140,18 @@ fn s2_what_comes_twice_counts_once() {
 
 #[test]
 fn s2_only_the_turn_s_own_events_count() {
-    let mut gather = Gather::new();
-    gather.begin(Some("m2".into()));
+    let mut collector = Collector::new();
+    collector.begin(Some("m2".into()));
     for (line, expect) in [
-        (r#"output {"content":"old","messageId":"m1"}"#, Progress::Open),
-        (r#"complete {"messageId":"m1"}"#, Progress::Open),
-        (r#"complete {}"#, Progress::Open),
-        (r#"output {"content":"ok","messageId":"m2"}"#, Progress::Open),
-        (r#"complete {"messageId":"m2"}"#, Progress::Complete),
+        (r#"output {"content":"old","messageId":"m1"}"#, TurnProgress::Open),
+        (r#"complete {"messageId":"m1"}"#, TurnProgress::Open),
+        (r#"complete {}"#, TurnProgress::Open),
+        (r#"output {"content":"ok","messageId":"m2"}"#, TurnProgress::Open),
+        (r#"complete {"messageId":"m2"}"#, TurnProgress::Complete),
     ] {
-        assert_eq!(gather.on(&frame(line)), expect, "{line}");
+        assert_eq!(collector.on(&frame(line)), expect, "{line}");
     }
-    assert_eq!(gather.collected().output, "ok");
+    assert_eq!(collector.collected().output, "ok");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn s2_what_is_malformed_is_left_out() {
             ),
             r#"tool_use {"name":"y","isError":true,"result_summary":{"event_ids":[]}}"#,
         ],
-        Progress::Open,
+        TurnProgress::Open,
         json!({"output": "", "metadata": {"toolCalls": [
             {"name": "x", "input": null, "result_summary":
                 {"event_ids": [2], "snippets": [{"id": 6, "text": "ok"}], "error": "E"}},
@@ -180,8 +180,8 @@ fn s2_what_is_malformed_is_left_out() {
 
 #[test]
 fn issue_13_finding_14_what_is_kept_has_a_limit() {
-    let limits = Kept { bytes: ByteSize::bytes(64), calls: 2 };
-    let frame = |name: &str, data: String| Frame { id: None, name: name.into(), data };
+    let limits = RetainedLimits { bytes: ByteSize::bytes(64), calls: 2 };
+    let frame = |name: &str, data: String| SseFrame { id: None, name: name.into(), data };
     let output = |n: usize| frame("output", format!(r#"{{"content":"{}"}}"#, "x".repeat(n)));
     let replace = |n: usize| {
         frame("output", format!(r#"{{"type":"replace","content":"{}"}}"#, "x".repeat(n)))
@@ -202,10 +202,10 @@ fn issue_13_finding_14_what_is_kept_has_a_limit() {
         (vec![output(33), call(21)], longer, 33),
         (vec![call(1), call(1), call(1)], more, 0),
     ] {
-        let mut gather = Gather::within(limits);
-        let progress: Vec<Progress> = frames.iter().map(|frame| gather.on(frame)).collect();
-        let collected = gather.collected();
-        assert_eq!(progress.contains(&Progress::Failed), expect.is_some(), "{frames:?}");
+        let mut collector = Collector::within(limits);
+        let progress: Vec<TurnProgress> = frames.iter().map(|frame| collector.on(frame)).collect();
+        let collected = collector.collected();
+        assert_eq!(progress.contains(&TurnProgress::Failed), expect.is_some(), "{frames:?}");
         let error = collected.error.unwrap_or_default();
         assert!(error.starts_with(expect.unwrap_or_default()), "{error}");
         assert_eq!(collected.output.len(), kept, "{frames:?}");

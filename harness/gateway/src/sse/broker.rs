@@ -11,13 +11,13 @@ use hyper::body::Bytes;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::converter::Converter;
+use super::converter::SseConverter;
 use super::event::SseEvent;
-use crate::bus::{Bus, Data, Phase, Subscription, lock};
+use crate::bus::{Bus, BusData, Phase, Subscription, lock};
 
 /// How much is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct BrokerLimits {
     /// Events in the backlog of a stream.
     pub events: usize,
     /// Bytes in the backlog of a stream; its newest event is held whatever its size.
@@ -28,7 +28,7 @@ pub struct Limits {
     pub ended: usize,
 }
 
-impl Default for Limits {
+impl Default for BrokerLimits {
     fn default() -> Self {
         Self { events: 4_096, bytes: 4 << 20, readers: 64, ended: 32 }
     }
@@ -36,19 +36,19 @@ impl Default for Limits {
 
 /// How long a stream lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum StreamLifetime {
     /// Until the end of the first run it follows.
     OneRun,
-    /// Until its [`Feed`] is dropped; it may follow one run after another.
+    /// Until its [`StreamFeed`] is dropped; it may follow one run after another.
     Conversation,
 }
 
 /// Why a stream can't be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HubError {
+pub enum BrokerError {
     /// There is one already.
     #[error("the stream `{0}` is open already; end it first, or give the new one another id")]
-    Taken(String),
+    AlreadyOpen(String),
 }
 
 /// Why a stream can't be read.
@@ -66,19 +66,19 @@ pub(super) enum Refusal {
 
 /// The streams of a gateway. Clones are handles to the same hub.
 #[derive(Clone)]
-pub struct Hub {
-    limits: Limits,
+pub struct Broker {
+    limits: BrokerLimits,
     /// By id, in the order they were opened.
-    streams: Arc<Mutex<Vec<(String, Stream)>>>,
+    streams: Arc<Mutex<Vec<(String, SharedBacklog)>>>,
 }
 
-type Stream = Arc<watch::Sender<Backlog>>;
+type SharedBacklog = Arc<watch::Sender<Backlog>>;
 
 /// What is held of a stream.
 #[derive(Default)]
 struct Backlog {
     /// Events that were left behind; the first that is held has the id after it.
-    gone: u64,
+    evicted: u64,
     frames: VecDeque<Bytes>,
     bytes: usize,
     ended: bool,
@@ -86,10 +86,10 @@ struct Backlog {
 
 impl Backlog {
     fn last(&self) -> u64 {
-        self.gone + self.frames.len() as u64
+        self.evicted + self.frames.len() as u64
     }
 
-    fn push(&mut self, event: &SseEvent, limits: Limits) {
+    fn push(&mut self, event: &SseEvent, limits: BrokerLimits) {
         let frame = Bytes::from(event.frame(Some(self.last() + 1)));
         self.bytes += frame.len();
         self.frames.push_back(frame);
@@ -98,20 +98,20 @@ impl Backlog {
         {
             let Some(oldest) = self.frames.pop_front() else { break };
             self.bytes -= oldest.len();
-            self.gone += 1;
+            self.evicted += 1;
         }
     }
 
     /// The event after `read`; `None` when it is not there yet, or no more.
     fn after(&self, read: u64) -> Option<Bytes> {
-        let place = usize::try_from(read.checked_sub(self.gone)?).ok()?;
+        let place = usize::try_from(read.checked_sub(self.evicted)?).ok()?;
         self.frames.get(place).cloned()
     }
 }
 
-impl Hub {
+impl Broker {
     /// Makes a hub without streams.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: BrokerLimits) -> Self {
         Self { limits, streams: Arc::default() }
     }
 
@@ -119,13 +119,17 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// [`HubError::Taken`] when one of this id has not ended.
-    pub fn open(&self, id: impl Into<String>, life: Life) -> Result<Feed, HubError> {
+    /// [`BrokerError::AlreadyOpen`] when one of this id has not ended.
+    pub fn open(
+        &self,
+        id: impl Into<String>,
+        life: StreamLifetime,
+    ) -> Result<StreamFeed, BrokerError> {
         let id = id.into();
         let mut streams = lock(&self.streams);
-        let is_open = |stream: &Stream| !stream.borrow().ended;
+        let is_open = |stream: &SharedBacklog| !stream.borrow().ended;
         match streams.iter().position(|(other, _)| *other == id) {
-            Some(place) if is_open(&streams[place].1) => return Err(HubError::Taken(id)),
+            Some(place) if is_open(&streams[place].1) => return Err(BrokerError::AlreadyOpen(id)),
             Some(place) => drop(streams.remove(place)),
             None => {}
         }
@@ -136,19 +140,19 @@ impl Hub {
             excess -= usize::from(goes);
             !goes
         });
-        let stream = Stream::new(watch::Sender::default());
+        let stream = SharedBacklog::new(watch::Sender::default());
         streams.push((id, stream.clone()));
-        Ok(Feed { stream, life, limits: self.limits, run: None })
+        Ok(StreamFeed { stream, life, limits: self.limits, run: None })
     }
 
     /// A reader of the stream `id` from the event after `read`; without it, from the start.
-    pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<Reader, Refusal> {
+    pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<StreamReader, Refusal> {
         let streams = lock(&self.streams);
         let found = streams.iter().find(|(other, _)| other == id);
         let stream = &found.ok_or(Refusal::Unknown)?.1;
         let (gone, last, ended) = {
             let backlog = stream.borrow();
-            (backlog.gone, backlog.last(), backlog.ended)
+            (backlog.evicted, backlog.last(), backlog.ended)
         };
         match read {
             Some(read) if read > last => Err(Refusal::Ahead),
@@ -157,33 +161,38 @@ impl Hub {
             _ => {
                 let read = read.unwrap_or(0);
                 let lost = (read < gone).then(|| gap(gone - read));
-                Ok(Reader { backlog: stream.subscribe(), read: read.max(gone), lost, over: false })
+                Ok(StreamReader {
+                    backlog: stream.subscribe(),
+                    read: read.max(gone),
+                    lost,
+                    over: false,
+                })
             }
         }
     }
 }
 
 /// The writing end of a stream; dropping it ends the stream.
-pub struct Feed {
-    stream: Stream,
-    life: Life,
-    limits: Limits,
+pub struct StreamFeed {
+    stream: SharedBacklog,
+    life: StreamLifetime,
+    limits: BrokerLimits,
     run: Option<Subscription>,
 }
 
-impl Feed {
+impl StreamFeed {
     /// Tells every later event of `bus`, which belongs to one run; a run followed before is not
     /// followed any more. To follow a run from its first event, call this before the run starts.
     ///
     /// A run that nobody is to see is not to be followed (G3).
     pub fn follow(&mut self, bus: &Bus) {
         let (stream, limits, life) = (self.stream.clone(), self.limits, self.life);
-        let mut converter = Converter::new();
+        let mut converter = SseConverter::new();
         self.run = Some(bus.subscribe(move |event| {
             let told = converter.on(event);
             let is_end = matches!(&event.data,
-                Data::Lifecycle(phase) if *phase != Phase::Start);
-            let ends = is_end && life == Life::OneRun;
+                BusData::Lifecycle(phase) if *phase != Phase::Start);
+            let ends = is_end && life == StreamLifetime::OneRun;
             if told.is_empty() && !ends {
                 return;
             }
@@ -197,7 +206,7 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
+impl Drop for StreamFeed {
     fn drop(&mut self) {
         self.run = None;
         self.stream.send_modify(|backlog| backlog.ended = true);
@@ -205,7 +214,7 @@ impl Drop for Feed {
 }
 
 /// One who reads a stream, and the place where.
-pub(super) struct Reader {
+pub(super) struct StreamReader {
     backlog: watch::Receiver<Backlog>,
     /// The id of the last event that was read.
     read: u64,
@@ -214,7 +223,7 @@ pub(super) struct Reader {
     over: bool,
 }
 
-impl Reader {
+impl StreamReader {
     /// The next frame; none when the stream has ended, or has left the reader behind, which the
     /// last frame says. Nothing is lost when this is dropped before it is done.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
@@ -224,7 +233,7 @@ impl Reader {
         while !self.over {
             {
                 let backlog = self.backlog.borrow_and_update();
-                if self.read < backlog.gone {
+                if self.read < backlog.evicted {
                     self.over = true;
                     return Some(Bytes::from(too_slow().frame(None)));
                 }

@@ -2,20 +2,20 @@
 
 use super::*;
 
-fn text(delta: &str) -> Data {
-    Data::Assistant { message_id: "m".into(), delta: delta.into(), length: 1, parent: None }
+fn text(delta: &str) -> BusData {
+    BusData::Assistant { message_id: "m".into(), delta: delta.into(), length: 1, parent: None }
 }
 
-fn end() -> Data {
-    Data::Lifecycle(Phase::End { text: String::new() })
+fn end() -> BusData {
+    BusData::Lifecycle(Phase::End { text: String::new() })
 }
 
-fn hub(events: usize) -> Hub {
-    Hub::new(Limits { events, bytes: 4_096, readers: 2, ended: 1 })
+fn broker(events: usize) -> Broker {
+    Broker::new(BrokerLimits { events, bytes: 4_096, readers: 2, ended: 1 })
 }
 
 /// What there is to read now: an id or a name for each frame.
-async fn drain(reader: &mut Reader) -> Vec<String> {
+async fn drain(reader: &mut StreamReader) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
         tokio::select! {
@@ -36,15 +36,15 @@ async fn drain(reader: &mut Reader) -> Vec<String> {
 }
 
 /// A stream of this many events, in a backlog of four, read after `read`.
-async fn check(count: usize, life: Life, read: Option<u64>, expect: &[&str]) {
-    let (hub, bus) = (hub(4), Bus::new("r1"));
-    let mut feed = hub.open("r1", life).unwrap();
+async fn check(count: usize, life: StreamLifetime, read: Option<u64>, expect: &[&str]) {
+    let (broker, bus) = (broker(4), Bus::new("r1"));
+    let mut feed = broker.open("r1", life).unwrap();
     feed.follow(&bus);
     for _ in 1..count {
         bus.publish(text("x"));
     }
     bus.publish(end());
-    let mut reader = match hub.read("r1", read) {
+    let mut reader = match broker.read("r1", read) {
         Ok(reader) => reader,
         Err(refusal) => return assert_eq!([format!("{refusal:?}")], *expect),
     };
@@ -53,7 +53,7 @@ async fn check(count: usize, life: Life, read: Option<u64>, expect: &[&str]) {
 
 #[tokio::test]
 async fn s1_a_late_reader_gets_the_backlog_and_then_the_end() {
-    use Life::{Conversation, OneRun};
+    use StreamLifetime::{Conversation, OneRun};
     check(3, OneRun, None, &["1", "2", "3", "over"]).await;
     check(3, Conversation, None, &["1", "2", "3"]).await;
     check(3, OneRun, Some(0), &["1", "2", "3", "over"]).await;
@@ -68,11 +68,12 @@ async fn s1_a_late_reader_gets_the_backlog_and_then_the_end() {
 
 #[tokio::test]
 async fn s1_every_reader_gets_every_event_once_and_a_slow_one_is_told() {
-    let (hub, bus) = (hub(4), Bus::new("r1"));
-    let mut feed = hub.open("r1", Life::OneRun).unwrap();
+    let (broker, bus) = (broker(4), Bus::new("r1"));
+    let mut feed = broker.open("r1", StreamLifetime::OneRun).unwrap();
     feed.follow(&bus);
-    let (mut quick, mut slow) = (hub.read("r1", None).unwrap(), hub.read("r1", None).unwrap());
-    assert!(matches!(hub.read("r1", None), Err(Refusal::Busy)));
+    let (mut quick, mut slow) =
+        (broker.read("r1", None).unwrap(), broker.read("r1", None).unwrap());
+    assert!(matches!(broker.read("r1", None), Err(Refusal::Busy)));
     bus.publish(text("a"));
     assert_eq!(drain(&mut quick).await, ["1"]);
     assert_eq!(drain(&mut slow).await, ["1"]);
@@ -83,7 +84,7 @@ async fn s1_every_reader_gets_every_event_once_and_a_slow_one_is_told() {
     assert_eq!(drain(&mut slow).await, ["dropped", "over"]);
     drop(slow);
     // It connects again, with the last id it has.
-    assert_eq!(drain(&mut hub.read("r1", Some(1)).unwrap()).await, ["gap", "3", "4", "5", "6"]);
+    assert_eq!(drain(&mut broker.read("r1", Some(1)).unwrap()).await, ["gap", "3", "4", "5", "6"]);
     drop(feed);
     assert_eq!(drain(&mut quick).await, ["over"]);
     assert_eq!(bus.listeners(), 0);
@@ -91,41 +92,44 @@ async fn s1_every_reader_gets_every_event_once_and_a_slow_one_is_told() {
 
 #[tokio::test]
 async fn s1_memory_is_bounded_in_bytes_too() {
-    let (hub, bus) = (hub(1_000), Bus::new("r1"));
-    let mut feed = hub.open("r1", Life::Conversation).unwrap();
+    let (broker, bus) = (broker(1_000), Bus::new("r1"));
+    let mut feed = broker.open("r1", StreamLifetime::Conversation).unwrap();
     feed.follow(&bus);
     for _ in 0..100 {
         bus.publish(text(&"x".repeat(1_000)));
     }
-    let seen = drain(&mut hub.read("r1", None).unwrap()).await;
+    let seen = drain(&mut broker.read("r1", None).unwrap()).await;
     assert_eq!(seen, ["gap", "98", "99", "100"]);
     bus.publish(text(&"x".repeat(10_000)));
-    assert_eq!(drain(&mut hub.read("r1", None).unwrap()).await, ["gap", "101"]);
+    assert_eq!(drain(&mut broker.read("r1", None).unwrap()).await, ["gap", "101"]);
 }
 
 #[tokio::test]
 async fn s1_ids_go_on_over_the_runs_of_a_conversation() {
-    let hub = hub(100);
-    let mut feed = hub.open("c", Life::Conversation).unwrap();
+    let broker = broker(100);
+    let mut feed = broker.open("c", StreamLifetime::Conversation).unwrap();
     for run in ["r1", "r2"] {
         let bus = Bus::new(run);
         feed.follow(&bus);
         bus.publish(text("x"));
         bus.publish(end());
     }
-    assert_eq!(drain(&mut hub.read("c", Some(1)).unwrap()).await, ["2", "3", "4"]);
+    assert_eq!(drain(&mut broker.read("c", Some(1)).unwrap()).await, ["2", "3", "4"]);
 }
 
 #[test]
 fn s1_ended_streams_are_forgotten_oldest_first() {
-    let hub = hub(4);
-    let refusal = |id| hub.read(id, None).err();
-    let open = hub.open("open", Life::OneRun).unwrap();
+    let broker = broker(4);
+    let refusal = |id| broker.read(id, None).err();
+    let open = broker.open("open", StreamLifetime::OneRun).unwrap();
     for id in ["a", "b", "c"] {
-        drop(hub.open(id, Life::OneRun).unwrap());
+        drop(broker.open(id, StreamLifetime::OneRun).unwrap());
     }
-    let again = hub.open("c", Life::OneRun).unwrap();
-    assert_eq!(hub.open("c", Life::OneRun).err(), Some(HubError::Taken("c".into())));
+    let again = broker.open("c", StreamLifetime::OneRun).unwrap();
+    assert_eq!(
+        broker.open("c", StreamLifetime::OneRun).err(),
+        Some(BrokerError::AlreadyOpen("c".into()))
+    );
     assert_eq!(refusal("a"), Some(Refusal::Unknown));
     assert_eq!([refusal("b"), refusal("c"), refusal("open")], [None, None, None]);
     drop((open, again));
