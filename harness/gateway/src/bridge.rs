@@ -161,6 +161,7 @@ impl ChannelReport {
 }
 
 /// A spawned task that ends when nobody wants it any more.
+#[derive(Debug)]
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T: Send + 'static> Task<T> {
@@ -180,6 +181,7 @@ impl<T> Drop for Task<T> {
 }
 
 /// The way from the bus to one channel. Dropping it takes it off the bus and stops it.
+#[derive(Debug)]
 pub(crate) struct Bridge {
     // Dropped first: it holds the queue's sender, so that the worker sees the end.
     subscription: Option<Subscription>,
@@ -188,7 +190,7 @@ pub(crate) struct Bridge {
 }
 
 /// The end of a run, for the worker of a bridge.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Close {
     /// When the callbacks that are left are given up.
     deadline: Instant,

@@ -4,6 +4,7 @@
 //! events from 1 without gaps (B1) and takes nothing after the run's end (B3).
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -180,11 +181,12 @@ pub enum Phase {
 type Listener = Arc<Mutex<dyn FnMut(&BusEvent) + Send>>;
 
 /// The bus of one run. Clones are handles to the same bus.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Bus {
     inner: Arc<BusInner>,
 }
 
+#[derive(Debug)]
 struct BusInner {
     run_id: Arc<str>,
     started: Instant,
@@ -202,6 +204,17 @@ struct BusState {
     next_listener: u64,
     listeners: Vec<(u64, Listener)>,
     listener_panics: u64,
+}
+
+impl fmt::Debug for BusState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BusState")
+            .field("seq", &self.seq)
+            .field("has_started", &self.has_started)
+            .field("has_ended", &self.has_ended)
+            .field("listeners", &self.listeners.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl BusState {
@@ -299,7 +312,8 @@ impl Bus {
     }
 }
 
-/// A listener's place on a bus; dropping it takes the listener off.
+/// A listener's registration on a bus; dropping it removes the listener.
+#[derive(Debug)]
 pub struct Subscription {
     bus: Weak<BusInner>,
     id: u64,

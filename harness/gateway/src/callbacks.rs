@@ -1,5 +1,7 @@
 //! A channel made of closures, for a gateway that has its own way to talk.
 
+use std::fmt;
+
 use crate::bridge::{Callback, Channel, Delivery, FinishFuture, done};
 use crate::bus::Tool;
 use crate::ending::RunEnding;
@@ -128,7 +130,22 @@ impl Callbacks {
     }
 }
 
-/// Calls `f` with `what`, if there is one.
+impl fmt::Debug for Callbacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Callbacks")
+            .field("text", &self.text.is_some())
+            .field("thinking", &self.thinking.is_some())
+            .field("tool", &self.tool.is_some())
+            .field("tool_result", &self.tool_result.is_some())
+            .field("tools_dropped", &self.tools_dropped.is_some())
+            .field("notice", &self.notice.is_some())
+            .field("typing", &self.typing.is_some())
+            .field("finish", &self.finish.is_some())
+            .finish()
+    }
+}
+
+/// Calls `f` with `what`, if there is a closure; otherwise the callback is done.
 fn call<'a, T: ?Sized>(f: &mut On<T>, what: &'a T) -> Callback<'a> {
     match f {
         Some(f) => f(what),

@@ -31,6 +31,7 @@ impl fmt::Display for RunEnding {
 }
 
 /// The last word of a run, for all its channels.
+#[derive(Debug)]
 pub(crate) struct FinalMessage {
     pub(crate) ending: RunEnding,
     /// Whether the run did not come to its end.

@@ -12,6 +12,7 @@ use crate::notice::Notice;
 use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 
 /// Publishes a run's lifecycle events on its bus.
+#[derive(Debug)]
 pub(crate) struct Publisher {
     bus: Bus,
     /// Calls whose input comes: what came of it, by id.
@@ -21,7 +22,7 @@ pub(crate) struct Publisher {
 }
 
 /// A tool's input while it comes.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct GrowingInput {
     /// The fields so far, as they came.
     fields: Map<String, Value>,

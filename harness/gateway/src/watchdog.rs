@@ -44,6 +44,7 @@ impl Watchdog {
 }
 
 /// The watch over one run.
+#[derive(Debug)]
 pub(crate) struct SilenceWatch {
     watchdog: Watchdog,
     heard: Instant,

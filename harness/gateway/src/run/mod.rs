@@ -58,6 +58,7 @@ pub struct RunReport {
 }
 
 /// A run at work. Dropping it unfinished takes it off the bus and publishes that it was stopped.
+#[derive(Debug)]
 pub struct Run {
     bus: Bus,
     publisher: Publisher,

@@ -1,26 +1,27 @@
-//! The streams of runs, held for those who listen: a bounded backlog each, and any number of
-//! readers that each take it at their own pace.
+//! The streams of runs, kept for those who read them: a bounded backlog for each stream, and any
+//! number of readers that each read it at their own pace.
 //!
-//! Readers own nothing but a place in the backlog, so a slow one costs no memory. One whose place
-//! the backlog has left behind is told so and dropped.
+//! A reader owns nothing but a position in the backlog, so a slow reader costs no memory. A reader
+//! whose next event has been evicted gets one last event that says so, and no more.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use hyper::body::Bytes;
+use axum::response::sse::Event;
 use serde_json::json;
 use tokio::sync::watch;
 
 use super::converter::SseConverter;
-use super::event::SseEvent;
+use super::event::{SseEvent, WireEvent};
 use crate::bus::{Bus, BusData, Phase, Subscription, lock};
 
-/// How much is held.
+/// How much a [`Broker`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrokerLimits {
     /// Events in the backlog of a stream.
     pub events: usize,
-    /// Bytes in the backlog of a stream; its newest event is held whatever its size.
+    /// Bytes of the names and the data in the backlog of a stream; the newest event is kept whatever
+    /// its size.
     pub bytes: usize,
     /// Readers of a stream at a time.
     pub readers: usize,
@@ -34,19 +35,20 @@ impl Default for BrokerLimits {
     }
 }
 
-/// How long a stream lives.
+/// How long a stream is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamLifetime {
-    /// Until the end of the first run it follows.
+    /// Until the end of the first run that the stream follows.
     OneRun,
-    /// Until its [`StreamFeed`] is dropped; it may follow one run after another.
+    /// Until its [`StreamFeed`] is dropped; the stream may follow one run after another.
     Conversation,
 }
 
 /// Why a stream can't be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BrokerError {
-    /// There is one already.
+    /// A stream of this id is open.
     #[error("the stream `{0}` is open already; end it first, or give the new one another id")]
     AlreadyOpen(String),
 }
@@ -56,16 +58,16 @@ pub enum BrokerError {
 pub(super) enum Refusal {
     /// There is no such stream.
     Unknown,
-    /// The reader says it has read what was never sent.
+    /// The reader's last id is one that was never sent.
     Ahead,
-    /// Everything was read, and there will be no more.
+    /// The reader has read everything, and the stream has ended.
     Over,
-    /// Too many read it already.
+    /// The stream has as many readers as the limit allows.
     Busy,
 }
 
-/// The streams of a gateway. Clones are handles to the same hub.
-#[derive(Clone)]
+/// The streams of a gateway. Clones are handles to the same broker.
+#[derive(Debug, Clone)]
 pub struct Broker {
     limits: BrokerLimits,
     /// By id, in the order they were opened.
@@ -74,83 +76,84 @@ pub struct Broker {
 
 type SharedBacklog = Arc<watch::Sender<Backlog>>;
 
-/// What is held of a stream.
-#[derive(Default)]
+/// The events of a stream that are kept.
+#[derive(Debug, Default)]
 struct Backlog {
-    /// Events that were left behind; the first that is held has the id after it.
+    /// Events that were evicted; the first that is kept has the id after this number.
     evicted: u64,
-    frames: VecDeque<Bytes>,
+    events: VecDeque<WireEvent>,
     bytes: usize,
     ended: bool,
 }
 
 impl Backlog {
     fn last(&self) -> u64 {
-        self.evicted + self.frames.len() as u64
+        self.evicted + self.events.len() as u64
     }
 
     fn push(&mut self, event: &SseEvent, limits: BrokerLimits) {
-        let frame = Bytes::from(event.frame(Some(self.last() + 1)));
-        self.bytes += frame.len();
-        self.frames.push_back(frame);
-        while self.frames.len() > limits.events.max(1)
-            || (self.bytes > limits.bytes && self.frames.len() > 1)
+        let event = WireEvent::new(Some(self.last() + 1), event);
+        self.bytes += event.size();
+        self.events.push_back(event);
+        while self.events.len() > limits.events.max(1)
+            || (self.bytes > limits.bytes && self.events.len() > 1)
         {
-            let Some(oldest) = self.frames.pop_front() else { break };
-            self.bytes -= oldest.len();
+            let Some(oldest) = self.events.pop_front() else { break };
+            self.bytes -= oldest.size();
             self.evicted += 1;
         }
     }
 
-    /// The event after `read`; `None` when it is not there yet, or no more.
-    fn after(&self, read: u64) -> Option<Bytes> {
-        let place = usize::try_from(read.checked_sub(self.evicted)?).ok()?;
-        self.frames.get(place).cloned()
+    /// Returns the event after `read`; `None` when it has not come yet, or was evicted.
+    fn after(&self, read: u64) -> Option<WireEvent> {
+        let index = usize::try_from(read.checked_sub(self.evicted)?).ok()?;
+        self.events.get(index).cloned()
     }
 }
 
 impl Broker {
-    /// Makes a hub without streams.
+    /// Makes a broker without streams.
     pub fn new(limits: BrokerLimits) -> Self {
         Self { limits, streams: Arc::default() }
     }
 
-    /// Opens the stream `id`. One of this id that has ended is forgotten.
+    /// Opens the stream `id`. A stream of this id that has ended is forgotten.
     ///
     /// # Errors
     ///
-    /// [`BrokerError::AlreadyOpen`] when one of this id has not ended.
+    /// [`BrokerError::AlreadyOpen`] when a stream of this id has not ended.
     pub fn open(
         &self,
         id: impl Into<String>,
-        life: StreamLifetime,
+        lifetime: StreamLifetime,
     ) -> Result<StreamFeed, BrokerError> {
         let id = id.into();
         let mut streams = lock(&self.streams);
         let is_open = |stream: &SharedBacklog| !stream.borrow().ended;
         match streams.iter().position(|(other, _)| *other == id) {
-            Some(place) if is_open(&streams[place].1) => return Err(BrokerError::AlreadyOpen(id)),
-            Some(place) => drop(streams.remove(place)),
+            Some(index) if is_open(&streams[index].1) => return Err(BrokerError::AlreadyOpen(id)),
+            Some(index) => drop(streams.remove(index)),
             None => {}
         }
         let ended = streams.iter().filter(|(_, stream)| !is_open(stream)).count();
         let mut excess = ended.saturating_sub(self.limits.ended);
         streams.retain(|(_, stream)| {
-            let goes = excess > 0 && !is_open(stream);
-            excess -= usize::from(goes);
-            !goes
+            let is_evicted = excess > 0 && !is_open(stream);
+            excess -= usize::from(is_evicted);
+            !is_evicted
         });
         let stream = SharedBacklog::new(watch::Sender::default());
         streams.push((id, stream.clone()));
-        Ok(StreamFeed { stream, life, limits: self.limits, run: None })
+        Ok(StreamFeed { stream, lifetime, limits: self.limits, run: None })
     }
 
-    /// A reader of the stream `id` from the event after `read`; without it, from the start.
+    /// Makes a reader of the stream `id` from the event after `read`; without `read`, from the
+    /// start.
     pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<StreamReader, Refusal> {
         let streams = lock(&self.streams);
         let found = streams.iter().find(|(other, _)| other == id);
         let stream = &found.ok_or(Refusal::Unknown)?.1;
-        let (gone, last, ended) = {
+        let (evicted, last, ended) = {
             let backlog = stream.borrow();
             (backlog.evicted, backlog.last(), backlog.ended)
         };
@@ -160,45 +163,43 @@ impl Broker {
             _ if stream.receiver_count() >= self.limits.readers => Err(Refusal::Busy),
             _ => {
                 let read = read.unwrap_or(0);
-                let lost = (read < gone).then(|| gap(gone - read));
-                Ok(StreamReader {
-                    backlog: stream.subscribe(),
-                    read: read.max(gone),
-                    lost,
-                    over: false,
-                })
+                let lost = (read < evicted).then(|| gap(evicted - read));
+                let read = read.max(evicted);
+                Ok(StreamReader { backlog: stream.subscribe(), read, lost, is_over: false })
             }
         }
     }
 }
 
 /// The writing end of a stream; dropping it ends the stream.
+#[derive(Debug)]
 pub struct StreamFeed {
     stream: SharedBacklog,
-    life: StreamLifetime,
+    lifetime: StreamLifetime,
     limits: BrokerLimits,
     run: Option<Subscription>,
 }
 
 impl StreamFeed {
-    /// Tells every later event of `bus`, which belongs to one run; a run followed before is not
-    /// followed any more. To follow a run from its first event, call this before the run starts.
+    /// Adds every later event of `bus`, which belongs to one run, to the stream; a run that was
+    /// followed before is not followed any more. To follow a run from its first event, call this
+    /// before the run starts.
     ///
-    /// A run that nobody is to see is not to be followed (G3).
+    /// A silent run must not be followed ([G3](crate::rules::G3)).
     pub fn follow(&mut self, bus: &Bus) {
-        let (stream, limits, life) = (self.stream.clone(), self.limits, self.life);
+        let (stream, limits, lifetime) = (self.stream.clone(), self.limits, self.lifetime);
         let mut converter = SseConverter::new();
         self.run = Some(bus.subscribe(move |event| {
-            let told = converter.on(event);
+            let events = converter.on(event);
             let is_end = matches!(&event.data,
                 BusData::Lifecycle(phase) if *phase != Phase::Start);
-            let ends = is_end && life == StreamLifetime::OneRun;
-            if told.is_empty() && !ends {
+            let ends = is_end && lifetime == StreamLifetime::OneRun;
+            if events.is_empty() && !ends {
                 return;
             }
             stream.send_modify(|backlog| {
                 if !backlog.ended {
-                    told.iter().for_each(|event| backlog.push(event, limits));
+                    events.iter().for_each(|event| backlog.push(event, limits));
                     backlog.ended = ends;
                 }
             });
@@ -213,38 +214,40 @@ impl Drop for StreamFeed {
     }
 }
 
-/// One who reads a stream, and the place where.
+/// A reader of a stream, and its position in it.
+#[derive(Debug)]
 pub(super) struct StreamReader {
     backlog: watch::Receiver<Backlog>,
     /// The id of the last event that was read.
     read: u64,
-    /// What is said first: that events before were lost.
+    /// The event that comes first when events before it were evicted.
     lost: Option<SseEvent>,
-    over: bool,
+    is_over: bool,
 }
 
 impl StreamReader {
-    /// The next frame; none when the stream has ended, or has left the reader behind, which the
-    /// last frame says. Nothing is lost when this is dropped before it is done.
-    pub(super) async fn next(&mut self) -> Option<Bytes> {
+    /// Returns the next event. `None` means that the stream has ended, or has evicted what the
+    /// reader would read next; in the second case the event before it says so. No event is lost when
+    /// the future is dropped before it is done.
+    pub(super) async fn next(&mut self) -> Option<Event> {
         if let Some(lost) = self.lost.take() {
-            return Some(Bytes::from(lost.frame(None)));
+            return Some(WireEvent::new(None, &lost).into());
         }
-        while !self.over {
+        while !self.is_over {
             {
                 let backlog = self.backlog.borrow_and_update();
                 if self.read < backlog.evicted {
-                    self.over = true;
-                    return Some(Bytes::from(too_slow().frame(None)));
+                    self.is_over = true;
+                    return Some(WireEvent::new(None, &too_slow()).into());
                 }
-                if let Some(frame) = backlog.after(self.read) {
+                if let Some(event) = backlog.after(self.read) {
                     self.read += 1;
-                    return Some(frame);
+                    return Some(event.into());
                 }
-                self.over = backlog.ended;
+                self.is_over = backlog.ended;
             }
-            if !self.over {
-                self.over = self.backlog.changed().await.is_err();
+            if !self.is_over {
+                self.is_over = self.backlog.changed().await.is_err();
             }
         }
         None

@@ -1,16 +1,15 @@
-//! One event of a run's stream, and its text on the wire.
-
-use std::fmt::Write as _;
+//! One event of a run's stream, and its form on the wire.
 
 use serde_json::{Map, Value};
 
-/// An event for those who listen: a name, and a JSON object.
+/// An event for the readers of a stream: a name and a JSON object.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SseEvent {
-    /// `output`, `tool_use`, `status`, `error` or `complete`; `connected`, `gap` and `dropped` are the
-    /// endpoint's own.
+    /// `output`, `tool_use`, `status`, `error` or `complete`. The endpoint adds `connected`, `gap`
+    /// and `dropped`.
     pub name: &'static str,
-    /// The particulars.
+    /// The fields of the event.
     pub data: Map<String, Value>,
 }
 
@@ -22,33 +21,66 @@ impl SseEvent {
         };
         Self { name, data }
     }
+}
 
-    /// The event as it is sent: `id`, `event` and `data`, each on a line, then an empty line.
-    ///
-    /// An event without `id` leaves the reader's last id as it was.
-    pub fn frame(&self, id: Option<u64>) -> String {
-        let mut frame = String::new();
-        // Writing to a string can't fail, and JSON text has no line breaks.
-        if let Some(id) = id {
-            let _ = writeln!(frame, "id: {id}");
-        }
-        let data = serde_json::to_string(&self.data).unwrap_or_default();
-        let _ = write!(frame, "event: {}\ndata: {data}\n\n", self.name);
-        frame
+/// An event as a backlog keeps it: its data is JSON text, which clones share.
+#[cfg(feature = "sse-http")]
+#[derive(Debug, Clone)]
+pub(super) struct WireEvent {
+    /// An event without an id leaves the reader's last id as it was.
+    id: Option<u64>,
+    name: &'static str,
+    data: std::sync::Arc<str>,
+}
+
+#[cfg(feature = "sse-http")]
+impl WireEvent {
+    pub(super) fn new(id: Option<u64>, event: &SseEvent) -> Self {
+        let data = Value::from(event.data.clone()).to_string().into();
+        Self { id, name: event.name, data }
+    }
+
+    /// Returns the bytes of the name and the data.
+    pub(super) fn size(&self) -> usize {
+        self.name.len() + self.data.len()
     }
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "sse-http")]
+impl From<WireEvent> for axum::response::sse::Event {
+    fn from(WireEvent { id, name, data }: WireEvent) -> Self {
+        let event = match id {
+            Some(id) => Self::default().id(id.to_string()),
+            None => Self::default(),
+        };
+        event.event(name).data(data)
+    }
+}
+
+#[cfg(all(test, feature = "sse-http"))]
+pub(super) mod tests {
+    use std::convert::Infallible;
+
+    use axum::response::IntoResponse as _;
+    use axum::response::sse::{Event, Sse};
     use serde_json::json;
 
     use super::*;
 
-    #[test]
-    fn s1_a_frame_is_one_line_a_field() {
+    /// Returns the bytes that a reader gets of `event`.
+    pub(in crate::sse) async fn on_the_wire(event: Event) -> String {
+        let events = futures_util::stream::iter([Ok::<_, Infallible>(event)]);
+        let body = Sse::new(events).into_response().into_body();
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn s1_an_event_has_one_line_for_each_field() {
         let event = SseEvent::new("output", json!({"type": "delta", "content": "a\r\nb\n"}));
         let data = "event: output\ndata: {\"type\":\"delta\",\"content\":\"a\\r\\nb\\n\"}\n\n";
-        assert_eq!(event.frame(None), data);
-        assert_eq!(event.frame(Some(7)), format!("id: 7\n{data}"));
+        let wire = |id| on_the_wire(WireEvent::new(id, &event).into());
+        assert_eq!(wire(None).await, data);
+        assert_eq!(wire(Some(7)).await, format!("id: 7\n{data}"));
     }
 }

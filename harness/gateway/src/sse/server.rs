@@ -2,19 +2,19 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream::unfold;
-use hyper::body::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -29,7 +29,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Reach;
 use super::broker::{Broker, Refusal, StreamReader};
-use super::event::SseEvent;
+use super::event::{SseEvent, WireEvent};
 use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
 
 /// How long readers may take, at a shutdown, to be told.
@@ -38,8 +38,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const FAREWELL: Duration = Duration::from_millis(200);
 /// Connections that hear it at a time; more than these are closed without a word.
 const FAREWELLS: usize = 64;
-/// How long a reader should wait before it connects again, in ms.
-const RETRY_MS: u64 = 1_000;
+/// How long a reader should wait before it connects again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// How the endpoint is served.
 #[derive(Clone)]
@@ -59,6 +59,21 @@ pub struct ServerSettings {
     pub waiting: usize,
     /// How long the head of a request may take to come.
     pub head_time: Duration,
+}
+
+/// The token is shown as `***`.
+impl fmt::Debug for ServerSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerSettings")
+            .field("address", &self.address)
+            .field("reach", &self.reach)
+            .field("token", &"***")
+            .field("heartbeat", &self.heartbeat)
+            .field("connections", &self.connections)
+            .field("waiting", &self.waiting)
+            .field("head_time", &self.head_time)
+            .finish()
+    }
 }
 
 impl ServerSettings {
@@ -103,7 +118,9 @@ pub enum ServeError {
     },
 }
 
-/// The endpoint at work. Dropping it cuts every connection; [`Server::shutdown`] is kinder.
+/// A running endpoint. Dropping it cuts every connection; [`SseServer::shutdown`] tells the readers
+/// first.
+#[derive(Debug)]
 pub struct SseServer {
     address: SocketAddr,
     closing: watch::Sender<bool>,
@@ -313,24 +330,23 @@ async fn events(
         Ok(reader) => reader,
         Err(refusal) => return refuse(refusal),
     };
-    let hello = SseEvent::new("connected", json!({ "runId": id })).frame(None);
-    let delivery = EventBody {
-        hello: Some(Bytes::from(format!("retry: {RETRY_MS}\n{hello}"))),
+    let connected = json!({ "runId": id }).to_string();
+    let body = EventBody {
+        connected: Some(Event::default().retry(RETRY).event("connected").data(connected)),
         reader: Some(reader),
-        heartbeat: shared.heartbeat,
         closed: shared.closed.clone(),
     };
-    let frames = unfold(delivery, async |mut delivery| {
-        let frame = delivery.next().await?;
-        Some((Ok::<_, Infallible>(frame), delivery))
+    let events = unfold(body, async |mut body| {
+        let event = body.next().await?;
+        Some((Ok::<_, Infallible>(event), body))
     });
+    let keep_alive = KeepAlive::new().interval(shared.heartbeat).text("ping");
     let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // Proxies that buffer would hold events back.
+        // A proxy that buffers would delay the events.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    (headers, Body::from_stream(frames)).into_response()
+    (headers, Sse::new(events).keep_alive(keep_alive)).into_response()
 }
 
 /// Compares the whole token whatever comes first; only its length can be found out by its time.
@@ -365,18 +381,19 @@ fn refuse(refusal: Refusal) -> Response {
     (status, words).into_response()
 }
 
-/// What is sent to one reader.
+/// The events that are sent to one reader.
 struct EventBody {
-    hello: Option<Bytes>,
+    /// The event that tells the reader that it is connected, until it is sent.
+    connected: Option<Event>,
+    /// `None` once the server has closed the stream.
     reader: Option<StreamReader>,
-    heartbeat: Duration,
     closed: watch::Receiver<bool>,
 }
 
 impl EventBody {
-    async fn next(&mut self) -> Option<Bytes> {
-        if let Some(hello) = self.hello.take() {
-            return Some(hello);
+    async fn next(&mut self) -> Option<Event> {
+        if let Some(connected) = self.connected.take() {
+            return Some(connected);
         }
         let reader = self.reader.as_mut()?;
         tokio::select! {
@@ -384,13 +401,10 @@ impl EventBody {
             () = until_closed(&mut self.closed) => {
                 self.reader = None;
                 let words = "the gateway shuts down; connect again when it is back";
-                let goodbye = SseEvent::new("dropped", json!({ "error": words }));
-                Some(Bytes::from(goodbye.frame(None)))
+                let dropped = SseEvent::new("dropped", json!({ "error": words }));
+                Some(WireEvent::new(None, &dropped).into())
             }
-            frame = timeout(self.heartbeat, reader.next()) => match frame {
-                Ok(frame) => frame,
-                Err(_) => Some(Bytes::from_static(b": ping\n\n")),
-            }
+            event = reader.next() => event,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Whoever makes a chat's calls: keeps their limit, and remembers that Telegram asked to wait.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,13 +13,20 @@ use crate::limits::ChatLimits;
 /// How long a typing signal may take; the last word may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
 
-/// The calls of one chat. The texts know when they may come again (V6); the signals ask here.
+/// Makes the calls of one chat. The draft and the final message know themselves when they may call
+/// again (V6); the typing signals ask here.
 pub(super) struct Caller {
     api: Arc<dyn BotApi>,
     /// How long the server is waited for.
     pub(super) limits: ChatLimits,
     /// When Telegram wants the next call at the earliest.
     not_before: Mutex<Option<Instant>>,
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("limits", &self.limits).finish_non_exhaustive()
+    }
 }
 
 impl Caller {

@@ -25,6 +25,7 @@ use crate::bus::lock;
 const LOST_LIMIT: u32 = 2;
 
 /// The draft of one turn.
+#[derive(Debug)]
 pub(super) struct Draft {
     /// `true` ends the task; any other write tells it that there is something new.
     signal: watch::Sender<bool>,

@@ -92,6 +92,7 @@ impl Default for TelegramSettings {
 }
 
 /// A chat on Telegram. Its calls are made on the current tokio runtime.
+#[derive(Debug)]
 pub struct Telegram {
     settings: TelegramSettings,
     caller: Arc<Caller>,

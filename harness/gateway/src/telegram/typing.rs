@@ -13,6 +13,7 @@ use crate::bridge::Task;
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The sign while it is on. Dropping it sends no more.
+#[derive(Debug)]
 pub(super) struct Typing {
     stop: watch::Sender<bool>,
     task: Task<()>,

@@ -1,5 +1,6 @@
 //! What readers of a stream get, wherever they begin and however late they are.
 
+use super::super::event::tests::on_the_wire;
 use super::*;
 
 fn text(delta: &str) -> BusData {
@@ -25,7 +26,7 @@ async fn drain(reader: &mut StreamReader) -> Vec<String> {
                     seen.push("over".to_owned());
                     return seen;
                 };
-                let frame = String::from_utf8(frame.to_vec()).unwrap();
+                let frame = on_the_wire(frame).await;
                 let line = frame.lines().next().unwrap();
                 let word = line.trim_start_matches("id: ").trim_start_matches("event: ");
                 seen.push(word.to_owned());

@@ -20,6 +20,7 @@ const TICK: Duration = Duration::from_secs(20);
 const DAY: u64 = 24 * 60 * 60;
 
 /// The line of one tool call.
+#[derive(Debug)]
 pub(super) struct ToolLine {
     pub(super) id: String,
     pub(super) title: String,
@@ -28,7 +29,7 @@ pub(super) struct ToolLine {
     pub(super) began: Instant,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum CallState {
     Running,
     Done,

@@ -19,6 +19,7 @@ const FIRST_TEXT: usize = 30;
 const THOUGHT_LIMIT: usize = 1_000;
 
 /// The draft of one turn.
+#[derive(Debug)]
 pub(super) struct Compositor {
     settings: TelegramSettings,
     started: Instant,
@@ -32,12 +33,13 @@ pub(super) struct Compositor {
 }
 
 /// What a text is of.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum TextLane {
     Answer,
     Thought,
 }
 
+#[derive(Debug)]
 enum DraftPart {
     Text(TextLane, String),
     Line(ToolLine),
