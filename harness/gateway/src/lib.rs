@@ -1,6 +1,7 @@
 //! From lifecycle events to an agent bus, and to what a person sees in a chat.
 //!
 #![doc = include_str!("../README.md")]
+#![warn(missing_debug_implementations)]
 
 pub mod acp;
 mod bridge;
@@ -9,6 +10,8 @@ mod callbacks;
 pub mod display;
 mod ending;
 mod excerpt;
+#[cfg(any(feature = "sse-http", feature = "telegram-http"))]
+mod http_client;
 pub mod limits;
 mod messaging;
 mod notice;

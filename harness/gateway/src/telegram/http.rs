@@ -23,7 +23,6 @@
 //! An answer is read piece by piece and never past the limit. The server's words are passed on
 //! without the token, in whatever encoding they contain it.
 
-use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,13 +30,13 @@ use frankenstein::ParseMode;
 use frankenstein::methods::{EditMessageTextParams, SendChatActionParams, SendMessageParams};
 use frankenstein::response::MethodResponse;
 use frankenstein::types::{ChatAction, ChatId, MessageId};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 
 use super::address::{AddressError, server_address};
 use super::api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
 use super::caller::late;
+use crate::http_client::{builder, root_cause};
 use crate::secret::masked;
 use crate::size::ByteSize;
 
@@ -124,13 +123,11 @@ impl HttpApi {
         if !token.0.contains(':') || !token.0.chars().all(is_of_token) {
             return Err(HttpSetupError::Token);
         }
-        // The process's own choice of cryptography stands, if it made one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        // A redirect would carry the token to who knows where.
-        let builder = Client::builder().redirect(Policy::none()).timeout(timeout);
+        let builder = builder().timeout(timeout);
         let builder = if is_here { builder.no_proxy() } else { builder };
-        let client =
-            builder.build().map_err(|error| HttpSetupError::Client(root(&error.without_url())))?;
+        let client = builder
+            .build()
+            .map_err(|error| HttpSetupError::Client(root_cause(&error.without_url())))?;
         let chat = chat.parse().map_or(ChatId::String(chat), ChatId::Integer);
         Ok(Self { client, server, token, chat, timeout, max_answer })
     }
@@ -234,7 +231,7 @@ impl HttpApi {
         if error.is_timeout() {
             return late(self.timeout);
         }
-        self.words(&root(&error.without_url()))
+        self.words(&root_cause(&error.without_url()))
     }
 
     /// `words` that may be shown: short, and without the token.
@@ -297,17 +294,6 @@ fn failure(code: u64, words: String, retry_after: Option<u64>) -> BotApiError {
 
 fn refused(why: &str) -> BotApiError {
     BotApiError::Other(why.to_owned())
-}
-
-/// The first cause of `error`; the ones above it name the address, and with it the token.
-fn root(error: &reqwest::Error) -> String {
-    let mut cause = error.source();
-    let mut words = "the request failed".to_owned();
-    while let Some(error) = cause {
-        words = error.to_string();
-        cause = error.source();
-    }
-    words
 }
 
 #[cfg(test)]

@@ -1,19 +1,17 @@
-//! A small HTTP client: one connection a request, to this machine unless told otherwise.
+//! The HTTP client of the collector: a connection for each request, to this machine unless other
+//! machines are allowed.
 
-use std::fmt::Display;
-use std::net::SocketAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1;
-use hyper::header::{self, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::rt::TokioIo;
+use hyper::body::Bytes;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{self, HeaderValue};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde_json::Value;
-use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 
+use crate::http_client::{builder, root_cause};
 use crate::limits::{
     COLLECTED_ANSWER, RECONNECT_CEILING, RECONNECT_FLOOR, RECONNECTS, STREAM_BYTES, STREAM_EVENT,
 };
@@ -27,6 +25,7 @@ const QUOTED: usize = 200;
 
 /// Why nothing could be collected.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CollectError {
     /// The URL is none, or not of `http`.
     #[error(
@@ -43,7 +42,10 @@ pub enum CollectError {
     /// The token can't stand in a header.
     #[error("the token has characters that a header can't hold; see what it is set to")]
     Token,
-    /// Nobody answers.
+    /// The client can't be set up.
+    #[error("no HTTP client can be made: {0}; this is a fault of this build, report it")]
+    Setup(String),
+    /// The host does not answer.
     #[error("can't reach {host}: {reason}; see whether the gateway runs and listens there")]
     Unreachable {
         /// Host and port.
@@ -93,7 +95,10 @@ pub enum CollectError {
 /// Where to collect from, and with which token.
 #[derive(Clone)]
 pub struct CollectTarget {
-    uri: Uri,
+    /// Host and port, as they are written in the URL.
+    authority: String,
+    /// Path and query.
+    path: String,
     reach: Reach,
     token: Option<HeaderValue>,
     /// The token as it was given, to mask it in what the server says.
@@ -134,6 +139,19 @@ impl Default for CollectLimits {
     }
 }
 
+/// The token is not shown.
+impl fmt::Debug for CollectTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CollectTarget")
+            .field("authority", &self.authority)
+            .field("path", &self.path)
+            .field("reach", &self.reach)
+            .field("has_token", &self.token.is_some())
+            .field("limits", &self.limits)
+            .finish()
+    }
+}
+
 impl CollectTarget {
     /// A URL of this machine: `http://127.0.0.1:8080/…`, `http://localhost/…`.
     ///
@@ -150,16 +168,24 @@ impl CollectTarget {
     ///
     /// [`CollectError::Url`] or [`CollectError::Remote`].
     pub fn within(url: &str, reach: Reach) -> Result<Self, CollectError> {
-        let uri = url.parse::<Uri>().ok();
-        let uri = uri.filter(|uri| uri.scheme_str() == Some("http"));
-        let uri = uri.filter(|uri| uri.authority().is_some_and(|it| !it.as_str().contains('@')));
-        let uri = uri.ok_or_else(|| CollectError::Url(without_user(url)))?;
-        let limits = CollectLimits::default();
-        let target = Self { uri, reach, token: None, secret: String::new(), limits };
-        if reach == Reach::Loopback && !target.is_here() {
-            return Err(CollectError::Remote(target.host().to_owned()));
+        let no_url = || CollectError::Url(without_user(url));
+        let parsed = Url::parse(url).map_err(|_| no_url())?;
+        let has_user = !parsed.username().is_empty() || parsed.password().is_some();
+        if parsed.scheme() != "http" || has_user {
+            return Err(no_url());
         }
-        Ok(target)
+        let host = parsed.host_str().ok_or_else(no_url)?;
+        let authority = match parsed.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
+        if reach == Reach::Loopback && !is_here(host) {
+            return Err(CollectError::Remote(bare(host).to_owned()));
+        }
+        let query = parsed.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let path = format!("{}{query}", parsed.path());
+        let limits = CollectLimits::default();
+        Ok(Self { authority, path, reach, token: None, secret: String::new(), limits })
     }
 
     /// Sends `Authorization: Bearer TOKEN` with every request.
@@ -182,19 +208,23 @@ impl CollectTarget {
         self.limits
     }
 
-    /// Path and query.
     pub(super) fn path(&self) -> &str {
-        self.uri.path_and_query().map_or("/", |path| path.as_str())
+        &self.path
     }
 
-    fn host(&self) -> &str {
-        self.uri.host().unwrap_or_default().trim_matches(['[', ']'])
+    fn authority(&self) -> &str {
+        &self.authority
     }
+}
 
-    fn is_here(&self) -> bool {
-        let ip = self.host().parse::<std::net::IpAddr>();
-        ip.map_or(self.host().eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
-    }
+/// Returns `host` without the brackets of an IPv6 address.
+fn bare(host: &str) -> &str {
+    host.trim_matches(['[', ']'])
+}
+
+fn is_here(host: &str) -> bool {
+    let ip = bare(host).parse::<IpAddr>();
+    ip.map_or(host.eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
 }
 
 /// A URL without the user's name and password, if it has them.
@@ -217,113 +247,127 @@ fn bearer(token: &str) -> Option<HeaderValue> {
 #[derive(Clone)]
 pub(super) struct HttpClient {
     target: CollectTarget,
+    client: Client,
 }
 
-/// An answer, and the connection it comes on, which ends when this is dropped.
+/// A response with a good status, and the path that was asked for.
 pub(super) struct HttpAnswer {
-    pub(super) response: Response<Incoming>,
+    response: Response,
     path: String,
-    pub(super) _connection: JoinSet<()>,
+}
+
+impl HttpAnswer {
+    /// Returns the next bytes of the body; `None` at its end, and where the connection breaks off.
+    ///
+    /// A stream is opened again in both cases, so that the reason is of no use to the caller.
+    pub(super) async fn chunk(&mut self) -> Option<Bytes> {
+        self.response.chunk().await.ok().flatten()
+    }
+}
+
+/// Resolves host names to addresses of this machine only, whatever the system's resolver answers.
+struct LoopbackResolver;
+
+impl Resolve for LoopbackResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|it| it.ip().is_loopback()).collect();
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
 }
 
 impl HttpClient {
-    pub(super) fn new(target: &CollectTarget, token: Option<&str>) -> Self {
+    /// Makes the client of a target; `token` replaces the target's own.
+    ///
+    /// # Errors
+    ///
+    /// [`CollectError::Setup`].
+    pub(super) fn new(target: &CollectTarget, token: Option<&str>) -> Result<Self, CollectError> {
         let mut target = target.clone();
         target.token = token.and_then(bearer).or(target.token);
-        Self { target }
+        // Each request has a connection of its own, so that a server can't answer the next request
+        // before it is sent. No certificate is loaded: only `http` is collected from.
+        let builder =
+            builder().no_proxy().http1_only().pool_max_idle_per_host(0).tls_certs_only([]);
+        let builder = match target.reach {
+            Reach::Loopback => builder.dns_resolver(LoopbackResolver),
+            Reach::Anywhere => builder,
+        };
+        let client = builder.build().map_err(|error| CollectError::Setup(root_cause(&error)))?;
+        Ok(Self { target, client })
     }
 
     pub(super) fn limits(&self) -> CollectLimits {
         self.target.limits
     }
 
-    /// Sends JSON, and takes any good answer.
+    /// Sends JSON and returns any answer with a good status.
     pub(super) async fn send(
         &self,
         method: Method,
         path: &str,
         json: Option<&Value>,
     ) -> Result<HttpAnswer, CollectError> {
-        let body = json.map(Value::to_string).unwrap_or_default();
-        let mut request = self.request(method, path, body)?;
-        if json.is_some() {
-            let json = HeaderValue::from_static("application/json");
-            request.headers_mut().insert(header::CONTENT_TYPE, json);
+        let mut request = self.request(method, path)?;
+        if let Some(json) = json {
+            request =
+                request.header(header::CONTENT_TYPE, "application/json").body(json.to_string());
         }
-        self.exchange(request).await
+        self.exchange(request, path).await
     }
 
-    /// Asks for the stream at `path`, after the event `last_id`; none when it is over.
+    /// Asks for the stream at `path`, after the event `last_id`; `None` when the stream is over.
     pub(super) async fn stream(
         &self,
         path: &str,
         last_id: Option<&str>,
     ) -> Result<Option<HttpAnswer>, CollectError> {
-        let mut request = self.request(Method::GET, path, String::new())?;
-        let headers = request.headers_mut();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let mut request =
+            self.request(Method::GET, path)?.header(header::ACCEPT, "text/event-stream");
         if let Some(id) = last_id.and_then(|id| HeaderValue::from_str(id).ok()) {
-            headers.insert("last-event-id", id);
+            request = request.header("last-event-id", id);
         }
-        let answer = self.exchange(request).await?;
+        let answer = self.exchange(request, path).await?;
         if answer.response.status() == StatusCode::NO_CONTENT {
             return Ok(None);
         }
         let found = answer.response.headers().get(header::CONTENT_TYPE);
-        let found = found.map_or("", |value| value.to_str().unwrap_or_default()).to_owned();
-        let kind = found.split(';').next().unwrap_or_default().trim();
+        let found = found.map_or(String::new(), |it| String::from_utf8_lossy(it.as_bytes()).into());
+        let kind = found.split(';').next().map_or("", str::trim);
         if !kind.eq_ignore_ascii_case("text/event-stream") {
             return Err(CollectError::NoStream { path: answer.path, found });
         }
         Ok(Some(answer))
     }
 
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        body: String,
-    ) -> Result<Request<Full<Bytes>>, CollectError> {
+    fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, CollectError> {
         let no_url = || CollectError::Url(path.to_owned());
-        let host = self.target.uri.authority().ok_or_else(no_url)?.as_str();
-        let mut request = Request::builder().method(method).uri(path).header(header::HOST, host);
+        let url = Url::parse(&format!("http://{}{path}", self.target.authority()));
+        let mut request = self.client.request(method, url.map_err(|_| no_url())?);
         if let Some(token) = &self.target.token {
             request = request.header(header::AUTHORIZATION, token);
         }
-        request.body(Full::from(body)).map_err(|_| no_url())
+        Ok(request)
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, CollectError> {
-        let path = request.uri().path().to_owned();
-        let (mut sender, connection) = http1::handshake(TokioIo::new(self.connect().await?))
-            .await
-            .map_err(|e| self.gone(&e))?;
-        let mut task = JoinSet::new();
-        // How the connection ends is seen where its answer is read.
-        task.spawn(async move { drop(connection.await) });
-        let response = sender.send_request(request).await.map_err(|e| self.gone(&e))?;
+    async fn exchange(
+        &self,
+        request: RequestBuilder,
+        path: &str,
+    ) -> Result<HttpAnswer, CollectError> {
+        let path = path.split('?').next().map_or("/", |path| path).to_owned();
+        let response = request.send().await.map_err(|error| CollectError::Unreachable {
+            host: self.target.authority().to_owned(),
+            reason: root_cause(&error),
+        })?;
         let status = response.status();
-        let answer = HttpAnswer { response, path, _connection: task };
+        let answer = HttpAnswer { response, path };
         if status.is_success() { Ok(answer) } else { Err(self.refused(answer, status).await) }
     }
 
-    async fn connect(&self) -> Result<TcpStream, CollectError> {
-        let place = (self.target.host(), self.target.uri.port_u16().unwrap_or(80));
-        let found = tokio::net::lookup_host(place).await.map_err(|error| self.gone(&error))?;
-        // Names of this machine lead to this machine, whatever a resolver says.
-        let is_allowed = |address: &SocketAddr| {
-            self.target.reach == Reach::Anywhere || address.ip().is_loopback()
-        };
-        let allowed: Vec<SocketAddr> = found.filter(is_allowed).collect();
-        TcpStream::connect(&*allowed).await.map_err(|error| self.gone(&error))
-    }
-
-    fn gone(&self, reason: &dyn Display) -> CollectError {
-        let host = self.target.uri.authority().map_or("", |host| host.as_str()).to_owned();
-        CollectError::Unreachable { host, reason: reason.to_string() }
-    }
-
-    /// What the server says with an answer that is no good one.
+    /// Returns the error for an answer whose status is not a good one.
     async fn refused(&self, answer: HttpAnswer, status: StatusCode) -> CollectError {
         let path = answer.path.clone();
         let text = match self.whole(answer).await {
@@ -334,24 +378,25 @@ impl HttpClient {
         refused(path, status, &text)
     }
 
-    /// The JSON of an answer.
+    /// Reads the JSON of an answer.
     pub(super) async fn json(&self, answer: HttpAnswer) -> Result<Value, CollectError> {
         let body = self.whole(answer).await;
         let body = body.map_err(|long| long.unwrap_or(CollectError::NoJson))?;
         serde_json::from_slice(&body).map_err(|_| CollectError::NoJson)
     }
 
-    /// All bytes of an answer; on failure why, unless it broke off.
-    async fn whole(&self, answer: HttpAnswer) -> Result<Bytes, Option<CollectError>> {
+    /// Reads all bytes of an answer and never more than the limit; the error is `None` where the
+    /// answer broke off.
+    async fn whole(&self, mut answer: HttpAnswer) -> Result<Vec<u8>, Option<CollectError>> {
         let limit = self.target.limits.answer;
-        let most = usize::try_from(limit.get()).unwrap_or(usize::MAX);
-        match Limited::new(answer.response.into_body(), most).collect().await {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
-                Err(Some(CollectError::LongAnswer(limit)))
+        let mut body = Vec::new();
+        while let Some(piece) = answer.response.chunk().await.map_err(|_| None)? {
+            if limit.is_below(body.len() + piece.len()) {
+                return Err(Some(CollectError::LongAnswer(limit)));
             }
-            Err(_) => Err(None),
+            body.extend_from_slice(&piece);
         }
+        Ok(body)
     }
 }
 

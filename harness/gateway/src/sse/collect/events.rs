@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use http_body_util::BodyExt as _;
 use tokio::time::sleep;
 
 use super::client::{CollectError, CollectLimits, HttpAnswer, HttpClient};
@@ -98,16 +97,15 @@ impl Events {
             let Some(answer) = &mut self.answer else {
                 return Err(Lost::Ended);
             };
-            match answer.response.frame().await {
-                Some(Ok(piece)) => {
-                    let piece = piece.into_data().unwrap_or_default();
+            match answer.chunk().await {
+                Some(piece) => {
                     self.bytes = self.bytes.saturating_add(piece.len());
                     if self.limits.stream.is_below(self.bytes) {
                         return Err(Lost::TooMuch(self.limits.stream));
                     }
                     self.ready.extend(self.decoder.feed(&piece)?);
                 }
-                Some(Err(_)) | None => self.reopen().await?,
+                None => self.reopen().await?,
             }
         }
     }

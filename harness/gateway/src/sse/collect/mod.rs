@@ -6,7 +6,7 @@ mod events;
 
 use std::time::Duration;
 
-use hyper::Method;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -29,7 +29,7 @@ pub async fn listen(
     turns: u32,
     limit: Duration,
 ) -> Result<Collected, CollectError> {
-    let client = HttpClient::new(target, None);
+    let client = HttpClient::new(target, None)?;
     let mut collector = Collector::within(target.limits().retained);
     let mut events = within(Instant::now() + limit, Events::open(client, target.path())).await?;
     for turn in 0..turns {
@@ -66,7 +66,7 @@ pub async fn converse(
     }
     let base = target.path().trim_end_matches('/');
     let deadline = || Instant::now() + limit;
-    let client = HttpClient::new(target, None);
+    let client = HttpClient::new(target, None)?;
     let made = within(deadline(), client.send(Method::POST, base, Some(&request))).await?;
     let made = within(deadline(), client.json(made)).await?;
     let text = |name: &str| made.get(name).and_then(Value::as_str);
@@ -74,7 +74,7 @@ pub async fn converse(
         return Err(CollectError::NoSession);
     };
     let session = format!("{base}/{}", segment(id));
-    let client = HttpClient::new(target, token);
+    let client = HttpClient::new(target, token)?;
     let mut collector = Collector::within(target.limits().retained);
     let path = format!("{session}/events");
     let failed = match within(deadline(), Events::open(client.clone(), &path)).await {
