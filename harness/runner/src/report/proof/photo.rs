@@ -1,12 +1,12 @@
 //! `page.png`: the page as Chromium shows it, from top to end, in the light.
 
-use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::json;
 
 use super::chromium::{Chromium, PhotoError};
@@ -65,17 +65,13 @@ pub fn photo(chromium: &Chromium, page: &Path, stop: &AtomicBool) -> Result<Phot
     Ok(Photo { png, height, page_height })
 }
 
-/// The address of a file.
+/// The bytes that stay as they are in the path of an address.
+const PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Returns the address of a file.
 fn file_url(path: &Path) -> String {
-    let mut url = "file://".to_owned();
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            url.push(char::from(byte));
-        } else {
-            let _ = write!(url, "%{byte:02X}");
-        }
-    }
-    url
+    format!("file://{}", percent_encode(path.as_os_str().as_bytes(), PATH))
 }
 
 #[cfg(test)]
