@@ -175,7 +175,7 @@ fn shown(value: &Value) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn b2_no_planted_secret_survives(planted in planted(), shape in any::<u8>()) {

@@ -139,8 +139,6 @@ fn parent(call: &ToolCallUpdate) -> Option<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn a1_a_client_can_follow_whatever_comes(
         turns in proptest::collection::vec(proptest::collection::vec(data(), 0..30), 1..3),

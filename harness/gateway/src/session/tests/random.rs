@@ -212,7 +212,7 @@ fn check(lines: &[(String, Expect)], bytes: &[u8]) -> Result<(), TestCaseError> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn x2_any_beginning_of_a_good_transcript_gets_its_verdict(steps in steps(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 12)) {

@@ -140,12 +140,12 @@ impl MarkdownReader<'_> {
                 self.lists.pop();
             }
             TagEnd::CodeBlock => {
-                let code = self.verbatim.take().unwrap_or_default();
+                let code = self.end_of_verbatim();
                 let language = std::mem::take(&mut self.language);
                 self.code(&language, code.trim_end());
             }
             TagEnd::HtmlBlock => {
-                let html = self.verbatim.take().unwrap_or_default();
+                let html = self.end_of_verbatim();
                 self.text(html.trim_end());
             }
             TagEnd::Table => {
@@ -204,6 +204,7 @@ impl MarkdownReader<'_> {
             verbatim.push_str(text);
         } else if let Some(table) = &mut self.table {
             table.text(text);
+            self.links.iter_mut().for_each(|link| link.words.push_str(text));
         } else {
             self.push(Face::Text, text);
         }
@@ -257,6 +258,11 @@ impl MarkdownReader<'_> {
         }
     }
 
+    #[allow(clippy::expect_used, reason = "the parser ends only the blocks that it began")]
+    fn end_of_verbatim(&mut self) -> String {
+        self.verbatim.take().expect("a block of code or HTML ends after it has begun")
+    }
+
     fn in_table(&mut self, change: impl FnOnce(&mut TextTable)) {
         if let Some(table) = &mut self.table {
             change(table);
@@ -269,14 +275,16 @@ impl MarkdownReader<'_> {
         self.links.push(Link { url: url.into(), is_web, words: String::new() });
     }
 
-    /// An address that can't be followed, or that no words stand for, is text.
+    /// Writes the address of a link as text where the link has no words or can't be followed. A table
+    /// is written as code, in which no link can be followed.
     fn end_of_link(&mut self) {
         let Some(link) = self.links.pop() else {
             return;
         };
+        let is_followed = link.is_web && self.table.is_none();
         if link.words.is_empty() {
             self.text(&link.url);
-        } else if !link.is_web && !link.url.is_empty() && *link.url != *link.words {
+        } else if !is_followed && !link.url.is_empty() && *link.url != *link.words {
             self.text(&format!(" ({})", link.url));
         }
     }
