@@ -31,7 +31,7 @@ impl TypingGuard {
 
 impl Drop for TypingGuard {
     fn drop(&mut self) {
-        // There is nobody left to tell of a panic.
+        // The report of the run is made already, so that a panic has no place to be reported.
         let _ = self.typing(false);
     }
 }

@@ -18,8 +18,11 @@ const CUT_MARK: &str = "…(truncated)…";
 /// A Read without a range gives so many lines at most.
 const READ_LINES: usize = 2_000;
 
-static REMINDER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?s)\s*<system-reminder>.*?</system-reminder>\s*").ok());
+#[allow(clippy::expect_used, reason = "a test uses the pattern")]
+static REMINDER: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?s)\s*<system-reminder>.*?</system-reminder>\s*")
+        .expect("the built-in pattern is valid; a test uses it")
+});
 
 /// What is known of files, by the path the tools name.
 #[derive(Debug, Default)]
@@ -167,10 +170,7 @@ fn listed(result: &str) -> Option<String> {
 
 /// `text` without what the CLI whispers to the model in it.
 pub(super) fn without_reminders(text: &str) -> String {
-    match &*REMINDER {
-        Some(reminder) => reminder.replace_all(text, "").into_owned(),
-        None => text.to_owned(),
-    }
+    REMINDER.replace_all(text, "").into_owned()
 }
 
 /// The string under `key`.

@@ -9,11 +9,13 @@ use super::kind::ToolCategory;
 use super::slot::FieldSlot;
 use super::template::Phrases;
 
-/// A table that can't be read is an empty one, and every tool unknown; a test reads it.
-pub(super) static TABLE: LazyLock<ToolTable> = LazyLock::new(|| read().unwrap_or_default());
+/// The built-in table.
+#[allow(clippy::expect_used, reason = "a test reads the table")]
+pub(super) static TABLE: LazyLock<ToolTable> =
+    LazyLock::new(|| read().expect("the built-in table is valid; a test reads it"));
 
 /// All of `tools.toml`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolTable {
     own_servers: Vec<String>,

@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::SECRET_NAME;
 use super::masked::Masked;
-use super::table::{MaskMethod, RuleTable, TABLE};
+use super::table::{MaskMethod, TABLE};
 
 /// Secrets of fewer characters are masked whole.
 const SHORT: usize = 18;
@@ -42,23 +41,23 @@ pub struct SecretMatch {
 /// Secrets that reach to the end of a text are found only where their shape alone says so: follow the
 /// text with a line break when it is whole.
 pub fn find(text: &str) -> Vec<SecretMatch> {
-    let Some(table) = &*TABLE else {
-        return vec![SecretMatch { bytes: 0..text.len(), rule: SECRET_NAME }];
-    };
-    let spans = spans(table, text).into_iter().filter(|span| span.how != MaskMethod::Size);
+    let spans = spans(text).into_iter().filter(|span| span.how != MaskMethod::Size);
     spans.map(|span| SecretMatch { bytes: span.bytes, rule: span.id }).collect()
 }
 
 /// The ids of the rules by which [`find`] finds secrets.
 pub fn rule_ids() -> impl Iterator<Item = &'static str> {
-    let rules = TABLE.iter().flat_map(|table| &table.rules);
-    rules.filter(|rule| rule.how != MaskMethod::Size).map(|rule| rule.id.as_str())
+    TABLE.rules.iter().filter(|rule| rule.how != MaskMethod::Size).map(|rule| rule.id.as_str())
 }
 
 /// How many bytes at the start of `secret` only say what kind of secret it is, such as `ghp_`.
 pub fn prefix_length(secret: &str) -> usize {
-    let prefixes = TABLE.iter().flat_map(|table| &table.prefixes);
-    prefixes.filter(|prefix| secret.starts_with(&***prefix)).map(String::len).max().unwrap_or(0)
+    let prefixes = TABLE.prefixes.iter();
+    prefixes
+        .filter(|prefix| secret.starts_with(prefix.as_str()))
+        .map(String::len)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Whether `value`, which is under a secret name, is a secret itself: it is not empty, not masked, and
@@ -70,12 +69,9 @@ pub fn is_secret_value(value: &str) -> bool {
 /// Masks the secrets in `text` and counts them in `masked` (B2). What is masked already stays as it
 /// is, so that a text may pass more than once. `$VAR` references stay.
 pub fn redact<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
-    let Some(table) = &*TABLE else {
-        return Cow::Borrowed(NOTHING);
-    };
     let mut out = Cow::Borrowed(text);
     for _ in 0..PASSES {
-        let spans = spans(table, &out);
+        let spans = spans(&out);
         if spans.is_empty() {
             break;
         }
@@ -103,15 +99,13 @@ pub fn redact_open(text: &str) -> Cow<'_, str> {
 
 /// [`redact_open`], counting.
 pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
-    let Some(table) = &*TABLE else {
-        return Cow::Borrowed("");
-    };
-    let held = table.open_set.matches(text).into_iter().filter_map(|index| {
+    let table = &*TABLE;
+    let retained = table.open_set.matches(text).into_iter().filter_map(|index| {
         let found = table.open[index].captures(text)?;
         found.iter().skip(1).flatten().next().map(|begun| begun.start())
     });
-    let mut end = held.min().unwrap_or(text.len());
-    let mut spans = spans(table, text);
+    let mut end = retained.min().unwrap_or(text.len());
+    let mut spans = spans(text);
     // A secret that is whole but reaches into what is held back waits with it.
     while let Some(last) = spans.pop_if(|span| span.bytes.end > end) {
         end = end.min(last.bytes.start);
@@ -124,7 +118,8 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
 }
 
 /// The secrets of `text` in order; those that touch each other's text are one.
-fn spans(table: &'static RuleTable, text: &str) -> Vec<SecretSpan> {
+fn spans(text: &str) -> Vec<SecretSpan> {
+    let table = &*TABLE;
     let mut found = Vec::new();
     for index in table.set.matches(text) {
         let rule = &table.rules[index];
@@ -204,9 +199,12 @@ pub(super) fn is_masked(text: &str, how: MaskMethod) -> bool {
 
 /// Whether `value` only names where a secret is kept: `$TOKEN`, `${TOKEN:-}`, `$(pass show x)`.
 pub(super) fn is_reference(value: &str) -> bool {
-    static REFERENCE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\A\$(?:[A-Za-z_][A-Za-z0-9_]*\z|\{[^}]*\}\z|\()").ok());
-    REFERENCE.as_ref().is_some_and(|reference| reference.is_match(value))
+    #[allow(clippy::expect_used, reason = "a test uses the pattern")]
+    static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"\A\$(?:[A-Za-z_][A-Za-z0-9_]*\z|\{[^}]*\}\z|\()")
+            .expect("the built-in pattern is valid; a test uses it")
+    });
+    REFERENCE.is_match(value)
 }
 
 #[cfg(test)]

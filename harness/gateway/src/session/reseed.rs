@@ -3,7 +3,6 @@
 //! The words are those of OpenClaw 2026.9.6, so that a model reads the same from either gateway.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use thiserror::Error;
 
@@ -23,6 +22,7 @@ const ENTRIES: usize = 10_000;
 
 /// Why a session gets no history (X5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ReseedError {
     /// The session it would be told of can go on.
     #[error("the session may be resumed; resume it instead of telling its history again")]
@@ -126,7 +126,7 @@ fn entries(conversation: &[&TranscriptNode], start: usize) -> Vec<String> {
         for answer in said.answers.iter().filter(|answer| !answer.text.is_empty()) {
             let mut entry = format!("{at}Tool result");
             if let Some(name) = names.get(&*answer.call).filter(|name| !name.is_empty()) {
-                let _ = write!(entry, " ({name})");
+                entry.push_str(&format!(" ({name})"));
             }
             let error = if answer.is_error { " [error]" } else { "" };
             entries.push(format!("{entry}{error}: {}", safe(&answer.text)));

@@ -28,7 +28,7 @@ impl Typing {
     /// Sends no more, and waits for a signal that is under way: it must not come after the last word.
     pub(super) async fn end(self) {
         self.stop.send_replace(true);
-        // The task does not panic, and has nothing to tell.
+        // The task does not panic, and its end is all that is waited for.
         let _ = self.task.join().await;
     }
 }

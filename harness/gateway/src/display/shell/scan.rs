@@ -156,6 +156,7 @@ impl ShellScanner<'_> {
             '<' if has('>') => RedirectTarget::Aside,
             '<' => RedirectTarget::Input,
             _ => {
+                // `>>` and `>|` write to the file as `>` does.
                 let _ = has('>') || has('|');
                 match number {
                     None | Some("1") => RedirectTarget::Output,

@@ -8,11 +8,13 @@ use serde::Deserialize;
 use super::slot::ArgumentSlot;
 use crate::display::template::Phrases;
 
-/// A table that can't be read is an empty one, and every program unknown; a test reads it.
-pub(super) static TABLE: LazyLock<ProgramTable> = LazyLock::new(|| read().unwrap_or_default());
+/// The built-in table.
+#[allow(clippy::expect_used, reason = "a test reads the table")]
+pub(super) static TABLE: LazyLock<ProgramTable> =
+    LazyLock::new(|| read().expect("the built-in table is valid; a test reads it"));
 
 /// All of `shell.toml`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProgramTable {
     /// Programs that are taken off the front of a command.
