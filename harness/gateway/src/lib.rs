@@ -17,6 +17,7 @@ mod messaging;
 mod notice;
 pub mod profile;
 mod publish;
+pub mod rules;
 mod run;
 pub mod sanitise;
 #[cfg(any(feature = "sse-http", feature = "telegram-http"))]
@@ -27,6 +28,11 @@ pub mod sse;
 pub mod telegram;
 mod typing;
 mod watchdog;
+
+/// The parser whose events a [`Run`] takes; its types are part of this API.
+pub use clitape_stream;
+/// JSON values are part of this API: the arguments and results of tools.
+pub use serde_json;
 
 pub use bridge::{
     Callback, CallbackError, Channel, ChannelReport, Delivery, FinishFuture, RunPath, done,

@@ -12,6 +12,7 @@ const AUTH_REQUIRED: i32 = -32_000;
 
 /// How a turn ended: the result of `session/prompt`, or its error.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TurnEnd {
     /// The turn stopped for a reason the protocol knows.
     Stop(StopReason),
@@ -27,6 +28,7 @@ pub enum TurnEnd {
 /// Why a turn stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StopReason {
     /// The agent is done.
     EndTurn,

@@ -11,6 +11,7 @@ use crate::display::ToolCategory;
 /// What one `session/update` tells. Serialised, its tag is `sessionUpdate`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Update {
     /// More of what the agent says.
     AgentMessageChunk(Chunk),
@@ -27,6 +28,7 @@ pub enum Update {
 /// A piece of text, never empty.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Chunk {
     /// The piece.
     pub content: ContentBlock,
@@ -41,6 +43,7 @@ pub struct Chunk {
 /// Content for a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ContentBlock {
     /// Text, in Markdown.
     Text {
@@ -62,6 +65,7 @@ pub enum ContentBlock {
 /// A tool call; of an update only what has changed. Collections replace what was told before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolCallUpdate {
     /// Id of the call, unique in the session.
     pub tool_call_id: String,
@@ -94,6 +98,7 @@ pub struct ToolCallUpdate {
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CallStatus {
     /// No result yet.
     Pending,
@@ -106,6 +111,7 @@ pub enum CallStatus {
 /// What a person sees of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[non_exhaustive]
 pub enum CallContent {
     /// A block of text or a link.
     Content {
@@ -137,6 +143,7 @@ impl CallContent {
 
 /// A file a call is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Location {
     /// The file, as the tool names it.
     pub path: String,
@@ -147,6 +154,7 @@ pub struct Location {
 
 /// The plan: all entries, each time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PlanUpdate {
     /// The entries, in order.
     pub entries: Vec<PlanEntry>,
@@ -157,6 +165,7 @@ pub struct PlanUpdate {
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PlanEntry {
     /// What is to be done.
     pub content: String,
@@ -169,6 +178,7 @@ pub struct PlanEntry {
 /// How much a step matters; the CLI seldom says, and then it is `medium`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Priority {
     /// Much.
     High,
@@ -181,6 +191,7 @@ pub enum Priority {
 /// How far a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PlanStatus {
     /// Not begun.
     Pending,
@@ -192,6 +203,7 @@ pub enum PlanStatus {
 
 /// `_meta`: what clients of the Claude adapter know how to read.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Meta {
     /// Whose update it is.
     #[serde(rename = "claudeCode")]
@@ -216,6 +228,7 @@ impl From<ClaudeCode> for Meta {
 /// Whose update it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ClaudeCode {
     /// Name of the tool; `__text__` and `__thinking__` for chunks.
     pub tool_name: String,
@@ -229,6 +242,7 @@ pub struct ClaudeCode {
 
 /// A terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TerminalInfo {
     /// Its id.
     pub terminal_id: String,
@@ -236,6 +250,7 @@ pub struct TerminalInfo {
 
 /// What a terminal shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TerminalOutput {
     /// Id of the terminal.
     pub terminal_id: String,
@@ -245,6 +260,7 @@ pub struct TerminalOutput {
 
 /// How a terminal's command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TerminalExit {
     /// Id of the terminal.
     pub terminal_id: String,

@@ -1,11 +1,16 @@
 //! What a tool does, for clients that draw an icon of their own.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// What a tool does, in the words of the Agent Client Protocol's `ToolKind` (A1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, Display, EnumString, IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it, and the protocol defines them")]
+#[non_exhaustive]
 pub enum ToolCategory {
     Read,
     Edit,
@@ -20,20 +25,9 @@ pub enum ToolCategory {
 }
 
 impl ToolCategory {
-    /// The word on the wire: `switch_mode`.
+    /// Returns the word of the protocol: `switch_mode`.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Move => "move",
-            Self::Search => "search",
-            Self::Execute => "execute",
-            Self::Think => "think",
-            Self::Fetch => "fetch",
-            Self::SwitchMode => "switch_mode",
-            Self::Other => "other",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }

@@ -1,12 +1,17 @@
 //! Why a session was given up (X4), as a closed table.
 
 use serde::Serialize;
+use strum::{Display, EnumString, IntoStaticStr};
 
 use super::resumability::Reason;
 
 /// Why a session is not resumed though its id is known (X4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Invalidation {
     /// The transcript is gone, or never got an answer.
     MissingTranscript,
@@ -76,20 +81,10 @@ impl Invalidation {
         }
     }
 
-    /// The reason as it is written: `missing-transcript`.
+    /// Returns the word that is written for the reason: `missing-transcript`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MissingTranscript => "missing-transcript",
-            Self::OrphanedToolUse => "orphaned-tool-use",
-            Self::SystemPrompt => "system-prompt",
-            Self::Cwd => "cwd",
-            Self::Mcp => "mcp",
-            Self::MessagePolicy => "message-policy",
-            Self::SessionExpired => "session-expired",
-            Self::AuthProfile => "auth-profile",
-            Self::AuthEpoch => "auth-epoch",
-        }
+        self.into()
     }
 }
 

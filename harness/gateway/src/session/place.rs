@@ -13,6 +13,7 @@ const SLUG: usize = 200;
 
 /// Why a transcript could not be found.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum LocateError {
     /// The id is not one: it is empty, or would lead to another folder.
     #[error("the session id {0:?} is no id; give the one the CLI printed as session_id")]

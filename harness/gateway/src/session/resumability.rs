@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use clitape_stream::ToolKind;
 use serde::Serialize;
+use strum::{Display, EnumString, IntoStaticStr};
 
 use super::line::{AssistantMessage, Author, LineContent, MessageEnd, UserTurn};
 use super::transcript::{Transcript, TranscriptNode};
 
 /// What a transcript says of its session (X2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Resumability {
     /// Whether the session may be resumed.
     pub resumable: bool,
@@ -27,6 +29,7 @@ pub struct Resumability {
 
 /// What each rule says of a transcript (X2); several may be true of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ResumeRules {
     /// There is a transcript.
     pub found: bool,
@@ -42,8 +45,12 @@ pub struct ResumeRules {
 }
 
 /// Why a session may be resumed or may not (X2), the gravest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Reason {
     /// There is no transcript.
     NotFound,
@@ -63,6 +70,7 @@ pub enum Reason {
 
 /// A call without a result (X2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Orphan {
     /// The call's id.
     pub id: String,
@@ -76,6 +84,7 @@ pub struct Orphan {
 
 /// What a transcript consists of, in lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LineSummary {
     /// Whole lines, blank ones too.
     pub whole: u64,
@@ -111,18 +120,10 @@ impl Reason {
         matches!(self, Self::Interrupted | Self::CutMidText | Self::Complete)
     }
 
-    /// The reason as it is written: `orphaned-tool-use`.
+    /// Returns the word that is written for the reason: `orphaned-tool-use`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound => "not-found",
-            Self::Empty => "empty",
-            Self::NoAssistant => "no-assistant",
-            Self::OrphanedToolUse => "orphaned-tool-use",
-            Self::Interrupted => "interrupted",
-            Self::CutMidText => "cut-mid-text",
-            Self::Complete => "complete",
-        }
+        self.into()
     }
 
     /// What it means, as a sentence.

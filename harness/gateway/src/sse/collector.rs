@@ -13,6 +13,7 @@ use crate::size::ByteSize;
 
 /// What was collected; serialises to `{output, error?, metadata: {toolCalls?, retrievedContext?}}`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Collected {
     /// The answer of the last turn; what came of it, when it failed.
     pub output: String,
@@ -26,6 +27,7 @@ pub struct Collected {
 /// What the tools did, in all turns (Δ).
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Metadata {
     /// The calls, in the order they ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,6 +39,7 @@ pub struct Metadata {
 
 /// One call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct CollectedCall {
     /// Name of the tool.
     pub name: String,
@@ -55,6 +58,7 @@ pub struct CollectedCall {
 
 /// What a result says in short; at least one of its fields says something.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
 pub struct ResultSummary {
     /// Ids of what a search found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -69,6 +73,7 @@ pub struct ResultSummary {
 
 /// A text that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Snippet {
     /// Its id.
     pub id: Number,
@@ -228,7 +233,7 @@ impl Collector {
         let Some(call) = tool_call(data) else { return };
         let Metadata { tool_calls, retrieved_context } = &mut self.collected.metadata;
         // A backlog may tell a call again; an id that another call bears too is no reason.
-        let turn = tool_calls.get(self.settled..).unwrap_or_default();
+        let turn = &tool_calls[self.settled..];
         if call.id.is_some() && turn.contains(&call) {
             return;
         }

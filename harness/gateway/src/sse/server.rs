@@ -95,6 +95,7 @@ impl ServerSettings {
 
 /// Why the endpoint can't be served.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServeError {
     /// Others than this machine could read the runs.
     #[error(
@@ -228,8 +229,9 @@ async fn accept(
         }
     }
     drop(listener);
-    let gone = async { while connections.join_next().await.is_some() {} };
-    let _ = timeout(GRACE, gone).await;
+    let finished = async { while connections.join_next().await.is_some() {} };
+    // A reader that takes longer is cut off below.
+    let _ = timeout(GRACE, finished).await;
     connections.shutdown().await;
 }
 
@@ -262,7 +264,7 @@ async fn turn_away(mut socket: TcpStream) {
         while socket.read(&mut [0; 1_024]).await? > 0 {}
         std::io::Result::Ok(())
     };
-    // Somebody who does not listen to it is gone all the same.
+    // The connection is closed also when the client does not read the answer.
     let _ = timeout(FAREWELL, farewell).await;
 }
 
@@ -280,6 +282,7 @@ async fn serve(
     head_time: Duration,
     farewells: Arc<Semaphore>,
 ) {
+    // Without the option events may come later, but they come.
     let _ = socket.set_nodelay(true);
     let (router, come) = (TowerToHyperService::new(router), state.clone());
     let service = service_fn(move |request| {
@@ -298,7 +301,7 @@ async fn serve(
         () = state.evicted.notified() => {}
     }
     if state.is_over() {
-        // The request came at the last moment.
+        // The request came at the last moment. A reader that hangs up is no failure.
         let _ = connection.await;
     } else if let Ok(_permit) = farewells.try_acquire() {
         turn_away(connection.into_parts().io.into_inner()).await;

@@ -12,6 +12,7 @@ use super::http::TELEGRAM_SERVER;
 /// Why an address can't be the one of a Bot API server. None of its sentences repeats a part of the
 /// address that may hold a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// It is no URL with a host.
     #[error(

@@ -3,6 +3,8 @@
 use std::pin::Pin;
 use std::time::Duration;
 
+use strum::{Display, EnumString, IntoStaticStr};
+
 /// Whatever sends calls to Telegram, or pretends to.
 pub trait BotApi: Send + Sync {
     /// Makes one call. The channel never has two at work at once.
@@ -24,7 +26,9 @@ pub type CallFuture<'a> =
 pub type SignalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), BotApiError>> + Send + 'a>>;
 
 /// A method of the Bot API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
+#[non_exhaustive]
 pub enum BotMethod {
     /// A new message.
     SendMessage,
@@ -33,12 +37,10 @@ pub enum BotMethod {
 }
 
 impl BotMethod {
-    /// Its name in the Bot API.
+    /// Returns the name of the method in the Bot API.
+    #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SendMessage => "sendMessage",
-            Self::EditMessageText => "editMessageText",
-        }
+        self.into()
     }
 }
 
@@ -65,6 +67,7 @@ pub struct SentMessage {
 
 /// How a call can fail (V6).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BotApiError {
     /// 429: too many calls.
     #[error("Telegram asks to wait {seconds} s; wait that long before the next call")]

@@ -86,6 +86,7 @@ pub struct HttpSettings {
 
 /// Why there is no client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HttpSetupError {
     /// The address can't be used.
     #[error(transparent)]
@@ -192,6 +193,7 @@ impl HttpApi {
 
     /// What the answer `body` to a call that failed says.
     fn refusal(&self, status: StatusCode, body: &str) -> BotApiError {
+        // An answer that is no JSON, such as a page of a proxy, has no fields; its status counts.
         let body: Value = serde_json::from_str(body).unwrap_or_default();
         let code = body["error_code"].as_u64().unwrap_or_else(|| status.as_u16().into());
         let words = body["description"].as_str().map(|words| self.words(words));
