@@ -97,7 +97,7 @@ fn print(out: &mut Terminal, path: &Path, verdict: &Resumability) -> io::Result<
     out.line(format_args!("{word}: {}", reason.as_str()))?;
     out.line(path.display())?;
     out.line(reason.sentence())?;
-    for Orphan { id, name, line, kind } in orphans {
+    for Orphan { id, name, line, kind, .. } in orphans {
         let kind = kind.as_str();
         out.line(format_args!("  line {line}: {name} {id} ({kind})"))?;
     }

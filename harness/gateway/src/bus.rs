@@ -94,7 +94,6 @@ pub enum BusData {
 
 /// A tool call while its input comes, its start, or its result, sanitised (B2).
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub enum Tool {
     /// More of the call's input came (U2), before its start; after it, a correction of what the
     /// start told.
@@ -163,7 +162,6 @@ impl Tool {
 
 /// Where the run stands (B3).
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Phase {
     /// The run began; the first event of a run.
     Start,

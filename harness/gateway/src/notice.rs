@@ -10,7 +10,6 @@ const WORDS_LIMIT: usize = 120;
 
 /// A known record that a person may want to know of, sanitised (B2).
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Notice {
     /// Type of the CLI's record, such as `system`.
     pub kind: String,

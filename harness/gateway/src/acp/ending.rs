@@ -12,7 +12,6 @@ const AUTH_REQUIRED: i32 = -32_000;
 
 /// How a turn ended: the result of `session/prompt`, or its error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum TurnEnd {
     /// The turn stopped for a reason the protocol knows.
     Stop(StopReason),

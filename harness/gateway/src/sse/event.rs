@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 /// An event for the readers of a stream: a name and a JSON object.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct SseEvent {
     /// `output`, `tool_use`, `status`, `error` or `complete`. The endpoint adds `connected`, `gap`
     /// and `dropped`.
