@@ -25,7 +25,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(15);
 
 /// A callback at work.
 pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> + Send + 'a>>;
-/// The last word of a run at work.
+/// The delivery of a run's final message at work.
 pub type FinishFuture<'a> = Pin<Box<dyn Future<Output = Delivery> + Send + 'a>>;
 
 /// Why a callback failed.
@@ -43,10 +43,10 @@ impl CallbackError {
     }
 }
 
-/// What became of a run's last word.
+/// What became of a run's final message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// There was nobody to deliver to.
+    /// The run has no recipient.
     Nobody,
     /// It was sent.
     Sent {
@@ -58,7 +58,8 @@ pub enum Delivery {
         /// That message.
         message_id: i64,
     },
-    /// The agent has sent its message with a tool, so that nothing was sent on top of it (G4).
+    /// The agent has sent its message with a tool, so that nothing was sent on top of it
+    /// ([G4](crate::rules::G4)).
     ByTool,
     /// It did not arrive.
     Failed {
@@ -80,9 +81,10 @@ pub enum RunPath {
 
 /// Where a person sees the run.
 ///
-/// The bridge runs one callback at a time, in the order of the events (G1). A callback that fails
-/// or panics is counted, the later ones still come; one that never settles is dropped at the end
-/// of the run (G2). What a callback does not tell of, its default ignores.
+/// The bridge runs one callback at a time, in the order of the events ([G1](crate::rules::G1)). A
+/// callback that fails or panics is counted, the later ones still come; one that never settles is
+/// dropped at the end of the run ([G2](crate::rules::G2)). The default of a callback ignores its
+/// event.
 pub trait Channel: Send {
     /// There is more of the answer, or some of it was taken back; `text` is all of it so far.
     fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
@@ -91,16 +93,16 @@ pub trait Channel: Send {
     fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
 
     /// A tool call begins, or more of its input came: [`Tool::Start`] or [`Tool::Update`], with the
-    /// call's id (G5).
+    /// call's id ([G5](crate::rules::G5)).
     fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a>;
 
-    /// A tool call ended: [`Tool::Result`], with the call's id (G5).
+    /// A tool call ended: [`Tool::Result`], with the call's id ([G5](crate::rules::G5)).
     fn tool_result<'a>(&'a mut self, result: &'a Tool) -> Callback<'a> {
         let _ = result;
         done()
     }
 
-    /// Calls that were told of while their input came will never start: what shows of them goes.
+    /// Calls whose input was shown will never start, so that their lines are removed.
     fn tools_dropped<'a>(&'a mut self, calls: &'a [String]) -> Callback<'a> {
         let _ = calls;
         done()
@@ -113,18 +115,20 @@ pub trait Channel: Send {
         done()
     }
 
-    /// Turns the sign on or off that says the agent is at work (G6). It goes on beside the callback
-    /// of the first tool, and off when the run is over, aborted and broken ones included. Must
-    /// return at once: a channel that has to call somebody starts a task of its own.
+    /// Turns the sign on or off that says the agent is at work ([G6](crate::rules::G6)). It goes on
+    /// beside the callback of the first tool, and off when the run is over, aborted and broken ones
+    /// included. Must return at once: a channel that has to make a call starts a task of its own.
     fn typing(&mut self, on: bool) {
         let _ = on;
     }
 
-    /// The run is over: deliver its last word, once (V7). No other callback comes after it.
+    /// The run is over: deliver its last word, once ([V7](crate::rules::V7)). No other callback
+    /// comes after it.
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a>;
 
-    /// The run is over, and the agent has sent its message with a tool (G4): show what is not shown
-    /// yet, and send nothing. It comes in the place of [`finish`](Self::finish).
+    /// The run is over, and the agent has sent its message with a tool ([G4](crate::rules::G4)):
+    /// show what is not shown yet, and send nothing. It comes in the place of
+    /// [`finish`](Self::finish).
     fn leave(&mut self) -> Callback<'_> {
         done()
     }
@@ -138,13 +142,14 @@ pub fn done() -> Callback<'static> {
 /// What became of a run in one of its channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelReport {
-    /// Callbacks that failed, panicked or were given up (G2).
+    /// Callbacks that failed, panicked or were given up ([G2](crate::rules::G2)).
     pub callback_failures: u64,
     /// Why the first of them did.
     pub first_failure: Option<String>,
-    /// Whether a callback or the last word did not settle in time and was given up (G2).
+    /// Whether a callback or the last word did not settle in time and was given up
+    /// ([G2](crate::rules::G2)).
     pub gave_up: bool,
-    /// What became of the last word (V7).
+    /// What became of the last word ([V7](crate::rules::V7)).
     pub final_delivered: Delivery,
 }
 
@@ -160,7 +165,7 @@ impl ChannelReport {
     }
 }
 
-/// A spawned task that ends when nobody wants it any more.
+/// A spawned task that is aborted when its handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Task<T>(JoinHandle<T>);
 

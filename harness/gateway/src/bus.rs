@@ -1,7 +1,8 @@
-//! The agent bus of one run: numbered events, handed at once to whoever listens.
+//! The agent bus of one run: numbered events, which each listener gets at once.
 //!
-//! A bus belongs to one run, so events of another run can't come through (G3). It numbers the
-//! events from 1 without gaps (B1) and takes nothing after the run's end (B3).
+//! A bus belongs to one run, so that events of another run never come through
+//! ([G3](crate::rules::G3)). It numbers the events from 1 without gaps ([B1](crate::rules::B1)) and
+//! drops every event after the end of the run ([B3](crate::rules::B3)).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::notice::Notice;
 
-/// One event on the bus, in its envelope (B1).
+/// One event on the bus, in its envelope ([B1](crate::rules::B1)).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BusEvent {
@@ -42,7 +43,7 @@ impl BusEvent {
     }
 }
 
-/// What a bus event tells.
+/// The content of a bus event.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BusData {
@@ -68,8 +69,8 @@ pub enum BusData {
         /// The subagent's tool call.
         parent: Option<String>,
     },
-    /// What was told does not all count any more: answer and reasoning are to be rewritten. What
-    /// comes next goes after what is left.
+    /// A part of what was published is retracted: answer and reasoning are to be rewritten. Later
+    /// pieces go after the text that is left.
     Retract {
         /// The answer that is left.
         text: String,
@@ -79,7 +80,7 @@ pub enum BusData {
         thinking: String,
         /// Characters of it.
         thinking_length: u64,
-        /// Calls that were told of while their input came and that will never start.
+        /// Calls whose input was published and that will never start.
         calls: Vec<String>,
         /// The subagent's tool call.
         parent: Option<String>,
@@ -92,11 +93,11 @@ pub enum BusData {
     Lifecycle(Phase),
 }
 
-/// A tool call while its input comes, its start, or its result, sanitised (B2).
+/// A tool call while its input comes, its start, or its result, sanitised ([B2](crate::rules::B2)).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tool {
-    /// More of the call's input came (U2), before its start; after it, a correction of what the
-    /// start told.
+    /// More of the call's input came ([U2](crate::rules::U2)), before its start; after the start, a
+    /// correction of its arguments.
     Update {
         /// Id of the call (G5).
         id: String,
@@ -144,7 +145,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Id of the call (G5).
+    /// Id of the call ([G5](crate::rules::G5)).
     pub fn id(&self) -> &str {
         match self {
             Self::Update { id, .. } | Self::Start { id, .. } | Self::Result { id, .. } => id,
@@ -160,7 +161,7 @@ impl Tool {
     }
 }
 
-/// Where the run stands (B3).
+/// The beginning and the end of a run ([B3](crate::rules::B3)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// The run began; the first event of a run.
@@ -199,7 +200,7 @@ struct BusState {
     seq: u64,
     has_started: bool,
     has_ended: bool,
-    /// Numbered events that are not handed out yet, and whether somebody is at it.
+    /// Numbered events that are not handed out yet, and whether a call of `publish` hands them out now.
     queue: VecDeque<BusEvent>,
     is_handing_out: bool,
     next_listener: u64,
@@ -265,10 +266,10 @@ impl Bus {
 
     /// Numbers `data` and hands it to every listener before it returns.
     ///
-    /// After an `End` or `Error` the bus is closed and `data` is dropped (B3), and so is a second
-    /// `Start`. A listener, or another task, may publish while an event is handed out: that event
-    /// comes right after it, to all in the same order. A listener that panics keeps its place, and
-    /// the others hear the event all the same.
+    /// After an `End` or `Error` the bus is closed and `data` is dropped ([B3](crate::rules::B3)),
+    /// and so is a second `Start`. A listener, or another task, may publish while an event is
+    /// handed out: that event comes right after it, to all in the same order. A listener that
+    /// panics keeps its place, and the others hear the event all the same.
     pub fn publish(&self, data: BusData) {
         {
             let mut state = self.inner.state();
@@ -307,7 +308,7 @@ impl Bus {
         self.inner.state().listeners.len()
     }
 
-    /// How often a listener panicked (G2).
+    /// How often a listener panicked ([G2](crate::rules::G2)).
     pub fn listener_panics(&self) -> u64 {
         self.inner.state().listener_panics
     }

@@ -10,10 +10,10 @@ use crate::notice::Notice;
 type OnFinish = Option<Box<dyn for<'a> FnMut(&'a RunEnding) -> FinishFuture<'a> + Send>>;
 type On<T> = Option<Box<dyn for<'a> FnMut(&'a T) -> Callback<'a> + Send>>;
 
-/// A [`Channel`] of closures; what has none is not told.
+/// A [`Channel`] of closures; an event without a closure is ignored.
 ///
 /// A closure gives a future that settles when the callback is done, and [`done`] where there is
-/// nothing to wait for. The bridge keeps them in order and one at a time (G1).
+/// nothing to wait for. The bridge keeps them in order and one at a time ([G1](crate::rules::G1)).
 ///
 /// ```
 /// use clitape_gateway::{CallbackError, Callbacks, Delivery, done};
@@ -119,7 +119,8 @@ impl Callbacks {
         self
     }
 
-    /// Delivers the last word, once: [`Channel::finish`]. Without it the last word reaches nobody.
+    /// Delivers the final message, once: [`Channel::finish`]. Without this closure it is not
+    /// delivered.
     #[must_use]
     pub fn on_finish(
         mut self,

@@ -1,4 +1,5 @@
-//! How a run's outcome is told: on the bus, and to the person who waits for the answer (V7).
+//! How the outcome of a run is reported: on the bus, and to the person who waits for the answer
+//! ([V7](crate::rules::V7)).
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ const REASON_LIMIT: usize = 300;
 pub struct RunEnding {
     /// The answer, as the model wrote it; may be empty.
     pub answer: String,
-    /// A plain sentence that goes below the answer, or stands for it when there is none.
+    /// A plain sentence that goes below the answer, or in its place when there is none.
     pub notice: Option<String>,
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn phase(outcome: &Outcome) -> Phase {
     }
 }
 
-/// The outcome of a run whose parser never told one.
+/// Makes the outcome of a run whose parser reported none.
 pub(crate) fn stopped(text: String) -> Outcome {
     let message = "The run was stopped before it ended; send the message again.";
     let mut outcome = Outcome::new(RunStatus::Incomplete, text);

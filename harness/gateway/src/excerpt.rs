@@ -1,4 +1,4 @@
-//! Somebody else's words in a line of ours.
+//! Short excerpts of text that other programs wrote, for a line of a chat.
 
 use crate::sanitise::redact_text;
 

@@ -46,7 +46,7 @@ impl Default for ChatLimits {
 pub const STREAM_EVENT: ByteSize = ByteSize::mib(16);
 /// Bytes of the streams that one collection reads.
 pub const STREAM_BYTES: ByteSize = ByteSize::mib(64);
-/// Bytes of an answer that is no stream, of which a collection reads one for each message it sends.
+/// Bytes of an answer that is no stream; a collection reads one for each message it sends.
 pub const COLLECTED_ANSWER: ByteSize = ByteSize::mib(1);
 /// Bytes of the answer and of the calls that one collection keeps.
 pub const COLLECTED_BYTES: ByteSize = ByteSize::mib(16);

@@ -1,4 +1,5 @@
-//! Which tools send a message, and what a channel hears once one of them has (G4).
+//! Which tools send a message, and what a channel hears once one of them has
+//! ([G4](crate::rules::G4)).
 
 use std::collections::HashSet;
 
@@ -13,8 +14,8 @@ pub enum DeliveryMode {
     #[default]
     Automatic,
     /// The agent sends its messages with a tool. Once one was sent well, no progress reaches the
-    /// channel any more, and the final text neither; a failure is told all the same. A run that
-    /// sent none delivers its final text, for somebody waits for an answer.
+    /// channel any more, nor does the final text; a failure is reported all the same. A run that
+    /// sent none delivers its final text, because a person waits for an answer.
     MessageToolOnly,
 }
 
@@ -29,7 +30,7 @@ const TOOLS: [SendingTool; 4] = [
     ("conversations_turn", &[]),
 ];
 
-/// What stands before the names of an MCP server and its tool.
+/// The text before the names of an MCP server and its tool.
 const MCP: &str = "mcp__";
 
 /// The tools that send messages: those of the common gateways, and those a caller adds.
@@ -41,14 +42,15 @@ pub struct MessageTools {
 }
 
 impl MessageTools {
-    /// Adds a tool every call of which sends a message.
+    /// Adds a tool; each of its calls sends a message.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>) -> Self {
         self.added.push(name.into());
         self
     }
 
-    /// Whether the call of `name` with `args` sends a message, if it completes well (G4).
+    /// Whether the call of `name` with `args` sends a message, if it completes well
+    /// ([G4](crate::rules::G4)).
     pub fn sends(&self, name: &str, args: &Value) -> bool {
         let action = args.get("action").and_then(Value::as_str);
         let listed = |(tool, actions): &SendingTool| {
@@ -79,12 +81,12 @@ impl Gate {
         Self { mode, tools, sending: HashSet::new(), suppressed: false }
     }
 
-    /// Whether a message was sent, so that nothing more is to be told.
+    /// Whether a message was sent, so that the rest of the run is not shown.
     pub(crate) fn suppressed(&self) -> bool {
         self.suppressed
     }
 
-    /// Whether `data` still reaches the channel; the result that shuts the gate does.
+    /// Whether `data` still reaches the channel; the result that suppresses the rest does.
     pub(crate) fn passes(&mut self, data: &BusData) -> bool {
         let was_open = !self.suppressed;
         if self.mode == DeliveryMode::MessageToolOnly

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use crate::excerpt::short;
 use crate::sanitise::sanitise_open_args;
 
-/// Characters of somebody else's words in a line.
+/// The most characters of the CLI's own words in a line.
 const WORDS_LIMIT: usize = 120;
 
-/// A known record that a person may want to know of, sanitised (B2).
+/// A known record that a person may want to know of, sanitised ([B2](crate::rules::B2)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     /// Type of the CLI's record, such as `system`.
@@ -19,7 +19,7 @@ pub struct Notice {
     pub detail: Map<String, Value>,
 }
 
-/// Says what a notice tells, where a person who waits should read it.
+/// Makes the line of a notice; `None` where a person who waits need not read it.
 type NoticeLine = fn(&Notice) -> Option<String>;
 
 /// `type`, `subtype`, and the line.

@@ -1,9 +1,9 @@
-//! Masks a secret in words that come from somebody else, in whatever encoding they contain it.
+//! Masks a secret in the words of another program, in whatever encoding they contain it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// What is shown in place of the secret.
+/// The text that replaces the secret.
 const MASK: &str = "***";
 /// Bytes that a part of a secret must have to be masked alone: a shorter one is a common word.
 const SHORTEST: usize = 8;

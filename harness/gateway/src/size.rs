@@ -21,17 +21,17 @@ impl ByteSize {
     /// The largest size that is accepted.
     const MOST: u64 = 1 << 40;
 
-    /// So many bytes.
+    /// Makes a size of `n` bytes.
     pub const fn bytes(n: u64) -> Self {
         Self(n)
     }
 
-    /// So many KiB.
+    /// Makes a size of `n` KiB.
     pub const fn kib(n: u64) -> Self {
         Self(n << 10)
     }
 
-    /// So many MiB.
+    /// Makes a size of `n` MiB.
     pub const fn mib(n: u64) -> Self {
         Self(n << 20)
     }

@@ -1,10 +1,10 @@
-//! The channel in its seat: whoever leaves it takes the typing signal off (G6).
+//! A guard that ends the typing signal of a channel when it is dropped ([G6](crate::rules::G6)).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::bridge::{Channel, panic_words};
 
-/// Holds a channel. Dropping it ends the typing signal, however the run ended.
+/// Owns a channel. Dropping the guard ends the typing signal, however the run ended.
 pub(crate) struct TypingGuard {
     pub(crate) channel: Box<dyn Channel>,
     is_typing: bool,
@@ -15,7 +15,7 @@ impl TypingGuard {
         Self { channel, is_typing: false }
     }
 
-    /// Tells the channel whether the agent is at work, if that is news.
+    /// Turns the typing signal on or off, unless it is so already.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! When an agent that prints nothing is given up (G8).
+//! When an agent that prints nothing is given up ([G8](crate::rules::G8)).
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -6,12 +6,13 @@ use std::time::Duration;
 use clitape_stream::{Event, Failure, FailureKind, Outcome, RunStatus};
 use tokio::time::Instant;
 
-/// Silence while a tool runs that is put up with.
+/// The longest silence while a tool runs.
 const TOOL: Duration = Duration::from_secs(900);
 /// What a run's limit leaves for ending it in time, and the shortest silence.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// How long an agent may print nothing (G8), made of the time a run may take in all.
+/// How long an agent may print nothing ([G8](crate::rules::G8)), made of the time a run may take in
+/// all.
 ///
 /// While a tool runs it may be silent for 900 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Watchdog {
     }
 }
 
-/// The watch over one run.
+/// Measures the silence of one run.
 #[derive(Debug)]
 pub(crate) struct SilenceWatch {
     watchdog: Watchdog,

@@ -1,4 +1,4 @@
-//! One tool call as the client knows it: what is known, what was reported, and what is to be reported.
+//! One tool call as the client knows it: its arguments so far, and what was reported of it.
 
 use serde_json::{Map, Value};
 
@@ -134,7 +134,7 @@ impl AcpCall {
         updates
     }
 
-    /// The call ends without a result: nobody is to see it running for ever (U3).
+    /// Ends the call without a result, so that the client does not show it as running for ever (U3).
     pub(super) fn give_up(&self, view: CallContext<'_>) -> Update {
         let mut call = self.blank();
         call.status = Some(CallStatus::Failed);
@@ -151,7 +151,7 @@ impl AcpCall {
         files.record(&self.name, &self.input, &plain(result));
     }
 
-    /// An update that tells nothing yet but whose it is.
+    /// Makes an update that only names its call.
     fn blank(&self) -> ToolCallUpdate {
         let command = str_of(&self.input, "command").filter(|_| is_command(&self.name));
         ToolCallUpdate {
@@ -180,7 +180,7 @@ impl AcpCall {
         look
     }
 
-    /// Id of the terminal that stands for the call, if one does.
+    /// Returns the id of the terminal that shows the call, if one does.
     fn terminal(&self, view: CallContext<'_>) -> Option<String> {
         (view.terminal && is_command(&self.name)).then(|| self.id.clone())
     }
@@ -195,7 +195,7 @@ impl AcpCall {
     }
 }
 
-/// What there is to tell of a call.
+/// What there is to report of a call.
 enum ReportKind {
     First,
     More,

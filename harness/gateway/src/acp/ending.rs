@@ -42,7 +42,7 @@ pub enum StopReason {
 }
 
 impl TurnEnd {
-    /// The end that `phase` tells; none while the run goes on. A turn that the client cancelled
+    /// Returns the end that `phase` means; `None` while the run goes on. A turn that the client cancelled
     /// ends as cancelled, whatever became of it.
     pub(crate) fn of(phase: &Phase, cancelled: bool) -> Option<Self> {
         let reason = match phase {

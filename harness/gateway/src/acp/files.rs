@@ -1,9 +1,9 @@
 //! The virtual file table: what the stream alone says of files, and the diffs it makes of edits
-//! (A2).
+//! ([A2](crate::rules::A2)).
 //!
-//! A whole Read, a Write and an Edit that went well tell what a file holds. The CLI refuses to
+//! A whole Read, a Write and an Edit that went well say what a file contains. The CLI refuses to
 //! write a file that has changed since it was read, so what the table knows is what a change
-//! that went well was made to. The disk is never asked: what the stream did not tell is unknown.
+//! that went well was made to. The disk is never asked: what the stream did not say is unknown.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use super::update::CallContent;
 
 /// What the sanitiser writes where it cut a long text: such a text is not the whole file.
 const CUT_MARK: &str = "…(truncated)…";
-/// A Read without a range gives so many lines at most.
+/// The most lines that a Read without a range gives.
 const READ_LINES: usize = 2_000;
 
 #[allow(clippy::expect_used, reason = "a test uses the pattern")]
@@ -72,7 +72,7 @@ impl<'a> Replacement<'a> {
         })
     }
 
-    /// `text` after the edit; none if it does not fit, so that `text` is not what the file holds.
+    /// `text` after the edit; none if it does not fit, so that `text` is not what the file contains.
     /// Where all of a line is taken out the CLI takes its line feed too.
     fn apply(&self, text: &str) -> Option<String> {
         let line = format!("{}\n", self.old);
@@ -125,7 +125,7 @@ impl FileTable {
         }
     }
 
-    /// Takes what a call that went well tells of a file.
+    /// Records what a successful call says of a file.
     pub(crate) fn record(&mut self, name: &str, input: &Map<String, Value>, result: &str) {
         let (path, text) = if name == "Read" {
             let is_part = ["offset", "limit", "pages"].iter().any(|key| input.contains_key(*key));

@@ -1,9 +1,9 @@
 //! The ACP channel: bus events become the `session/update` notifications of the Agent Client
-//! Protocol, version 1 (A1).
+//! Protocol, version 1 ([A1](crate::rules::A1)).
 //!
-//! [`AcpConverter`] is a state machine over the bus alone; what it is given is sanitised already, and
-//! it reads no clock and no disk. Make one a session and hand it the events of each of its turns:
-//! what it knows of files (A2) and which ids are taken outlive a turn.
+//! [`AcpConverter`] is a state machine over the bus alone; what it is given is sanitised already,
+//! and it reads no clock and no disk. Make one a session and hand it the events of each of its
+//! turns: what it knows of files ([A2](crate::rules::A2)) and which ids are taken outlive a turn.
 //!
 //! * A chunk is what the bus tells, seams between messages included: all chunks of the main thread
 //!   joined are the answer. Its `messageId` is the message's; the blank line that parts two
@@ -73,7 +73,7 @@ pub struct AcpConverter {
     /// TodoWrite calls that have started and have no result yet.
     planning: HashSet<String>,
     tasks: plan::Tasks,
-    /// The plan told last, of each lane.
+    /// The plan that was reported last, of each lane.
     plans: HashMap<Option<String>, Vec<PlanEntry>>,
     /// What was sent, of each lane.
     sent: HashMap<Option<String>, SentText>,
@@ -132,7 +132,7 @@ impl AcpConverter {
         }
     }
 
-    /// The updates that `event` makes, in order (A1).
+    /// The updates that `event` makes, in order ([A1](crate::rules::A1)).
     pub fn on(&mut self, event: &BusEvent) -> Vec<Update> {
         match &event.data {
             BusData::Assistant { message_id, delta, length, parent } => {
@@ -194,7 +194,7 @@ impl AcpConverter {
         })]
     }
 
-    /// What tells a subagent's update from one of the main thread.
+    /// Makes the metadata that marks an update of a subagent; `None` for the main thread.
     fn meta(&self, name: &str, parent: Option<&str>) -> Option<Meta> {
         let parent = self.id_of(parent?);
         Some(Meta::from(ClaudeCode {
@@ -256,7 +256,7 @@ impl AcpConverter {
         }
     }
 
-    /// Announces a call, or tells what has changed of it.
+    /// Announces a call, or reports what has changed of it.
     fn refine(
         &mut self,
         id: &str,

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::update::{PlanEntry, PlanStatus, Priority};
 
-/// The tool whose calls are the plan, and are told as nothing else.
+/// The tool whose calls are the plan and are reported in no other way.
 pub(super) const TOOL: &str = "TodoWrite";
 
-/// The entries that a call's arguments list; none if they hold no list.
+/// The entries that a call's arguments list; none if they contain no list.
 pub(super) fn entries(args: &Map<String, Value>) -> Option<Vec<PlanEntry>> {
     Some(args.get("todos")?.as_array()?.iter().filter_map(entry).collect())
 }
@@ -19,7 +19,7 @@ const CREATE: &str = "TaskCreate";
 /// The tool that changes a task.
 const UPDATE: &str = "TaskUpdate";
 
-/// Whether the calls of a tool change the list of tasks, and are told as nothing else.
+/// Whether the calls of a tool change the list of tasks and are reported in no other way.
 pub(super) fn is_task(tool: &str) -> bool {
     matches!(tool, CREATE | UPDATE)
 }

@@ -81,7 +81,7 @@ pub(super) fn plain(result: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The exit code that a failed command's output begins with; 1 if it tells none.
+/// The exit code that a failed command's output begins with; 1 if it has none.
 pub(super) fn exit_code(is_error: bool, output: &str) -> i64 {
     let told = output.strip_prefix("Exit code ").and_then(|rest| rest.lines().next());
     if is_error { told.and_then(|code| code.trim().parse().ok()).unwrap_or(1) } else { 0 }

@@ -54,7 +54,7 @@ enum TitleSource {
     Made(fn(&ToolArgs, Option<&str>) -> String),
 }
 
-/// What stands in a call's content before its result.
+/// What a call's content shows before its result.
 #[derive(Clone, Copy, PartialEq)]
 enum BodySource {
     Nothing,
@@ -124,7 +124,7 @@ const TABLE: &[AcpToolEntry] = &[
 ];
 
 /// What a client shows of a call of the tool `name` with the arguments so far. `terminal` is the
-/// id of the terminal that stands for a command, if the client shows terminals.
+/// id of the terminal that shows a command, if the client shows terminals.
 pub(super) fn look(
     name: &str,
     input: &ToolArgs,
@@ -158,7 +158,7 @@ pub(super) fn look(
     }
 }
 
-/// Whether a call of the tool `name` is a command, for which a terminal may stand.
+/// Whether a call of the tool `name` is a command, which a terminal may show.
 pub(super) fn is_command(name: &str) -> bool {
     TABLE.iter().any(|entry| entry.body == BodySource::Command && entry.names.contains(&name))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::display::ToolCategory;
 
-/// What one `session/update` tells. Serialised, its tag is `sessionUpdate`.
+/// The content of one `session/update`. Serialised, its tag is `sessionUpdate`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "sessionUpdate", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -17,7 +17,7 @@ pub enum Update {
     AgentMessageChunk(Chunk),
     /// More of what the agent thinks.
     AgentThoughtChunk(Chunk),
-    /// A tool call is told of for the first time.
+    /// A tool call is announced.
     ToolCall(ToolCallUpdate),
     /// Something of a tool call has changed.
     ToolCallUpdate(ToolCallUpdate),
@@ -62,7 +62,7 @@ pub enum ContentBlock {
     },
 }
 
-/// A tool call; of an update only what has changed. Collections replace what was told before.
+/// A tool call; of an update only what has changed. Collections replace the ones before.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

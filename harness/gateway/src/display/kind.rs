@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
-/// What a tool does, in the words of the Agent Client Protocol's `ToolKind` (A1).
+/// What a tool does, in the words of the Agent Client Protocol's `ToolKind`
+/// ([A1](crate::rules::A1)).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, Display, EnumString, IntoStaticStr,
 )]

@@ -1,4 +1,4 @@
-//! How a tool call is told to a person: `📖 Read: from /etc/hosts` (V2).
+//! How a tool call is told to a person: `📖 Read: from /etc/hosts` ([V2](crate::rules::V2)).
 //!
 //! [`title`] is the whole line. A channel with a layout of its own takes the parts: [`label`],
 //! [`detail`] and, where the client draws the icon, [`kind`]. Whatever is known of the arguments is
@@ -40,7 +40,7 @@ pub struct Label {
 }
 
 /// The line for a call of the tool `name` with `args`, without markup, of at most 200 characters
-/// (V2). It is redacted, however whole `args` are (B2).
+/// ([V2](crate::rules::V2)). It is redacted, however whole `args` are ([B2](crate::rules::B2)).
 #[must_use]
 pub fn title(name: &str, args: &Value) -> String {
     let name = ToolName::from(name);
@@ -53,21 +53,22 @@ pub fn title(name: &str, args: &Value) -> String {
     clip(&plain(&line), LINE_LIMIT)
 }
 
-/// What the tool `name` is called (V2): `📖` and `Read`.
+/// What the tool `name` is called ([V2](crate::rules::V2)): `📖` and `Read`.
 #[must_use]
 pub fn label(name: &str) -> Label {
     label_of(&ToolName::from(name))
 }
 
-/// What a call of the tool `name` with `args` is about (V2): `from /etc/hosts`, redacted (B2) and of
-/// at most 200 characters. `None` when `args` say nothing that is worth a word.
+/// What a call of the tool `name` with `args` is about ([V2](crate::rules::V2)): `from /etc/hosts`,
+/// redacted ([B2](crate::rules::B2)) and of at most 200 characters. `None` when `args` say nothing
+/// that is worth a word.
 #[must_use]
 pub fn detail(name: &str, args: &Value) -> Option<String> {
     detail::of(&ToolName::from(name), args).map(|detail| clip(&plain(&detail), LINE_LIMIT))
 }
 
-/// What the tool `name` does (A1). Tools of MCP servers, and those nobody knows, are
-/// [`Other`](Kind::Other).
+/// What the tool `name` does ([A1](crate::rules::A1)). Tools of MCP servers, and tools without an
+/// entry, are [`Other`](Kind::Other).
 #[must_use]
 pub fn kind(name: &str) -> ToolCategory {
     match ToolName::from(name) {

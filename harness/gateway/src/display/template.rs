@@ -1,7 +1,7 @@
 //! The phrases of the two tables, such as `to {path}[ ({content:chars})]`.
 //!
-//! What stands in braces is a slot, which the room that owns the table fills. What stands in
-//! brackets is left out when one of its slots is empty; all else must be there, or the phrase is
+//! Text in braces is a slot, which the module that owns the table fills. Text in brackets is left
+//! out when one of its slots is empty; all else must be there, or the phrase is
 //! not said at all. Where there are several phrases, the first that can be said counts.
 
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub(super) enum PhraseError {
     /// A bracket or a brace is not in order.
     #[error("close each bracket and brace of `{0}` before the next one opens")]
     Unbalanced(String),
-    /// What stands in the braces.
+    /// The text in the braces is no slot.
     #[error("`{{{0}}}` is no slot; take one that is told at the top of the table")]
     Slot(String),
 }

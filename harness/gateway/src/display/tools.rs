@@ -40,7 +40,7 @@ pub(super) struct ToolDisplay {
 pub(super) enum ToolName<'a> {
     /// A tool of the table, under this name.
     Known(String, &'static ToolDisplay),
-    /// A tool of somebody's MCP server.
+    /// A tool of an MCP server.
     Mcp { server: &'a str, tool: &'a str },
     /// Any other name; it may be empty.
     Unknown(&'a str),

@@ -1,11 +1,12 @@
-//! How one chat service writes what a person reads: its limit, its marks and what it escapes (V10).
+//! How one chat service writes what a person reads: its limit, its marks and what it escapes
+//! ([V10](crate::rules::V10)).
 //!
 //! A profile is data. Reading Markdown, laying out pages and composing a draft are the same code
 //! for all of them.
 
-/// What stands before and after a stretch of text.
+/// The marks before and after a stretch of text.
 pub type MarkPair = (&'static str, &'static str);
-/// Characters that must not stand as they are, and what stands for them.
+/// Characters that must be escaped, each with the text that is written for it.
 pub type Escapes = &'static [(char, &'static str)];
 
 /// What a service counts.
@@ -32,7 +33,7 @@ impl Unit {
 pub struct Profile {
     /// The service.
     pub name: &'static str,
-    /// How many units a message may have, marks included (V5).
+    /// How many units a message may have, marks included ([V5](crate::rules::V5)).
     pub limit: usize,
     /// What a unit is.
     pub unit: Unit,
@@ -46,17 +47,17 @@ pub struct Profile {
     pub code: MarkPair,
     /// Around a block of code.
     pub block: MarkPair,
-    /// Around a block of code in a language; `{language}` stands for its name.
+    /// Around a block of code in a language; `{language}` is replaced by its name.
     pub block_in: MarkPair,
-    /// Around the words of a link; `{url}` stands for where it leads.
+    /// Around the words of a link; `{url}` is replaced by its address.
     pub link: MarkPair,
     /// Around a quotation.
     pub quote: MarkPair,
     /// What begins each further line of a quotation.
     pub quote_line: &'static str,
-    /// In text (V8).
+    /// In text ([V8](crate::rules::V8)).
     pub escapes: Escapes,
-    /// In the address of a website that stands in the text: the service makes a link of it, which a
+    /// In the address of a website within the text: the service makes a link of it, which a
     /// mark within would break.
     pub address_escapes: Escapes,
     /// In code within a line.
@@ -65,7 +66,7 @@ pub struct Profile {
     pub block_escapes: Escapes,
     /// In the address of a link.
     pub url_escapes: Escapes,
-    /// What keeps three backticks in a block of code from ending it: it stands before the third.
+    /// What keeps three backticks in a block of code from ending it: it is written before the third.
     pub fence_break: &'static str,
 }
 

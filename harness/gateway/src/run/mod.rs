@@ -1,4 +1,4 @@
-//! One turn of an agent, from its first event to its last word.
+//! One turn of an agent, from its first event to its final message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,18 +18,20 @@ use crate::watchdog::{SilenceWatch, Watchdog, given_up};
 /// How a run is bridged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSettings {
-    /// Nobody is to see the run (a heartbeat, a turn that is expected to say `NO_REPLY`): no
-    /// callback of a channel is ever called (G3). The bus tells of it as of any other.
+    /// The run is not shown (a heartbeat, a turn that is expected to say `NO_REPLY`): no callback
+    /// of a channel is ever called ([G3](crate::rules::G3)). The bus has its events as those of any
+    /// other run.
     pub silent: bool,
     /// Which way it takes to its channels.
     pub path: RunPath,
-    /// How the agent's answer reaches the person (G4).
+    /// How the agent's answer reaches the person ([G4](crate::rules::G4)).
     pub delivery: DeliveryMode,
-    /// The tools that send messages (G4).
+    /// The tools that send messages ([G4](crate::rules::G4)).
     pub message_tools: MessageTools,
-    /// How long the agent may print nothing (G8); `None` is for ever.
+    /// How long the agent may print nothing ([G8](crate::rules::G8)); `None` is for ever.
     pub watchdog: Option<Watchdog>,
-    /// How long a channel may take for the last word (G7); [`LAST_WORD`] by default.
+    /// How long a channel may take for the last word ([G7](crate::rules::G7)); [`LAST_WORD`] by
+    /// default.
     pub last_word: Duration,
 }
 
@@ -46,14 +48,14 @@ impl Default for RunSettings {
     }
 }
 
-/// What a finished run tells of its bridges.
+/// The report of a finished run on its channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
     /// What became of it in each channel, in their order; empty when it was silent.
     pub channels: Vec<ChannelReport>,
-    /// How often a listener of the bus panicked (G2).
+    /// How often a listener of the bus panicked ([G2](crate::rules::G2)).
     pub listener_panics: u64,
-    /// What the sanitiser masked of arguments and results, by rule (B2).
+    /// What the sanitiser masked of arguments and results, by rule ([B2](crate::rules::B2)).
     pub masked: Masked,
 }
 
@@ -71,8 +73,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// Bridges `bus` to `channels` and publishes that the run began (B3). The channels know nothing
-    /// of each other: a slow one holds up no other (G1).
+    /// Bridges `bus` to `channels` and publishes that the run began ([B3](crate::rules::B3)). The
+    /// channels know nothing of each other: a slow channel delays no other
+    /// ([G1](crate::rules::G1)).
     ///
     /// Works on the current tokio runtime, within which it must be called.
     pub fn start(
@@ -114,15 +117,16 @@ impl Run {
         self.publisher.publish(event);
     }
 
-    /// The agent printed something: call it for every read, for bytes that make no event show
-    /// all the same that the agent is alive (G8).
+    /// The agent printed something: call it for every read, for bytes that make no event show all
+    /// the same that the agent is alive ([G8](crate::rules::G8)).
     pub fn on_bytes(&mut self) {
         if let Some(watch) = &mut self.watch {
             watch.heard();
         }
     }
 
-    /// Settles when the agent has printed nothing for too long (G8); never without a watchdog.
+    /// Settles when the agent has printed nothing for too long ([G8](crate::rules::G8)); never
+    /// without a watchdog.
     ///
     /// The run has failed then: stop the agent, tell the parser that there is no more, and
     /// [`finish`](Self::finish), which says so in every channel. Dropped before, it did nothing, so
@@ -136,8 +140,8 @@ impl Run {
     }
 
     /// Ends the run: in every channel each event is delivered and settled, then the last word is,
-    /// and only then the bus is told of the end, once (G7, B3). A run without an outcome ends as
-    /// stopped.
+    /// and only then the bus publishes the end, once ([G7](crate::rules::G7),
+    /// [B3](crate::rules::B3)). A run without an outcome ends as stopped.
     pub async fn finish(mut self) -> RunReport {
         let streamed = std::mem::take(&mut self.streamed);
         let outcome = self.outcome.take().unwrap_or_else(|| stopped(streamed));

@@ -1,4 +1,4 @@
-//! How much was masked, by rule: what a report can tell without telling the secrets.
+//! How much was masked, by rule: what a report can say without the secrets.
 
 use std::collections::BTreeMap;
 

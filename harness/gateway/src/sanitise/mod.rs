@@ -1,4 +1,5 @@
-//! Keeps secrets and bulk off the bus (B2): one policy for arguments and results alike.
+//! Keeps secrets and bulk off the bus ([B2](crate::rules::B2)): one policy for arguments and
+//! results alike.
 //!
 //! What counts as a secret is data, `rules.toml`, which `table.rs` reads. `text.rs` masks the secrets
 //! of a text, `open.rs` derives what must be held back of a text that still grows, `masked.rs` counts;
@@ -31,7 +32,7 @@ const TEXT_LIMIT: usize = 8_000;
 /// Characters of a text that are looked at: more than stay, so that a secret at the cut is seen
 /// whole, and few enough that a huge result costs little.
 const SCAN_LIMIT: usize = 8 * TEXT_LIMIT;
-/// What stands at the end of a text that was cut.
+/// The mark at the end of a text that was cut.
 const MARK: &str = "\n…(truncated)…";
 
 /// The id under which [`Masked`] counts values under a secret name, which no rule of the table finds.
@@ -40,19 +41,19 @@ pub const SECRET_NAME: &str = "secret-name";
 const MEDIA: &str = "media";
 const LONG_TEXT: &str = "long-text";
 
-/// Sanitises the arguments of a tool call (B2), see [`sanitise`].
+/// Sanitises the arguments of a tool call ([B2](crate::rules::B2)), see [`sanitise`].
 #[must_use]
 pub fn sanitise_args(args: &Value) -> Value {
     sanitise(args, &mut Masked::default())
 }
 
-/// Sanitises the result of a tool call (B2), see [`sanitise`].
+/// Sanitises the result of a tool call ([B2](crate::rules::B2)), see [`sanitise`].
 #[must_use]
 pub fn sanitise_result(result: &Value) -> Value {
     sanitise(result, &mut Masked::default())
 }
 
-/// Sanitises arguments or a result and counts in `masked` what was masked (B2).
+/// Sanitises arguments or a result and counts in `masked` what was masked ([B2](crate::rules::B2)).
 ///
 /// Values under secret-named keys are masked whole, secrets in strings are masked, text over 8,000
 /// characters is cut with a mark, and the data of images and documents is replaced by its size.
@@ -62,8 +63,8 @@ pub fn sanitise(value: &Value, masked: &mut Masked) -> Value {
     ValueSanitiser { masked }.value(value, ValueContext::default())
 }
 
-/// Sanitises the input of a tool call while it streams (B2, U2): the `fields` so far, of which the
-/// one called `open` still grows.
+/// Sanitises the input of a tool call while it streams ([B2](crate::rules::B2),
+/// [U2](crate::rules::U2)): the `fields` so far, of which the one called `open` still grows.
 ///
 /// What still grows is shown as [`redact_open`] does; in a list or an object that is its last part.
 /// A growing value under a secret name shows as `***`: the ends of its beginnings, one after
@@ -74,7 +75,7 @@ pub fn sanitise_open_args(fields: &Map<String, Value>, open: Option<&str>) -> Ma
     ValueSanitiser { masked: &mut masked }.object(fields, ValueContext::default(), open)
 }
 
-/// Where a value stands.
+/// The context of a value that is sanitised.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct ValueContext {
     /// Somewhere under a secret-named key.

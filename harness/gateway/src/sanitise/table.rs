@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::open::{beginnings, unfinished};
 
-/// The table as it stands in the file.
+/// The text of the table.
 const SOURCE: &str = include_str!("rules.toml");
 
 /// The built-in table.
@@ -27,11 +27,11 @@ pub(super) struct RuleTable {
     pub(super) open_set: RegexSet,
     /// The texts that a secret of a known kind begins with, such as `ghp_`, longest first.
     pub(super) prefixes: Vec<String>,
-    /// Matches the names of fields that hold a secret, as a whole.
+    /// Matches the names of fields that contain a secret, as a whole.
     pub(super) name: Regex,
 }
 
-/// One kind of text that holds a secret.
+/// One kind of text that contains a secret.
 pub(super) struct SecretRule {
     /// Stable id, for reports.
     pub(super) id: String,
@@ -40,7 +40,7 @@ pub(super) struct SecretRule {
     pub(super) closed: Regex,
 }
 
-/// What stands for a secret.
+/// What a secret is replaced by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum MaskMethod {
@@ -136,7 +136,7 @@ fn set(patterns: &[String]) -> Result<RegexSet, regex::Error> {
 /// A number may follow a name: `TOKEN_2`.
 const NUMBER: &str = "(?:[_-]?[0-9]{1,2})?";
 
-/// The parts in braces and what they stand for; later ones may use earlier ones.
+/// The parts in braces and their patterns; later ones may use earlier ones.
 fn parts(names: &Names) -> Vec<(&'static str, String)> {
     let endings = any(&names.endings);
     let words = any(&names.words);
@@ -160,7 +160,7 @@ fn whole_name(names: &Names) -> String {
     format!(r"\A(?:(?s:.)*(?i-u:{endings})|(?i-u:{words})){NUMBER}\z")
 }
 
-/// Any of `words`; a blank in one stands for no separator or one.
+/// Any of `words`; a blank in one matches one separator or none.
 fn any(words: &[String]) -> String {
     format!("(?:{})", words.join("|").replace(' ', "[ _.-]?"))
 }

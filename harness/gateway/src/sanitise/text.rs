@@ -11,9 +11,9 @@ use super::table::{MaskMethod, TABLE};
 
 /// Secrets of fewer characters are masked whole.
 const SHORT: usize = 18;
-/// What stands for a secret of which nothing is shown.
+/// The mask of a secret that is hidden as a whole.
 pub(super) const NOTHING: &str = "***";
-/// What stands for the lines of a key.
+/// The mask of the lines of a key.
 const LINES: &str = "…redacted…";
 /// Masking may bring a name and a masked value together that a rule takes anew. That settles at
 /// once or twice; the limit is there so that a rule can't make it go on for ever.
@@ -66,8 +66,8 @@ pub fn is_secret_value(value: &str) -> bool {
     !value.is_empty() && !is_masked(value, MaskMethod::Ends) && !is_reference(value)
 }
 
-/// Masks the secrets in `text` and counts them in `masked` (B2). What is masked already stays as it
-/// is, so that a text may pass more than once. `$VAR` references stay.
+/// Masks the secrets in `text` and counts them in `masked` ([B2](crate::rules::B2)). What is masked
+/// already stays as it is, so that a text may pass more than once. `$VAR` references stay.
 pub fn redact<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
     let mut out = Cow::Borrowed(text);
     for _ in 0..PASSES {
@@ -80,19 +80,19 @@ pub fn redact<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
     out
 }
 
-/// Masks the secrets in `text` (B2), see [`redact`].
+/// Masks the secrets in `text` ([B2](crate::rules::B2)), see [`redact`].
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     redact(text, &mut Masked::default())
 }
 
-/// What may be shown of a `text` that still grows at its end (B2): its secrets are masked, and all
-/// that could still become part of one is held back. That is a word that may be the beginning of a
-/// token, a value behind a secret name, flag or header, a key that is not closed. A secret that only
-/// what follows it gives away, such as a password in `echo … | sudo -S`, is shown until that follows:
-/// to hold it back would hold back nearly all text.
+/// What may be shown of a `text` that still grows at its end ([B2](crate::rules::B2)): its secrets
+/// are masked, and all that could still become part of one is held back. That is a word that may be
+/// the beginning of a token, a value behind a secret name, flag or header, a key that is not
+/// closed. A secret that only what follows it gives away, such as a password in `echo … | sudo -S`,
+/// is shown until that follows: to hold it back would hold back nearly all text.
 ///
 /// What is shown of a longer text begins with what was shown of a shorter one. Only where the two
-/// conflict, in texts in which one secret stands around another, secrecy wins.
+/// conflict, in texts in which one secret contains another, secrecy wins.
 pub fn redact_open(text: &str) -> Cow<'_, str> {
     open(text, &mut Masked::default())
 }
@@ -176,7 +176,7 @@ pub fn mask(secret: &str) -> String {
     }
 }
 
-/// What stands between the first and the last line of a key; JSON escapes its newlines.
+/// Returns the mask between the first and the last line of a key; JSON escapes its newlines.
 fn hide_lines(body: &str) -> String {
     let newline = match body {
         body if body.contains('\n') => "\n",
@@ -186,7 +186,7 @@ fn hide_lines(body: &str) -> String {
     format!("{newline}{LINES}{newline}")
 }
 
-/// Whether `text` is what stands for a secret already.
+/// Whether `text` is a mask already.
 pub(super) fn is_masked(text: &str, how: MaskMethod) -> bool {
     match how {
         MaskMethod::Ends => {

@@ -1,4 +1,4 @@
-//! The conversation that counts, of all that a transcript holds (X2).
+//! The conversation that counts, of all that a transcript holds ([X2](crate::rules::X2)).
 //!
 //! Lines name the one they follow. A resume that goes round what the CLI could not use, a rewind or
 //! an edited prompt leaves a branch behind. What counts is the chain that leads to the last line.

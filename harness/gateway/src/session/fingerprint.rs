@@ -1,5 +1,5 @@
-//! Which settings changed when a live session is started anew (X6), by name and never by value:
-//! values are commands, environments and tokens.
+//! Which settings changed when a live session is started anew ([X6](crate::rules::X6)), by name and
+//! never by value: values are commands, environments and tokens.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,12 +8,12 @@ use serde_json::{Map, Value};
 
 use crate::sanitise::redact_text;
 
-/// Names that are told; of more, how many more.
+/// The most names that are listed; of further ones only the number.
 const TOLD: usize = 20;
 /// Characters of a name.
 const LONGEST: usize = 80;
 
-/// How two fingerprints differ (X6). Its text is a sentence.
+/// How two fingerprints differ ([X6](crate::rules::X6)). Its text is a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
     /// In nothing.
@@ -35,8 +35,8 @@ pub enum FingerprintSide {
     Both,
 }
 
-/// Compares two fingerprints, each the JSON text of one object (X6). A key that is on one side only
-/// differs. Lists count as one value.
+/// Compares two fingerprints, each the JSON text of one object ([X6](crate::rules::X6)). A key that
+/// is on one side only differs. Lists count as one value.
 #[must_use]
 pub fn difference(before: &str, after: &str) -> Difference {
     let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();

@@ -1,4 +1,5 @@
-//! Whether a session is worth keeping (X3): only once its transcript shows an answer.
+//! Whether a session is worth keeping ([X3](crate::rules::X3)): only once its transcript shows an
+//! answer.
 //!
 //! openclaw#70177, openclaw#77974, openclaw#78506, openclaw#81048, openclaw#85757: an id that was
 //! kept although the killed CLI had written nothing down made every later message fail or forget.
@@ -17,7 +18,7 @@ pub const CLAUDE: &str = "claude-cli";
 const PROBES: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(150)];
 
-/// What a gateway holds of a session: what binds it to a chat, and its bare id.
+/// What a gateway stores of a session: its binding to a chat, and its bare id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoundSession<B> {
     /// What binds the chat to the session.
@@ -26,8 +27,8 @@ pub struct BoundSession<B> {
     pub id: String,
 }
 
-/// What is to be stored of a session after a turn (X3): both of its parts or neither, so that no
-/// fallback can bring back an id whose binding is gone.
+/// What is to be stored of a session after a turn ([X3](crate::rules::X3)): both of its parts or
+/// neither, so that no fallback can bring back an id whose binding is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is not stored is as if the session had never been"]
 pub enum SessionRetention<B> {
@@ -37,10 +38,10 @@ pub enum SessionRetention<B> {
     Cleared,
 }
 
-/// Keeps `session` if its transcript shows an answer (X3), which `probe` is asked for the id: at
-/// once, and 50 and 150 ms later on tokio's clock, as the CLI may still be writing. Sessions of
-/// other providers than [`CLAUDE`] have no transcript and are kept unasked; an id that looks like a
-/// path is never probed.
+/// Keeps `session` if its transcript shows an answer ([X3](crate::rules::X3)), which `probe` is
+/// asked for the id: at once, and 50 and 150 ms later on tokio's clock, as the CLI may still be
+/// writing. Sessions of other providers than [`CLAUDE`] have no transcript and are kept unasked; an
+/// id that looks like a path is never probed.
 pub async fn flushed<B, F>(
     provider: &str,
     session: BoundSession<B>,

@@ -1,11 +1,11 @@
-//! Why a session was given up (X4), as a closed table.
+//! Why a session was given up ([X4](crate::rules::X4)), as a closed table.
 
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
 use super::resumability::Reason;
 
-/// Why a session is not resumed though its id is known (X4).
+/// Why a session is not resumed though its id is known ([X4](crate::rules::X4)).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr,
 )]
@@ -15,7 +15,7 @@ use super::resumability::Reason;
 pub enum Invalidation {
     /// The transcript is gone, or never got an answer.
     MissingTranscript,
-    /// The transcript ends in a call nobody answered.
+    /// The transcript ends in a call without a result.
     OrphanedToolUse,
     /// The system prompt is another one.
     SystemPrompt,
@@ -33,12 +33,13 @@ pub enum Invalidation {
     AuthEpoch,
 }
 
-/// Whether the session that takes the place of the old one may be told what was said in it (X4).
+/// Whether the session that takes the place of the old one may get a history of it
+/// ([X4](crate::rules::X4)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reseed {
-    /// The old transcript may be told as it is.
+    /// The history may be taken from the old transcript.
     Raw,
-    /// Nothing of it: what one account said is none of the other's business.
+    /// No history: what one account said must not reach another.
     Never,
 }
 

@@ -1,4 +1,4 @@
-//! What one line of a transcript says (X1).
+//! What one line of a transcript says ([X1](crate::rules::X1)).
 
 use clitape_stream::{ToolKind, lenient_value};
 use serde_json::Value;
@@ -207,7 +207,7 @@ fn text(block: &Value) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// A field that holds more than blanks, trimmed.
+/// A field that contains more than blanks, trimmed.
 fn string(value: &Value, name: &str) -> Option<String> {
     let text = value[name].as_str()?.trim();
     (!text.is_empty()).then(|| text.to_owned())

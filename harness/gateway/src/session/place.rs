@@ -1,5 +1,5 @@
-//! Where the CLI keeps a session's transcript (X1):
-//! `<config folder>/projects/<slug of the working folder>/<session>.jsonl`.
+//! Where the CLI keeps a session's transcript ([X1](crate::rules::X1)): `<config
+//! folder>/projects/<slug of the working folder>/<session>.jsonl`.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Characters of a slug; what is longer is cut there and told apart by a hash.
+/// Characters of a slug; a longer one is cut there and gets a hash.
 const SLUG: usize = 200;
 
 /// Why a transcript could not be found.
@@ -42,7 +42,7 @@ pub fn config_dir(claude_config_dir: Option<&OsStr>, home: Option<&OsStr>) -> Op
     set(claude_config_dir).or_else(|| set(home).map(|home| home.join(".claude")))
 }
 
-/// The folder name that stands for a working folder: each UTF-16 unit that is no ASCII letter or
+/// Returns the folder name of a working folder: each UTF-16 unit that is no ASCII letter or
 /// digit becomes `-`; of what is longer than 200, the first 200 and a hash.
 #[must_use]
 pub fn slug(cwd: &str) -> String {
@@ -81,12 +81,12 @@ pub(super) fn is_id(id: &str) -> bool {
     !id.trim().is_empty() && !id.starts_with('.') && id.chars().all(is_plain)
 }
 
-/// The transcript of session `id`, run in the folder `cwd` (X1), in `config_dir`, see
-/// [`config_dir()`]. A folder whose name is not in Unicode's NFC is looked for as it is spelled, which
-/// is how 2.1.329 writes it, and then in NFC, as versions before did.
+/// The transcript of session `id`, run in the folder `cwd` ([X1](crate::rules::X1)), in
+/// `config_dir`, see [`config_dir()`]. A folder whose name is not in Unicode's NFC is looked for as
+/// it is spelled, which is how 2.1.329 writes it, and then in NFC, as versions before did.
 ///
 /// # Errors
-/// When the id looks like a path, which is told before the disk is touched; when there is no
+/// When the id looks like a path, which is reported before the disk is touched; when there is no
 /// transcript; when it is no file, or a link out of the projects folder; when the disk can't be read.
 pub fn locate(config_dir: &Path, cwd: &Path, id: &str) -> Result<PathBuf, LocateError> {
     if !is_id(id) {

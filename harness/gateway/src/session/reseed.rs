@@ -1,4 +1,5 @@
-//! What was said, for the session that takes the place of one that was given up (X5).
+//! What was said, for the session that takes the place of one that was given up
+//! ([X5](crate::rules::X5)).
 //!
 //! The words are those of OpenClaw 2026.9.6, so that a model reads the same from either gateway.
 
@@ -20,11 +21,11 @@ const LIMITS: [usize; 2] = [12_288, 262_144];
 /// Entries of the history.
 const ENTRIES: usize = 10_000;
 
-/// Why a session gets no history (X5).
+/// Why a session gets no history ([X5](crate::rules::X5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ReseedError {
-    /// The session it would be told of can go on.
+    /// The session of the history can go on.
     #[error("the session may be resumed; resume it instead of telling its history again")]
     Resumable,
     /// The reason it was given up for forbids it.
@@ -50,13 +51,13 @@ pub fn limit(tokens: u64) -> usize {
 
 /// The first message of the session that takes the place of the one in `transcript`, given up for
 /// `given_up` (`None`: it was not): what was said, in at most `limit` characters, the newest, and
-/// then `message` (X5). `None` if nothing was said.
+/// then `message` ([X5](crate::rules::X5)). `None` if nothing was said.
 ///
 /// Texts of the main conversation, results of tools, and in the place of what a compaction took
-/// away its summary; secrets are masked (B2).
+/// away its summary; secrets are masked ([B2](crate::rules::B2)).
 ///
 /// # Errors
-/// When the session may be resumed, when its history must not be told, and when `provider`, which
+/// When the session may be resumed, when its history must not be used, and when `provider`, which
 /// the new session is of, is another than the old one's.
 pub fn prelude(
     transcript: &Transcript,
@@ -135,7 +136,7 @@ fn entries(conversation: &[&TranscriptNode], start: usize) -> Vec<String> {
     entries
 }
 
-/// Who says it; `None`: nobody did, as it is the CLI's own note.
+/// Returns the name of the speaker; `None` for a note of the CLI's own.
 fn speaker(by: &Author) -> Option<&'static str> {
     match by {
         Author::User(UserTurn::Summary) => Some("Compaction summary"),

@@ -1,4 +1,5 @@
-//! Whether a session may be resumed, and why (X2): each rule a function of the conversation.
+//! Whether a session may be resumed, and why ([X2](crate::rules::X2)): each rule a function of the
+//! conversation.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +10,7 @@ use strum::{Display, EnumString, IntoStaticStr};
 use super::line::{AssistantMessage, Author, LineContent, MessageEnd, UserTurn};
 use super::transcript::{Transcript, TranscriptNode};
 
-/// What a transcript says of its session (X2).
+/// What a transcript says of its session ([X2](crate::rules::X2)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Resumability {
@@ -17,7 +18,7 @@ pub struct Resumability {
     pub resumable: bool,
     /// Why, or why not.
     pub reason: Reason,
-    /// The calls of the last message that nobody answered, in the order of their lines.
+    /// The calls of the last message that have no result, in the order of their lines.
     pub orphans: Vec<Orphan>,
     /// What each rule says.
     pub rules: ResumeRules,
@@ -27,7 +28,7 @@ pub struct Resumability {
     pub advice: &'static str,
 }
 
-/// What each rule says of a transcript (X2); several may be true of one.
+/// What each rule says of a transcript ([X2](crate::rules::X2)); several may be true of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ResumeRules {
@@ -35,7 +36,7 @@ pub struct ResumeRules {
     pub found: bool,
     /// The model answered at least once.
     pub has_assistant: bool,
-    /// The last message calls a tool, and nobody answered.
+    /// The last message calls a tool, and the call has no result.
     pub orphaned_tool_use: bool,
     /// A person interrupted the last turn.
     pub interrupted: bool,
@@ -44,7 +45,7 @@ pub struct ResumeRules {
     pub cut_mid_text: bool,
 }
 
-/// Why a session may be resumed or may not (X2), the gravest first.
+/// Why a session may be resumed or may not ([X2](crate::rules::X2)), the gravest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Display, EnumString, IntoStaticStr,
 )]
@@ -54,11 +55,11 @@ pub struct ResumeRules {
 pub enum Reason {
     /// There is no transcript.
     NotFound,
-    /// The transcript holds no conversation.
+    /// The transcript contains no conversation.
     Empty,
     /// Nothing was ever answered: the CLI was killed before it wrote an answer down.
     NoAssistant,
-    /// The last message calls a tool, and nobody answered.
+    /// The last message calls a tool, and the call has no result.
     OrphanedToolUse,
     /// A person interrupted the last turn; nothing is left open.
     Interrupted,
@@ -68,7 +69,7 @@ pub enum Reason {
     Complete,
 }
 
-/// A call without a result (X2).
+/// A call without a result ([X2](crate::rules::X2)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Orphan {
@@ -183,7 +184,7 @@ impl Resumability {
     }
 }
 
-/// Judges a transcript (X2).
+/// Judges a transcript ([X2](crate::rules::X2)).
 #[must_use]
 pub fn resumability(transcript: &Transcript) -> Resumability {
     let conversation = transcript.conversation();

@@ -1,4 +1,4 @@
-//! Reading a transcript from its first line to its last (X1).
+//! Reading a transcript from its first line to its last ([X1](crate::rules::X1)).
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead};
@@ -50,11 +50,11 @@ pub(super) struct LineTally {
     pub(super) unfinished: u64,
 }
 
-/// Reads a transcript of any size line by line (X1): it holds one line at a time and of each what
-/// the rules need.
+/// Reads a transcript of any size line by line ([X1](crate::rules::X1)): it keeps one line at a
+/// time and of each what the rules need.
 ///
 /// Lines of subagents (`isSidechain`) are skipped, lines of other types counted by type, and so are
-/// lines that are not JSON. What stands behind the last line feed is a line still being written and
+/// lines that are not JSON. Bytes behind the last line feed are a line still being written and
 /// does not count, unless it is a whole record.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Collects what a stream says of one or several turns (S2).
+//! Collects what a stream says of one or several turns ([S2](crate::rules::S2)).
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -43,12 +43,12 @@ pub struct Metadata {
 pub struct CollectedCall {
     /// Name of the tool.
     pub name: String,
-    /// Its input; `null` when none was told.
+    /// Its input; `null` when the event has none.
     pub input: Value,
     /// Id of the call, when it has one.
     #[serde(rename = "toolCallId", skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Whether it failed; told only when it did.
+    /// Whether it failed; serialised only when it did.
     #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// What the result says in short.
@@ -81,7 +81,7 @@ pub struct Snippet {
     pub text: String,
 }
 
-/// Where a turn stands.
+/// How far a turn is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnProgress {
     /// It goes on.
@@ -131,8 +131,8 @@ impl Collector {
         Self::default()
     }
 
-    /// Makes a collector that is ready for the first turn, for a stream of somebody else. A turn that
-    /// would go past `limits` fails.
+    /// Makes a collector that is ready for the first turn, for a stream that is not trusted. A turn
+    /// that would exceed `limits` fails.
     pub fn within(limits: RetainedLimits) -> Self {
         Self { limits: Some(limits), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! From the bus events of a run to the events of its stream (S1).
+//! From the bus events of a run to the events of its stream ([S1](crate::rules::S1)).
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::event::SseEvent;
 use super::summary::summary;
 use crate::bus::{BusData, BusEvent, Phase, Tool};
 
-/// Turns the bus events of one run into what its stream tells; a pure state machine.
+/// Turns the bus events of one run into the events of its stream; a pure state machine.
 ///
 /// | event | data, then `timestamp` (ms since the bus was made) and `messageId` (the run) |
 /// |---|---|
@@ -19,7 +19,7 @@ use crate::bus::{BusData, BusEvent, Phase, Tool};
 /// | `error` | `error`, a sentence, and `kind` |
 /// | `complete` | `processedMessageIds`, and `text`, the final answer, when the run ended well |
 ///
-/// Text is told at once, so a `tool_use` never overtakes it. Every call that began is told before
+/// Text is sent at once, so a `tool_use` never overtakes it. Every call that began is sent before
 /// the `complete`, which is the last event, also after an `error`.
 #[derive(Debug, Default)]
 pub struct SseConverter {
@@ -27,9 +27,9 @@ pub struct SseConverter {
     open: Vec<OpenCall>,
     /// Ids of calls that have ended.
     ended: HashSet<String>,
-    /// Characters of the answer that were told.
+    /// Characters of the answer that were sent.
     length: u64,
-    /// The status that was told last, with nothing after it.
+    /// The last status, if no other event was sent after it.
     status: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl SseConverter {
         told
     }
 
-    /// A line for a person who waits, unless it was the last thing that was told.
+    /// Makes the event of a line for a person who waits, unless the last event was the same line.
     fn status(&mut self, event: &BusEvent, line: Option<String>) -> Vec<SseEvent> {
         let Some(line) = line.filter(|line| self.status.as_ref() != Some(line)) else {
             return Vec::new();
@@ -131,7 +131,7 @@ impl SseConverter {
         }
     }
 
-    /// A correction of what the start of a call told; before the start there is no call.
+    /// Corrects the input that the start of a call had; before the start there is no call.
     fn correct(&mut self, id: &str, args: &Map<String, Value>) {
         if let Some(call) = self.open.iter_mut().find(|call| call.id == id) {
             match &mut call.input {

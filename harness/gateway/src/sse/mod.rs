@@ -1,5 +1,5 @@
 //! Runs as server-sent events: what a stream tells, the endpoint that serves it, and the collector
-//! that reads one (S1, S2).
+//! that reads one ([S1](crate::rules::S1), [S2](crate::rules::S2)).
 //!
 //! A [`SseConverter`] turns the bus events of a run into [`SseEvent`]s, a [`SseDecoder`] reads a stream
 //! back, and a [`Collector`] makes `{output, error, metadata}` of what it says. These three are plain
@@ -21,14 +21,15 @@
 //! # Ok::<_, clitape_gateway::sse::TooLong>(())
 //! ```
 //!
-//! The feature `sse-http` adds what talks HTTP: a `Broker` that holds the streams, a `SseServer` for them,
-//! and `listen` and `converse`, which collect from a URL:
+//! The feature `sse-http` adds HTTP: a `Broker` that keeps the streams, an `SseServer` that serves
+//! them, and `listen` and `converse`, which collect from a URL:
 //!
 #![cfg_attr(feature = "sse-http", doc = "```")]
 #![cfg_attr(not(feature = "sse-http"), doc = "```ignore")]
 //! use std::time::Duration;
 //!
-//! use clitape_gateway::sse::{Broker, StreamLifetime, BrokerLimits, SseServer, ServerSettings, CollectTarget, listen};
+//! use clitape_gateway::sse::{Broker, BrokerLimits, StreamLifetime};
+//! use clitape_gateway::sse::{CollectTarget, ServerSettings, SseServer, listen};
 //! use clitape_gateway::{Bus, Run, RunSettings};
 //!
 //! # #[tokio::main(flavor = "current_thread")]

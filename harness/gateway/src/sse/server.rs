@@ -32,11 +32,11 @@ use super::broker::{Broker, Refusal, StreamReader};
 use super::event::{SseEvent, WireEvent};
 use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
 
-/// How long readers may take, at a shutdown, to be told.
+/// How long the readers may take to read their last event at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a connection that is turned away may take to hear it.
+/// How long a connection that is turned away may take to read the answer.
 const FAREWELL: Duration = Duration::from_millis(200);
-/// Connections that hear it at a time; more than these are closed without a word.
+/// Connections that get this answer at a time; further ones are closed without it.
 const FAREWELLS: usize = 64;
 /// How long a reader should wait before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -50,7 +50,7 @@ pub struct ServerSettings {
     pub reach: Reach,
     /// What a request must bear, as `Authorization: Bearer TOKEN`; visible ASCII characters.
     pub token: String,
-    /// The longest silence: then a comment is sent, so that nobody in between hangs up.
+    /// The longest silence; after it a comment is sent, so that no proxy closes the connection.
     pub heartbeat: Duration,
     /// Connections at a time; one more is answered 503 with `Retry-After: 1`.
     pub connections: usize,
@@ -103,7 +103,7 @@ pub enum ServeError {
          on 127.0.0.1, or set `reach` to `Reach::Anywhere` if that is what you want"
     )]
     NotLoopback(SocketAddr),
-    /// The token is empty, or can't stand in a header.
+    /// The token is empty, or has characters that a header can't contain.
     #[error(
         "the token is empty or has characters that a header can't hold; take a long random word \
          of letters and digits"
@@ -165,8 +165,8 @@ impl SseServer {
         format!("http://{}/runs/{id}/events", self.address)
     }
 
-    /// Takes no more connections, tells every reader, and returns once they are gone; one that
-    /// does not read is cut off after 2 s.
+    /// Accepts no more connections, sends every reader a last event, and returns once they have
+    /// disconnected; a reader that does not read is cut off after 2 s.
     pub async fn shutdown(mut self) {
         self.closing.send_replace(true);
         // It was not aborted and does not panic: there is no error.

@@ -1,4 +1,5 @@
-//! What a tool's result says in short: which memories a search found, or why a call failed (S1).
+//! What a tool's result says in short: which memories a search found, or why a call failed
+//! ([S1](crate::rules::S1)).
 
 use std::collections::HashSet;
 
@@ -6,7 +7,7 @@ use serde_json::{Map, Number, Value, json};
 
 /// Tools whose results are summarised.
 const RETRIEVAL: [&str; 2] = ["search_memory", "lobu_search_memory"];
-/// Fields that may hold the words of an error, the best first.
+/// Fields that may contain the words of an error, the best first.
 const ERROR_FIELDS: [&str; 3] = ["message", "error", "error_code"];
 
 /// Whether `name` searches a memory. The CLI puts the server before the name of an MCP tool.
@@ -33,7 +34,7 @@ fn words_of_error(result: &Value) -> Option<String> {
     words.or_else(|| parts(result).next()).filter(|words| !words.is_empty())
 }
 
-/// The texts of the parts of a result, which stand in a list or in the list `content`.
+/// The texts of the parts of a result, which are in a list or in the list `content`.
 fn parts(result: &Value) -> impl Iterator<Item = String> {
     let list = result.as_array().or_else(|| result.get("content")?.as_array());
     let texts = list.into_iter().flatten().filter(|part| part["type"] == "text");

@@ -10,7 +10,7 @@ use reqwest::Url;
 use super::http::TELEGRAM_SERVER;
 
 /// Why an address can't be the one of a Bot API server. None of its sentences repeats a part of the
-/// address that may hold a secret.
+/// address that may contain a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {

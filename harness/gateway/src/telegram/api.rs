@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use strum::{Display, EnumString, IntoStaticStr};
 
-/// Whatever sends calls to Telegram, or pretends to.
+/// Sends calls to Telegram, or to a server that behaves like it.
 pub trait BotApi: Send + Sync {
     /// Makes one call. The channel never has two at work at once.
     fn call(&self, call: BotCall) -> CallFuture<'_>;
 
-    /// Says in the chat that the agent is at work (G6): `sendChatAction` with `typing`. A person sees it
-    /// for 5 s or until a message comes. It may be under way beside a call, and what it fails with is
-    /// told nobody. A chat without such a sign leaves it out.
+    /// Says in the chat that the agent is at work ([G6](crate::rules::G6)): `sendChatAction` with
+    /// `typing`. A person sees it for 5 s or until a message comes. It may be under way beside a
+    /// call, and its failure is not reported. A chat without such a sign keeps this default.
     fn typing(&self) -> SignalFuture<'_> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -51,10 +51,10 @@ pub struct BotCall {
     pub method: BotMethod,
     /// The message to edit; `None` for a new one.
     pub message_id: Option<i64>,
-    /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long as
-    /// the profile's limit (V5).
+    /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long
+    /// as the profile's limit ([V5](crate::rules::V5)).
     pub text: String,
-    /// Whether it carries the run's last word (V7).
+    /// Whether it carries the run's last word ([V7](crate::rules::V7)).
     pub is_final: bool,
 }
 
@@ -65,7 +65,7 @@ pub struct SentMessage {
     pub message_id: i64,
 }
 
-/// How a call can fail (V6).
+/// How a call can fail ([V6](crate::rules::V6)).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BotApiError {
@@ -84,7 +84,7 @@ pub enum BotApiError {
     Network(String),
     /// The call went out and no answer came: it may have done its work. The Bot API has no key by
     /// which it would know a call that is made twice, so that an edit may be made again, and a new
-    /// message may not (V7).
+    /// message may not ([V7](crate::rules::V7)).
     #[error("Telegram's answer was lost: {0}; look into the chat before you send it again")]
     Lost(String),
     /// Any other refusal; the same call again would be refused again.

@@ -1,4 +1,4 @@
-//! Keeps the draft a person sees up to date, as often as Telegram allows (V4).
+//! Keeps the draft a person sees up to date, as often as Telegram allows ([V4](crate::rules::V4)).
 //!
 //! One task owns the message: it has one call at work at a time and waits out every throttle
 //! window, so that nothing can overwrite the last word. It reads the newest draft when it may call
@@ -27,7 +27,7 @@ const LOST_LIMIT: u32 = 2;
 /// The draft of one turn.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// `true` ends the task; any other write tells it that there is something new.
+    /// `true` ends the task; any other write wakes it, because there is something new.
     signal: watch::Sender<bool>,
     task: Task<ShownDraft>,
 }

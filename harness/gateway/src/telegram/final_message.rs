@@ -1,4 +1,4 @@
-//! Delivers the last word of a run, once (V7).
+//! Delivers the last word of a run, once ([V7](crate::rules::V7)).
 //!
 //! In place of a draft it is an edit, which is made again until it is known to have worked: twice
 //! the same edit is one message. A new message is made again only when it is known that there is

@@ -214,7 +214,7 @@ impl HttpApi {
         }
     }
 
-    /// The whole answer, of which no more than the limit is held.
+    /// Reads the whole answer and keeps no more of it than the limit.
     async fn read(&self, mut response: Response) -> Result<String, Unread> {
         let mut bytes = Vec::new();
         while let Some(piece) =

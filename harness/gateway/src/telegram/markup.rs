@@ -1,4 +1,5 @@
-//! Text in pieces of one style each, and the marks a profile puts around them (V8).
+//! Text in pieces of one style each, and the marks a profile puts around them
+//! ([V8](crate::rules::V8)).
 //!
 //! [`read`] makes pieces of Markdown, `page` lays them out. Telegram takes no other entity within
 //! code, so that a piece of code has no other style.

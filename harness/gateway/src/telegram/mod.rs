@@ -1,8 +1,9 @@
 //! The Telegram channel: a draft that grows while the agent works and becomes the answer in place.
 //!
 //! Events change the compositor; the draft task shows what it composes; the last word takes the
-//! draft's place. A person sees one message a turn (V3), and more only when the answer is longer
-//! than a message. The same code serves other chats: a [`Profile`] says how they write.
+//! draft's place. A person sees one message a turn ([V3](crate::rules::V3)), and more only when the
+//! answer is longer than a message. The same code serves other chats: a [`Profile`] says how they
+//! write.
 
 #[cfg(feature = "telegram-http")]
 mod address;
@@ -42,7 +43,7 @@ use crate::profile::{self, Profile};
 /// The shortest throttle window (V4).
 const THROTTLE_FLOOR: Duration = Duration::from_millis(250);
 
-/// What a person sees before the answer is whole (V1).
+/// What a person sees before the answer is whole ([V1](crate::rules::V1)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DraftMode {
     /// Nothing.
@@ -64,15 +65,17 @@ pub enum DraftMode {
 pub struct TelegramSettings {
     /// What a person sees before the answer is whole.
     pub mode: DraftMode,
-    /// At most one call in this time while the draft grows; under 250 ms counts as 250 ms (V4).
+    /// At most one call in this time while the draft grows; under 250 ms counts as 250 ms
+    /// ([V4](crate::rules::V4)).
     pub throttle: Duration,
-    /// Whether reasoning shows, in italics, among tool lines that tell the time (V9). It is never
-    /// part of the last word, and never shows in [`Mode::Off`].
+    /// Whether reasoning shows, in italics, among tool lines with the time of day
+    /// ([V9](crate::rules::V9)). It is never part of the last word, and never shows in
+    /// [`Mode::Off`].
     pub reasoning: bool,
     /// The time since midnight when the channel is made, where the reader is; tool lines count from
-    /// it (V9).
+    /// it ([V9](crate::rules::V9)).
     pub time_of_day: Duration,
-    /// How the chat service writes (V10).
+    /// How the chat service writes ([V10](crate::rules::V10)).
     pub profile: &'static Profile,
     /// How long the chat's server is waited for.
     pub limits: ChatLimits,

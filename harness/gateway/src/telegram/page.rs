@@ -1,4 +1,4 @@
-//! Lays pieces out on pages that each fit a message (V5).
+//! Lays pieces out on pages that each fit a message ([V5](crate::rules::V5)).
 //!
 //! The limit counts what is written, marks and escapes included: that is never less than what the
 //! service counts. A page ends at whitespace, which is left out; a block of code stays whole if a
@@ -27,7 +27,7 @@ struct PageBreak {
     next: usize,
 }
 
-/// The pages that hold `pieces`, in the markup of `profile`; none for blank text.
+/// The pages that contain `pieces`, in the markup of `profile`; none for blank text.
 pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
     let sheet = Sheet::new(pieces, profile, profile.limit);
     let mut pages = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
     pages
 }
 
-/// The first page of at most `limit` units, and whether it holds everything.
+/// The first page of at most `limit` units, and whether it contains everything.
 pub(super) fn first_page(
     pieces: &[StyledText],
     profile: &Profile,
@@ -151,7 +151,7 @@ impl<'a> Sheet<'a> {
         PageBreak { end, next: end }
     }
 
-    /// Whether the block at `at` overflows a page on which `used` units stand, and would fit one
+    /// Whether the block at `at` overflows a page that has `used` units already, and would fit one
     /// of its own.
     fn breaks_block(&self, at: usize, used: usize) -> bool {
         let piece = self.glyphs[at].piece;

@@ -1,4 +1,4 @@
-//! The sign of a chat that says the agent is at work (G6).
+//! The sign of a chat that says the agent is at work ([G6](crate::rules::G6)).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -85,7 +85,7 @@ struct KnownCall {
     ended: bool,
 }
 
-/// A client that holds the agent to the protocol.
+/// A client that checks each update against the protocol.
 #[derive(Default)]
 pub(super) struct IndependentClient {
     calls: HashMap<String, KnownCall>,

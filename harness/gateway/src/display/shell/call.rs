@@ -15,7 +15,7 @@ pub(super) struct ProgramCall<'a> {
     program: &'a str,
     /// What is no option and no value of one.
     pub(super) plain: Vec<&'a str>,
-    /// How many of the plain arguments stand before any option.
+    /// How many of the plain arguments come before any option.
     lead: usize,
     options: Vec<&'a str>,
     /// Options with their values, each under the first of its names.

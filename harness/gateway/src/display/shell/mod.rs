@@ -21,11 +21,11 @@ use super::template::Phrases;
 use super::text::{clip, counted, one_line, redacted};
 use crate::sanitise::redact_text;
 
-/// Characters of the whole summary, and of a command shown as it stands.
+/// Characters of the whole summary, and of a command that is shown unchanged.
 const LIMIT: usize = 120;
 /// Characters of an argument of a program that is not in the table.
 const NAME_LIMIT: usize = 48;
-/// Stages that are told.
+/// Stages that are described.
 const STAGE_LIMIT: usize = 6;
 /// Stages such as `cd x` at the front that are taken off.
 const PREAMBLE_LIMIT: usize = 4;

@@ -12,7 +12,7 @@ pub(super) enum ShellToken {
     Output(String),
     /// The file that the input comes from.
     Input(String),
-    /// The input stands in the command itself.
+    /// The input is part of the command itself.
     HereDocument,
     /// `|`
     Pipe,
@@ -145,7 +145,7 @@ impl ShellScanner<'_> {
         self.target.is_none().then_some(())
     }
 
-    /// What stands after `sign`, up to the file.
+    /// Reads what follows `sign`, up to the file.
     fn redirect(&mut self, sign: char, number: Option<&str>) -> Option<()> {
         let mut has = |c: char| self.chars.next_if_eq(&c).is_some();
         let target = match sign {
@@ -181,7 +181,7 @@ impl ShellScanner<'_> {
         (self.chars.peek() != Some(&'(')).then_some(())
     }
 
-    /// What stands after a `$`.
+    /// Reads what follows a `$`.
     fn dollar(&mut self) -> Option<()> {
         match self.chars.peek() {
             Some('(') => self.here_text()?,

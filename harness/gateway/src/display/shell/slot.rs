@@ -11,7 +11,7 @@ pub(super) struct ArgumentSlot {
     pub(super) form: ArgumentForm,
 }
 
-/// `shell.toml` tells what each is.
+/// What fills a slot; the top of `shell.toml` describes each.
 #[derive(Debug)]
 pub(super) enum SlotSource {
     At(usize),

@@ -14,7 +14,7 @@ const KEYWORDS: [&str; 17] = [
 /// Words at the start of a stage that change nothing of what it does.
 const BRACKETS: [&str; 3] = ["{", "}", "!"];
 
-/// A stage of a command: what stands between `;`, `&&`, `||`, `&` and newlines.
+/// A stage of a command: the commands between `;`, `&&`, `||`, `&` and newlines.
 #[derive(Debug, Default)]
 pub(super) struct PipelineStage {
     /// The commands of its pipe, none of them without words.
@@ -28,12 +28,12 @@ pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
     pub(super) input: Option<String>,
     pub(super) output: Option<String>,
-    /// Its input stands in the command itself.
+    /// The input is part of the command itself, as a here-document.
     pub(super) has_document: bool,
 }
 
 /// The stages of `command`, what `bash -c` runs among them as if it stood there. `None` when it is
-/// more than simple commands, and cannot be told as steps.
+/// more than simple commands, and cannot be described as steps.
 pub(super) fn stages(command: &str) -> Option<Vec<PipelineStage>> {
     let mut stages = Vec::new();
     read(command, DEPTH_LIMIT, &mut stages)?;

@@ -40,7 +40,7 @@ pub(super) struct Wrapper {
     pub(super) own: usize,
 }
 
-/// What is said of one program, or of several that are told alike.
+/// What is said of one program, or of several that are described alike.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Program {
@@ -48,7 +48,7 @@ pub(super) struct Program {
     #[serde(default)]
     pub(super) values: Vec<String>,
     #[serde(default)]
-    /// What follows its first plain argument belongs to somebody else.
+    /// What follows its first plain argument belongs to another program.
     pub(super) script: bool,
     /// The list of what its verbs say.
     pub(super) verbs: Option<String>,

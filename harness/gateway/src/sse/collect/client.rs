@@ -39,7 +39,7 @@ pub enum CollectError {
          127.0.0.1, or allow other machines (`--allow-remote`, `Reach::Anywhere`)"
     )]
     Remote(String),
-    /// The token can't stand in a header.
+    /// The token has characters that a header can't contain.
     #[error("the token has characters that a header can't hold; see what it is set to")]
     Token,
     /// The client can't be set up.
@@ -53,7 +53,7 @@ pub enum CollectError {
         /// What the system says.
         reason: String,
     },
-    /// Nobody answered in time.
+    /// The gateway did not answer in time.
     #[error(
         "the gateway did not answer in time; see whether it works, or raise the limit with `--timeout`"
     )]

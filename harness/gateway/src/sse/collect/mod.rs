@@ -1,5 +1,5 @@
-//! Collects turns from a URL: one that listens to a stream, and one that holds a conversation
-//! with a gateway (S2).
+//! Collects turns from a URL: one that listens to a stream, and one that holds a conversation with
+//! a gateway ([S2](crate::rules::S2)).
 
 mod client;
 mod events;
@@ -19,8 +19,9 @@ use super::collector::{Collected, Collector, TurnProgress};
 
 /// Listens at the URL of an event stream until this many turns have ended.
 ///
-/// Each turn may take `limit`, and all of them what the target's [`CollectLimits`] say. What fails once the stream is open is told in `error`, and what was
-/// collected until then is kept.
+/// Each turn may take `limit`; the [`CollectLimits`] of the target hold for all turns together. A
+/// failure after the stream was opened is reported in `error`, and what was collected before it is
+/// kept.
 ///
 /// # Errors
 ///

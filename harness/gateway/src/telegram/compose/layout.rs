@@ -6,11 +6,11 @@ use crate::profile::Profile;
 
 /// Tool lines that show; older ones fold (V2).
 const LINES: usize = 8;
-/// Percent of a message that all the tool lines may fill, so that text always has room.
+/// Percent of a message that all the tool lines may fill, so that text always has space.
 const LINES_SHARE: usize = 73;
-/// What stands between two blocks.
+/// The text between two blocks.
 const GAP: &str = "\n\n";
-/// What stands for text that is left out.
+/// The sign for text that is left out.
 const MORE: &str = "…";
 /// Units in which a text is not worth beginning.
 const LITTLE_ROOM: usize = 100;
@@ -21,7 +21,7 @@ pub(super) struct DraftRow {
     pub(super) times: usize,
 }
 
-/// A stretch of text, or the rows that stand between two of them.
+/// A stretch of text, or the rows between two of them.
 pub(super) enum DraftBlock {
     Text(Vec<StyledText>),
     Rows(Vec<DraftRow>),
@@ -86,7 +86,7 @@ fn rows(blocks: &[DraftBlock]) -> impl Iterator<Item = &DraftRow> {
 
 /// The blocks one below the other, and whether the last one is cut (V5).
 ///
-/// Rows always show. Text gets the room they leave, the newest first, and shows as much of its
+/// Rows always show. Text gets the space they leave, the newest first, and shows as much of its
 /// beginning as fits.
 pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool) {
     let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();

@@ -1,4 +1,4 @@
-//! The line of one tool call: what it is, and how it stands (V2).
+//! The line of one tool call: what it is, and how it stands ([V2](crate::rules::V2)).
 //!
 //! Where reasoning shows, a line tells the time the call began, and while it runs, every twenty
 //! seconds how long it has (V9, openclaw#82285).
@@ -14,7 +14,7 @@ use super::layout::lines_limit;
 
 /// Arrows before the line of a subagent's tool, at most.
 const DEPTH_LIMIT: usize = 3;
-/// How often the time of a running call is told.
+/// How often the time of a running call is shown.
 const TICK: Duration = Duration::from_secs(20);
 /// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
@@ -44,7 +44,7 @@ impl ToolLine {
         Self { id: id.to_owned(), title: title.to_owned(), depth, state, began: Instant::now() }
     }
 
-    /// When a running call tells its time again.
+    /// When a running call shows its time again.
     pub(super) fn next_tick(&self) -> Option<Instant> {
         (self.state == CallState::Running).then(|| self.began + TICK * (self.ticks() + 1))
     }

@@ -1,4 +1,5 @@
-//! What the draft shows while the agent works: text and tool lines in the order they came (V3).
+//! What the draft shows while the agent works: text and tool lines in the order they came
+//! ([V3](crate::rules::V3)).
 
 mod layout;
 mod line;
@@ -26,7 +27,7 @@ pub(super) struct Compositor {
     parts: Vec<DraftPart>,
     /// Bytes of the answer and of the reasoning so far that are in `parts`.
     seen: [usize; 2],
-    /// Whether the last draft had no room for more of the last part.
+    /// Whether the last draft had no space for more of the last part.
     is_full: bool,
     /// What goes on while neither text nor tools come.
     status: Option<ToolLine>,
@@ -155,7 +156,7 @@ impl Compositor {
         self.parts.retain(|part| !matches!(part, DraftPart::Line(line) if is_dropped(line)));
     }
 
-    /// What stays when nothing more is told: the calls at work lose the sign that they are.
+    /// Returns the draft that stays when no more events come: running calls lose their mark.
     pub(super) fn last_draft(&mut self) -> Option<String> {
         for line in self.lines_mut().filter(|line| line.state == CallState::Running) {
             line.state = CallState::Done;

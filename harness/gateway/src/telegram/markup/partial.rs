@@ -9,7 +9,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 use super::read::events;
 
-/// Marks that can stand alone at the end, and mean something else with the next character.
+/// Marks that can be alone at the end, and mean something else with the next character.
 const MARKS: &[char] = &['*', '_', '~', '`', '#', '-', '=', '+', '|', '>', '[', ']', '!', ' '];
 /// Marks that are closed for the reader when they are open at the end.
 const PAIRS: [&str; 2] = ["**", "~~"];
@@ -29,7 +29,7 @@ pub(in super::super) fn mend(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.trim_end().to_owned() + &close)
 }
 
-/// What of `text` stands in blocks that have ended: a paragraph ends with a blank line or where
+/// Returns the part of `text` in blocks that have ended: a paragraph ends with a blank line or where
 /// something else begins, a block of code with its fence.
 pub(in super::super) fn finished(text: &str) -> &str {
     // What would come next goes into the last block, or begins one if the last has ended.

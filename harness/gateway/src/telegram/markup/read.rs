@@ -2,7 +2,8 @@
 //! out text, and an iterator that tells where in the source a block stands.
 //!
 //! What a chat has no marks for becomes text: bullets, boxes, aligned columns. Lines break where
-//! they break in the source, and a blank line stands where one stands there. Raw HTML is text (V8).
+//! they break in the source, and a blank line stands where one stands there. Raw HTML is text
+//! ([V8](crate::rules::V8)).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -160,7 +161,7 @@ impl MarkdownReader<'_> {
 }
 
 impl MarkdownReader<'_> {
-    /// A block begins at `at`: it stands below what came before, as far as it does in the source.
+    /// Begins a block at `at`, as many lines below the block before it as in the source.
     fn block(&mut self, at: usize) {
         if !self.is_written {
             return;
