@@ -188,7 +188,7 @@ impl<T> Drop for Task<T> {
 /// The way from the bus to one channel. Dropping it takes it off the bus and stops it.
 #[derive(Debug)]
 pub(crate) struct Bridge {
-    // Dropped first: it holds the queue's sender, so that the worker sees the end.
+    // Dropped first: it owns the queue's sender, so that the worker sees the end.
     subscription: Option<Subscription>,
     close: watch::Sender<Option<Close>>,
     worker: Task<ChannelReport>,

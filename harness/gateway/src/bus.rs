@@ -326,7 +326,7 @@ impl Drop for Subscription {
         let Some(bus) = self.bus.upgrade() else {
             return;
         };
-        // The listener is dropped after the lock is released: what it holds may use the bus.
+        // The listener is dropped after the lock is released: what it owns may use the bus.
         let taken = {
             let mut state = bus.state();
             let place = state.listeners.iter().position(|(id, _)| *id == self.id);

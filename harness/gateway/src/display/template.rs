@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn v2_a_phrase_that_is_none_is_told() {
+    fn v2_an_invalid_phrase_is_refused() {
         for line in ["{a", "a}", "[a", "a]", "[[a]]", "[a]]"] {
             let error = line.parse::<Phrase<TestSlot>>().unwrap_err();
             assert_eq!(error, PhraseError::Unbalanced(line.to_owned()), "{line}");

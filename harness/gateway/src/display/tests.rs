@@ -274,7 +274,7 @@ mod any_input {
     }
 
     #[test]
-    fn v2_a_command_of_a_megabyte_is_told() {
+    fn v2_a_command_of_a_megabyte_is_explained() {
         for part in ["a;", "(", "'", "cat <<E\n", "\\", "x|", "bash -c ", "/home/", "\"$", "é"] {
             let said = shell::explain(&part.repeat((1 << 20) / part.len()));
             assert!(said.chars().count() <= 120, "{part:?}: {said}");

@@ -306,7 +306,7 @@ async fn b3_one_start_and_one_end_whatever_happens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_the_end_is_told_after_the_last_word() {
+async fn g7_the_end_is_published_after_the_final_message() {
     let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let seen = log.clone();
     let _subscription = bus.subscribe(move |event| {

@@ -231,7 +231,7 @@ proptest! {
     }
 
     #[test]
-    fn b2_tool_lines_hold_no_planted_secret(planted in planted()) {
+    fn b2_tool_lines_contain_no_planted_secret(planted in planted()) {
         for name in ["Bash", "Read", "Write", "Grep", "WebFetch", "Task", "mcp__server__tool", "Any"] {
             for key in ["command", "file_path", "url", "description", "pattern", "query", "name"] {
                 planted.check(name, &display::title(name, &json!({key: planted.text})))?;

@@ -205,7 +205,7 @@ fn b2_image_and_document_data_is_replaced_by_its_size() {
 
 /// What only the text behind it gives away is shown while it grows, and masked from then on.
 #[test]
-fn issue_13_finding_9_a_complete_only_rule_holds_nothing_back() {
+fn issue_13_finding_9_a_complete_only_rule_delays_no_text() {
     let check = |text: &str, growing: &str, whole: &str| {
         assert_eq!(redact_open(text), growing, "{text}");
         assert_eq!(redact_text(text), whole, "{text}");
@@ -231,7 +231,7 @@ fn issue_13_finding_9_a_complete_only_rule_holds_nothing_back() {
 
 /// `|` parts what is shown from what is held back.
 #[test]
-fn b2_open_text_holds_back_what_may_become_a_secret() {
+fn b2_open_text_withholds_what_may_become_a_secret() {
     let cases = [
         "ls -la /tmp|",
         "cat a > b |s",
@@ -261,7 +261,7 @@ fn b2_open_text_holds_back_what_may_become_a_secret() {
 }
 
 #[test]
-fn b2_open_args_hold_back_at_their_end_only() {
+fn b2_open_args_withhold_text_at_their_end_only() {
     let check = |fields: Value, open: Option<&str>, expect: Value| {
         let fields = fields.as_object().unwrap();
         assert_eq!(Value::Object(sanitise_open_args(fields, open)), expect, "{open:?}");

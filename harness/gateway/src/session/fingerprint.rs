@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn x6_the_names_of_what_changed_are_told() {
+    fn x6_the_names_of_changed_settings_are_listed() {
         let same = "The fingerprint is the same; nothing to restart.";
         check(r#"{"a":1,"b":{"c":[1]}}"#, r#"{"b":{"c":[1]},"a":1}"#, same);
         check(r#"{"model":"x"}"#, r#"{"model":"y"}"#, &changed("model"));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn x6_names_are_few_short_and_hold_no_secret() {
+    fn x6_names_are_few_short_and_without_secrets() {
         let many: Map<String, Value> = (0..25).map(|n| (format!("k{n:02}"), Value::Null)).collect();
         let told = difference(&Value::Object(many).to_string(), "{}").to_string();
         assert!(told.ends_with("k18, k19 and 5 more."), "{told}");
@@ -191,7 +191,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
         #[test]
-        fn x6_no_value_is_ever_told(before in settings(), after in settings(), cut in 0..40_usize) {
+        fn x6_no_value_is_ever_shown(before in settings(), after in settings(), cut in 0..40_usize) {
             let [before_text, after_text] = [before.to_string(), after.to_string()];
             let cut = before_text.get(..cut).unwrap_or(&before_text);
             let mut secrets = Vec::new();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn x4_a_verdict_gives_a_session_up_or_resumes_it() {
+    fn x4_a_reason_gives_a_session_up_or_resumes_it() {
         for reason in Reason::ALL {
             assert_eq!(Invalidation::of(reason).is_none(), reason.is_resumable(), "{reason:?}");
             assert_eq!(serde_json::json!(reason), reason.as_str());

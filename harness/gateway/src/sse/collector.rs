@@ -232,7 +232,7 @@ impl Collector {
     fn tool_use(&mut self, data: &Map<String, Value>, size: usize) {
         let Some(call) = tool_call(data) else { return };
         let Metadata { tool_calls, retrieved_context } = &mut self.collected.metadata;
-        // A backlog may tell a call again; an id that another call bears too is no reason.
+        // A backlog may repeat a call; an id that another call has too is no repetition.
         let turn = &tool_calls[self.settled..];
         if call.id.is_some() && turn.contains(&call) {
             return;

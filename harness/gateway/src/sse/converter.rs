@@ -54,7 +54,7 @@ impl SseConverter {
                 self.length = *length;
                 vec![output("delta", delta)]
             }
-            // What was taken back of the reasoning or of calls that never began was not told.
+            // Retracted reasoning, and calls that never began, were not sent.
             BusData::Retract { text, length, parent: None, .. } if *length != self.length => {
                 self.length = *length;
                 vec![output("replace", text)]
@@ -97,7 +97,7 @@ impl SseConverter {
     fn tool(&mut self, tool: &Tool) -> Option<SseEvent> {
         match tool {
             Tool::Start { id, name, args, truncated, parent, .. } => {
-                // Arguments that never became JSON are told as they came.
+                // Arguments that never became JSON are sent as they came.
                 let input = truncated.as_ref().map_or_else(|| args.clone(), |raw| json!(raw));
                 let parent = parent.clone();
                 self.take(id);

@@ -23,7 +23,7 @@ pub(super) fn summary(name: &str, is_error: bool, result: &Value) -> Option<Valu
         return words_of_error(result).map(error);
     }
     let found = if is_retrieval(name) { retrieved(result) } else { None };
-    // Some servers tell a failure as an ordinary text.
+    // Some servers report a failure as an ordinary text.
     found.or_else(|| parts(result).find(|text| text.starts_with("Error:")).map(error))
 }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_only_numbers_are_ids_and_each_is_told_once() {
+    fn s1_only_numbers_are_ids_and_each_is_listed_once() {
         let check = |content: Value, expect: Value| {
             check("search_memory", false, json!({ "content": content }), expect);
         };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_an_error_is_told_in_its_own_words() {
+    fn s1_an_error_is_summarised_in_its_own_words() {
         let told = |words: &str| json!({ "error": words });
         let none = Value::Null;
         for (result, expect) in [
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_of_a_text_that_was_cut_the_whole_hits_are_told() {
+    fn s1_a_text_that_was_cut_is_summarised_by_its_whole_hits() {
         let hits: Vec<Value> =
             (0..3).map(|id| json!({"id": id, "text_content": "a}]\"\\b"})).collect();
         let whole = json!({ "content": hits, "more": {"a": [1]} }).to_string();

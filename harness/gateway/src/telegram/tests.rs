@@ -99,7 +99,7 @@ async fn v1_modes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v9_a_running_call_tells_its_time_by_itself() {
+async fn v9_a_running_call_shows_its_time_without_an_event() {
     let fake = Arc::new(FakeBotApi::new(vec![]));
     let settings = TelegramSettings { reasoning: true, ..TelegramSettings::default() };
     let mut telegram = Telegram::new(settings, fake.clone());
@@ -136,7 +136,7 @@ async fn v4_first_at_once_then_once_a_window_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v4_the_window_holds_after_a_slow_request() {
+async fn v4_the_window_counts_after_a_slow_request() {
     let steps = [Text(0, A), Text(100, B), Text(800, C), End(5_000, C)];
     check(vec![After(700)], &steps, &["0 send @a", "1000 edit 100 @c"]).await;
     check(vec![After(1_700)], &steps, &["0 send @a", "1700 edit 100 @c"]).await;
@@ -287,7 +287,7 @@ async fn v7_no_late_edit_overwrites_the_last_word() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_a_call_that_never_settles_does_not_hold_back_the_last_word() {
+async fn v7_a_call_that_never_settles_does_not_delay_the_final_message() {
     let steps = [Text(0, A), Text(1_000, B), End(1_600, C)];
     let expect = ["0 send @a", "1000 edit 100 @b", "16000 edit 100 final @c"];
     check(vec![After(0), Never], &steps, &expect).await;

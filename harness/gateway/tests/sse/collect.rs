@@ -57,7 +57,7 @@ async fn s2_a_run_is_collected_from_our_endpoint() {
 }
 
 #[tokio::test]
-async fn s2_a_reader_that_was_too_slow_is_told_what_it_lost() {
+async fn s2_a_collector_that_was_too_slow_reports_lost_events() {
     let broker = Broker::new(BrokerLimits { events: 2, ..BrokerLimits::default() });
     let settings = clitape_gateway::sse::ServerSettings::new(TOKEN);
     let server = clitape_gateway::sse::SseServer::start(settings, broker.clone()).await.unwrap();
@@ -123,7 +123,7 @@ async fn s2_what_fails_later_keeps_what_was_collected() {
 }
 
 #[tokio::test]
-async fn s2_what_can_t_be_collected_is_told_at_once() {
+async fn s2_what_can_t_be_collected_is_refused_at_once() {
     let gateway = Gateway::start(|line, _, _| match line {
         "GET /html" => GatewayAnswer::of("200 OK", "text/html; charset=utf-8", "<p>"),
         "GET /moved" => {
@@ -163,7 +163,7 @@ async fn s2_what_can_t_be_collected_is_told_at_once() {
 }
 
 #[test]
-fn s2_only_this_machine_is_asked_unless_told_otherwise() {
+fn s2_only_this_machine_is_asked_by_default() {
     let check = |url: &str, reach, expect: &str| {
         let told = CollectTarget::within(url, reach).err().map_or(String::new(), |e| e.to_string());
         assert!(told.contains(expect) && told.is_empty() == expect.is_empty(), "{url}: {told}");

@@ -233,7 +233,7 @@ async fn s1_a_silent_stream_has_a_heartbeat() {
 }
 
 #[tokio::test]
-async fn s1_only_this_machine_is_served_unless_told_otherwise() {
+async fn s1_only_this_machine_is_served_by_default() {
     let settings = |address: &str, reach| ServerSettings {
         address: address.parse().unwrap(),
         reach,
@@ -265,7 +265,7 @@ async fn s1_only_this_machine_is_served_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn s1_a_shutdown_tells_every_reader() {
+async fn s1_a_shutdown_sends_every_reader_a_last_event() {
     let (server, _hub, _feed, bus) = serve(BrokerLimits::default()).await;
     bus.publish(text("x"));
     let address = server.address();

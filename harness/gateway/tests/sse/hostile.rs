@@ -158,7 +158,7 @@ async fn issue_13_finding_33_silent_connections_lock_no_reader_out() {
 }
 
 #[tokio::test]
-async fn issue_13_finding_33_one_reader_too_many_is_told_when_to_come_back() {
+async fn issue_13_finding_33_one_reader_too_many_gets_a_retry_time() {
     let settings = ServerSettings { connections: 2, ..ServerSettings::new(TOKEN) };
     let (server, broker) = serve(settings).await;
     let feed = broker.open("r1", StreamLifetime::OneRun).unwrap();

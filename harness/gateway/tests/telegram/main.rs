@@ -237,7 +237,7 @@ async fn v8_every_mark_of_markdown_is_taken() {
 }
 
 #[tokio::test]
-async fn v6_nobody_listens() {
+async fn v6_a_server_that_does_not_listen() {
     let address = {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         format!("http://{}", listener.local_addr().unwrap())

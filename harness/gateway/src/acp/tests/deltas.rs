@@ -142,7 +142,7 @@ fn u3_a_call_without_a_result_ends_failed() {
 }
 
 #[test]
-fn a1_a_field_of_the_input_stays_and_nothing_is_told_twice() {
+fn a1_a_field_of_the_input_stays_and_nothing_is_sent_twice() {
     check(
         vec![
             update("t1", "X", &json!({"a": 1, "b": 2})),
@@ -225,7 +225,7 @@ fn a1_a_final_text_that_was_not_streamed_is_said() {
 }
 
 #[test]
-fn a2_a_diff_is_told_again_when_the_file_has_changed_meanwhile() {
+fn a2_a_diff_is_sent_again_when_the_file_has_changed_meanwhile() {
     let path = "/repo/f";
     let edit =
         |old: &str, new: &str| json!({"file_path": path, "old_string": old, "new_string": new});

@@ -70,7 +70,7 @@ fn a1_each_update_of_a_subagent_names_its_parent() {
 
 /// A message whose content is one string, which the parser has no place for: the result says it.
 #[test]
-fn a1_text_that_only_the_result_holds_is_said_at_the_end() {
+fn a1_text_that_only_the_result_contains_is_sent_at_the_end() {
     let records = [snapshot("m1", json!("plain")), done("plain")];
     let mut converter = AcpConverter::new(settings(false));
     let updates = convert(&mut converter, published(&records));
@@ -80,7 +80,7 @@ fn a1_text_that_only_the_result_holds_is_said_at_the_end() {
 
 /// The adapter tells an array while it grows, and never a scalar.
 #[test]
-fn a1_arguments_that_are_no_object_are_told_whole() {
+fn a1_arguments_that_are_no_object_are_sent_whole() {
     let streamed = |args: &[&str]| {
         let mut records = vec![message("m1"), block(0, call("t1", "X", json!({})))];
         records.extend(args.iter().map(|piece| input(0, piece)));
@@ -119,7 +119,7 @@ fn u1_arguments_that_never_became_valid_are_shown_as_they_came() {
 }
 
 #[test]
-fn a1_an_agent_that_is_not_logged_in_is_told_to_the_prompt() {
+fn a1_an_agent_that_is_not_logged_in_fails_the_prompt() {
     let sentence = "Not logged in · Please run /login";
     let records = [
         json!({
@@ -192,7 +192,7 @@ fn a1_odd_results_stay_what_they_are() {
 }
 
 #[test]
-fn a1_what_nobody_knows_is_no_update() {
+fn a1_an_unknown_record_is_no_update() {
     check(
         vec![
             message("m1"),

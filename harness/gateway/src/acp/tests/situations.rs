@@ -253,7 +253,7 @@ fn a1_a_result_of_no_known_call_is_no_update() {
 
 /// The adapter echoes what the user wrote in several parts; the client knows what it sent.
 #[test]
-fn a1_what_the_user_says_is_not_told_back() {
+fn a1_the_text_of_the_user_is_not_sent_back() {
     let user = |content: Value| json!({"type": "user", "message": {"content": content}});
     let part = |text: &str| json!({"type": "text", "text": text});
     check(vec![user(json!("hi")), user(json!([part("x"), part("y")]))], &[]);

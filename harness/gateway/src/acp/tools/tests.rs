@@ -99,7 +99,7 @@ fn a1_calls_on_files_name_them_and_their_lines() {
 }
 
 #[test]
-fn a1_searches_tell_what_for() {
+fn a1_titles_of_searches_contain_the_query() {
     check(
         "Glob",
         json!({"pattern": "*.rs", "path": "/p"}),

@@ -126,7 +126,7 @@ fn describe(command: &SimpleCommand) -> ParsedCommand {
 /// What is said of `command`; `None` where the table says nothing.
 fn say(command: &SimpleCommand) -> Option<String> {
     let name = base(command.words.first()?);
-    // `python3.11` is told as `python`.
+    // `python3.11` is described as `python`.
     let family = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let program = PROGRAMS.get(name).or_else(|| PROGRAMS.get(family))?;
     let call = ProgramCall::new(name, command, &program.values, program.script);

@@ -34,7 +34,7 @@ fn v2_steps_and_pipes() {
 }
 
 #[test]
-fn v2_what_stands_before_a_command_is_taken_off() {
+fn v2_prefixes_of_a_command_are_removed() {
     check(&[
         ("cd /repo && npm install && npm test", "install dependencies → run tests (in /repo)"),
         ("set -e; export A=1; unset B; cd -- x; git -C x status", "check git status (in x)"),
@@ -146,7 +146,7 @@ fn v2_programs_with_verbs_have_words() {
 }
 
 #[test]
-fn v2_other_commands_stand_as_they_are() {
+fn v2_other_commands_are_shown_unchanged() {
     check(&[
         ("frob --all", "frob --all"),
         ("export A=1", "export A=1"),
@@ -171,7 +171,7 @@ fn v2_other_commands_stand_as_they_are() {
 }
 
 #[test]
-fn b2_no_secret_is_told() {
+fn b2_no_secret_is_shown() {
     check(&[
         ("deploy --token hunter2", "deploy --token ***"),
         ("deploy --token \\\n hunter2", "deploy --token ***"),

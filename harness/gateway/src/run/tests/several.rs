@@ -18,7 +18,7 @@ async fn check(hows: [fn(usize) -> CallbackBehaviour; 2], expect: [&[&str]; 2]) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_a_slow_channel_holds_up_no_other() {
+async fn g1_a_slow_channel_delays_no_other() {
     let slow = ["0 text a", "60 text a.", "60 text ab", "120 text ab.", "120 finish ab"];
     let quick = ["0 text a", "1 text a.", "1 text ab", "2 text ab.", "2 finish ab"];
     let report =

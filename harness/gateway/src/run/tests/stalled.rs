@@ -110,7 +110,7 @@ async fn g8_a_result_that_came_before_the_silence_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g8_the_bus_tells_of_it_and_of_the_calls_that_were_open() {
+async fn g8_the_bus_has_the_stall_and_the_open_calls() {
     let bus = Bus::new("r1");
     let (told, _subscription) = listen(&bus);
     let settings = RunSettings { watchdog: Some(fresh()), ..RunSettings::default() };

@@ -215,7 +215,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn x2_any_beginning_of_a_good_transcript_gets_its_verdict(steps in steps(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 12)) {
+    fn x2_any_beginning_of_a_good_transcript_is_judged(steps in steps(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 12)) {
         let lines = write(&steps);
         let bytes: String = lines.iter().map(|(line, _)| line.as_str()).collect();
         let line_feeds = bytes.match_indices('\n').flat_map(|(at, _)| [at, at + 1]);

@@ -57,7 +57,7 @@ fn x5_histories_of_the_reference() {
 }
 
 #[test]
-fn x5_of_a_long_history_the_newest_is_told() {
+fn x5_the_end_of_a_long_history_is_kept() {
     let truncated = "[OpenClaw reseed history truncated; older turns dropped]\n";
     let lines = [prompt("", "", &"a".repeat(234)), says("tail")];
     let history = told(&lines, 200).unwrap();
@@ -99,7 +99,7 @@ fn x5_secrets_stay_behind() {
 }
 
 #[test]
-fn x5_only_what_was_said_is_told() {
+fn x5_a_history_contains_only_what_was_said() {
     let mut synthetic = says("No response requested.");
     synthetic["message"]["model"] = "<synthetic>".into();
     let mut meta = prompt("", "", "Caveat");

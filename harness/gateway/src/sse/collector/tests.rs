@@ -68,7 +68,7 @@ fn s2_text_calls_and_context() {
 }
 
 #[test]
-fn s2_found_texts_are_told_once_a_turn_and_all_turns_count() {
+fn s2_found_texts_are_collected_once_and_all_turns_count() {
     let mut collector = Collector::new();
     collector.on(&frame(r#"output {"content":"first"}"#));
     collector.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
@@ -107,7 +107,7 @@ fn s2_an_error_keeps_what_was_collected() {
 }
 
 #[test]
-fn s2_lost_events_are_told_and_the_rest_is_kept() {
+fn s2_lost_events_are_reported_and_the_rest_is_kept() {
     check(
         &[r#"gap {"missed":3}"#, r#"output {"content":"rest"}"#, "complete {}"],
         TurnProgress::Failed,

@@ -76,7 +76,7 @@ fn failed() -> BusData {
 const COMPLETE: &str = r#"complete {"processedMessageIds":["r1"]}"#;
 
 #[test]
-fn s1_a_call_is_told_once_it_has_ended_after_the_text_before_it() {
+fn s1_a_call_is_sent_once_it_has_ended_after_the_text_before_it() {
     check(
         vec![
             BusData::Lifecycle(Phase::Start),
@@ -138,7 +138,7 @@ fn s1_input_comes_from_the_start() {
 }
 
 #[test]
-fn s1_every_call_is_told_before_the_end_and_none_twice() {
+fn s1_every_call_is_sent_before_the_end_and_none_twice() {
     let unanswered = concat!(
         r#"tool_use {"toolCallId":"t2","name":"Read","input":{},"isError":true,"#,
         r#""result_summary":{"error":"the run ended before the tool answered"}}"#

@@ -91,7 +91,7 @@ fn rows(blocks: &[DraftBlock]) -> impl Iterator<Item = &DraftRow> {
 pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool) {
     let size = |row: &DraftRow| profile.unit.count(&row.html()) + GAP.len();
     let rows: usize = rows(blocks).map(size).sum();
-    // A sign for what is left out may stand at the beginning and at the end of a text.
+    // A sign for what is left out may be at the beginning and at the end of a text.
     let mut room = profile.limit.saturating_sub(rows + 2 * (MORE.len() + GAP.len()));
     let mut parts = Vec::new();
     let mut is_cut = false;

@@ -117,7 +117,7 @@ fn u4_an_id_used_again_is_a_new_line() {
 }
 
 #[test]
-fn u5_tools_of_a_subagent_stand_below_their_parent() {
+fn u5_tools_of_a_subagent_are_below_their_parent() {
     check(
         DraftMode::Progress,
         &[
@@ -288,7 +288,7 @@ fn check_reasoning(mode: DraftMode, ops: &[ComposeStep], expect: &str) {
 }
 
 #[test]
-fn v9_reasoning_stands_among_lines_that_tell_the_time() {
+fn v9_reasoning_is_among_lines_with_the_time() {
     let ops = [
         Thought("I look at *the* <file>."),
         Wait(2),

@@ -74,7 +74,7 @@ fn without_open_marks(text: &str) -> &str {
     if rest.chars().all(|c| MARKS.contains(&c)) || is_number(rest) {
         return text[..line].trim_end();
     }
-    // A fence that is about to close, or emphasis of which nobody knows whether it opens.
+    // A fence that is about to close, or emphasis that may open or not.
     text.trim_end_matches(['*', '~', '`'])
 }
 

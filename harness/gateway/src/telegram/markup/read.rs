@@ -196,7 +196,7 @@ impl MarkdownReader<'_> {
         self.gap.truncate(newlines);
         let bullet = if self.out.is_empty() { bullet } else { indent(depth) + &bullet };
         self.text(&bullet);
-        // The item's first block stands beside its bullet.
+        // The item's first block is beside its bullet.
         self.is_written = false;
     }
 
