@@ -118,7 +118,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let findings = judge(&workspace, &scenario, &check, false).unwrap().findings;
             fs::write(&path, text).unwrap();
             let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
-            assert_eq!(finding.kind, FindingKind::GoldenDiffers, "{}", path.display());
+            assert_eq!(finding.id, FindingKind::GoldenDiffers, "{}", path.display());
             assert!(!finding.sentence.is_empty() && !finding.diff.is_empty());
             broken += 1;
         }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clitape_runner::check::{Finding, check_workspace, checks, judge};
 use clitape_runner::limits::PLANS;
-use clitape_runner::report::{Told, write_finding};
+use clitape_runner::report::write_finding;
 use clitape_runner::scenario::Workspace;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -43,7 +43,7 @@ fn told(findings: &[Finding]) -> Result<(), Failed> {
     }
     let mut text = Vec::new();
     for finding in findings {
-        write_finding(&mut text, &Told::from(finding))?;
+        write_finding(&mut text, finding)?;
     }
     let text = String::from_utf8_lossy(&text);
     Err(anstream::adapter::strip_str(&text).to_string().into())

@@ -64,7 +64,7 @@ fn broken(breaks: impl Fn(&Path), expect: &[&[&str]]) {
     let CheckResult { findings, .. } = judged(workspace.path(), false);
     assert_eq!(findings.len(), expect.len(), "{findings:#?}");
     for (finding, parts) in findings.iter().zip(expect) {
-        let told = format!("{} {} {}", finding.kind, finding.place, finding.sentence);
+        let told = format!("{} {} {}", finding.id, finding.place, finding.sentence);
         for part in *parts {
             assert!(told.contains(part), "no `{part}` in\n{told}");
         }

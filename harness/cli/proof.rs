@@ -110,7 +110,7 @@ fn write(
     }
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
     for finding in cases.iter().flat_map(|case| &case.findings) {
-        clitape_runner::report::write_finding(out.styled(), &finding.into())?;
+        clitape_runner::report::write_finding(out.styled(), finding)?;
     }
     Ok(if findings == 0 { ExitStatus::Ok } else { ExitStatus::Findings })
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::check::{Golden, align, body, first_divergence, never_seen};
+use clitape_runner::check::{Golden, align_texts, body, first_divergence, never_seen};
 use clitape_runner::files;
 use clitape_runner::report::{plain, write_diff};
 use clitape_runner::scenario::Workspace;
@@ -248,7 +248,7 @@ fn one(items: &mut Vec<ReviewItem>, id: &str) -> anyhow::Result<()> {
 fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
     out.line(format_args!("  {}", item.sentence()?))?;
     let old = if item.state == GoldenState::New { String::new() } else { text(&item.golden)? };
-    Ok(write_diff(out.styled(), &align(&old, &text(&item.proposed())?))?)
+    Ok(write_diff(out.styled(), &align_texts(&old, &text(&item.proposed())?))?)
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {

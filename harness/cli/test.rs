@@ -52,7 +52,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             // The others can be judged all the same.
             Err(error) => runs.push(ScenarioRun {
                 name: name.to_string(),
-                checks: vec![CheckRun::of("scenario", &[unusable(name, &error)])],
+                checks: vec![CheckRun::of("scenario", vec![unusable(name, &error)])],
                 ..ScenarioRun::default()
             }),
         }
@@ -95,7 +95,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         found.retain(|found| found.place.contains(filter));
         // A check that finds nothing counts only where the whole workspace was looked at.
         if !found.is_empty() || filter.is_empty() && !names.is_empty() {
-            of_workspace.push(CheckRun::of(check, &found));
+            of_workspace.push(CheckRun::of(check, found));
         }
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), runs, of_workspace);

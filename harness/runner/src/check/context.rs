@@ -14,13 +14,16 @@ const TAIL: usize = 36;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Moment"))]
 pub struct ContextMoment {
     /// Virtual milliseconds since the replay began.
     pub at: u64,
     /// What came in, in a few words each.
-    pub came: Vec<String>,
+    #[serde(rename = "came")]
+    pub input: Vec<String>,
     /// What was seen on the lane, in a few words each.
-    pub seen: Vec<String>,
+    #[serde(rename = "seen")]
+    pub output: Vec<String>,
 }
 
 /// The moments of `lane` up to `until`, in virtual ms; without it, the last ones.
@@ -37,10 +40,10 @@ pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<
             continue;
         }
         if moments.last().is_none_or(|moment| moment.at != entry.at) {
-            moments.push(ContextMoment { at: entry.at, came: Vec::new(), seen: Vec::new() });
+            moments.push(ContextMoment { at: entry.at, input: Vec::new(), output: Vec::new() });
         }
         if let Some(moment) = moments.last_mut() {
-            let words = if entry.lane == lane { &mut moment.seen } else { &mut moment.came };
+            let words = if entry.lane == lane { &mut moment.output } else { &mut moment.input };
             words.push(in_words(entry));
         }
     }
@@ -78,7 +81,7 @@ mod tests {
         let entries = [text(1), said(1, "a"), text(2), text(3), said(3, long), text(4)];
         let shown: Vec<String> = context(&entries, Lane::Telegram, Some(3))
             .iter()
-            .map(|moment| format!("{} {:?} {:?}", moment.at, moment.came, moment.seen))
+            .map(|moment| format!("{} {:?} {:?}", moment.at, moment.input, moment.output))
             .collect();
         assert_eq!(
             shown,

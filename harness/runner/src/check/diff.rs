@@ -56,7 +56,7 @@ impl DiffSide {
 }
 
 /// The two texts aligned entry by entry, with a little of what is equal around each change.
-pub fn align(expected: &str, got: &str) -> Vec<DiffLine> {
+pub fn align_texts(expected: &str, got: &str) -> Vec<DiffLine> {
     let pairs = pairs(&marks(expected), &marks(got));
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), got.lines().collect());
     let places = pairs.iter().map(|pair| match *pair {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn check_diff(expected: &str, got: &str, lines: &[&str]) {
-        let shown: Vec<String> = align(expected, got)
+        let shown: Vec<String> = align_texts(expected, got)
             .iter()
             .map(|line| {
                 let parts = line.parts.iter().map(|(changed, text)| {

@@ -1,103 +1,95 @@
 //! A finding: one named failure, with a sentence, the place, and the line that reproduces it; and what
 //! a check found.
+//!
+//! [`Finding`] is what the checks make and what every report shows, and it is serialised as it is. All of
+//! its text is made safe to print when it is made or read, by [`Finding::safe`].
 
+use std::convert::Infallible;
 use std::fmt;
+use std::str::FromStr;
 
-use super::change::Change;
+use serde::{Deserialize, Serialize};
+
+use super::change::{Change, Class};
 use super::context::ContextMoment;
 use super::diff::DiffLine;
+use crate::text::plain;
 
-/// The kinds of findings, each with a stable id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FindingKind {
-    /// A lane is not what its golden says.
-    GoldenDiffers,
-    /// A lane has no golden.
-    GoldenMissing,
-    /// A golden that no lane was compared with.
-    GoldenOrphan,
-    /// A golden file that can't be read.
-    GoldenUnreadable,
-    /// An outcome of a chat with variants that neither its golden nor a variant says.
-    OutcomeUnnamed,
-    /// A variant that no replay gave.
-    VariantNeverSeen,
-    /// A replay under a plan told something else than the uncut one.
-    PlanDiverges,
-    /// With faults of the chat's server a person ends up reading something else than without.
-    Misread,
-    /// A scenario, or a CLI version it names, has no cassette.
-    NotRecorded,
-    /// A cassette whose scenario is not there.
-    CassetteOrphan,
-    /// A line of stdout that nothing accounts for.
-    LineLost,
-    /// A tool call that did not start once and end once.
-    ToolUnbalanced,
-    /// The bus has a gap, or no single end.
-    BusBroken,
-    /// A call of the channel after the final text.
-    EditAfterFinal,
-    /// More or fewer final texts than one.
-    FinalNotOnce,
-    /// More than one visible message where one would do, or a gap without any.
-    SecondMessage,
-    /// A channel call sooner after the last one than the throttle allows.
-    TooFast,
-    /// Progress in the channel after the agent has sent its message with a tool.
-    ToldAfterSend,
-    /// A silent run of which the channel heard.
-    SilentRunTold,
-    /// A callback of a channel failed, or was given up.
-    CallbackFailed,
-    /// A call of the channel before the time that the chat's server asked to wait was over.
-    CalledTooEarly,
-    /// A scenario that can't be loaded.
-    ScenarioUnusable,
-    /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.
-    Stray,
-    /// What a writer of a cassette left when it was ended.
-    Leftover,
-    /// A cassette or a golden with a secret in it that `cassette.toml` does not allow.
-    SecretKept,
+/// Defines [`FindingKind`] with the id and the name of each kind beside it, so that no kind can be
+/// without them.
+macro_rules! finding_kinds {
+    ($($(#[$doc:meta])* $kind:ident = $id:literal $name:literal,)+) => {
+        /// The kinds of findings, each with a stable id, which is never used again for something else.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum FindingKind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl FindingKind {
+            /// All kinds, in the order of their definition.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// The id and the name.
+            fn row(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$kind => ($id, $name),)+
+                }
+            }
+        }
+    };
 }
 
-/// Id and name of each kind; ids are never used again for something else.
-const NAMES: [(FindingKind, &str, &str); 25] = [
-    (FindingKind::GoldenDiffers, "GD001", "golden-differs"),
-    (FindingKind::GoldenMissing, "GD002", "golden-missing"),
-    (FindingKind::GoldenOrphan, "GD003", "golden-orphan"),
-    (FindingKind::GoldenUnreadable, "GD004", "golden-unreadable"),
-    (FindingKind::OutcomeUnnamed, "GD005", "outcome-unnamed"),
-    (FindingKind::VariantNeverSeen, "GD006", "variant-never-seen"),
-    (FindingKind::PlanDiverges, "PL001", "plan-diverges"),
-    (FindingKind::Misread, "PL002", "misread"),
-    (FindingKind::NotRecorded, "TP001", "not-recorded"),
-    (FindingKind::CassetteOrphan, "TP002", "cassette-orphan"),
-    (FindingKind::LineLost, "ST001", "line-lost"),
-    (FindingKind::ToolUnbalanced, "GW001", "tool-unbalanced"),
-    (FindingKind::BusBroken, "GW002", "bus-broken"),
-    (FindingKind::EditAfterFinal, "GW003", "edit-after-final"),
-    (FindingKind::FinalNotOnce, "GW004", "final-not-once"),
-    (FindingKind::SecondMessage, "GW005", "second-message"),
-    (FindingKind::TooFast, "GW006", "too-fast"),
-    (FindingKind::ToldAfterSend, "GW007", "told-after-send"),
-    (FindingKind::SilentRunTold, "GW008", "silent-run-told"),
-    (FindingKind::CallbackFailed, "GW009", "callback-failed"),
-    (FindingKind::CalledTooEarly, "GW010", "called-too-early"),
-    (FindingKind::ScenarioUnusable, "WS001", "scenario-unusable"),
-    (FindingKind::Stray, "WS002", "stray"),
-    (FindingKind::Leftover, "WS003", "leftover"),
-    (FindingKind::SecretKept, "SC001", "secret-kept"),
-];
-
-impl FindingKind {
-    fn row(self) -> (&'static str, &'static str) {
-        NAMES
-            .iter()
-            .find(|(kind, ..)| *kind == self)
-            .map_or(("??000", "unnamed"), |&(_, id, name)| (id, name))
-    }
+finding_kinds! {
+    /// A lane is not what its golden says.
+    GoldenDiffers = "GD001" "golden-differs",
+    /// A lane has no golden.
+    GoldenMissing = "GD002" "golden-missing",
+    /// A golden that no lane was compared with.
+    GoldenOrphan = "GD003" "golden-orphan",
+    /// A golden file that can't be read.
+    GoldenUnreadable = "GD004" "golden-unreadable",
+    /// An outcome of a chat with variants that neither its golden nor a variant says.
+    OutcomeUnnamed = "GD005" "outcome-unnamed",
+    /// A variant that no replay gave.
+    VariantNeverSeen = "GD006" "variant-never-seen",
+    /// A replay under a plan gave another trace than the uncut one.
+    PlanDiverges = "PL001" "plan-diverges",
+    /// With faults of the chat's server a person ends up reading something else than without.
+    WrongFinalText = "PL002" "misread",
+    /// A scenario, or a CLI version it names, has no cassette.
+    NotRecorded = "TP001" "not-recorded",
+    /// A cassette whose scenario is not there.
+    CassetteOrphan = "TP002" "cassette-orphan",
+    /// A line of stdout that nothing accounts for.
+    LineLost = "ST001" "line-lost",
+    /// A tool call that did not start once and end once.
+    ToolUnbalanced = "GW001" "tool-unbalanced",
+    /// The bus has a gap, or no single end.
+    BusBroken = "GW002" "bus-broken",
+    /// A call of the channel after the final text.
+    EditAfterFinal = "GW003" "edit-after-final",
+    /// More or fewer final texts than one.
+    FinalNotOnce = "GW004" "final-not-once",
+    /// More than one visible message where one would do, or a gap without any.
+    SecondMessage = "GW005" "second-message",
+    /// A channel call sooner after the last one than the throttle allows.
+    TooFast = "GW006" "too-fast",
+    /// Progress in the channel after the agent has sent its message with a tool.
+    ToldAfterSend = "GW007" "told-after-send",
+    /// A silent run of which the channel heard.
+    SilentRunTold = "GW008" "silent-run-told",
+    /// A callback of a channel failed, or was given up.
+    CallbackFailed = "GW009" "callback-failed",
+    /// A call of the channel before the time that the chat's server asked to wait was over.
+    CalledTooEarly = "GW010" "called-too-early",
+    /// A scenario that can't be loaded.
+    ScenarioUnusable = "WS001" "scenario-unusable",
+    /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.
+    Stray = "WS002" "stray",
+    /// What a writer of a cassette left when it was ended.
+    Leftover = "WS003" "leftover",
+    /// A cassette or a golden with a secret in it that `cassette.toml` does not allow.
+    SecretKept = "SC001" "secret-kept",
 }
 
 impl fmt::Display for FindingKind {
@@ -107,37 +99,144 @@ impl fmt::Display for FindingKind {
     }
 }
 
-/// One failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The id and the name of a finding as reports have them: `GW003 edit-after-final`.
+///
+/// A report may come from another version of clitape, which knows kinds that this one does not; their
+/// ids are kept as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum FindingId {
+    /// A kind that this version knows.
+    Known(FindingKind),
+    /// The id of another version's kind, made safe to print.
+    Other(String),
+}
+
+impl fmt::Display for FindingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(kind) => kind.fmt(f),
+            Self::Other(id) => f.write_str(id),
+        }
+    }
+}
+
+impl FromStr for FindingId {
+    type Err = Infallible;
+
+    fn from_str(id: &str) -> Result<Self, Infallible> {
+        let known = FindingKind::ALL.iter().find(|kind| kind.to_string() == id);
+        Ok(known.map_or_else(|| Self::Other(plain(id)), |kind| Self::Known(*kind)))
+    }
+}
+
+impl From<String> for FindingId {
+    fn from(id: String) -> Self {
+        let Ok(id) = id.parse();
+        id
+    }
+}
+
+impl From<FindingId> for String {
+    fn from(id: FindingId) -> Self {
+        id.to_string()
+    }
+}
+
+impl PartialEq<FindingKind> for FindingId {
+    fn eq(&self, kind: &FindingKind) -> bool {
+        matches!(self, Self::Known(own) if own == kind)
+    }
+}
+
+/// One failure, as checks make it and as reports show it.
+///
+/// It is made with [`Finding::new`] and the `with` methods, which make its texts safe to print. The
+/// report's schema calls it `Told`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(
+        rename = "Told",
+        description = "A finding as reports tell it: plain text on one line each."
+    )
+)]
+#[non_exhaustive]
 pub struct Finding {
-    /// What kind of failure.
-    pub kind: FindingKind,
+    /// Its stable id and name: `GW003 edit-after-final`.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub id: FindingId,
     /// Where: scenario, CLI version and view, as far as they apply.
     pub place: String,
     /// One sentence.
     pub sentence: String,
-    /// What the difference is about as a whole, and what follows from it, where two texts differ.
-    pub change: Option<Change>,
-    /// What came in beside what was seen, up to the first difference of a golden.
-    pub moments: Vec<ContextMoment>,
-    /// An aligned diff, where two texts were compared; empty elsewhere.
-    pub diff: Vec<DiffLine>,
     /// The command that shows it again, or settles it.
     pub reproduce: String,
+    /// What the difference is about as a whole, where two texts differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// What differs after the first difference, grouped: `3 × editMessageText with another text`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consequences: Vec<String>,
+    /// What came in beside what was seen, up to the first difference of a golden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "moments")]
+    pub context: Vec<ContextMoment>,
+    /// An aligned diff, where two texts were compared; empty elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diff: Vec<DiffLine>,
 }
 
 impl Finding {
-    /// A finding without a diff.
+    /// A finding without a difference and without context.
     pub fn new(kind: FindingKind, place: &str, sentence: String, reproduce: String) -> Self {
-        Self {
-            kind,
+        let finding = Self {
+            id: FindingId::Known(kind),
             place: place.to_owned(),
             sentence,
-            change: None,
-            moments: Vec::new(),
-            diff: Vec::new(),
             reproduce,
+            class: None,
+            consequences: Vec::new(),
+            context: Vec::new(),
+            diff: Vec::new(),
+        };
+        finding.safe()
+    }
+
+    /// Adds how two texts differ: as a whole, and line by line.
+    #[must_use]
+    pub fn with_difference(mut self, change: Option<Change>, diff: Vec<DiffLine>) -> Self {
+        (self.class, self.consequences) = match change {
+            Some(Change { class, consequences }) => (Some(class), consequences),
+            None => (None, Vec::new()),
+        };
+        self.diff = diff;
+        self.safe()
+    }
+
+    /// Adds what came in beside what was seen.
+    #[must_use]
+    pub fn with_context(mut self, context: Vec<ContextMoment>) -> Self {
+        self.context = context;
+        self.safe()
+    }
+
+    /// The same with every text made safe to print, on one line each; what is safe stays as it is.
+    #[must_use]
+    pub(crate) fn safe(mut self) -> Self {
+        let Self { id: _, place, sentence, reproduce, class: _, consequences, context, diff } =
+            &mut self;
+        let words = context.iter_mut().flat_map(|moment| {
+            let ContextMoment { at: _, input, output } = moment;
+            input.iter_mut().chain(output)
+        });
+        let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
+        let lines = [place, sentence, reproduce].into_iter().chain(consequences);
+        for text in lines.chain(words).chain(parts) {
+            *text = plain(text);
         }
+        self
     }
 }
 
@@ -154,15 +253,58 @@ pub struct CheckResult {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn every_kind_has_one_id_of_its_own() {
-        for (i, (kind, id, name)) in NAMES.iter().enumerate() {
-            assert_eq!(kind.to_string(), format!("{id} {name}"));
-            assert!(NAMES[i + 1..].iter().all(|(_, other, _)| other != id), "{id} stands twice");
-        }
+        let rows = || FindingKind::ALL.iter().map(|kind| kind.row());
+        let ids: BTreeSet<&str> = rows().map(|(id, _)| id).collect();
+        let names: BTreeSet<&str> = rows().map(|(_, name)| name).collect();
+        let count = FindingKind::ALL.len();
+        assert_eq!((ids.len(), names.len()), (count, count), "an id or a name is used twice");
         assert_eq!(FindingKind::EditAfterFinal.to_string(), "GW003 edit-after-final");
-        assert_eq!(NAMES.len(), FindingKind::SecretKept as usize + 1, "a kind has no row");
+    }
+
+    #[test]
+    fn every_id_is_read_back_and_those_of_other_versions_are_kept() {
+        for kind in FindingKind::ALL {
+            let id = FindingId::from(kind.to_string());
+            assert_eq!(id, FindingId::Known(*kind));
+            let json = serde_json::to_string(&id).unwrap();
+            assert_eq!(json, format!("\"{kind}\""));
+            assert_eq!(serde_json::from_str::<FindingId>(&json).unwrap(), id);
+        }
+        for (id, shown) in [
+            ("GW999 from-tomorrow", "GW999 from-tomorrow"),
+            ("GW003", "GW003"),
+            ("GW003 \u{202e}", "GW003 \\u{202e}"),
+        ] {
+            assert_eq!(FindingId::from(id.to_owned()), FindingId::Other(shown.to_owned()));
+        }
+    }
+
+    #[test]
+    fn all_text_of_a_finding_is_safe_to_print() {
+        let hostile = || "a\u{1b}[31m\u{202e}\nb".to_owned();
+        let safe = || "a\\u{1b}[31m\\u{202e}\\nb".to_owned();
+        let change = Change { class: Class::Text, consequences: vec![hostile()] };
+        let moment = ContextMoment { at: 1, input: vec![hostile()], output: vec![hostile()] };
+        let line = DiffLine {
+            side: crate::check::DiffSide::Got,
+            old: None,
+            new: Some(1),
+            parts: vec![(true, hostile())],
+        };
+        let made = Finding::new(FindingKind::LineLost, &hostile(), hostile(), hostile())
+            .with_difference(Some(change), vec![line])
+            .with_context(vec![moment]);
+        let Finding { place, sentence, reproduce, consequences, context, diff, .. } = &made;
+        let texts = [place, sentence, reproduce, &consequences[0], &context[0].input[0]];
+        for text in texts.into_iter().chain([&context[0].output[0], &diff[0].parts[0].1]) {
+            assert_eq!(*text, safe());
+        }
+        assert_eq!(made.clone().safe(), made, "what is safe stays as it is");
     }
 }

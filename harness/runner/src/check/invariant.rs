@@ -31,7 +31,7 @@ pub(super) struct BrokenInvariant {
     /// When, and how.
     pub(super) sentence: String,
     /// What came in beside what was seen, up to then.
-    pub(super) moments: Vec<ContextMoment>,
+    pub(super) context: Vec<ContextMoment>,
 }
 
 /// Drafts whose answer may be lost before none is sent any more (V3).
@@ -63,11 +63,11 @@ pub(super) fn broken(replay: &Replay) -> Vec<BrokenInvariant> {
         let is_it =
             |index: &usize| entry.is_some_and(|entry| std::ptr::eq(entry, &replay.entries[*index]));
         let Some(index) = (0..replay.entries.len()).find(is_it) else {
-            return BrokenInvariant { kind, sentence, moments: Vec::new() };
+            return BrokenInvariant { kind, sentence, context: Vec::new() };
         };
         let Entry { lane, at, .. } = replay.entries[index];
         let sentence = format!("{}: {sentence}", moment(&replay.entries, index));
-        BrokenInvariant { kind, sentence, moments: context(&replay.entries, lane, Some(at)) }
+        BrokenInvariant { kind, sentence, context: context(&replay.entries, lane, Some(at)) }
     })
     .collect()
 }

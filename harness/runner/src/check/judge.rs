@@ -8,7 +8,7 @@ use std::io;
 
 use super::change::change;
 use super::context::context;
-use super::diff::align;
+use super::diff::align_texts;
 use super::divergence::{Divergence, first_divergence};
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
@@ -125,7 +125,7 @@ fn golden(
         let sound = canonical_replay(scenario, &cassette.stdout, replay.setup, &[]);
         if let Some(sentence) = wrong_final_text(&sound.entries, &replay.entries) {
             verdict.findings.push(Finding::new(
-                FindingKind::Misread,
+                FindingKind::WrongFinalText,
                 &place,
                 sentence,
                 command.clone(),
@@ -145,13 +145,9 @@ fn golden(
                 return Ok(verdict);
             };
             let reproduce = format!("{command} --lane {}", view.lane());
-            let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce);
-            Finding {
-                change: change(&expected, &got),
-                moments: context(&replay.entries, view.lane(), at),
-                diff: align(&expected, &got),
-                ..finding
-            }
+            Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce)
+                .with_difference(change(&expected, &got), align_texts(&expected, &got))
+                .with_context(context(&replay.entries, view.lane(), at))
         }
         Ok(Golden { path, text: None }) => {
             let sentence = format!("there is no {} yet", workspace.shown(&path));
@@ -178,9 +174,8 @@ fn proposal(scenario: &Scenario) -> String {
 
 /// The rules that a replay breaks, as findings.
 fn broken(replay: &Replay, place: &str, command: &str) -> Vec<Finding> {
-    let finding = |BrokenInvariant { kind, sentence, moments }| {
-        let finding = Finding::new(kind, place, sentence, command.to_owned());
-        Finding { moments, ..finding }
+    let finding = |BrokenInvariant { kind, sentence, context }| {
+        Finding::new(kind, place, sentence, command.to_owned()).with_context(context)
     };
     invariant::broken(replay).into_iter().map(finding).collect()
 }

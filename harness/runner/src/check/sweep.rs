@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::change::change;
 use super::context::{ContextMoment, context};
-use super::diff::align;
+use super::diff::align_texts;
 use super::divergence::{self, first_divergence};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
@@ -47,7 +47,7 @@ struct PlanDivergence {
     lane: Option<Lane>,
     expected: String,
     got: String,
-    moments: Vec<ContextMoment>,
+    context: Vec<ContextMoment>,
 }
 
 impl PlanSweep<'_> {
@@ -67,19 +67,19 @@ impl PlanSweep<'_> {
 
     fn judge(&self, plan: &Plan) -> Option<PlanDivergence> {
         let cut = replay(self.stdout, plan, self.setup);
-        if let Some(BrokenInvariant { kind, sentence, moments }) =
+        if let Some(BrokenInvariant { kind, sentence, context }) =
             invariant::broken(&cut).into_iter().next()
         {
             let (expected, got) = (String::new(), String::new());
-            return Some(PlanDivergence { kind, sentence, lane: None, expected, got, moments });
+            return Some(PlanDivergence { kind, sentence, lane: None, expected, got, context });
         }
         let twin = replay(self.stdout, &plan.uncut(self.stdout), self.setup);
         let against = |lane, expected: String, got: String| {
             let divergence::Divergence { at, sentence } =
                 first_divergence(&expected, &got, &cut.entries)?;
-            let moments = context(&cut.entries, lane, at);
+            let context = context(&cut.entries, lane, at);
             let (kind, lane) = (FindingKind::PlanDiverges, Some(lane));
-            Some(PlanDivergence { kind, sentence, lane, expected, got, moments })
+            Some(PlanDivergence { kind, sentence, lane, expected, got, context })
         };
         [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse]
             .into_iter()
@@ -96,9 +96,9 @@ impl PlanSweep<'_> {
                 let sentence = wrong_final_text(&self.base.entries, &cut.entries)?;
                 let seen = |replay: &Replay| last_seen(&replay.entries);
                 let (expected, got) = (seen(self.base), seen(&cut));
-                let moments = context(&cut.entries, Lane::Telegram, None);
+                let context = context(&cut.entries, Lane::Telegram, None);
                 let (kind, lane) = (FindingKind::PlanDiverges, Some(Lane::Telegram));
-                Some(PlanDivergence { kind, sentence, lane, expected, got, moments })
+                Some(PlanDivergence { kind, sentence, lane, expected, got, context })
             })
     }
 
@@ -106,12 +106,10 @@ impl PlanSweep<'_> {
         let lane = divergence.lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
         let sentence = format!("seed {seed}: {}", divergence.sentence);
         let reproduce = (self.command)(plan) + &lane;
-        Finding {
-            change: change(&divergence.expected, &divergence.got),
-            moments: divergence.moments.clone(),
-            diff: align(&divergence.expected, &divergence.got),
-            ..Finding::new(divergence.kind, &self.place, sentence, reproduce)
-        }
+        let (expected, got) = (&divergence.expected, &divergence.got);
+        Finding::new(divergence.kind, &self.place, sentence, reproduce)
+            .with_difference(change(expected, got), align_texts(expected, got))
+            .with_context(divergence.context.clone())
     }
 }
 
@@ -230,7 +228,7 @@ mod tests {
     #[test]
     fn a_divergence_is_told_with_the_smallest_plan() {
         let finding = sweep(&RUN.replace("Worte", "Wörter")).unwrap();
-        assert_eq!(finding.kind, FindingKind::PlanDiverges);
+        assert_eq!(finding.id, FindingKind::PlanDiverges);
         let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
         assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
         assert!(finding.sentence.starts_with("seed 1: turn 1, +0 ms: "), "{}", finding.sentence);
@@ -262,7 +260,7 @@ mod tests {
         faults.push("7:hang");
         assert_eq!(sweep(&faults[1..]), None, "the last word is tried five times");
         let finding = sweep(&faults).unwrap();
-        assert_eq!(finding.kind, FindingKind::FinalNotOnce);
+        assert_eq!(finding.id, FindingKind::FinalNotOnce);
         let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
         assert!(finding.reproduce.contains(&listed), "{}", finding.reproduce);
     }

@@ -11,7 +11,7 @@ use similar::TextDiff;
 
 use super::change::change;
 use super::context::context;
-use super::diff::align;
+use super::diff::align_texts;
 use super::divergence::first_divergence;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
@@ -229,12 +229,10 @@ impl<'a> Outcomes<'a> {
         let place = format!("{} {version} {view}", scenario.name);
         let command = command_under(&small, scenario, version, setup);
         let reproduce = format!("{command} --lane {}", view.lane());
-        Ok(Finding {
-            change: change(expected, text),
-            moments: context(&entries, view.lane(), found.and_then(|found| found.at)),
-            diff: align(expected, text),
-            ..Finding::new(FindingKind::OutcomeUnnamed, &place, sentence, reproduce)
-        })
+        let context = context(&entries, view.lane(), found.and_then(|found| found.at));
+        Ok(Finding::new(FindingKind::OutcomeUnnamed, &place, sentence, reproduce)
+            .with_difference(change(expected, text), align_texts(expected, text))
+            .with_context(context))
     }
 
     /// What is wrong with a variant by itself.

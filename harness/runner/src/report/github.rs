@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::model::{Report, Told};
+use super::model::Report;
 use super::text::change_text;
+use crate::check::Finding;
 
 /// Writes an `::error` line for every finding and for every check that could not be run.
 ///
@@ -14,13 +15,13 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for run in &report.scenarios {
         let file = format!("scenarios/{}/scenario.toml", run.name);
         for check in &run.checks {
-            for told in &check.findings {
-                annotation(out, Some(&file), told)?;
+            for finding in &check.findings {
+                annotation(out, Some(&file), finding)?;
             }
         }
     }
-    for told in report.workspace.iter().flat_map(|check| &check.findings) {
-        annotation(out, None, told)?;
+    for finding in report.workspace.iter().flat_map(|check| &check.findings) {
+        annotation(out, None, finding)?;
     }
     for trouble in report.troubles() {
         writeln!(out, "::error title=clitape::{}", data(&trouble.sentence))?;
@@ -28,12 +29,12 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn annotation(out: &mut dyn Write, file: Option<&str>, told: &Told) -> io::Result<()> {
-    let Told { id, place, sentence, reproduce, .. } = told;
+fn annotation(out: &mut dyn Write, file: Option<&str>, finding: &Finding) -> io::Result<()> {
+    let Finding { id, place, sentence, reproduce, .. } = finding;
     let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
-    let change = change_text(told).map(|change| format!("\n{change}")).unwrap_or_default();
+    let change = change_text(finding).map(|change| format!("\n{change}")).unwrap_or_default();
     let text = data(&format!("{place}\n{sentence}{change}\nreproduce: {reproduce}"));
-    writeln!(out, "::error {file}title={}::{text}", property(id))
+    writeln!(out, "::error {file}title={}::{text}", property(&id.to_string()))
 }
 
 /// Escapes the message of a workflow command.

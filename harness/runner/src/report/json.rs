@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::model::{CheckRun, FORMAT, Report, ScenarioRun, Told};
+use super::model::{CheckRun, FORMAT, Report, ScenarioRun};
 use super::plain;
+use crate::check::Finding;
 use crate::text;
 
 /// Why a report can't be used.
@@ -105,13 +106,13 @@ pub fn read(name: &str, text: &[u8]) -> Result<Report, ReportError> {
     Ok(report)
 }
 
-/// Whoever wrote the file: what it says is text.
+/// The check with all of its text made safe to print, because anyone can have written the file.
 fn plain_check(mut check: CheckRun) -> CheckRun {
     check.name = plain(&check.name);
     if let Some(error) = &mut check.error {
         error.sentence = plain(&error.sentence);
     }
-    check.findings = check.findings.into_iter().map(Told::plain).collect();
+    check.findings = check.findings.into_iter().map(Finding::safe).collect();
     check
 }
 

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::model::{CheckRun, Report, Told};
+use super::model::{CheckRun, Report};
 use super::text::{change_text, diff_text, lanes_text};
+use crate::check::Finding;
 
 /// Writes the report as JUnit XML.
 ///
@@ -38,17 +39,17 @@ fn status(check: &CheckRun) -> TestCaseStatus {
     let Some(first) = check.findings.first() else { return TestCaseStatus::success() };
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let text: Vec<String> = check.findings.iter().map(describe).collect();
-    status.set_type(first.id.as_str()).set_message(first.sentence.as_str());
+    status.set_type(first.id.to_string()).set_message(first.sentence.as_str());
     status.set_description(text.join("\n\n"));
     status
 }
 
-fn describe(told: &Told) -> String {
-    let Told { id, place, sentence, reproduce, .. } = told;
+fn describe(finding: &Finding) -> String {
+    let Finding { id, place, sentence, reproduce, .. } = finding;
     let mut lines = vec![format!("{id} {place}"), sentence.clone()];
-    lines.extend(change_text(told));
-    lines.extend(lanes_text(told));
-    lines.extend(diff_text(told));
+    lines.extend(change_text(finding));
+    lines.extend(lanes_text(finding));
+    lines.extend(diff_text(finding));
     lines.push(format!("reproduce: {reproduce}"));
     lines.join("\n")
 }

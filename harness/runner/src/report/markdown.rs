@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::model::{Report, Tally, Told};
+use super::model::{Report, Tally};
 use super::text::{change_text, diff_text, lanes_text};
+use crate::check::Finding;
 use crate::text::markdown::{block, inline};
 
 /// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
@@ -25,9 +26,9 @@ pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         fenced(out, "text", &trouble.sentence)?;
     }
     let mut written = 0;
-    for (i, told) in report.findings().enumerate() {
+    for (i, finding) in report.findings().enumerate() {
         let mut text = Vec::new();
-        finding(&mut text, told)?;
+        section(&mut text, finding)?;
         written += text.len();
         if written > LIMIT {
             let rest = report.totals.findings - i as u64;
@@ -48,19 +49,19 @@ fn verdict(totals: &Tally) -> String {
     }
 }
 
-fn finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
-    writeln!(out, "\n### {}\n", inline(&told.id))?;
-    let change = change_text(told).map(|change| format!("\n{change}")).unwrap_or_default();
-    fenced(out, "text", &format!("{}\n{}{change}", told.place, told.sentence))?;
-    let lanes = lanes_text(told);
+fn section(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+    writeln!(out, "\n### {}\n", inline(&finding.id.to_string()))?;
+    let change = change_text(finding).map(|change| format!("\n{change}")).unwrap_or_default();
+    fenced(out, "text", &format!("{}\n{}{change}", finding.place, finding.sentence))?;
+    let lanes = lanes_text(finding);
     if !lanes.is_empty() {
         fenced(out, "text", &lanes.join("\n"))?;
     }
-    let diff = diff_text(told);
+    let diff = diff_text(finding);
     if !diff.is_empty() {
         fenced(out, "diff", &diff.join("\n"))?;
     }
-    fenced(out, "sh", &told.reproduce)
+    fenced(out, "sh", &finding.reproduce)
 }
 
 fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {

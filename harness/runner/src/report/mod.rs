@@ -30,7 +30,7 @@ pub use html::{Pages, html};
 pub use json::{ReportError, json, merge, read};
 pub use junit::junit;
 pub use markdown::markdown;
-pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Told, Trouble};
+pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Trouble};
 pub use page::page;
 pub use screen::Screen;
 pub use tap::tap;

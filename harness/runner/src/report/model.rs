@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plain;
 use crate::cassette::CassetteError;
-use crate::check::{Check, CheckResult, Class, ContextMoment, DiffLine, Finding};
+use crate::check::{Check, CheckResult, Finding};
 
 /// Version of the report's format.
 pub const FORMAT: u32 = 1;
@@ -55,37 +55,10 @@ pub struct CheckRun {
     /// Plans replayed.
     pub plans: u64,
     /// What is wrong; empty when all held.
-    pub findings: Vec<Told>,
+    pub findings: Vec<Finding>,
     /// Why the check could not be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Trouble>,
-}
-
-/// A finding as reports tell it: plain text on one line each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told {
-    /// Its stable id and name: `GW003 edit-after-final`.
-    pub id: String,
-    /// Where: scenario, CLI version and view, as far as they apply.
-    pub place: String,
-    /// One sentence.
-    pub sentence: String,
-    /// The command that shows it again, or settles it.
-    pub reproduce: String,
-    /// What the difference is about as a whole, where two texts differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub class: Option<Class>,
-    /// What differs after the first difference, grouped: `3 × editMessageText with another text`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub consequences: Vec<String>,
-    /// What came in beside what was seen, up to the first difference of a golden.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub moments: Vec<ContextMoment>,
-    /// An aligned diff, where two texts were compared; empty elsewhere.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diff: Vec<DiffLine>,
 }
 
 /// Why a check could not be run.
@@ -171,7 +144,7 @@ impl Report {
     }
 
     /// Every finding.
-    pub fn findings(&self) -> impl Iterator<Item = &Told> {
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.checks().flat_map(|(_, check)| &check.findings)
     }
 
@@ -213,15 +186,16 @@ impl CheckRun {
                 cassettes: u64::from(matches!(check, Check::Plans { .. })),
                 goldens,
                 plans,
-                ..Self::of(&name, &findings)
+                ..Self::of(&name, findings)
             },
-            Err(error) => Self { error: Some(Trouble::from(&error)), ..Self::of(&name, &[]) },
+            Err(error) => {
+                Self { error: Some(Trouble::from(&error)), ..Self::of(&name, Vec::new()) }
+            }
         }
     }
 
     /// A check of no cassette, and what it found.
-    pub fn of(name: &str, findings: &[Finding]) -> Self {
-        let findings = findings.iter().map(Told::from).collect();
+    pub fn of(name: &str, findings: Vec<Finding>) -> Self {
         Self { name: plain(name), findings, ..Self::default() }
     }
 
@@ -235,41 +209,6 @@ impl CheckRun {
             errors: u64::from(self.error.is_some()),
             ..Tally::default()
         }
-    }
-}
-
-impl From<&Finding> for Told {
-    fn from(finding: &Finding) -> Self {
-        let consequences = finding.change.iter().flat_map(|change| &change.consequences);
-        let told = Self {
-            id: finding.kind.to_string(),
-            place: finding.place.clone(),
-            sentence: finding.sentence.clone(),
-            reproduce: finding.reproduce.clone(),
-            class: finding.change.as_ref().map(|change| change.class),
-            consequences: consequences.cloned().collect(),
-            moments: finding.moments.clone(),
-            diff: finding.diff.clone(),
-        };
-        told.plain()
-    }
-}
-
-impl Told {
-    /// The same with nothing in it that is not plain text.
-    pub(super) fn plain(mut self) -> Self {
-        let Self { id, place, sentence, reproduce, class: _, consequences, moments, diff } =
-            &mut self;
-        let words = moments.iter_mut().flat_map(|moment| {
-            let ContextMoment { at: _, came, seen } = moment;
-            came.iter_mut().chain(seen)
-        });
-        let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
-        let lines = [id, place, sentence, reproduce].into_iter().chain(consequences);
-        for text in lines.chain(words).chain(parts) {
-            *text = plain(text);
-        }
-        self
     }
 }
 

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::model::{CheckRun, Report, Told};
+use super::model::{CheckRun, Report};
 use super::text::{change_text, diff_text, lanes_text};
+use crate::check::Finding;
 
 /// Writes the report as TAP 14.
 ///
@@ -43,16 +44,16 @@ fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
     if !check.findings.is_empty() {
         writeln!(out, "  findings:")?;
     }
-    for told in &check.findings {
-        let Told { id, place, sentence, reproduce, .. } = told;
-        writeln!(out, "    - id: {}", quoted(id))?;
+    for finding in &check.findings {
+        let Finding { id, place, sentence, reproduce, .. } = finding;
+        writeln!(out, "    - id: {}", quoted(&id.to_string()))?;
         for (key, text) in [("place", place), ("sentence", sentence), ("reproduce", reproduce)] {
             writeln!(out, "      {key}: {}", quoted(text))?;
         }
-        if let Some(change) = change_text(told) {
+        if let Some(change) = change_text(finding) {
             writeln!(out, "      change: {}", quoted(&change))?;
         }
-        for (key, lines) in [("lanes", lanes_text(told)), ("diff", diff_text(told))] {
+        for (key, lines) in [("lanes", lanes_text(finding)), ("diff", diff_text(finding))] {
             if !lines.is_empty() {
                 writeln!(out, "      {key}:")?;
             }

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::model::{Report, ScenarioRun, Tally, Told};
+use super::model::{Report, ScenarioRun, Tally};
 use super::text::{
-    CAME, ContextRow, DIFF_LINES, SEEN, change_text, clip, count, ran, rows, verdict,
+    ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, count, ran, rows, verdict,
 };
 use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
-use crate::check::{ContextMoment, DiffLine, DiffSide};
+use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
 
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
@@ -43,13 +43,13 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
-    let Told { id, place, sentence, moments, diff, reproduce, .. } = told;
+pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+    let Finding { id, place, sentence, context, diff, reproduce, .. } = finding;
     writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
-    if let Some(change) = change_text(told) {
+    if let Some(change) = change_text(finding) {
         writeln!(out, "  {change}")?;
     }
-    lanes(out, moments)?;
+    lanes(out, context)?;
     if !diff.is_empty() {
         writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
     }
@@ -58,16 +58,16 @@ pub fn write_finding(out: &mut dyn Write, told: &Told) -> io::Result<()> {
 }
 
 /// What came in beside what was seen.
-fn lanes(out: &mut dyn Write, moments: &[ContextMoment]) -> io::Result<()> {
-    if !moments.is_empty() {
-        writeln!(out, "  {DIM}{:>9}  {:<CAME$}   what was seen{DIM:#}", "", "what came in")?;
+fn lanes(out: &mut dyn Write, context: &[ContextMoment]) -> io::Result<()> {
+    if !context.is_empty() {
+        writeln!(out, "  {DIM}{:>9}  {:<INPUT$}   what was seen{DIM:#}", "", "what came in")?;
     }
-    for ContextRow { time, came, seen } in rows(moments) {
-        let (came, seen) = (clip(came, CAME), clip(seen, SEEN));
-        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{came:<CAME$}{COOL:#} {DIM}│{DIM:#}")?;
-        match seen.as_str() {
+    for ContextRow { time, input, output } in rows(context) {
+        let (input, output) = (clip(input, INPUT), clip(output, OUTPUT));
+        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{input:<INPUT$}{COOL:#} {DIM}│{DIM:#}")?;
+        match output.as_str() {
             "" => writeln!(out)?,
-            seen => writeln!(out, " {GOOD}{seen}{GOOD:#}")?,
+            output => writeln!(out, " {GOOD}{output}{GOOD:#}")?,
         }
     }
     Ok(())
@@ -127,7 +127,7 @@ pub fn terminal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// When `out` can't be written to.
 pub fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    report.findings().try_for_each(|told| write_finding(out, told))
+    report.findings().try_for_each(|finding| write_finding(out, finding))
 }
 
 /// Writes the last lines of a test run.
@@ -149,23 +149,17 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Finding, FindingKind, align};
+    use crate::check::{FindingKind, align_texts};
     use crate::report::CheckRun;
     use crate::report::tests::strip;
 
     #[test]
     fn a_finding_shows_sentence_diff_and_reproduction() {
-        let finding = Finding {
-            diff: align("a\nb\n", "a\nc\n"),
-            ..Finding::new(
-                FindingKind::GoldenDiffers,
-                "x 1.0 bus",
-                "it differs".into(),
-                "clitape".into(),
-            )
-        };
+        let kind = FindingKind::GoldenDiffers;
+        let finding = Finding::new(kind, "x 1.0 bus", "it differs".into(), "clitape".into());
+        let finding = finding.with_difference(None, align_texts("a\nb\n", "a\nc\n"));
         let mut out = Vec::new();
-        write_finding(&mut out, &Told::from(&finding)).unwrap();
+        write_finding(&mut out, &finding).unwrap();
         let expect = "\nGD001 golden-differs x 1.0 bus\n  it differs\n  - expected   + came\n\
                       \x20    1    1 │   a\n\x20    2      │ - b\n\x20         2 │ + c\n\
                       \x20 reproduce: clitape\n";
@@ -178,7 +172,7 @@ mod tests {
             cassettes,
             goldens,
             plans,
-            ..CheckRun::of(name, &[])
+            ..CheckRun::of(name, Vec::new())
         };
         let checks = vec![check("1.0::bus", 0, 8, 0), check("1.0::plans", 2, 0, 128)];
         let run = ScenarioRun { name: "x".into(), pending: 0, checks };

@@ -4,7 +4,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::cassette::CassetteError;
-use crate::check::{Check, ContextMoment, Finding, FindingKind, align, change};
+use crate::check::{Change, Check, Class, ContextMoment, Finding, FindingKind, align_texts};
 
 /// What a recording may hold to fool whoever reads a report of it.
 const HOSTILE: &str = concat!(
@@ -35,21 +35,16 @@ fn finding(kind: FindingKind) -> Finding {
     let text = |end: &str| format!("{HOSTILE}\n{end}\n");
     let sentence = format!("entry 1: {HOSTILE}");
     let command = format!("clitape replay {HOSTILE}");
-    Finding {
-        change: change(&text("a"), &text("b")),
-        moments: vec![ContextMoment {
-            at: 7,
-            came: vec![HOSTILE.into()],
-            seen: vec![HOSTILE.into()],
-        }],
-        diff: align(&text("a"), &text("b")),
-        ..Finding::new(kind, HOSTILE, sentence, command)
-    }
+    let change = Change { class: Class::Contract, consequences: Vec::new() };
+    let moment = ContextMoment { at: 7, input: vec![HOSTILE.into()], output: vec![HOSTILE.into()] };
+    Finding::new(kind, HOSTILE, sentence, command)
+        .with_difference(Some(change), align_texts(&text("a"), &text("b")))
+        .with_context(vec![moment])
 }
 
 fn check(name: &str, kinds: &[FindingKind]) -> CheckRun {
-    let findings: Vec<Finding> = kinds.iter().map(|kind| finding(*kind)).collect();
-    CheckRun { cassettes: 1, plans: 64, ..CheckRun::of(name, &findings) }
+    let findings = kinds.iter().map(|kind| finding(*kind)).collect();
+    CheckRun { cassettes: 1, plans: 64, ..CheckRun::of(name, findings) }
 }
 
 fn run(name: &str, checks: Vec<CheckRun>) -> ScenarioRun {
@@ -64,7 +59,7 @@ fn report() -> Report {
         run("bad", vec![check("1.0::bus", &[FindingKind::GoldenDiffers, FindingKind::TooFast])]),
         run("torn", vec![CheckRun::new(&Check::Complete, Err(damaged))]),
     ];
-    Report::new("0.1.0", scenarios, vec![CheckRun::of("none_orphaned", &[])])
+    Report::new("0.1.0", scenarios, vec![CheckRun::of("none_orphaned", Vec::new())])
 }
 
 type Writer = fn(&Report, &mut dyn Write) -> std::io::Result<()>;
@@ -80,7 +75,7 @@ fn check_findings(found: &[[String; 4]]) {
     let expect: Vec<[String; 4]> = report()
         .findings()
         .cloned()
-        .map(|told| [told.id, told.place, told.sentence, told.reproduce])
+        .map(|told| [told.id.to_string(), told.place, told.sentence, told.reproduce])
         .collect();
     assert_eq!(expect.len(), 2);
     assert_eq!(found, expect);
@@ -90,7 +85,7 @@ fn check_findings(found: &[[String; 4]]) {
 fn the_terminal_tells_the_sentence_and_obeys_nothing() {
     let text = written(terminal);
     for told in report().findings() {
-        let Told { id, place, sentence, reproduce, .. } = told;
+        let Finding { id, place, sentence, reproduce, .. } = told;
         let told = format!("{id} {place}\n  {sentence}\n");
         let plain = strip(text.as_bytes());
         assert!(plain.contains(&told) && plain.contains(reproduce), "{plain}");
@@ -250,9 +245,9 @@ fn a_page_tells_the_findings_and_has_no_markup_of_them() {
     html(&report(), &pages, &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
     for told in report().findings() {
-        let Told { id, place, sentence, reproduce, .. } = told;
+        let Finding { id, place, sentence, reproduce, .. } = told;
         let escaped = |text: &str| super::page::escape::html(text);
-        let (id, place, sentence) = (escaped(id), escaped(place), escaped(sentence));
+        let (id, place, sentence) = (escaped(&id.to_string()), escaped(place), escaped(sentence));
         let head = format!("<p class=\"finding\"><b>{id}</b> {place}: {sentence}</p>");
         assert!(page.contains(&head), "{head} in\n{page}");
         assert!(page.contains(&format!("<pre>{}</pre>", escaped(reproduce))), "{page}");

@@ -1,8 +1,8 @@
 //! What several writers say in the same words: what was run and what came of it; of a finding its
 //! class, what came in beside what was seen, and its diff as plain lines.
 
-use super::model::{Tally, Told};
-use crate::check::{ContextMoment, DiffLine};
+use super::model::Tally;
+use crate::check::{ContextMoment, DiffLine, Finding};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
 /// report has them all.
@@ -37,10 +37,10 @@ pub(super) fn verdict(findings: u64, errors: u64) -> String {
 }
 
 /// What a difference is about, and what follows from it.
-pub(super) fn change_text(told: &Told) -> Option<String> {
-    let class = told.class?;
-    let mut then = told.consequences.iter().take(CONSEQUENCES).cloned().collect::<Vec<_>>();
-    if let more @ 1.. = told.consequences.len().saturating_sub(CONSEQUENCES) {
+pub(super) fn change_text(finding: &Finding) -> Option<String> {
+    let class = finding.class?;
+    let mut then = finding.consequences.iter().take(CONSEQUENCES).cloned().collect::<Vec<_>>();
+    if let more @ 1.. = finding.consequences.len().saturating_sub(CONSEQUENCES) {
         then.push(format!("{more} more kinds"));
     }
     Some(match then.as_slice() {
@@ -50,10 +50,10 @@ pub(super) fn change_text(told: &Told) -> Option<String> {
 }
 
 /// The diff of a finding, a long one only in part.
-pub(super) fn diff_text(told: &Told) -> Vec<String> {
-    let mut lines: Vec<String> = told.diff.iter().take(DIFF_LINES).map(line).collect();
-    if told.diff.len() > DIFF_LINES {
-        lines.push(format!("  … {} more lines", told.diff.len() - DIFF_LINES));
+pub(super) fn diff_text(finding: &Finding) -> Vec<String> {
+    let mut lines: Vec<String> = finding.diff.iter().take(DIFF_LINES).map(line).collect();
+    if finding.diff.len() > DIFF_LINES {
+        lines.push(format!("  … {} more lines", finding.diff.len() - DIFF_LINES));
     }
     lines
 }
@@ -66,37 +66,37 @@ fn line(line: &DiffLine) -> String {
 /// One row of two lanes: the time where it changes, what came in, what was seen.
 pub(super) struct ContextRow<'a> {
     pub(super) time: String,
-    pub(super) came: &'a str,
-    pub(super) seen: &'a str,
+    pub(super) input: &'a str,
+    pub(super) output: &'a str,
 }
 
 /// What came in beside what was seen, a row for each thing.
-pub(super) fn rows(moments: &[ContextMoment]) -> impl Iterator<Item = ContextRow<'_>> {
-    moments.iter().flat_map(|ContextMoment { at, came, seen }| {
-        (0..came.len().max(seen.len())).map(move |row| ContextRow {
+pub(super) fn rows(context: &[ContextMoment]) -> impl Iterator<Item = ContextRow<'_>> {
+    context.iter().flat_map(|ContextMoment { at, input, output }| {
+        (0..input.len().max(output.len())).map(move |row| ContextRow {
             time: if row == 0 { format!("{}.{:03}", at / 1000, at % 1000) } else { String::new() },
-            came: came.get(row).map_or("", String::as_str),
-            seen: seen.get(row).map_or("", String::as_str),
+            input: input.get(row).map_or("", String::as_str),
+            output: output.get(row).map_or("", String::as_str),
         })
     })
 }
 
 /// Columns of what came in.
-pub(super) const CAME: usize = 44;
+pub(super) const INPUT: usize = 44;
 /// Columns of what was seen.
-pub(super) const SEEN: usize = 60;
+pub(super) const OUTPUT: usize = 60;
 
 /// The two lanes of a finding as plain lines.
-pub(super) fn lanes_text(told: &Told) -> Vec<String> {
-    let line = |time: &str, came: &str, seen: &str| {
-        let line = format!("{time:>9}  {:<CAME$} │ {}", clip(came, CAME), clip(seen, SEEN));
+pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
+    let line = |time: &str, input: &str, output: &str| {
+        let line = format!("{time:>9}  {:<INPUT$} │ {}", clip(input, INPUT), clip(output, OUTPUT));
         line.trim_end().to_owned()
     };
-    if told.moments.is_empty() {
+    if finding.context.is_empty() {
         return Vec::new();
     }
     let head = line("", "what came in", "what was seen");
-    let rows = rows(&told.moments).map(|row| line(&row.time, row.came, row.seen));
+    let rows = rows(&finding.context).map(|row| line(&row.time, row.input, row.output));
     std::iter::once(head).chain(rows).collect()
 }
 

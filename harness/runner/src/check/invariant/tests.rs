@@ -279,9 +279,9 @@ fn a_broken_rule_says_when_and_what_was_seen() {
         Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let replay = Replay { setup, entries, stats: Stats::default(), report };
     let broken = broken(&replay);
-    let [BrokenInvariant { kind, sentence, moments }] = &broken[..] else { panic!("{broken:?}") };
+    let [BrokenInvariant { kind, sentence, context }] = &broken[..] else { panic!("{broken:?}") };
     assert_eq!(*kind, FindingKind::EditAfterFinal);
     assert_eq!(sentence, "turn 1, +1,240 ms: after the final text came editMessageText #1 \"b\"");
-    let seen: Vec<_> = moments.iter().map(|moment| (moment.at, moment.seen.len())).collect();
+    let seen: Vec<_> = context.iter().map(|moment| (moment.at, moment.output.len())).collect();
     assert_eq!(seen, [(7, 0), (8, 2), (1240, 1)]);
 }

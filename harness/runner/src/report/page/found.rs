@@ -4,39 +4,38 @@
 use std::fmt::Write as _;
 
 use super::escape::html;
-use crate::check::{ContextMoment, DiffLine, DiffSide};
-use crate::report::model::Told;
+use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
 use crate::report::text::{ContextRow, change_text, rows};
 
 /// The finding as HTML.
-pub(crate) fn found(told: &Told) -> String {
-    let Told { id, place, sentence, reproduce, moments, diff, .. } = told;
-    let change = change_text(told);
+pub(crate) fn found(finding: &Finding) -> String {
+    let Finding { id, place, sentence, reproduce, context, diff, .. } = finding;
+    let change = change_text(finding);
     let change = change.map(|text| format!("<p class=\"note\">{}</p>\n", html(&text)));
     format!(
         "<p class=\"finding\"><b>{}</b> {}: {}</p>\n{}{}{}<pre>{}</pre>\n",
-        html(id),
+        html(&id.to_string()),
         html(place),
         html(sentence),
         change.unwrap_or_default(),
-        lanes(moments),
+        lanes(context),
         difference(diff),
         html(reproduce),
     )
 }
 
 /// What came in beside what was seen.
-fn lanes(moments: &[ContextMoment]) -> String {
-    if moments.is_empty() {
+fn lanes(context: &[ContextMoment]) -> String {
+    if context.is_empty() {
         return String::new();
     }
     let mut out = String::from(
         "<table class=\"beside\"><thead><tr><th>time</th><th>what came in</th><th>what was seen</th>\
          </tr></thead><tbody>\n",
     );
-    for ContextRow { time, came, seen } in rows(moments) {
-        let (came, seen) = (html(came), html(seen));
-        let _ = writeln!(out, "<tr><td>{time}</td><td>{came}</td><td>{seen}</td></tr>");
+    for ContextRow { time, input, output } in rows(context) {
+        let (input, output) = (html(input), html(output));
+        let _ = writeln!(out, "<tr><td>{time}</td><td>{input}</td><td>{output}</td></tr>");
     }
     out + "</tbody></table>\n"
 }
@@ -66,11 +65,11 @@ pub(crate) fn difference(lines: &[DiffLine]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::align;
+    use crate::check::align_texts;
 
     #[test]
     fn a_diff_is_text() {
-        let shown = difference(&align("a\n<b>\n", "a\n<script>\n"));
+        let shown = difference(&align_texts("a\n<b>\n", "a\n<script>\n"));
         assert!(shown.contains("<del>- ") && shown.contains("<ins>+ "), "{shown}");
         assert!(!shown.contains("<script"), "{shown}");
     }

@@ -9,7 +9,6 @@ use super::provenance::{origin, provenance};
 use super::run::run;
 use crate::cassette::Origin;
 use crate::check::FindingKind;
-use crate::report::Told;
 use crate::report::proof::{Case, ComparedGolden};
 
 /// Lines of a golden that are shown; more are told by their number.
@@ -56,7 +55,7 @@ fn verdicts(out: &mut String, case: &Case) {
     }
     out.push_str("</p>\n");
     if let Some(finding) = case.diverging() {
-        out.push_str(&found(&Told::from(finding)));
+        out.push_str(&found(finding));
     }
 }
 
@@ -73,7 +72,7 @@ fn goldens(out: &mut String, goldens: &[ComparedGolden]) {
             html(path)
         );
         if let Some(finding) = finding {
-            out.push_str(&found(&Told::from(finding)));
+            out.push_str(&found(finding));
         }
         if let Some(text) = text {
             let lines: Vec<&str> = text.lines().collect();

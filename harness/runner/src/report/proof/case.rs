@@ -107,13 +107,13 @@ impl Case {
 
     /// The invariants, each with what breaks it.
     pub(crate) fn invariants(&self) -> Vec<(FindingKind, Option<&Finding>)> {
-        let broken = |kind| self.findings.iter().find(|finding| finding.kind == kind);
+        let broken = |kind| self.findings.iter().find(|finding| finding.id == kind);
         invariants().map(|kind| (kind, broken(kind))).collect()
     }
 
     /// The plan under which the trace differs from that of the uncut replay.
     pub(crate) fn diverging(&self) -> Option<&Finding> {
-        self.findings.iter().find(|finding| finding.kind == FindingKind::PlanDiverges)
+        self.findings.iter().find(|finding| finding.id == FindingKind::PlanDiverges)
     }
 
     /// What the sweep says, for people.
@@ -141,7 +141,7 @@ fn named(
     found: &[Finding],
     goldens: &mut Vec<ComparedGolden>,
 ) {
-    let unnamed = found.iter().find(|finding| finding.kind == FindingKind::OutcomeUnnamed);
+    let unnamed = found.iter().find(|finding| finding.id == FindingKind::OutcomeUnnamed);
     if let Some(golden) = goldens.iter_mut().find(|golden| golden.view == view.to_string()) {
         golden.finding = golden.finding.take().or_else(|| unnamed.cloned());
     }
@@ -167,7 +167,8 @@ fn compared(
 ) -> ComparedGolden {
     let about_golden =
         [FindingKind::GoldenDiffers, FindingKind::GoldenMissing, FindingKind::GoldenUnreadable];
-    let finding = found.iter().find(|finding| about_golden.contains(&finding.kind)).cloned();
+    let finding =
+        found.iter().find(|finding| about_golden.iter().any(|kind| finding.id == *kind)).cloned();
     // One that can't be read is a finding already.
     let golden = Golden::find(scenario, view, version).ok();
     let (path, text) = golden.map_or_else(Default::default, |golden| (golden.path, golden.text));
