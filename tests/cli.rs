@@ -96,7 +96,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     let temporary = workspace(&names);
     let workspace = Workspace::at(temporary.path());
-    let mut broken = 0;
+    let (mut broken, mut unreadable) = (0, 0);
     for name in names {
         let scenario = workspace.load(name).unwrap();
         for check in checks(&workspace, &scenario).unwrap() {
@@ -118,12 +118,21 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let findings = judge(&workspace, &scenario, &check, false).unwrap().findings;
             fs::write(&path, text).unwrap();
             let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
+            if finding.id == FindingKind::GoldenUnreadable {
+                // The character was one of a key or a word of JSON; of a text without lines, the only one.
+                let file = path.file_name().unwrap().to_string_lossy();
+                assert!(finding.sentence.contains(&format!("{file}:")), "{}", finding.sentence);
+                assert!(finding.sentence.contains("is no trace entry"), "{}", finding.sentence);
+                unreadable += 1;
+                continue;
+            }
             assert_eq!(finding.id, FindingKind::GoldenDiffers, "{}", path.display());
             assert!(!finding.sentence.is_empty() && !finding.diff.is_empty());
             broken += 1;
         }
     }
     assert!(broken >= 8 * 4, "only {broken} goldens were tried");
+    assert!(unreadable < broken, "{unreadable} goldens could not be read, {broken} could");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::check::{Golden, align_texts, body, first_divergence, never_seen};
+use clitape_runner::check::{Golden, GoldenChange, body, never_seen};
 use clitape_runner::files;
 use clitape_runner::report::{plain, write_diff};
 use clitape_runner::scenario::Workspace;
@@ -112,8 +112,8 @@ impl ReviewItem {
                 format!("a new golden of {} entries", text(&self.proposed())?.lines().count())
             }
             GoldenState::Changed => {
-                first_divergence(&text(&self.golden)?, &text(&self.proposed())?, &[])
-                    .map_or_else(|| "the texts are equal".to_owned(), |found| found.sentence)
+                let change = GoldenChange::between(&text(&self.golden)?, &text(&self.proposed())?);
+                change.sentence.unwrap_or_else(|| "the texts are equal".to_owned())
             }
         })
     }
@@ -248,7 +248,8 @@ fn one(items: &mut Vec<ReviewItem>, id: &str) -> anyhow::Result<()> {
 fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
     out.line(format_args!("  {}", item.sentence()?))?;
     let old = if item.state == GoldenState::New { String::new() } else { text(&item.golden)? };
-    Ok(write_diff(out.styled(), &align_texts(&old, &text(&item.proposed())?))?)
+    let change = GoldenChange::between(&old, &text(&item.proposed())?);
+    Ok(write_diff(out.styled(), &change.diff)?)
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {

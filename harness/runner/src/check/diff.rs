@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 
-use super::change::marks;
-use super::pairs::{Pair, pairs};
+use super::pairs::{EntryMark, Pair, pairs};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
@@ -55,17 +54,33 @@ impl DiffSide {
     }
 }
 
-/// The two texts aligned entry by entry, with a little of what is equal around each change.
-pub fn align_texts(expected: &str, got: &str) -> Vec<DiffLine> {
-    let pairs = pairs(&marks(expected), &marks(got));
-    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), got.lines().collect());
+/// Two texts aligned line by line, with a little of what is equal around each change. Two lanes of
+/// entries are aligned by a [`TraceDiff`](super::TraceDiff).
+pub(crate) fn align_texts(expected: &str, got: &str) -> Vec<DiffLine> {
+    let [old, new] = [expected, got].map(|text| text.lines().collect::<Vec<_>>());
+    align(&pairs(&line_marks(&old), &line_marks(&new)), &old, &new)
+}
+
+/// What lines that are no entries are matched by.
+pub(super) fn line_marks<S: AsRef<str>>(lines: &[S]) -> Vec<EntryMark> {
+    let mark =
+        |line: &S| EntryMark { at: 0, identity: String::new(), content: line.as_ref().to_owned() };
+    lines.iter().map(mark).collect()
+}
+
+/// The lines of two lanes by the pairs of their entries, with a little of what is equal around each
+/// change.
+pub(super) fn align<S: AsRef<str>>(pairs: &[Pair], old: &[S], new: &[S]) -> Vec<DiffLine> {
     let places = pairs.iter().map(|pair| match *pair {
         Pair::Both(a, b) => (Some(a), Some(b)),
         Pair::Old(a) => (Some(a), None),
         Pair::New(b) => (None, Some(b)),
     });
     let places: Vec<_> = places.collect();
-    let rows: Vec<_> = places.iter().map(|(a, b)| (a.map(|a| old[a]), b.map(|b| new[b]))).collect();
+    let rows: Vec<_> = places
+        .iter()
+        .map(|(a, b)| (a.map(|a| old[a].as_ref()), b.map(|b| new[b].as_ref())))
+        .collect();
     let changed: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].0 != rows[row].1).collect();
     let mut diff = Vec::new();
     let mut shown = 0;

@@ -1,7 +1,7 @@
-//! Where two texts of one lane part: when it was, and one sentence in the words of who reads the chat.
+//! Where two lanes diverge: when it was, and one sentence in the words of who reads the chat.
 //!
 //! `turn 2, +1,240 ms: expected edit #7 “Hello”, got a second message “Hello”`. The turn is counted
-//! by the outcomes the parser told before; the time is that of the replay, virtual and from its start.
+//! by the outcomes before it; the time is that of the replay, virtual and from its start.
 
 use serde_json::Value;
 
@@ -17,42 +17,29 @@ const BEGINNINGS: [&str; 6] =
 /// What a message is called after those that stand in the chat already.
 const FURTHER: [&str; 3] = ["a second message", "a third message", "a fourth message"];
 
-/// Where two texts part.
+/// Where two lanes diverge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// When, in virtual ms since the replay began; none where the texts tell no times.
+    /// When, in virtual ms since the replay began; none where nothing tells the time.
     pub at: Option<u64>,
     /// Turn, time, what was expected and what came.
     pub sentence: String,
 }
 
-/// One line of a text.
-enum Line<'a> {
-    Nothing,
-    Entry(Entry),
-    /// What a person reads, as a JSON string.
-    Words(String),
-    Other(&'a str),
-}
-
-/// Where two texts part; `None` when they are equal. `entries` is the trace that `got` was made of,
-/// which tells turns and times; without it, the texts tell the time.
-pub fn first_divergence(expected: &str, got: &str, entries: &[Entry]) -> Option<Divergence> {
-    let (mut old, mut new) = (expected.lines(), got.lines());
-    for number in 0.. {
-        let (a, b) = match (old.next(), new.next()) {
-            (None, None) => break,
-            (a, b) if a == b => continue,
-            pair => pair,
-        };
-        let sent = got.lines().take(number).filter(|line| is_sent(line)).count();
-        let (a, b) = (Line::of(a), Line::of(b));
-        let (at, when) = when(number, &a, &b, entries);
-        return Some(Divergence { at, sentence: when + &differ(&a, &b, sent) });
-    }
-    // Equal line by line: only the ends of lines can differ.
-    let sentence = "the texts differ in their line ends only".to_owned();
-    (expected != got).then_some(Divergence { at: None, sentence })
+/// Where an expected entry and the one that came in its place differ.
+///
+/// They are the entries with the index `number` of their lanes, and `sent` messages are in the chat
+/// before them. `trace` is what the lane that came is part of; where it is empty, the entries' own
+/// times count. `time_of` gives the time of an entry, or 0 where times are left aside.
+pub(super) fn divergence(
+    (old, new): (Option<&Entry>, Option<&Entry>),
+    number: usize,
+    sent: usize,
+    trace: &[Entry],
+    time_of: &dyn Fn(&Entry) -> u64,
+) -> Divergence {
+    let (at, when) = when((old, new), number, trace, time_of);
+    Divergence { at, sentence: when + &difference((old, new), sent, time_of) }
 }
 
 /// `turn 2, +1,240 ms`, of the entry at `index`; of an entry of the session's lane, its run.
@@ -86,55 +73,52 @@ fn time(at: u64) -> String {
     format!("+{grouped} ms")
 }
 
-/// When the lines part, and the same as the beginning of a sentence.
-fn when(number: usize, a: &Line<'_>, b: &Line<'_>, entries: &[Entry]) -> (Option<u64>, String) {
-    let ((Line::Entry(told), _) | (_, Line::Entry(told))) = (b, a) else {
-        return (None, String::new());
-    };
-    if entries.is_empty() {
-        // 0 says nothing: it also stands where times are left aside.
-        let when = if told.at == 0 { String::new() } else { format!("{}: ", time(told.at)) };
-        return (Some(told.at), when);
+/// When the entries diverge, and the same as the beginning of a sentence.
+fn when(
+    (old, new): (Option<&Entry>, Option<&Entry>),
+    number: usize,
+    trace: &[Entry],
+    time_of: &dyn Fn(&Entry) -> u64,
+) -> (Option<u64>, String) {
+    let Some(entry) = new.or(old) else { return (None, String::new()) };
+    let own = time_of(entry);
+    if trace.is_empty() {
+        // 0 says nothing: it is also the time where times are left aside.
+        let when = if own == 0 { String::new() } else { format!("{}: ", time(own)) };
+        return (Some(own), when);
     }
-    let mut of_lane = entries.iter().enumerate().filter(|(_, entry)| entry.lane == told.lane);
+    let mut of_lane = trace.iter().enumerate().filter(|(_, other)| other.lane == entry.lane);
     let index = match of_lane.nth(number) {
-        Some((index, _)) if matches!(b, Line::Entry(_)) => index,
-        // Nothing more came: the last that had come by then.
+        Some((index, _)) if new.is_some() => index,
+        // Nothing more came: the last entry that had come by then.
         _ => {
-            let is_before = |entry: &Entry| told.at == 0 || entry.at <= told.at;
-            entries.iter().rposition(is_before).unwrap_or(0)
+            let is_before = |other: &Entry| own == 0 || other.at <= own;
+            trace.iter().rposition(is_before).unwrap_or(0)
         }
     };
-    let at = entries.get(index).map(|entry| entry.at);
-    (at, format!("{}: ", moment(entries, index)))
+    let at = trace.get(index).map(|entry| entry.at);
+    (at, format!("{}: ", moment(trace, index)))
 }
 
-fn is_sent(line: &str) -> bool {
-    matches!(Line::of(Some(line)), Line::Entry(entry) if entry.kind == "sendMessage" && entry.is_shown())
-}
-
-fn differ(a: &Line<'_>, b: &Line<'_>, sent: usize) -> String {
-    let instead = || format!("expected {}, got {}", a.tell(sent), b.tell(sent));
-    let (old, new) = match (a, b) {
-        (Line::Nothing, _) => return format!("expected nothing more, got {}", b.tell(sent)),
-        (_, Line::Nothing) => return format!("expected {}, got nothing more", a.tell(sent)),
-        (Line::Words(a), Line::Words(b)) => {
-            let (a, b) = zoom(a, b);
-            return format!("expected “{a}”, got “{b}”");
-        }
-        (Line::Entry(old), Line::Entry(new)) => (old, new),
-        _ => return instead(),
+/// What was expected and what came, in words.
+fn difference(
+    pair: (Option<&Entry>, Option<&Entry>),
+    sent: usize,
+    time_of: &dyn Fn(&Entry) -> u64,
+) -> String {
+    let (old, new) = match pair {
+        (Some(old), Some(new)) => (old, new),
+        (Some(old), None) => return format!("expected {}, got nothing more", in_words(old, sent)),
+        (None, Some(new)) => return format!("expected nothing more, got {}", in_words(new, sent)),
+        (None, None) => return String::new(),
     };
     if old.lane != new.lane || old.kind != new.kind {
-        return instead();
+        return format!("expected {}, got {}", in_words(old, sent), in_words(new, sent));
     }
-    if old.same_but_time(new) {
-        let (what, expected, came) = (b.tell(sent), time(old.at), time(new.at));
-        return format!("{what} was expected at {expected}, it came at {came}");
-    }
-    let (old, data) = (Value::Object(old.data.clone()), Value::Object(new.data.clone()));
-    let Some((path, a, b)) = first_difference("", &old, &data) else {
-        return format!("the fields of {} stand in another order", name(new, sent));
+    let (a, b) = (Value::Object(old.data.clone()), Value::Object(new.data.clone()));
+    let Some((path, a, b)) = first_difference("", &a, &b) else {
+        let (what, expected, got) = (in_words(new, sent), time(time_of(old)), time(time_of(new)));
+        return format!("{what} was expected at {expected}, it came at {got}");
     };
     let name = name(new, sent);
     match (new.lane, path.as_str()) {
@@ -143,32 +127,19 @@ fn differ(a: &Line<'_>, b: &Line<'_>, sent: usize) -> String {
     }
 }
 
-impl<'a> Line<'a> {
-    fn of(line: Option<&'a str>) -> Self {
-        let Some(line) = line else { return Self::Nothing };
-        match serde_json::from_str(line) {
-            Ok(entry) => Self::Entry(entry),
-            Err(_) => match serde_json::from_str(line) {
-                Ok(Value::String(words)) => Self::Words(words),
-                _ => Self::Other(line),
-            },
+/// An entry in a few words; `sent` messages are in the chat before it.
+fn in_words(entry: &Entry, sent: usize) -> String {
+    match entry.data.get("text").and_then(Value::as_str) {
+        Some(text) if entry.lane == Lane::Telegram => {
+            format!("{} {}", name(entry, sent), quoted(text))
         }
+        _ => entry.headline(),
     }
+}
 
-    /// In a few words; `sent` messages stand in the chat already.
-    fn tell(&self, sent: usize) -> String {
-        match self {
-            Self::Nothing => "nothing".to_owned(),
-            Self::Words(words) => format!("“{}”", escaped(&shortened(words))),
-            Self::Other(line) => format!("{:?}, which is no trace entry", shortened(line)),
-            Self::Entry(entry) => match entry.data.get("text").and_then(Value::as_str) {
-                Some(text) if entry.lane == Lane::Telegram => {
-                    format!("{} “{}”", name(entry, sent), escaped(&shortened(text)))
-                }
-                _ => entry.headline(),
-            },
-        }
-    }
+/// The beginning of a text in quotation marks, on one line.
+pub(super) fn quoted(text: &str) -> String {
+    format!("“{}”", escaped(&shortened(text)))
 }
 
 /// What an entry is called, without what it says.
@@ -228,7 +199,7 @@ fn show(value: Option<&Value>) -> String {
 }
 
 /// Two long values from shortly before they part.
-fn zoom(a: &str, b: &str) -> (String, String) {
+pub(super) fn zoom(a: &str, b: &str) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let from = if same > BEFORE * 2 { same - BEFORE } else { 0 };
     let cut = |text: &str| {
@@ -257,6 +228,3 @@ fn escaped(text: &str) -> String {
         line
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,10 +10,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
+use thiserror::Error;
 
+use super::diff::{DiffLine, align_texts};
+use super::trace_diff::{Times, TraceDiff};
 use crate::files::{self, FileError};
 use crate::names::CliVersion;
-use crate::replay::{AcpClient, Entry, Lane};
+use crate::replay::{AcpClient, Entry, Lane, shortened};
 use crate::scenario::{ChannelSpec, Chat, Scenario, Variant};
 
 /// What one golden shows of a replay.
@@ -58,7 +61,7 @@ impl View {
         }
     }
 
-    /// The text of the view: the lane's entries, one a line.
+    /// The text of the view: the lane's entries, one a line. [`parse`] reads it.
     pub fn render(self, entries: &[Entry]) -> String {
         let lines = entries.iter().filter(|entry| entry.lane == self.lane());
         lines.map(|entry| entry.to_line() + "\n").collect()
@@ -76,12 +79,14 @@ impl fmt::Display for View {
 }
 
 /// A golden file, there or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Golden {
     /// The `.snap` file.
     pub path: PathBuf,
     /// Its text, without the header; `None` when there is no such file.
     pub text: Option<String>,
+    /// The entries of the text; empty when there is no such file.
+    pub entries: Vec<Entry>,
 }
 
 impl Golden {
@@ -89,12 +94,11 @@ impl Golden {
     ///
     /// # Errors
     ///
-    /// When a golden is there but can't be read as UTF-8 text with a header.
+    /// When a golden is there but is not UTF-8 text with a header and an entry on each line below it.
     pub fn find(scenario: &Scenario, view: View, version: &CliVersion) -> io::Result<Self> {
         let own = own_path(scenario, view, version);
         let path = if files::is_there(&own) { own } else { shared_path(scenario, view) };
-        let text = read(&path)?;
-        Ok(Self { path, text })
+        Self::at(path)
     }
 
     /// The golden of a variant; it serves every CLI version.
@@ -104,8 +108,20 @@ impl Golden {
     /// As [`Golden::find`].
     pub fn of_variant(scenario: &Scenario, variant: &Variant) -> io::Result<Self> {
         let path = variant_path(scenario, variant);
-        let text = read(&path)?;
-        Ok(Self { path, text })
+        Self::at(path)
+    }
+
+    /// The golden in the file at `path`, if it is there.
+    fn at(path: PathBuf) -> io::Result<Self> {
+        let Some((header, text)) = read_file(&path)? else {
+            return Ok(Self { path, text: None, entries: Vec::new() });
+        };
+        let entries = parse(&text).map_err(|UnreadableLine { number, start }| {
+            let number = header + number;
+            let what = format!("{}:{number} is no trace entry: {start:?}", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })?;
+        Ok(Self { path, text: Some(text), entries })
     }
 
     /// Variants of a scenario that have no golden file and no pending one: where it should be.
@@ -182,6 +198,59 @@ impl Golden {
     }
 }
 
+/// A line of a golden that is no entry.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {number} is no trace entry: {start:?}")]
+pub struct UnreadableLine {
+    /// Its number below the header, from 1.
+    pub number: usize,
+    /// How it begins.
+    pub start: String,
+}
+
+/// The entries of a golden's text, without its header.
+///
+/// # Errors
+///
+/// [`UnreadableLine`] for the first line that is no entry.
+pub fn parse(text: &str) -> Result<Vec<Entry>, UnreadableLine> {
+    let entry = |(number, line): (usize, &str)| {
+        let error = |_| UnreadableLine { number, start: shortened(line) };
+        serde_json::from_str(line).map_err(error)
+    };
+    (1..).zip(text.lines()).map(entry).collect()
+}
+
+/// How a golden differs from the one that is proposed in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoldenChange {
+    /// What differs first; `None` when the texts are equal.
+    pub sentence: Option<String>,
+    /// The aligned lines.
+    pub diff: Vec<DiffLine>,
+}
+
+impl GoldenChange {
+    /// Compares the texts of two goldens, without their headers. Where a line is no entry, the sentence
+    /// names it, and the texts are aligned line by line.
+    pub fn between(old: &str, new: &str) -> Self {
+        let diff = || align_texts(old, new);
+        match (parse(old), parse(new)) {
+            (Ok(a), Ok(b)) => {
+                let compared = TraceDiff::new(&a, &b, Times::Compared).read_from(old, Some(new));
+                let sentence = compared.first().map(|divergence| divergence.sentence);
+                Self { sentence, diff: compared.lines() }
+            }
+            (Err(error), _) => {
+                Self { sentence: Some(format!("of the golden, {error}")), diff: diff() }
+            }
+            (_, Err(error)) => {
+                Self { sentence: Some(format!("of the proposal, {error}")), diff: diff() }
+            }
+        }
+    }
+}
+
 /// Splits insta's header off a golden's text; `None` when there is no header.
 pub fn body(file: &str) -> Option<&str> {
     let rest = file.strip_prefix("---\n")?;
@@ -189,7 +258,13 @@ pub fn body(file: &str) -> Option<&str> {
     Some(&rest[end + "\n---\n".len()..])
 }
 
+/// The text of a golden without its header; `None` when there is no such file.
 fn read(path: &Path) -> io::Result<Option<String>> {
+    Ok(read_file(path)?.map(|(_, text)| text))
+}
+
+/// The same with the number of lines in the header.
+fn read_file(path: &Path) -> io::Result<Option<(usize, String)>> {
     let file = match files::read_text(path) {
         Err(error) if error.is_not_found() => return Ok(None),
         file => file.map_err(|error| match error {
@@ -199,7 +274,10 @@ fn read(path: &Path) -> io::Result<Option<String>> {
         })?,
     };
     match body(&file) {
-        Some(text) => Ok(Some(text.to_owned())),
+        Some(text) => {
+            let header = file[..file.len() - text.len()].lines().count();
+            Ok(Some((header, text.to_owned())))
+        }
         None => Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("{} has {}", path.display(), complaint(&file)),

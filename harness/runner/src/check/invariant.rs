@@ -94,7 +94,7 @@ fn line_lost(replay: &Replay) -> Option<Violation<'_>> {
 /// U1, U3: every call starts once and ends once, in this order.
 fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
     let mut open: HashMap<&str, bool> = HashMap::new();
-    for entry in lane(replay, Lane::Lifecycle) {
+    for entry in replay.lane(Lane::Lifecycle) {
         let id = word(entry, "id");
         let wrong = match entry.kind.as_ref() {
             "tool_start" if open.insert(id, true) == Some(true) => {
@@ -111,13 +111,14 @@ fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
 
 /// B1, B3: seq from 1 without gaps, `start` first, one `end` or `error`, last.
 fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
-    let phases: Vec<&str> = lane(replay, Lane::Bus)
+    let phases: Vec<&str> = replay
+        .lane(Lane::Bus)
         .map(|entry| match entry.kind.as_ref() {
             "lifecycle" => entry.data.get("phase").and_then(Value::as_str).unwrap_or("?"),
             _ => "",
         })
         .collect();
-    for (expect, entry) in (1..).zip(lane(replay, Lane::Bus)) {
+    for (expect, entry) in (1..).zip(replay.lane(Lane::Bus)) {
         let seq = entry.data.get("seq").and_then(Value::as_u64);
         if seq != Some(expect) {
             return by(entry, format!("event {expect} of the bus has seq {seq:?}"));
@@ -136,7 +137,7 @@ fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
 
 /// V7: once a part of the final text is in the chat, no edit of the draft comes.
 fn edit_after_final(replay: &Replay) -> Option<Violation<'_>> {
-    let mut calls = lane(replay, Lane::Telegram).skip_while(|entry| !entry.is_final());
+    let mut calls = replay.lane(Lane::Telegram).skip_while(|entry| !entry.is_final());
     let late = calls.find(|entry| !entry.is_final())?;
     by(late, format!("after the final text came {}", late.headline()))
 }
@@ -144,16 +145,16 @@ fn edit_after_final(replay: &Replay) -> Option<Violation<'_>> {
 /// V7: exactly one final, unless the run was silent; it arrives, unless the answer to a new message of
 /// it was lost.
 fn final_not_once(replay: &Replay) -> Option<Violation<'_>> {
-    let count = lane(replay, Lane::Telegram).filter(|entry| entry.kind == "final").count();
+    let count = replay.lane(Lane::Telegram).filter(|entry| entry.kind == "final").count();
     let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
     if count != expect {
         return whole(format!("{count} finals reached the chat, {expect} should have"));
     }
     let is_in_doubt =
         |entry: &Entry| entry.kind == "sendMessage" && entry.is_final() && entry.is_lost();
-    let failed = lane(replay, Lane::Telegram).find(|entry| word(entry, "delivery") == "failed")?;
+    let failed = replay.lane(Lane::Telegram).find(|entry| word(entry, "delivery") == "failed")?;
     let why = word(failed, "reason");
-    if lane(replay, Lane::Telegram).any(is_in_doubt) {
+    if replay.lane(Lane::Telegram).any(is_in_doubt) {
         return None;
     }
     by(failed, format!("the final text did not arrive: {why}"))
@@ -222,7 +223,7 @@ fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
 
 /// G3: nothing of a silent run reaches the chat.
 fn silent_run_told(replay: &Replay) -> Option<Violation<'_>> {
-    let told = lane(replay, Lane::Telegram).next().filter(|_| replay.setup.run.silent)?;
+    let told = replay.lane(Lane::Telegram).next().filter(|_| replay.setup.run.silent)?;
     by(told, format!("the run is silent, and the chat got {}", told.headline()))
 }
 
@@ -247,7 +248,7 @@ fn callback_failed(replay: &Replay) -> Option<Violation<'_>> {
 /// V6: the server that asks to wait is not called before that time is over.
 fn called_too_early(replay: &Replay) -> Option<Violation<'_>> {
     let calls: Vec<&Entry> =
-        lane(replay, Lane::Telegram).filter(|entry| entry.kind != "final").collect();
+        replay.lane(Lane::Telegram).filter(|entry| entry.kind != "final").collect();
     calls.iter().enumerate().find_map(|(i, limited)| {
         let wait_s = limited.wait_s()?;
         // A typing signal may come before the answer does.
@@ -268,10 +269,6 @@ fn drafts(replay: &Replay) -> impl Iterator<Item = &Entry> {
 /// A call of the draft; a typing signal is none.
 fn is_draft(entry: &Entry) -> bool {
     entry.lane == Lane::Telegram && entry.data.contains_key("text") && !entry.is_final()
-}
-
-fn lane(replay: &Replay, lane: Lane) -> impl Iterator<Item = &Entry> {
-    replay.entries.iter().filter(move |entry| entry.lane == lane)
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@
 use std::fmt;
 use std::io;
 
-use super::change::change;
 use super::context::context;
-use super::diff::align_texts;
-use super::divergence::{Divergence, first_divergence};
+use super::divergence::Divergence;
+use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
 use super::invariant::{self, BrokenInvariant};
@@ -17,7 +16,8 @@ use super::secrets;
 use super::setup::{
     canonical_replay, canonical_replay_of_further_run, command, command_under, setup, setups,
 };
-use super::sweep::{PlanSweep, wrong_final_text};
+use super::sweep::PlanSweep;
+use super::trace_diff::{Times, TraceDiff};
 use super::variant;
 use crate::cassette::{Cassette, CassetteError};
 use crate::names::CliVersion;
@@ -122,8 +122,8 @@ fn golden(
     let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
     verdict.findings.extend(broken(&replay, &place, &command));
     if !scenario.chat.faults.is_empty() {
-        let sound = canonical_replay(scenario, &cassette.stdout, replay.setup, &[]);
-        if let Some(sentence) = wrong_final_text(&sound.entries, &replay.entries) {
+        let fault_free = canonical_replay(scenario, &cassette.stdout, replay.setup, &[]);
+        if let Some((sentence, _)) = wrong_final_text(&fault_free.entries, &replay.entries) {
             verdict.findings.push(Finding::new(
                 FindingKind::WrongFinalText,
                 &place,
@@ -138,18 +138,19 @@ fn golden(
     }
     let got = view.render(&replay.entries);
     let finding = match Golden::find(scenario, view, version) {
-        Ok(Golden { text: Some(expected), .. }) => {
-            let Some(Divergence { at, sentence }) =
-                first_divergence(&expected, &got, &replay.entries)
-            else {
+        Ok(Golden { text: Some(expected), entries, .. }) => {
+            let diff = TraceDiff::new(&entries, replay.lane(view.lane()), Times::Compared)
+                .within(&replay.entries)
+                .read_from(&expected, Some(&got));
+            let Some(Divergence { at, sentence }) = diff.first() else {
                 return Ok(verdict);
             };
             let reproduce = format!("{command} --lane {}", view.lane());
             Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce)
-                .with_difference(change(&expected, &got), align_texts(&expected, &got))
+                .with_difference(diff.change(), diff.lines())
                 .with_context(context(&replay.entries, view.lane(), at))
         }
-        Ok(Golden { path, text: None }) => {
+        Ok(Golden { path, text: None, .. }) => {
             let sentence = format!("there is no {} yet", workspace.shown(&path));
             let reproduce = proposal(scenario);
             Finding::new(FindingKind::GoldenMissing, &place, sentence, reproduce)

@@ -1,6 +1,6 @@
-//! Which entries of two lanes belong together: first those that say the same at the same time, then
-//! the same at another time, then those that are the same one saying something else, then those that
-//! stand in each other's place.
+//! Which entries of two lanes belong together: first those with the same content at the same time, then
+//! those with the same content at another time, then those with the same identity and another content,
+//! then those that are in each other's place.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 pub(crate) struct EntryMark {
     /// When it was, in virtual ms.
     pub(crate) at: u64,
-    /// Which one it is: its kind and its ids.
-    pub(crate) is: String,
-    /// What it says, its time aside.
-    pub(crate) says: String,
+    /// Which entry it is: its kind and its ids.
+    pub(crate) identity: String,
+    /// Its identity and its fields, without its time.
+    pub(crate) content: String,
 }
 
 /// One entry beside another, or beside none; numbers are indices.
@@ -32,8 +32,11 @@ pub(crate) enum Pair {
 type MatchKey<'m> = (Option<u64>, &'m str);
 
 /// The ways to belong together, the strictest first.
-const KEYS: [fn(&EntryMark) -> MatchKey<'_>; 3] =
-    [|mark| (Some(mark.at), &mark.says), |mark| (None, &mark.says), |mark| (None, &mark.is)];
+const KEYS: [fn(&EntryMark) -> MatchKey<'_>; 3] = [
+    |mark| (Some(mark.at), &mark.content),
+    |mark| (None, &mark.content),
+    |mark| (None, &mark.identity),
+];
 
 /// Pairs the entries of two lanes, in their order.
 pub(crate) fn pairs(old: &[EntryMark], new: &[EntryMark]) -> Vec<Pair> {
@@ -56,9 +59,9 @@ fn by(
         pairs.extend(news.skip(both).map(Pair::New));
         return;
     };
-    let said = [&old[olds.clone()], &new[news.clone()]]
+    let keys = [&old[olds.clone()], &new[news.clone()]]
         .map(|marks| marks.iter().map(key).collect::<Vec<_>>());
-    for op in capture_diff_slices(Algorithm::Myers, &said[0], &said[1]) {
+    for op in capture_diff_slices(Algorithm::Myers, &keys[0], &keys[1]) {
         let shifted = |range: Range<usize>, by: usize| range.start + by..range.end + by;
         let was = shifted(op.old_range(), olds.start);
         let is = shifted(op.new_range(), news.start);
@@ -80,16 +83,16 @@ mod tests {
     fn check(old: &str, new: &str, expect: &str) {
         let marks = |text: &str| -> Vec<EntryMark> {
             let mark = |entry: &str| {
-                let (says, at) = entry.split_once('@').unwrap_or((entry, "0"));
-                let is = says.split(':').next().unwrap().to_owned();
-                EntryMark { at: at.parse().unwrap(), is, says: says.to_owned() }
+                let (content, at) = entry.split_once('@').unwrap_or((entry, "0"));
+                let identity = content.split(':').next().unwrap().to_owned();
+                EntryMark { at: at.parse().unwrap(), identity, content: content.to_owned() }
             };
             text.split_whitespace().map(mark).collect()
         };
         let (old, new) = (marks(old), marks(new));
         let tell = |mark: &EntryMark| match mark.at {
-            0 => mark.says.clone(),
-            at => format!("{}@{at}", mark.says),
+            0 => mark.content.clone(),
+            at => format!("{}@{at}", mark.content),
         };
         let shown = pairs(&old, &new).into_iter().map(|pair| match pair {
             Pair::Both(i, j) => format!("{}|{}", tell(&old[i]), tell(&new[j])),

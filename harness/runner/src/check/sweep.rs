@@ -1,20 +1,18 @@
 //! Equivalence of plans: however the bytes are cut and delayed, the trace is that of the uncut
 //! replay.
 //!
-//! For every seed the cut replay is held against two uncut ones. Against the paced one: the
-//! lifecycle, the bus, the ACP updates and the event stream are the same, times aside, and the person
-//! ends up reading the same. And against its own twin, in which every line comes whole at the very
-//! moment the plan completes it: every lane is the same, times included.
+//! For every seed the cut replay is compared with two uncut ones. In the canonical one, the lifecycle,
+//! the bus, the ACP updates and the event stream are the same, times aside, and the person ends up
+//! reading the same. In its own twin, every line comes whole at the moment at which the plan completes
+//! it, and every lane is the same, times included.
 
-use serde_json::Value;
-
-use super::change::change;
-use super::context::{ContextMoment, context};
-use super::diff::align_texts;
-use super::divergence::{self, first_divergence};
+use super::context::context;
+use super::divergence::Divergence;
+use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
-use crate::replay::{ChatView, Entry, Lane, Plan, Replay, Setup, replay};
+use super::trace_diff::{Times, TraceDiff};
+use crate::replay::{Lane, Plan, Replay, Setup, replay};
 use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
@@ -41,87 +39,74 @@ pub(super) struct PlanSweep<'a> {
 }
 
 /// Why a cut replay is wrong.
-struct PlanDivergence {
-    kind: FindingKind,
-    sentence: String,
-    lane: Option<Lane>,
-    expected: String,
-    got: String,
-    context: Vec<ContextMoment>,
+enum Mismatch<'a> {
+    /// It breaks an invariant.
+    Broken(BrokenInvariant),
+    /// A lane is not that of the uncut replay.
+    Lane(Lane, Divergence, TraceDiff<'a>, &'a Replay),
+    /// A person ends up reading something else.
+    FinalText(String, FinalTextDiff, &'a Replay),
 }
 
 impl PlanSweep<'_> {
-    /// Replays every seed; the first divergence is told with the smallest plan that shows it.
+    /// Replays every seed; the first mismatch is reported with the smallest plan that shows it.
     pub(super) fn run(&self) -> Option<Finding> {
         let total = self.stdout.len() as u64;
         (1..=self.plans).find_map(|seed| {
             let drawn = Plan::random_faults(seed, self.drawn);
             let plan = Plan::random(total, seed).with_faults(self.faults.iter().copied());
             let plan = plan.with_faults(drawn);
-            self.judge(&plan)?;
-            let small = smallest(plan, |plan| self.judge(plan).is_some());
-            let divergence = self.judge(&small)?;
-            Some(self.finding(seed, &small, &divergence))
+            self.judge(&plan, |_| ())?;
+            let small = smallest(plan, |plan| self.judge(plan, |_| ()).is_some());
+            self.judge(&small, |mismatch| self.finding(seed, &small, mismatch))
         })
     }
 
-    fn judge(&self, plan: &Plan) -> Option<PlanDivergence> {
+    /// Replays a plan, and gives what `report` makes of the first mismatch.
+    fn judge<T>(&self, plan: &Plan, report: impl FnOnce(Mismatch<'_>) -> T) -> Option<T> {
         let cut = replay(self.stdout, plan, self.setup);
-        if let Some(BrokenInvariant { kind, sentence, context }) =
-            invariant::broken(&cut).into_iter().next()
-        {
-            let (expected, got) = (String::new(), String::new());
-            return Some(PlanDivergence { kind, sentence, lane: None, expected, got, context });
+        if let Some(broken) = invariant::broken(&cut).into_iter().next() {
+            return Some(report(Mismatch::Broken(broken)));
         }
         let twin = replay(self.stdout, &plan.uncut(self.stdout), self.setup);
-        let against = |lane, expected: String, got: String| {
-            let divergence::Divergence { at, sentence } =
-                first_divergence(&expected, &got, &cut.entries)?;
-            let context = context(&cut.entries, lane, at);
-            let (kind, lane) = (FindingKind::PlanDiverges, Some(lane));
-            Some(PlanDivergence { kind, sentence, lane, expected, got, context })
+        let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
+        let inner = inner.map(|lane| (self.base, lane, Times::Ignored));
+        let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
+        let all = all.map(|lane| (&twin, lane, Times::Compared));
+        for (uncut, lane, times) in inner.chain(all) {
+            let diff = TraceDiff::new(uncut.lane(lane), cut.lane(lane), times).within(&cut.entries);
+            if let Some(divergence) = diff.first() {
+                return Some(report(Mismatch::Lane(lane, divergence, diff, &cut)));
+            }
+        }
+        let (sentence, diff) = wrong_final_text(&self.base.entries, &cut.entries)?;
+        Some(report(Mismatch::FinalText(sentence, diff, &cut)))
+    }
+
+    fn finding(&self, seed: u64, plan: &Plan, mismatch: Mismatch<'_>) -> Finding {
+        let new = |kind, lane: Option<Lane>, sentence: &str| {
+            let lane = lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
+            let reproduce = (self.command)(plan) + &lane;
+            Finding::new(kind, &self.place, format!("seed {seed}: {sentence}"), reproduce)
         };
-        [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse]
-            .into_iter()
-            .find_map(|lane| {
-                let text = |replay: &Replay| timeless(&replay.entries, lane);
-                against(lane, text(self.base), text(&cut))
-            })
-            .or_else(|| {
-                Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read).find_map(|lane| {
-                    against(lane, timed(&twin.entries, lane), timed(&cut.entries, lane))
-                })
-            })
-            .or_else(|| {
-                let sentence = wrong_final_text(&self.base.entries, &cut.entries)?;
-                let seen = |replay: &Replay| last_seen(&replay.entries);
-                let (expected, got) = (seen(self.base), seen(&cut));
-                let context = context(&cut.entries, Lane::Telegram, None);
-                let (kind, lane) = (FindingKind::PlanDiverges, Some(Lane::Telegram));
-                Some(PlanDivergence { kind, sentence, lane, expected, got, context })
-            })
+        let kind = FindingKind::PlanDiverges;
+        match mismatch {
+            Mismatch::Broken(BrokenInvariant { kind, sentence, context }) => {
+                new(kind, None, &sentence).with_context(context)
+            }
+            Mismatch::Lane(lane, Divergence { at, sentence }, diff, cut) => {
+                new(kind, Some(lane), &sentence)
+                    .with_difference(diff.change(), diff.lines())
+                    .with_context(context(&cut.entries, lane, at))
+            }
+            Mismatch::FinalText(sentence, diff, cut) => {
+                let (change, lines) = diff.difference();
+                new(kind, Some(Lane::Telegram), &sentence)
+                    .with_difference(change, lines)
+                    .with_context(context(&cut.entries, Lane::Telegram, None))
+            }
+        }
     }
-
-    fn finding(&self, seed: u64, plan: &Plan, divergence: &PlanDivergence) -> Finding {
-        let lane = divergence.lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
-        let sentence = format!("seed {seed}: {}", divergence.sentence);
-        let reproduce = (self.command)(plan) + &lane;
-        let (expected, got) = (&divergence.expected, &divergence.got);
-        Finding::new(divergence.kind, &self.place, sentence, reproduce)
-            .with_difference(change(expected, got), align_texts(expected, got))
-            .with_context(divergence.context.clone())
-    }
-}
-
-/// How what a person reads in the end of `entries` differs from what they read of `base`.
-pub(super) fn wrong_final_text(base: &[Entry], entries: &[Entry]) -> Option<String> {
-    let seen = last_seen(entries);
-    // A run whose answer is the agent's own message may be over before a draft is sent.
-    if seen.is_empty() && is_by_tool(entries) {
-        return None;
-    }
-    let found = first_divergence(&last_seen(base), &seen, &[])?;
-    Some(format!("in the end a person reads something else: {}", found.sentence))
 }
 
 /// Takes cuts, delays and faults out of a plan for as long as it still `shows` what is looked for.
@@ -156,31 +141,6 @@ pub(super) fn smallest(mut plan: Plan, shows: impl Fn(&Plan) -> bool) -> Plan {
         }
     }
     plan
-}
-
-fn timed(entries: &[Entry], lane: Lane) -> String {
-    text(entries, lane, |entry| entry.at)
-}
-
-pub(super) fn timeless(entries: &[Entry], lane: Lane) -> String {
-    text(entries, lane, |_| 0)
-}
-
-fn text(entries: &[Entry], lane: Lane, at: fn(&Entry) -> u64) -> String {
-    let of_lane = entries.iter().filter(|entry| entry.lane == lane);
-    of_lane.map(|entry| Entry { at: at(entry), ..entry.clone() }.to_line() + "\n").collect()
-}
-
-/// Whether the agent has sent its message itself, with a tool.
-fn is_by_tool(entries: &[Entry]) -> bool {
-    let word = |entry: &Entry| entry.data.get("delivery").is_some_and(|word| word == "by-tool");
-    entries.iter().any(|entry| entry.kind == "final" && word(entry))
-}
-
-/// The final text of a chat, each message as a JSON string on a line.
-fn last_seen(entries: &[Entry]) -> String {
-    let view = ChatView::after(entries);
-    view.final_text().into_iter().map(|text| Value::from(text).to_string() + "\n").collect()
 }
 
 #[cfg(test)]

@@ -9,14 +9,12 @@ use std::path::PathBuf;
 
 use similar::TextDiff;
 
-use super::change::change;
 use super::context::context;
-use super::diff::align_texts;
-use super::divergence::first_divergence;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
 use super::setup::{canonical_replay, command_under, setup};
-use super::sweep::{smallest, timeless};
+use super::sweep::smallest;
+use super::trace_diff::{Times, TraceDiff};
 use crate::cassette::{Cassette, CassetteError};
 use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, replay};
@@ -49,7 +47,7 @@ pub(super) fn variants(
     if update {
         for (unnamed, variant) in &proposals {
             if let Some(variant) = variant {
-                Golden::propose_variant(scenario, variant, &unnamed.text)?;
+                Golden::propose_variant(scenario, variant, &timeless(&unnamed.entries))?;
             }
         }
     }
@@ -57,7 +55,7 @@ pub(super) fn variants(
     let unnamed = first.map(|(unnamed, variant)| outcomes.unnamed(workspace, unnamed, *variant));
     let mut findings: Vec<Finding> = unnamed.transpose()?.into_iter().collect();
     findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(workspace, named)));
-    let goldens = outcomes.named.iter().filter(|named| named.text().is_some()).count() as u64;
+    let goldens = outcomes.named.iter().filter(|named| named.entries().is_some()).count() as u64;
     Ok(CheckResult { findings, goldens, plans: outcomes.plans })
 }
 
@@ -77,7 +75,7 @@ pub fn never_seen(
     for view in views(scenario) {
         let unseen = Outcomes::gather(workspace, scenario, view)?.named.into_iter();
         paths.extend(unseen.filter_map(|named| match named.golden {
-            Ok(Golden { path, text: Some(_) }) if !named.seen => Some(path),
+            Ok(Golden { path, text: Some(_), .. }) if !named.seen => Some(path),
             _ => None,
         }));
     }
@@ -87,25 +85,27 @@ pub fn never_seen(
 /// A variant and its golden.
 struct Named<'a> {
     variant: &'a Variant,
-    /// Its golden, times aside, or why it can't be read.
+    /// Its golden, or why it can't be read.
     golden: Result<Golden, String>,
     /// Whether a replay gave it.
     seen: bool,
 }
 
 impl Named<'_> {
-    fn text(&self) -> Option<&str> {
-        self.golden.as_ref().ok()?.text.as_deref()
+    /// What the variant's golden says, if there is one that can be read.
+    fn entries(&self) -> Option<&[Entry]> {
+        let Golden { text, entries, .. } = self.golden.as_ref().ok()?;
+        text.as_ref().map(|_| entries.as_slice())
     }
 }
 
 /// An outcome without a name, and where it was seen first.
 struct Unnamed {
-    text: String,
+    entries: Vec<Entry>,
     version: CliVersion,
     seed: u64,
     /// What the version's golden says.
-    usual: String,
+    usual: Vec<Entry>,
 }
 
 /// What the replays of a view gave.
@@ -144,28 +144,31 @@ impl<'a> Outcomes<'a> {
         let (scenario, view) = (self.scenario, self.view);
         let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let setup = setup(scenario, view);
-        let paced = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
-        // Where the paced replay is not what the golden says, the golden's own check tells it.
-        let paced = timeless(&paced.entries, view.lane());
-        let golden = readable(Golden::find(scenario, view, version))?;
-        let golden = golden.ok().and_then(|golden| golden.text);
-        let usual = golden.unwrap_or_else(|| paced.clone());
+        let canonical = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+        // Where the canonical replay is not what the golden says, the golden's own check reports it.
+        let canonical: Vec<Entry> = canonical.lane(view.lane()).cloned().collect();
+        let usual = match readable(Golden::find(scenario, view, version))? {
+            Ok(Golden { text: Some(_), entries, .. }) => entries,
+            _ => canonical.clone(),
+        };
         for seed in 1..=scenario.sweep.plans {
             self.plans += 1;
             let plan = plan(scenario, &cassette, seed);
             let replay = replay(&cassette.stdout, &plan, setup);
-            let text = timeless(&replay.entries, view.lane());
-            if text == usual || text == paced {
+            let is = |entries: &[Entry]| same_lines(entries, replay.lane(view.lane()));
+            if is(&usual) || is(&canonical) {
                 continue;
             }
-            if let Some(named) = self.named.iter_mut().find(|named| named.text() == Some(&text)) {
+            if let Some(named) = self.named.iter_mut().find(|named| named.entries().is_some_and(is))
+            {
                 named.seen = true;
                 continue;
             }
             self.nameless += 1;
-            if !self.unnamed.iter().any(|known| known.text == text) {
+            if !self.unnamed.iter().any(|unnamed| is(&unnamed.entries)) {
+                let entries = replay.lane(view.lane()).cloned().collect();
                 let (version, usual) = (version.clone(), usual.clone());
-                self.unnamed.push(Unnamed { text, version, seed, usual });
+                self.unnamed.push(Unnamed { entries, version, seed, usual });
             }
         }
         Ok(())
@@ -176,8 +179,9 @@ impl<'a> Outcomes<'a> {
     fn proposals(&self) -> Vec<(&Unnamed, Option<&'a Variant>)> {
         let mut free: Vec<&Named<'_>> = self.named.iter().filter(|named| !named.seen).collect();
         let propose = |unnamed| {
-            let unwritten = free.iter().position(|named| named.text().is_none());
-            let at = unwritten.or_else(|| nearest(unnamed, free.iter().map(|named| named.text())));
+            let unwritten = free.iter().position(|named| named.entries().is_none());
+            let at =
+                unwritten.or_else(|| nearest(unnamed, free.iter().map(|named| named.entries())));
             (unnamed, at.map(|at| free.remove(at).variant))
         };
         self.unnamed.iter().map(propose).collect()
@@ -191,22 +195,20 @@ impl<'a> Outcomes<'a> {
         variant: Option<&Variant>,
     ) -> Result<Finding, CassetteError> {
         let Self { scenario, view, nameless, plans, .. } = self;
-        let Unnamed { text, version, seed, usual } = unnamed;
+        let Unnamed { entries: outcome, version, seed, usual } = unnamed;
         let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let setup = setup(scenario, *view);
         let small = smallest(plan(scenario, &cassette, *seed), |plan| {
-            timeless(&replay(&cassette.stdout, plan, setup).entries, view.lane()) == *text
+            same_lines(outcome, replay(&cassette.stdout, plan, setup).lane(view.lane()))
         });
-        let entries = replay(&cassette.stdout, &small, setup).entries;
-        let variants = self
-            .named
-            .iter()
-            .filter_map(|named| Some((format!("variant `{}`", named.variant.name), named.text()?)));
-        let says: Vec<(String, &str)> =
-            [("the golden".to_owned(), usual.as_str())].into_iter().chain(variants).collect();
-        let texts = says.iter().map(|(_, text)| Some(*text));
-        let at = nearest(unnamed, texts).unwrap_or_default();
-        let (whose, expected) = &says[at];
+        let replay = replay(&cassette.stdout, &small, setup);
+        let variants = self.named.iter().filter_map(|named| {
+            Some((format!("variant `{}`", named.variant.name), named.entries()?))
+        });
+        let named: Vec<(String, &[Entry])> =
+            [("the golden".to_owned(), usual.as_slice())].into_iter().chain(variants).collect();
+        let at = nearest(unnamed, named.iter().map(|(_, entries)| Some(*entries)));
+        let (whose, expected) = &named[at.unwrap_or_default()];
         let todo = match variant {
             Some(Variant { name, .. }) => {
                 format!(
@@ -219,7 +221,9 @@ impl<'a> Outcomes<'a> {
                 workspace.shown(&scenario.dir.join("scenario.toml"))
             ),
         };
-        let found = first_divergence(expected, text, &entries);
+        let diff = TraceDiff::new(*expected, replay.lane(view.lane()), Times::Ignored)
+            .within(&replay.entries);
+        let found = diff.first();
         let sentence = format!(
             "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
              outcomes without a name: {}, from {nameless} of {plans} plans; {todo}",
@@ -229,9 +233,9 @@ impl<'a> Outcomes<'a> {
         let place = format!("{} {version} {view}", scenario.name);
         let command = command_under(&small, scenario, version, setup);
         let reproduce = format!("{command} --lane {}", view.lane());
-        let context = context(&entries, view.lane(), found.and_then(|found| found.at));
+        let context = context(&replay.entries, view.lane(), found.and_then(|found| found.at));
         Ok(Finding::new(FindingKind::OutcomeUnnamed, &place, sentence, reproduce)
-            .with_difference(change(expected, text), align_texts(expected, text))
+            .with_difference(diff.change(), diff.lines())
             .with_context(context))
     }
 
@@ -242,7 +246,7 @@ impl<'a> Outcomes<'a> {
         let update = format!("{test} --update && clitape review");
         let (kind, sentence, reproduce) = match &named.golden {
             Err(what) => (FindingKind::GoldenUnreadable, what.clone(), update),
-            Ok(Golden { path, text: None }) => {
+            Ok(Golden { path, text: None, .. }) => {
                 let sentence = format!("variant `{name}` has no {} yet", workspace.shown(path));
                 (FindingKind::GoldenMissing, sentence, update)
             }
@@ -267,30 +271,33 @@ fn plan(scenario: &Scenario, cassette: &Cassette, seed: u64) -> Plan {
     plan.with_faults(scenario.chat.faults.iter().copied())
 }
 
-/// The place of the text that is most like an outcome; of equally similar ones the first.
-fn nearest<'t>(unnamed: &Unnamed, texts: impl Iterator<Item = Option<&'t str>>) -> Option<usize> {
-    let ratio = |text: &str| TextDiff::from_words(text, unnamed.text.as_str()).ratio();
-    let ratios = texts.enumerate().filter_map(|(at, text)| Some((at, ratio(text?))));
+/// The index of the entries whose text is most like an outcome's; of equally similar ones the first.
+fn nearest<'e>(
+    unnamed: &Unnamed,
+    named: impl Iterator<Item = Option<&'e [Entry]>>,
+) -> Option<usize> {
+    let outcome = timeless(&unnamed.entries);
+    let ratio = |entries| TextDiff::from_words(&timeless(entries), &outcome).ratio();
+    let ratios = named.enumerate().filter_map(|(at, entries)| Some((at, ratio(entries?))));
     let best = ratios.reduce(|best, next| if next.1 > best.1 { next } else { best });
     best.map(|(at, _)| at)
 }
 
-/// A golden with its times left aside, or why its file says nothing.
+/// A golden, or why its file can't be read as one.
 fn readable(golden: io::Result<Golden>) -> io::Result<Result<Golden, String>> {
     match golden {
-        Ok(Golden { path, text }) => {
-            Ok(Ok(Golden { path, text: text.map(|text| without_times(&text)) }))
-        }
+        Ok(golden) => Ok(Ok(golden)),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Err(error.to_string())),
         Err(error) => Err(error),
     }
 }
 
-/// The lines of a golden with their times left aside; one that is no entry stays as it is.
-fn without_times(text: &str) -> String {
-    let line = |line: &str| match serde_json::from_str::<Entry>(line) {
-        Ok(entry) => Entry { at: 0, ..entry }.to_line() + "\n",
-        Err(_) => format!("{line}\n"),
-    };
-    text.lines().map(line).collect()
+/// Whether two lanes have the same entries, times aside.
+fn same_lines<'e>(a: &[Entry], b: impl Iterator<Item = &'e Entry>) -> bool {
+    Times::Ignored.same_lines(a, b)
+}
+
+/// The text of a variant's golden with these entries.
+fn timeless(entries: &[Entry]) -> String {
+    entries.iter().map(|entry| Times::Ignored.line(entry) + "\n").collect()
 }

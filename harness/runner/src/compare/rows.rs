@@ -7,7 +7,7 @@ use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use super::model::{Cell, DiffRow, LaneDiff};
-use crate::check::{Class, Pair, between, change, entry_mark, first_divergence, pairs};
+use crate::check::{Class, Pair, Times, TraceDiff, between, entry_mark};
 use crate::replay::{Entry, Lane};
 
 /// Rows that differ, of one lane; more are told by their number.
@@ -30,13 +30,10 @@ pub(super) fn compare(
     b: &[Entry],
     commands: [String; 2],
 ) -> Option<LaneDiff> {
-    let text = |entries: &[Entry]| -> String {
-        entries.iter().map(|entry| entry.to_line() + "\n").collect()
-    };
-    let (old, new) = (text(a), text(b));
-    let first = first_divergence(&old, &new, b)?.sentence;
-    let change = change(&old, &new)?;
-    let rows = rows(a, b);
+    let diff = TraceDiff::new(a, b, Times::Compared).within(b);
+    let first = diff.first()?.sentence;
+    let change = diff.change()?;
+    let rows = rows(diff.pairs(), a, b);
     let (class, consequences) = (change.class, change.consequences);
     Some(LaneDiff { view: view.to_owned(), class, first, consequences, rows, commands })
 }
@@ -49,9 +46,7 @@ enum Weight {
     Major,
 }
 
-fn rows(a: &[Entry], b: &[Entry]) -> Vec<DiffRow> {
-    let marks = |entries: &[Entry]| entries.iter().map(entry_mark).collect::<Vec<_>>();
-    let pairs = pairs(&marks(a), &marks(b));
+fn rows(pairs: &[Pair], a: &[Entry], b: &[Entry]) -> Vec<DiffRow> {
     let weights: Vec<Weight> = pairs.iter().map(|pair| weight(*pair, a, b)).collect();
     let shown = weights.iter().copied().max().unwrap_or(Weight::Equal);
     let limit = if shown == Weight::Major { ROWS } else { MINOR_ROWS };
@@ -111,7 +106,7 @@ fn weight(pair: Pair, a: &[Entry], b: &[Entry]) -> Weight {
     let Pair::Both(i, j) = pair else { return Weight::Major };
     match between(&a[i], &b[j]) {
         None => Weight::Equal,
-        Some(_) if entry_mark(&a[i]).says == entry_mark(&b[j]).says => Weight::Minor,
+        Some(_) if entry_mark(&a[i]).content == entry_mark(&b[j]).content => Weight::Minor,
         Some(_) => Weight::Major,
     }
 }
@@ -135,13 +130,13 @@ fn alone(entry: &Entry) -> Cell {
 
 /// Two entries: which one it is, and the fields that differ; or both, when they are not the same one.
 fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
-    if entry_mark(a).is != entry_mark(b).is {
+    if entry_mark(a).identity != entry_mark(b).identity {
         return (alone(a), alone(b));
     }
     if a.data == b.data {
         return (alone(a), alone(b));
     }
-    let renumbered = entry_mark(a).says == entry_mark(b).says;
+    let renumbered = entry_mark(a).content == entry_mark(b).content;
     let (mut left, mut right) = (Vec::new(), Vec::new());
     let keys = a.data.keys().chain(b.data.keys().filter(|key| !a.data.contains_key(*key)));
     for key in keys.filter(|key| renumbered || *key != "seq") {

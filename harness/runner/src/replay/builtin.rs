@@ -62,6 +62,13 @@ pub struct Replay {
     pub report: RunReport,
 }
 
+impl Replay {
+    /// The entries of one lane.
+    pub(crate) fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.lane == lane)
+    }
+}
+
 /// Replays `stdout` as `plan` says.
 pub fn replay(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
     let runtime =

@@ -1,0 +1,118 @@
+//! How what a person finally reads in a chat differs from what they would read without faults or cuts.
+
+use serde_json::Value;
+
+use super::change::{Change, Class, change_of};
+use super::diff::{DiffLine, align, line_marks};
+use super::divergence::{quoted, zoom};
+use super::pairs::{Pair, pairs};
+use crate::replay::{ChatView, Entry};
+
+/// What a text of a chat is called beside the entries of a trace.
+const KIND: &str = "a line that is no entry";
+
+/// The final texts of two chats that are compared, message by message.
+pub(super) struct FinalTextDiff {
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+impl FinalTextDiff {
+    /// Compares the final text of the chat in `old`, which is expected, with that in `new`.
+    pub(super) fn new(old: &[Entry], new: &[Entry]) -> Self {
+        Self { old: final_text(old), new: final_text(new) }
+    }
+
+    /// What differs first, in one sentence; `None` when the texts are equal.
+    pub(super) fn first(&self) -> Option<String> {
+        (0..self.old.len().max(self.new.len())).find_map(|number| {
+            match (self.old.get(number), self.new.get(number)) {
+                (Some(old), Some(new)) if old == new => None,
+                (Some(old), Some(new)) => {
+                    let (old, new) = zoom(old, new);
+                    Some(format!("expected “{old}”, got “{new}”"))
+                }
+                (Some(old), None) => Some(format!("expected {}, got nothing more", quoted(old))),
+                (None, Some(new)) => Some(format!("expected nothing more, got {}", quoted(new))),
+                (None, None) => None,
+            }
+        })
+    }
+
+    /// What the difference is about as a whole, and the texts aligned, each as a JSON string.
+    pub(super) fn difference(&self) -> (Option<Change>, Vec<DiffLine>) {
+        let [old, new] = [&self.old, &self.new].map(|texts| {
+            texts.iter().map(|text| Value::from(text.as_str()).to_string()).collect::<Vec<_>>()
+        });
+        let pairs = pairs(&line_marks(&old), &line_marks(&new));
+        let change = change_of(pairs.iter().filter_map(|pair| {
+            let how = match *pair {
+                Pair::Both(i, j) if old[i] == new[j] => return None,
+                Pair::Both(..) => "with other bytes",
+                Pair::Old(_) => "missing",
+                Pair::New(_) => "too many",
+            };
+            Some((Class::Contract, format!("{KIND} {how}")))
+        }));
+        (change, align(&pairs, &old, &new))
+    }
+}
+
+/// How what a person reads at the end of `entries` differs from what they read at the end of `base`.
+pub(super) fn wrong_final_text(
+    base: &[Entry],
+    entries: &[Entry],
+) -> Option<(String, FinalTextDiff)> {
+    let diff = FinalTextDiff::new(base, entries);
+    // A run whose answer is the agent's own message may be over before a draft is sent.
+    if diff.new.is_empty() && is_by_tool(entries) {
+        return None;
+    }
+    let sentence = format!("in the end a person reads something else: {}", diff.first()?);
+    Some((sentence, diff))
+}
+
+/// Whether the agent has sent its message itself, with a tool.
+fn is_by_tool(entries: &[Entry]) -> bool {
+    let word = |entry: &Entry| entry.data.get("delivery").is_some_and(|word| word == "by-tool");
+    entries.iter().any(|entry| entry.kind == "final" && word(entry))
+}
+
+/// The final text of a chat, message by message.
+fn final_text(entries: &[Entry]) -> Vec<String> {
+    ChatView::after(entries).final_text().into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares two chats of these messages; the expected sentence, and the consequences.
+    fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {
+        let entries = |texts: &[&str]| -> Vec<Entry> {
+            let entry = |(id, text): (u64, &&str)| {
+                let data = serde_json::json!({ "message_id": id, "text": text });
+                let line = serde_json::json!({
+                    "at": id, "lane": "telegram", "kind": "sendMessage", "data": data
+                });
+                serde_json::from_value(line).unwrap()
+            };
+            (1..).zip(texts).map(entry).collect()
+        };
+        let diff = FinalTextDiff::new(&entries(old), &entries(new));
+        assert_eq!(diff.first().as_deref(), sentence);
+        let (change, lines) = diff.difference();
+        assert_eq!((change.is_some(), !lines.is_empty()), (sentence.is_some(), sentence.is_some()));
+        assert_eq!(change.map(|change| change.consequences).unwrap_or_default(), consequences);
+    }
+
+    #[test]
+    fn final_texts_are_compared_as_texts() {
+        check(&["Hello"], &["Hello"], None, &[]);
+        check(&["Hello"], &["Hell\n"], Some("expected “Hello”, got “Hell\\n”"), &[]);
+        check(&["a"], &["a", "b"], Some("expected nothing more, got “b”"), &[]);
+        check(&["a", "b"], &["a"], Some("expected “b”, got nothing more"), &[]);
+        let consequences = ["1 × a line that is no entry missing"];
+        check(&["a", "b"], &["c"], Some("expected “a”, got “c”"), &consequences);
+    }
+}
