@@ -85,7 +85,13 @@ fn final_text(entries: &[Entry]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sweep::tests::RUN;
     use super::*;
+    use crate::compare::last;
+    use crate::replay::{Plan, Replay, Setup, replay};
+    use crate::report::proof::last_seen;
+    use crate::report::{Screen, frames};
+    use crate::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec};
 
     /// Compares two chats of these messages; the expected sentence, and the consequences.
     fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {
@@ -114,5 +120,63 @@ mod tests {
         check(&["a", "b"], &["a"], Some("expected “b”, got nothing more"), &[]);
         let consequences = ["1 × a line that is no entry missing"];
         check(&["a", "b"], &["c"], Some("expected “a”, got “c”"), &consequences);
+    }
+
+    /// [`RUN`] in a chat, with a message before its answer, so that the answer comes as an edit; and
+    /// with a fault at a call.
+    fn run(fault: Option<&str>) -> Replay {
+        let before = concat!(
+            r#"{"type":"assistant","message":{"id":"m0","content":[{"type":"text","#,
+            r#""text":"Einen Moment."}],"stop_reason":null},"session_id":"s"}"#,
+            "\n{\"type\":\"assistant\"",
+        );
+        let stdout = RUN.replacen("{\"type\":\"assistant\"", before, 1);
+        let channel = Some(Chat::of(ChatMode::Partial));
+        let setup = Setup { run: RunSpec::default(), channel, acp: None };
+        let faults = fault.map(|fault| fault.parse::<Fault>().unwrap());
+        let plan = Plan::paced(stdout.as_bytes(), 200).with_faults(faults);
+        replay(stdout.as_bytes(), &plan, setup)
+    }
+
+    /// The text in the boxes that a terminal draws, without the frames.
+    fn drawn(entries: &[Entry]) -> String {
+        let mut screen = Screen::default();
+        let mut out = Vec::new();
+        for entry in entries {
+            screen.apply(entry);
+        }
+        screen.draw(&mut out, 0).unwrap();
+        let shown = anstream::adapter::strip_bytes(&out).into_vec();
+        let shown = String::from_utf8(shown).unwrap();
+        let lines = shown.lines().filter_map(|line| line.strip_prefix("│ "));
+        lines.map(str::trim_end).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The answer to the last edit is lost; whatever shows the chat shows the same text.
+    #[test]
+    fn issue_14_every_reader_of_the_final_text_agrees() {
+        // The first call that is an edit with the final text and whose answer is lost.
+        let is_lost_edit =
+            |entry: &Entry| entry.kind == "editMessageText" && entry.is_final() && entry.is_lost();
+        let lost = (1..=8)
+            .map(|call| run(Some(&format!("{call}:lost-reply"))).entries)
+            .find(|entries| entries.iter().any(is_lost_edit))
+            .expect("the run ends with an edit");
+        let fault_free = run(None).entries;
+
+        let text = ChatView::after(&fault_free).final_text().join(" ");
+        assert!(text.contains("Grüße aus 世界 🌍"), "{text}");
+        assert_eq!(ChatView::after(&lost).final_text().join(" "), text);
+        assert!(wrong_final_text(&fault_free, &lost).is_none());
+        let compared: Vec<Value> =
+            last(&lost).iter().map(|call| call.data["text"].clone()).collect();
+        assert_eq!(compared, [Value::from(text.as_str())]);
+        assert_eq!(last_seen(&lost), text);
+        let frames = frames(&lost, ChatProfile::Telegram);
+        let messages = &frames.last().unwrap().messages;
+        let shown =
+            messages.iter().flat_map(|message| &message.spans).map(|span| span.text.as_str());
+        assert_eq!(shown.collect::<String>(), text);
+        assert_eq!(drawn(&lost), text);
     }
 }

@@ -144,12 +144,13 @@ pub(super) fn smallest(mut plan: Plan, shows: impl Fn(&Plan) -> bool) -> Plan {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::replay::AcpClient;
     use crate::scenario::{Chat, ChatMode, RunSpec};
 
-    const RUN: &str = concat!(
+    /// The output of a run with one answer.
+    pub(in crate::check) const RUN: &str = concat!(
         r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
         "\n",
         r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","#,

@@ -230,7 +230,7 @@ fn chats(compared: &mut Compared, chat: Chat, a: &[Entry], b: &[Entry]) {
 }
 
 /// The calls that gave the final messages of a chat their text, the oldest message first.
-fn last(entries: &[Entry]) -> Vec<Entry> {
+pub(crate) fn last(entries: &[Entry]) -> Vec<Entry> {
     let view = ChatView::after(entries);
     view.final_messages().map(|message| entries[message.entry].clone()).collect()
 }

@@ -31,6 +31,8 @@ pub use json::{ReportError, json, merge, read};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Trouble};
+#[cfg(test)]
+pub(crate) use page::chat::frames;
 pub use page::page;
 pub use screen::Screen;
 pub use tap::tap;

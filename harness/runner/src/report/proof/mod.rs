@@ -18,4 +18,6 @@ pub use chromium::{Chromium, PhotoError};
 pub use photo::{Photo, photo};
 pub use picture::picture;
 pub use run::CaseRun;
+#[cfg(test)]
+pub(crate) use text::last_seen;
 pub use text::text;

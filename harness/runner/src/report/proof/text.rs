@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use super::Case;
 use super::evidence::NOT_REAL;
-use super::{Case, CaseRun};
 use crate::cassette::Origin;
-use crate::replay::ChatView;
+use crate::replay::{ChatView, Entry};
 use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
 use crate::report::page::{confinement, origin};
@@ -105,7 +105,7 @@ fn observed(case: &Case) -> String {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
     let seen = case.runs.iter().map(|run| {
-        let seen = match last_seen(run) {
+        let seen = match last_seen(&run.entries) {
             text if text.is_empty() => "the chat got nothing".to_owned(),
             text => format!("the person ends up reading {}", code(&text)),
         };
@@ -134,8 +134,8 @@ fn not_tested(case: &Case) -> String {
 }
 
 /// The final text, its beginning and end.
-fn last_seen(run: &CaseRun) -> String {
-    let text = one_line(&plain(&ChatView::after(&run.entries).final_text().join(" ")));
+pub(crate) fn last_seen(entries: &[Entry]) -> String {
+    let text = one_line(&plain(&ChatView::after(entries).final_text().join(" ")));
     let count = text.chars().count();
     if count <= 200 {
         return text;
