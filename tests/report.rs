@@ -63,7 +63,7 @@ fn every_format_tells_the_same_findings() {
     for told in findings {
         let sentence = &told.sentence;
         for text in [&out, &markdown] {
-            assert!(text.contains(sentence) && text.contains(&told.id), "{sentence} in\n{text}");
+            assert!(text.contains(sentence) && text.contains(&told.id.to_string()), "{sentence} in\n{text}");
         }
         let quoted = serde_json::to_string(sentence).unwrap();
         assert!(tap.contains(&format!("sentence: {quoted}")), "{quoted} in\n{tap}");
@@ -109,7 +109,7 @@ fn a_page_links_to_what_can_be_stepped_through() {
     let index = fs::read_to_string(dir.join("made/page/index.html")).unwrap();
     let told = report(&dir.join("r.json"));
     for told in told.findings() {
-        assert!(out.contains(&told.sentence) && index.contains(&told.id), "{index}");
+        assert!(out.contains(&told.sentence) && index.contains(&told.id.to_string()), "{index}");
     }
     assert!(index.contains("empty-answer") && index.contains("2 findings"), "{index}");
     assert!(index.contains("<a href=\"plain-text-2.1.329.html\">Step through it</a>"), "{index}");

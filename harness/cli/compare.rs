@@ -10,6 +10,7 @@ use clitape_runner::limits::{COMPARED_TIME, OutputLimits};
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
 use clitape_runner::scenario::Workspace;
+use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::outputs::write_file;
@@ -100,9 +101,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         BuildProgress::Begins(text) => progress.step(text),
         BuildProgress::GoesOn(text) => progress.now(text),
     })?;
-    progress.step(&format!("comparing {total} cassettes"));
+    let total = plural(total, "cassette");
+    progress.step(&format!("comparing {total}"));
     let comparison = gather(workspace, &selection, &sides, &stop, |done| {
-        progress.now(&format!("compared {done} of {total} cassettes"));
+        progress.now(&format!("compared {done} of {total}"));
     })?;
     drop(progress);
     let mut out = terminal::stdout();

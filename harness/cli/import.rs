@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use clitape_runner::cassette::import;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::scenario::{Workspace, template};
-use clitape_runner::text::shell_quote;
+use clitape_runner::text::{plural, shell_quote};
 use clitape_runner::{files, input};
 
 use crate::confirm::remember;
@@ -64,9 +64,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let dir = take.write(workspace)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     out.line(format_args!(
-        "wrote {}: {} bytes, {replaced} replacements{kept}",
+        "wrote {}: {}, {}{kept}",
         workspace.shown(&dir),
-        take.stdout.len()
+        plural(take.stdout.len(), "byte"),
+        plural(replaced, "replacement")
     ))?;
     out.lines(format_args!(
         "then:\n  clitape replay {}\n  clitape test {} --update\n  clitape review",

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use clitape_runner::text::plain;
+use clitape_runner::text::{Keep, plain, truncate};
 
 use crate::terminal::{self, Filtered};
 
@@ -39,7 +39,8 @@ impl<W: Write> ProgressLine<W> {
     /// Says what goes on where a line can be rewritten, and nothing elsewhere.
     pub(crate) fn now(&mut self, text: &str) {
         if self.how == ProgressStyle::Rewritten {
-            let text: String = plain(text).chars().take(WIDTH).collect();
+            let text = plain(text);
+            let text = truncate(&text, WIDTH, Keep::Start);
             // What can't be shown is no reason to stop.
             let _ = write!(self.out, "\r\u{1b}[2K{text}").and_then(|()| self.out.flush());
             self.shown = true;
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn a_line_is_rewritten_on_a_terminal_only() {
         let long = format!("3 of 4 {}", "x".repeat(100));
-        let cut = format!("\r\u{1b}[2K3 of 4 {}\r\u{1b}[2K", "x".repeat(WIDTH - 7));
+        let cut = format!("\r\u{1b}[2K3 of 4 {}…\r\u{1b}[2K", "x".repeat(WIDTH - 8));
         for (how, expect) in [
             (ProgressStyle::Rewritten, cut),
             (ProgressStyle::Lines, format!("{long}\n")),

@@ -11,6 +11,7 @@ use clitape_runner::report::proof::{
 };
 use clitape_runner::scenario::Workspace;
 use clitape_runner::secrets::{Hit, scan};
+use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::PlanLimit;
@@ -89,9 +90,9 @@ fn write(
     let secrets = secrets(&cases, &published);
     if let Some(first) = secrets.first() {
         bail!(
-            "{} secrets would be published, the first is {first}; nothing was written; record or import \
+            "{} would be published, the first is {first}; nothing was written; record or import \
              again with `--redact`, or allow them there with `--allow-secrets {}`",
-            secrets.len(),
+            plural(secrets.len(), "secret"),
             first.rule
         );
     }

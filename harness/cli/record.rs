@@ -19,6 +19,7 @@ use clitape_runner::record::{
 };
 use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::secrets::redact;
+use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm};
 use crate::exit::ExitStatus;
@@ -250,9 +251,13 @@ fn write(
     let dir = take.write(workspace)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();
-    let (shown, bytes) = (workspace.shown(&dir), take.stdout.len());
-    let said =
-        format!("wrote {shown}: {lines} lines, {bytes} bytes, {replaced} replacements{kept}");
+    let said = format!(
+        "wrote {}: {}, {}, {}{kept}",
+        workspace.shown(&dir),
+        plural(lines, "line"),
+        plural(take.stdout.len(), "byte"),
+        plural(replaced, "replacement")
+    );
     Ok((ExitStatus::Ok, said))
 }
 
@@ -288,14 +293,15 @@ fn check(
     }
     if before.len() != again.len() {
         let (before, again) = (before.len(), again.len());
-        let runs = format!("{again} runs where there were {before}");
+        let runs = format!("{} where there were {before}", plural(again, "run"));
         return Ok((
             ExitStatus::Findings,
             format!("{place}: differs from {against}: {runs}{note}"),
         ));
     }
     let bytes: usize = again.iter().map(Vec::len).sum();
-    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes} bytes{note}")))
+    let bytes = plural(bytes, "byte");
+    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
 }
 
 /// A note that the cassette was made by another program than this one of the same version.

@@ -9,6 +9,7 @@ use clitape_runner::check::{Golden, GoldenChange, body, never_seen};
 use clitape_runner::files;
 use clitape_runner::report::{plain, write_diff};
 use clitape_runner::scenario::Workspace;
+use clitape_runner::text::plural;
 use serde_json::json;
 
 use crate::exit::ExitStatus;
@@ -109,7 +110,8 @@ impl ReviewItem {
                     .to_owned()
             }
             GoldenState::New => {
-                format!("a new golden of {} entries", text(&self.proposed())?.lines().count())
+                let entries = text(&self.proposed())?.lines().count();
+                format!("a new golden of {}", plural(entries, "entry"))
             }
             GoldenState::Changed => {
                 let change = GoldenChange::between(&text(&self.golden)?, &text(&self.proposed())?);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clitape_runner::cassette::Take;
 use clitape_runner::secrets::{Hit, Scanned, by_rule, redact, rule_ids, scan_path, scan_take};
+use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::terminal;
@@ -71,12 +72,8 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
 }
 
 fn summary(scanned: &Scanned) -> String {
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let mut text = format!(
-        "{} in {}",
-        count(scanned.hits.len(), "secret"),
-        count(usize::try_from(scanned.files).unwrap_or(usize::MAX), "file")
-    );
+    let mut text =
+        format!("{} in {}", plural(scanned.hits.len(), "secret"), plural(scanned.files, "file"));
     if !scanned.hits.is_empty() {
         text += &format!(": {}", counts(&scanned.hits));
     }
@@ -84,7 +81,7 @@ fn summary(scanned: &Scanned) -> String {
         text += &format!("; allowed: {}", counts(&scanned.allowed));
     }
     if !scanned.skipped.is_empty() {
-        text += &format!("; {} not read", count(scanned.skipped.len(), "file"));
+        text += &format!("; {} not read", plural(scanned.skipped.len(), "file"));
     }
     text
 }

@@ -9,6 +9,7 @@ use clitape_gateway::session::{
     self, LineSummary, LocateError, Orphan, Resumability, config_dir, locate, transcript,
 };
 use clitape_runner::files::{self, FileError};
+use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
@@ -110,8 +111,8 @@ fn odd(lines: &LineSummary) -> Vec<String> {
     let mut odd = Vec::new();
     if lines.unfinished_bytes > 0 {
         odd.push(format!(
-            "The last line is still being written ({} bytes): look again when the CLI has ended.",
-            lines.unfinished_bytes
+            "The last line is still being written ({}): look again when the CLI has ended.",
+            plural(lines.unfinished_bytes, "byte")
         ));
     }
     if lines.unusable > 0 {

@@ -12,6 +12,7 @@ use clitape_runner::report::{
     CheckRun, Pages, Report, ScenarioRun, findings, page, scenario_line, summary,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::PlanLimit;
@@ -76,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     judge_all(workspace, &scenarios, args.update, |told| {
         match told {
             Judged::Done(done) => {
-                progress.now(&format!("judged {done} of {} scenarios", scenarios.len()));
+                progress.now(&format!("checked {done} of {}", plural(scenarios.len(), "scenario")));
             }
             Judged::Told(run) => {
                 let run = run?;

@@ -10,6 +10,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::{Keep, plain, truncate};
+
 /// Why a text can't be a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -37,13 +39,9 @@ pub enum NameError {
 /// Longest name of a scenario or a version, in characters; every file system takes as many.
 const LONGEST: usize = 80;
 
-/// The beginning of a refused name; control characters as escapes, as it may say anything.
+/// The start of a refused name, safe to print, because anybody may have chosen it.
 fn shown(name: &str) -> String {
-    let mut shown: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        shown.push('…');
-    }
-    shown
+    plain(&truncate(name, LONGEST, Keep::Start))
 }
 
 /// Names that mean a device on Windows, whatever follows a dot.

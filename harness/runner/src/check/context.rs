@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::replay::{Entry, Lane};
+use crate::text::{Keep, truncate, width};
 
 /// Moments shown, the one of the divergence last.
 const MOMENTS: usize = 5;
@@ -53,13 +54,12 @@ pub(super) fn context(entries: &[Entry], lane: Lane, until: Option<u64>) -> Vec<
 /// An entry in a few words; of what a chat shows, which grows, the end.
 fn in_words(entry: &Entry) -> String {
     let text = entry.data.get("text").and_then(Value::as_str).unwrap_or_default();
-    let length = text.chars().count();
-    if entry.lane != Lane::Telegram || length <= TAIL {
+    if entry.lane != Lane::Telegram || width(text) <= TAIL {
         return entry.headline();
     }
-    let end: String = text.chars().skip(length - TAIL).collect();
+    let end = truncate(text, TAIL + 1, Keep::End);
     let id = entry.data.get("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
-    format!("{}{id} {}", entry.kind, Value::from(format!("…{end}")))
+    format!("{}{id} {}", entry.kind, Value::from(end))
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 
 use super::pairs::{EntryMark, Pair, pairs};
+use crate::text::{MARK, end, start, width};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
-/// Characters shown on both sides of a change within a line.
+/// Columns shown on both sides of a change within a line.
 const AROUND: usize = 60;
 
 /// One line of an aligned diff.
@@ -128,15 +129,13 @@ fn beside((old, new): (Option<&str>, Option<&str>)) -> Vec<(DiffSide, Vec<(bool,
 fn shorten(parts: Vec<(bool, String)>) -> Vec<(bool, String)> {
     let last = parts.len().saturating_sub(1);
     let cut = |i: usize, text: String| {
-        let chars: Vec<char> = text.chars().collect();
         let (head, tail) =
             (if i == 0 { AROUND } else { AROUND / 2 }, if i == last { 0 } else { AROUND / 2 });
-        if chars.len() <= head + tail + AROUND {
+        if width(&text) <= head + tail + AROUND {
             return text;
         }
-        let head: String = chars[..head + if i == last { AROUND } else { 0 }].iter().collect();
-        let tail: String = chars[chars.len() - tail..].iter().collect();
-        format!("{head}…{tail}")
+        let head = start(&text, head + if i == last { AROUND } else { 0 });
+        format!("{head}{MARK}{}", end(&text, tail))
     };
     parts
         .into_iter()

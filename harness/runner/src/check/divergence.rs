@@ -3,13 +3,16 @@
 //! `turn 2, +1,240 ms: expected edit #7 “Hello”, got a second message “Hello”`. The turn is counted
 //! by the outcomes before it; the time is that of the replay, virtual and from its start.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::replay::{Entry, Lane, shortened};
+use crate::text::{Keep, MARK, common_start, end, plain, truncate, width};
 
-/// Characters shown of long values, from shortly before they part.
+/// Columns shown of long values, from shortly before they part.
 const SHOWN: usize = 120;
-/// Characters before the place where two long values part.
+/// Columns before the place where two long values part.
 const BEFORE: usize = 15;
 /// Events that begin a turn when they come after an outcome.
 const BEGINNINGS: [&str; 6] =
@@ -139,7 +142,7 @@ fn in_words(entry: &Entry, sent: usize) -> String {
 
 /// The beginning of a text in quotation marks, on one line.
 pub(super) fn quoted(text: &str) -> String {
-    format!("“{}”", escaped(&shortened(text)))
+    format!("“{}”", plain(&shortened(text)))
 }
 
 /// What an entry is called, without what it says.
@@ -192,39 +195,23 @@ fn first_difference(path: &str, a: &Value, b: &Value) -> Option<(String, String,
 
 fn show(value: Option<&Value>) -> String {
     match value {
-        Some(Value::String(text)) => format!("“{}”", escaped(&clip(text))),
-        Some(value) => escaped(&clip(&value.to_string())),
+        Some(Value::String(text)) => format!("“{}”", plain(&clip(text))),
+        Some(value) => plain(&clip(&value.to_string())),
         None => "absent".to_owned(),
     }
 }
 
 /// Two long values from shortly before they part.
 pub(super) fn zoom(a: &str, b: &str) -> (String, String) {
-    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let from = if same > BEFORE * 2 { same - BEFORE } else { 0 };
+    let same = common_start(a, b);
+    let from = if width(same) > BEFORE * 2 { same.len() - end(same, BEFORE).len() } else { 0 };
     let cut = |text: &str| {
-        let rest: String = text.chars().skip(from).collect();
-        let shown = escaped(&clip(&rest));
-        if from > 0 { format!("…{shown}") } else { shown }
+        let shown = plain(&clip(&text[from..]));
+        if from > 0 { format!("{MARK}{shown}") } else { shown }
     };
     (cut(a), cut(b))
 }
 
-fn clip(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-/// On one line: control characters as escapes.
-fn escaped(text: &str) -> String {
-    text.chars().fold(String::new(), |mut line, c| {
-        if c.is_control() {
-            line.extend(c.escape_default());
-        } else {
-            line.push(c);
-        }
-        line
-    })
+fn clip(text: &str) -> Cow<'_, str> {
+    truncate(text, SHOWN, Keep::Start)
 }

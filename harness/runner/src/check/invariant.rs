@@ -10,6 +10,7 @@ use super::divergence::moment;
 use super::finding::FindingKind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::DeliverySpec;
+use crate::text::plural;
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
@@ -88,7 +89,7 @@ fn line_lost(replay: &Replay) -> Option<Violation<'_>> {
     if told == stats.lines {
         return None;
     }
-    whole(format!("{} lines came in, {told} are accounted for", stats.lines))
+    whole(format!("{} came in, {told} are accounted for", plural(stats.lines, "line")))
 }
 
 /// U1, U3: every call starts once and ends once, in this order.
@@ -132,7 +133,7 @@ fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
     if ends == 1 && last_ends {
         return None;
     }
-    whole(format!("the bus tells {ends} ends of the run, where one must come last"))
+    whole(format!("the bus tells {} of the run, where one must come last", plural(ends, "end")))
 }
 
 /// V7: once a part of the final text is in the chat, no edit of the draft comes.
@@ -148,7 +149,7 @@ fn final_not_once(replay: &Replay) -> Option<Violation<'_>> {
     let count = replay.lane(Lane::Telegram).filter(|entry| entry.kind == "final").count();
     let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
     if count != expect {
-        return whole(format!("{count} finals reached the chat, {expect} should have"));
+        return whole(format!("{} reached the chat, {expect} should have", plural(count, "final")));
     }
     let is_in_doubt =
         |entry: &Entry| entry.kind == "sendMessage" && entry.is_final() && entry.is_lost();

@@ -19,7 +19,7 @@ use crate::cassette::{Cassette, CassetteError};
 use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, replay};
 use crate::scenario::{Scenario, Variant, Workspace};
-use crate::text::shell_quote;
+use crate::text::{plural, shell_quote};
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {
@@ -226,9 +226,10 @@ impl<'a> Outcomes<'a> {
         let found = diff.first();
         let sentence = format!(
             "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
-             outcomes without a name: {}, from {nameless} of {plans} plans; {todo}",
+             outcomes without a name: {}, from {nameless} of {}; {todo}",
             found.as_ref().map_or("", |found| &found.sentence),
             self.unnamed.len(),
+            plural(*plans, "plan"),
         );
         let place = format!("{} {version} {view}", scenario.name);
         let command = command_under(&small, scenario, version, setup);
@@ -253,9 +254,9 @@ impl<'a> Outcomes<'a> {
             Ok(_) if named.seen => return None,
             Ok(_) => {
                 let sentence = format!(
-                    "none of {} plans gave variant `{name}`; remove it and its golden, or raise \
+                    "none of {} gave variant `{name}`; remove it and its golden, or raise \
                      `plans` under [sweep]",
-                    self.plans
+                    plural(self.plans, "plan")
                 );
                 (FindingKind::VariantNeverSeen, sentence, test)
             }

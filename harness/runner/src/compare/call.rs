@@ -8,6 +8,7 @@ use crate::cassette::Exit;
 use crate::limits::OutputLimits;
 use crate::record::{Notes, Script, Why, command, drive};
 use crate::replay::Entry;
+use crate::text::{Keep, truncate};
 
 /// The exit code that says that a program does not know what it was asked.
 const USAGE: i32 = 2;
@@ -72,7 +73,7 @@ fn read(stdout: &[u8]) -> Result<Vec<Entry>, String> {
     lines
         .map(|(number, line)| {
             serde_json::from_str(line).map_err(|error| {
-                let start: String = line.chars().take(80).collect();
+                let start = truncate(line, 80, Keep::Start);
                 format!("line {number} it printed is no entry of a trace: {error}: {start}")
             })
         })
@@ -85,11 +86,9 @@ fn tail(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let said: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let said = said[said.len().saturating_sub(lines)..].join(" / ");
-    let count = said.chars().count();
-    match count {
-        0 => " and said nothing".to_owned(),
-        _ if count <= length => format!(": {said}"),
-        _ => format!(": …{}", said.chars().skip(count - length).collect::<String>()),
+    match said.as_str() {
+        "" => " and said nothing".to_owned(),
+        said => format!(": {}", truncate(said, length, Keep::End)),
     }
 }
 

@@ -22,7 +22,6 @@ pub use error::CompareError;
 pub use gather::gather;
 #[cfg(test)]
 pub(crate) use gather::last;
-pub(crate) use model::cassettes;
 pub use model::{
     About, Cell, Chats, Compared, Comparison, ComparisonCounts, DiffRow, Failed, LaneDiff,
 };

@@ -6,6 +6,7 @@ use crate::check::Class;
 use crate::names::CliVersion;
 use crate::replay::{Entry, Lane};
 use crate::scenario::{Chat, ChatProfile};
+use crate::text::plural;
 
 /// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,20 +204,14 @@ impl Comparison {
         let ComparisonCounts { compared, equal, failed, .. } = self.counts();
         let failed = match failed {
             0 => String::new(),
-            1 => "; 1 replay could not be compared".to_owned(),
-            n => format!("; {n} replays could not be compared"),
+            n => format!("; {} could not be compared", plural(n, "replay")),
         };
         match compared - equal {
-            0 => format!("nothing differs in {}{failed}", cassettes(compared)),
-            1 => format!("1 of {} differs{failed}", cassettes(compared)),
-            n => format!("{n} of {} differ{failed}", cassettes(compared)),
+            0 => format!("nothing differs in {}{failed}", plural(compared, "cassette")),
+            1 => format!("1 of {} differs{failed}", plural(compared, "cassette")),
+            n => format!("{n} of {} differ{failed}", plural(compared, "cassette")),
         }
     }
-}
-
-/// So many cassettes.
-pub(crate) fn cassettes(count: usize) -> String {
-    if count == 1 { "1 cassette".to_owned() } else { format!("{count} cassettes") }
 }
 
 /// The lanes in the order of a trace, for people.

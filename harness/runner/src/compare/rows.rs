@@ -9,6 +9,7 @@ use similar::{ChangeTag, TextDiff};
 use super::model::{Cell, DiffRow, LaneDiff};
 use crate::check::{Class, Pair, Times, TraceDiff, between, entry_mark};
 use crate::replay::{Entry, Lane};
+use crate::text::{MARK, common_end, common_start, end, plural, start, width};
 
 /// Rows that differ, of one lane; more are told by their number.
 const ROWS: usize = 24;
@@ -78,9 +79,9 @@ fn rows(pairs: &[Pair], a: &[Entry], b: &[Entry]) -> Vec<DiffRow> {
             rows.push(if near == at { differs.clone() } else { row(pairs[near], a, b, false) });
         }
     }
-    for (count, how) in [(alike, "differ in the same way"), (over, "differ in other ways")] {
+    for (count, how) in [(alike, "in the same way"), (over, "in other ways")] {
         if count > 0 {
-            rows.push(DiffRow::More(format!("{count} more {how}")));
+            rows.push(DiffRow::More(format!("{} {how}", plural(count, "more difference"))));
         }
     }
     rows
@@ -190,12 +191,8 @@ fn parts(a: &str, b: &str) -> (Parts, Parts) {
             return (of(ChangeTag::Delete), of(ChangeTag::Insert));
         }
     }
-    let same = |a: (char, char)| a.0 == a.1;
-    let head: usize =
-        a.chars().zip(b.chars()).take_while(|c| same(*c)).map(|(c, _)| c.len_utf8()).sum();
-    let (rest_a, rest_b) = (&a[head..], &b[head..]);
-    let meet = rest_a.chars().rev().zip(rest_b.chars().rev()).take_while(|c| same(*c));
-    let tail: usize = meet.map(|(c, _)| c.len_utf8()).sum();
+    let head = common_start(a, b).len();
+    let tail = common_end(&a[head..], &b[head..]).len();
     let of = |text: &str| {
         let end = text.len() - tail;
         let parts = [(false, &text[..head]), (true, &text[head..end]), (false, &text[end..])];
@@ -215,14 +212,15 @@ fn shorten(mut parts: Parts) -> Parts {
             (false, at) if at == last => (AROUND, 0),
             (false, _) => (AROUND, AROUND),
         };
-        let chars: Vec<char> = text.chars().collect();
-        if chars.len() > head + tail + AROUND {
-            let left_out = chars.len() - head - tail;
-            let head: String = chars[..head].iter().collect();
-            let tail: String = chars[chars.len() - tail..].iter().collect();
+        if width(text) > head + tail + AROUND {
+            let (head, tail) = (start(text, head), end(text, tail));
+            let left_out = text[head.len()..text.len() - tail.len()].chars().count();
             *text = match changed {
-                true => format!("{head}… {left_out} more characters …{tail}"),
-                false => format!("{head}…{tail}"),
+                true => {
+                    let left_out = plural(left_out, "more character");
+                    format!("{head}{MARK} {left_out} {MARK}{tail}")
+                }
+                false => format!("{head}{MARK}{tail}"),
             };
         }
     }
@@ -304,7 +302,12 @@ mod tests {
     fn each_way_to_differ_is_shown_once() {
         let side = |word: &str| ["1", "2", "3"].map(|n| edit(0, &format!("{word} {n}")));
         let row = r#"text: 0 editMessageText #1 text="[a] 1" | 0 editMessageText #1 text="[b] 1""#;
-        check(&side("a"), &side("b"), Some(Class::Text), &[row, "2 more differ in the same way"]);
+        check(
+            &side("a"),
+            &side("b"),
+            Some(Class::Text),
+            &[row, "2 more differences in the same way"],
+        );
     }
 
     #[test]
@@ -312,7 +315,7 @@ mod tests {
         let a = [edit(0, "one two three two four"), edit(0, "one two")];
         let b = [edit(0, "one 2 three 2 four"), edit(0, "one 2")];
         let row = r#"text: 0 editMessageText #1 text="one [two] three [two] four" | 0 editMessageText #1 text="one [2] three [2] four""#;
-        check(&a, &b, Some(Class::Text), &[row, "1 more differ in the same way"]);
+        check(&a, &b, Some(Class::Text), &[row, "1 more difference in the same way"]);
     }
 
     #[test]
@@ -323,7 +326,7 @@ mod tests {
         assert_eq!(found.rows.len(), MINOR_ROWS + 1, "the rest by number");
         assert_eq!(
             found.rows.last(),
-            Some(&DiffRow::More("5 more differ in other ways".to_owned()))
+            Some(&DiffRow::More("5 more differences in other ways".to_owned()))
         );
     }
 
@@ -337,7 +340,7 @@ mod tests {
         assert!(size < 40_000, "{size} bytes of rows");
         assert_eq!(
             found.rows.last(),
-            Some(&DiffRow::More("476 more differ in other ways".to_owned()))
+            Some(&DiffRow::More("476 more differences in other ways".to_owned()))
         );
     }
 }

@@ -7,6 +7,7 @@ use super::select::Selection;
 use super::subject::Subject;
 use crate::replay::Lane;
 use crate::scenario::{ChannelSpec, ChatMode, ChatProfile, Scenario};
+use crate::text::plural;
 
 /// Names listed in a sentence; more are told by their number.
 const NAMES: usize = 8;
@@ -120,8 +121,8 @@ pub(super) fn uncovered(
         let session = sides.iter().all(|side| !side.unknown().contains(&Lane::Session));
         let but = if session { ", beyond what the lane session says of them" } else { "" };
         told.push(format!(
-            "What a chat shows of the further runs of a session, which {} recordings have{but}.",
-            run.further
+            "What a chat shows of the further runs of a session, in {}{but}.",
+            plural(run.further, "recording")
         ));
     }
     let drawn = match run.drawn.is_empty() {

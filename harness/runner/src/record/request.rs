@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::text::{Keep, truncate};
+
 /// The parts of a Messages API request that matter here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Asked {
@@ -106,13 +108,10 @@ fn texts(content: &Value) -> Vec<&str> {
     }
 }
 
-/// The first `longest` characters of a text, on one line.
-pub(crate) fn clip(text: &str, longest: usize) -> String {
+/// The start of a text on one line of no more than `columns` columns.
+pub(crate) fn clip(text: &str, columns: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(longest) {
-        None => line,
-        Some((at, _)) => format!("{}…", &line[..at]),
-    }
+    truncate(&line, columns, Keep::Start).into_owned()
 }
 
 #[cfg(test)]
@@ -154,6 +153,6 @@ mod tests {
     #[test]
     fn a_long_question_is_clipped_to_a_line() {
         assert_eq!(clip(" a\n\tb ", 9), "a b");
-        assert_eq!(clip("éééé", 3), "ééé…");
+        assert_eq!(clip("éééé", 3), "éé…");
     }
 }

@@ -13,6 +13,7 @@ use super::{RecordError, RecordSettings};
 use crate::cassette::hex;
 use crate::files;
 use crate::scenario::{Model, ModelContent, Scenario, ScenarioError, ToolSide};
+use crate::text::{MARK, plural, start};
 
 /// Files of the project that the CLI obeys, and folders of them.
 const OBEYED: [&str; 5] = [".claude", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
@@ -190,12 +191,11 @@ fn collect(value: &Value, found: &mut Vec<String>) {
 
 /// The start of a long text, and how much is left out.
 fn clipped(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= CLIP {
-        return text.to_owned();
+    let start = start(text, CLIP);
+    match text[start.len()..].chars().count() {
+        0 => text.to_owned(),
+        more => format!("{start}{MARK} ({})", plural(more, "more character")),
     }
-    let start: String = text.chars().take(CLIP).collect();
-    format!("{start}… ({} characters more)", count - CLIP)
 }
 
 #[cfg(test)]

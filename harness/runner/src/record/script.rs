@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use super::request::{Asked, clip};
 use crate::scenario::{Conversation, Model, ModelFailureKind, ModelTurn};
+use crate::text::plural;
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,13 +155,14 @@ fn conversation<'a>(
 pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &RunStage) -> String {
     let (conversation, _, answered) = conversation(model, asked, stage);
     let mut text = format!(
-        "{request}, model {}, {answered} assistant messages, conversation `{conversation}`\n  \
+        "{request}, model {}, {}, conversation `{conversation}`\n  \
          asked: {}\n  scripted:",
         asked.model,
+        plural(answered, "assistant message"),
         clip(&asked.last_user, 200),
     );
     for (name, turns) in model.all_turns() {
-        let _ = write!(text, " `{name}` with {} turns,", turns.len());
+        let _ = write!(text, " `{name}` with {},", plural(turns.len(), "turn"));
     }
     let times = model.spares.iter().map(|spare| spare.times.get());
     let spares = times.fold(0, usize::saturating_add);
@@ -249,7 +251,7 @@ mod tests {
         stage.before = 2;
         let told = complaint(&model, "POST /", &asked(0, "hi", "Go on.", ""), &stage);
         assert!(told.contains("0 assistant messages, conversation `main`"), "{told}");
-        assert!(told.contains("`run2` with 1 turns"), "{told}");
+        assert!(told.contains("`run2` with 1 turn"), "{told}");
     }
 
     #[test]
@@ -289,7 +291,7 @@ mod tests {
             complaint(&model, "POST /v1/messages?beta=true", &request, &RunStage::default()),
             "POST /v1/messages?beta=true, model claude-x, 7 assistant messages, conversation `sub`\n  \
              asked: and now?\n  \
-             scripted: `main` with 2 turns, `sub` with 1 turns, 3 spare"
+             scripted: `main` with 2 turns, `sub` with 1 turn, 3 spare"
         );
     }
 }

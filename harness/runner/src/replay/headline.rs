@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::trace::{Entry, Lane};
-use crate::text::plain;
+use crate::text::{Keep, plain, truncate};
 
-/// Longest text quoted in a headline, in characters.
+/// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;
 
 /// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
@@ -94,14 +94,9 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// A long text cut in the middle.
+/// The text; a long one without its middle.
 pub(crate) fn shortened(text: &str) -> String {
-    let count = text.chars().count();
-    if count <= QUOTED {
-        return text.to_owned();
-    }
-    let (head, tail) = (QUOTED * 2 / 3, QUOTED / 3 - 1);
-    text.chars().take(head).chain(['…']).chain(text.chars().skip(count - tail)).collect()
+    truncate(text, QUOTED, Keep::Ends).into_owned()
 }
 
 /// The text on one line, cut in the middle; in quotes, or with blanks for its line breaks.

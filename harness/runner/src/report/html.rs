@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::escape::html as text;
 use super::page::{PageFrame, STYLE, badge, found};
-use super::text::{count, ran, verdict};
+use super::text::{ran, verdict};
+use crate::text::plural;
 
 /// Findings told in full on one page; the JSON report has them all.
 const FINDINGS: usize = 200;
@@ -45,7 +46,7 @@ fn totals(totals: &Tally) -> String {
         0 => String::new(),
         pending => format!(
             " {} waiting: settle with <code>clitape review</code>.",
-            count(pending, "pending golden")
+            plural(pending, "pending golden")
         ),
     };
     format!("<p>{}.{waiting}</p>\n", ran(totals))
@@ -73,7 +74,8 @@ fn findings(report: &Report, pages: &Pages) -> String {
         out.push_str("</section>\n");
     }
     if let more @ 1.. = report.totals.findings.saturating_sub(FINDINGS as u64) {
-        let _ = writeln!(out, "<p class=\"more\">{more} more findings are in the JSON report.</p>");
+        let more = plural(more, "more finding");
+        let _ = writeln!(out, "<p class=\"more\">See the JSON report for {more}.</p>");
     }
     out
 }

@@ -6,6 +6,7 @@ use super::model::{Report, Tally};
 use super::text::{change_text, diff_text, lanes_text};
 use crate::check::Finding;
 use crate::text::markdown::{block, inline};
+use crate::text::plural;
 
 /// Bytes of findings at most: a summary in GitHub Actions may have 1 MiB.
 const LIMIT: usize = 900_000;
@@ -32,7 +33,8 @@ pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         written += text.len();
         if written > LIMIT {
             let rest = report.totals.findings - i as u64;
-            return writeln!(out, "\n{rest} more findings are left out here.");
+            let rest = plural(rest, "more finding");
+            return writeln!(out, "\nThe whole report has {rest}.");
         }
         out.write_all(&text)?;
     }
@@ -42,8 +44,7 @@ pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn verdict(totals: &Tally) -> String {
     match *totals {
         Tally { errors: 1.., .. } => "a check could not be run".to_owned(),
-        Tally { findings: 1, .. } => "1 finding".to_owned(),
-        Tally { findings: n @ 2.., .. } => format!("{n} findings"),
+        Tally { findings: n @ 1.., .. } => plural(n, "finding"),
         Tally { cassettes: 0, .. } => "nothing ran".to_owned(),
         _ => "all held".to_owned(),
     }

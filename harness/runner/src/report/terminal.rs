@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally};
-use super::text::{
-    ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, count, ran, rows, verdict,
-};
+use super::text::{ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, ran, rows, verdict};
 use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
 use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
+use crate::text::{pad, plural};
 
 /// Most lines of a diff that are shown for a review.
 const REVIEW_LINES: usize = 40;
@@ -28,12 +27,12 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     write!(
         out,
         "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}, {}, {}{DIM:#}",
-        count(cassettes, "cassette"),
-        count(goldens, "golden"),
-        count(plans, "plan"),
+        plural(cassettes, "cassette"),
+        plural(goldens, "golden"),
+        plural(plans, "plan"),
     )?;
     if findings > 0 {
-        write!(out, "  {BAD}{}{BAD:#}", count(findings, "finding"))?;
+        write!(out, "  {BAD}{}{BAD:#}", plural(findings, "finding"))?;
     }
     writeln!(out)
 }
@@ -63,9 +62,9 @@ fn lanes(out: &mut dyn Write, context: &[ContextMoment]) -> io::Result<()> {
         writeln!(out, "  {DIM}{:>9}  {:<INPUT$}   what was seen{DIM:#}", "", "what came in")?;
     }
     for ContextRow { time, input, output } in rows(context) {
-        let (input, output) = (clip(input, INPUT), clip(output, OUTPUT));
-        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{input:<INPUT$}{COOL:#} {DIM}│{DIM:#}")?;
-        match output.as_str() {
+        let (input, output) = (pad(&clip(input, INPUT), INPUT), clip(output, OUTPUT));
+        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{input}{COOL:#} {DIM}│{DIM:#}")?;
+        match output.as_ref() {
             "" => writeln!(out)?,
             output => writeln!(out, " {GOOD}{output}{GOOD:#}")?,
         }
@@ -87,7 +86,7 @@ fn diff_lines(out: &mut dyn Write, diff: &[DiffLine], most: usize) -> io::Result
         diff_line(out, line)?;
     }
     if diff.len() > most {
-        writeln!(out, "  {DIM}… {} more lines{DIM:#}", diff.len() - most)?;
+        writeln!(out, "  {DIM}… {}{DIM:#}", plural(diff.len() - most, "more line"))?;
     }
     Ok(())
 }
@@ -138,7 +137,7 @@ pub fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let Tally { findings, errors, pending, .. } = report.totals;
     if pending > 0 {
-        let files = count(pending, "pending golden");
+        let files = plural(pending, "pending golden");
         writeln!(out, "\n{ODD}{files}: settle with `clitape review`{ODD:#}")?;
     }
     let style = if report.holds() { GOOD } else { BAD };

@@ -1,8 +1,11 @@
 //! What several writers say in the same words: what was run and what came of it; of a finding its
 //! class, what came in beside what was seen, and its diff as plain lines.
 
+use std::borrow::Cow;
+
 use super::model::Tally;
 use crate::check::{ContextMoment, DiffLine, Finding};
+use crate::text::{Keep, pad, plural, truncate};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
 /// report has them all.
@@ -11,19 +14,14 @@ pub(super) const DIFF_LINES: usize = 16;
 /// Consequences named one by one; further ones are counted.
 const CONSEQUENCES: usize = 4;
 
-/// `1 cassette`, `2 cassettes`.
-pub(super) fn count(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 /// What was run.
 pub(super) fn ran(totals: &Tally) -> String {
     format!(
         "{}: {}, {}, {} replayed",
-        count(totals.scenarios, "scenario"),
-        count(totals.cassettes, "cassette"),
-        count(totals.goldens, "golden"),
-        count(totals.plans, "seeded plan"),
+        plural(totals.scenarios, "scenario"),
+        plural(totals.cassettes, "cassette"),
+        plural(totals.goldens, "golden"),
+        plural(totals.plans, "seeded plan"),
     )
 }
 
@@ -31,8 +29,8 @@ pub(super) fn ran(totals: &Tally) -> String {
 pub(super) fn verdict(findings: u64, errors: u64) -> String {
     match (errors, findings) {
         (0, 0) => "all held".to_owned(),
-        (0, n) => count(n, "finding"),
-        (e, n) => format!("{}, {}", count(n, "finding"), count(e, "error")),
+        (0, n) => plural(n, "finding"),
+        (e, n) => format!("{}, {}", plural(n, "finding"), plural(e, "error")),
     }
 }
 
@@ -41,7 +39,7 @@ pub(super) fn change_text(finding: &Finding) -> Option<String> {
     let class = finding.class?;
     let mut then = finding.consequences.iter().take(CONSEQUENCES).cloned().collect::<Vec<_>>();
     if let more @ 1.. = finding.consequences.len().saturating_sub(CONSEQUENCES) {
-        then.push(format!("{more} more kinds"));
+        then.push(plural(more, "more kind"));
     }
     Some(match then.as_slice() {
         [] => format!("change of {class}"),
@@ -53,7 +51,7 @@ pub(super) fn change_text(finding: &Finding) -> Option<String> {
 pub(super) fn diff_text(finding: &Finding) -> Vec<String> {
     let mut lines: Vec<String> = finding.diff.iter().take(DIFF_LINES).map(line).collect();
     if finding.diff.len() > DIFF_LINES {
-        lines.push(format!("  … {} more lines", finding.diff.len() - DIFF_LINES));
+        lines.push(format!("  … {}", plural(finding.diff.len() - DIFF_LINES, "more line")));
     }
     lines
 }
@@ -89,7 +87,7 @@ pub(super) const OUTPUT: usize = 60;
 /// The two lanes of a finding as plain lines.
 pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
     let line = |time: &str, input: &str, output: &str| {
-        let line = format!("{time:>9}  {:<INPUT$} │ {}", clip(input, INPUT), clip(output, OUTPUT));
+        let line = format!("{time:>9}  {} │ {}", pad(&clip(input, INPUT), INPUT), clip(output, OUTPUT));
         line.trim_end().to_owned()
     };
     if finding.context.is_empty() {
@@ -100,10 +98,7 @@ pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// The text in no more than so many columns.
-pub(super) fn clip(text: &str, columns: usize) -> String {
-    match text.char_indices().nth(columns) {
-        None => text.to_owned(),
-        Some(_) => text.chars().take(columns - 1).chain(['…']).collect(),
-    }
+/// The start of the text, on no more than `columns` columns.
+pub(super) fn clip(text: &str, columns: usize) -> Cow<'_, str> {
+    truncate(text, columns, Keep::Start)
 }

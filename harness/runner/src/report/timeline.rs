@@ -6,6 +6,7 @@ use anstyle::Style;
 
 use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM, plain};
 use crate::replay::{Entry, Lane, Replay};
+use crate::text::plural;
 
 /// Writes one entry.
 ///
@@ -42,15 +43,14 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
     let style = if stats.unusable + stats.unknown > 0 { ODD } else { DIM };
     writeln!(
         out,
-        "{style}{} bytes, {} lines: {} understood, {} unknown, {} unusable, {} blank; \
-         {} trace entries{style:#}",
-        stats.bytes,
-        stats.lines,
+        "{style}{}, {}: {} understood, {} unknown, {} unusable, {} blank; {}{style:#}",
+        plural(stats.bytes, "byte"),
+        plural(stats.lines, "line"),
         stats.records,
         stats.unknown,
         stats.unusable,
         stats.blank,
-        replay.entries.len(),
+        plural(replay.entries.len(), "trace entry"),
     )?;
     for (kind, count) in &stats.unknown_kinds {
         writeln!(out, "{ODD}unknown: {} ×{count}{ODD:#}", plain(kind))?;

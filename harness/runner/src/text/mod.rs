@@ -1,14 +1,23 @@
-//! Text on its way out: made safe for a terminal, a log, Markdown, JSON and a shell.
+//! Text for people and programs: made safe, short and grammatical.
 //!
-//! What is recorded, and what a scenario, a server, a program or a command line brings, may hold
-//! characters that a terminal, a log or a reader obeys instead of showing. Whatever clitape prints goes
-//! through one of these functions first.
+//! Recordings, scenarios, servers, programs and command lines may contain characters that a terminal, a
+//! log or a reader obeys instead of showing. Whatever clitape prints passes through one of these
+//! functions first:
+//!
+//! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
+//! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
+//! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
+//! * [`plural`] counts things.
 
 mod json;
 pub mod markdown;
+mod plural;
 mod safe;
 mod shell;
+mod short;
 
 pub use json::json;
+pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
 pub use shell::shell_quote;
+pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};

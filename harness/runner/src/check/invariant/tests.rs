@@ -100,7 +100,7 @@ fn gw002_the_bus_has_no_gap_and_one_end() {
     check(
         &[BUS, BUS_END, r#"9 bus text {"seq":3}"#, FINAL],
         Stats::default(),
-        &broken("the bus tells 1 ends of the run, where one must come last"),
+        &broken("the bus tells 1 end of the run, where one must come last"),
     );
 }
 

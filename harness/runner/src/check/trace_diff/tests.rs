@@ -50,6 +50,24 @@ fn the_first_divergence_is_one_sentence() {
 }
 
 #[test]
+fn issue_14_point_3_a_sentence_obeys_nothing_and_cuts_no_cluster() {
+    let telegram = |text: &str| {
+        let data = serde_json::json!({"message_id": 1, "text": text});
+        format!(r#"{{"at":0,"lane":"telegram","kind":"sendMessage","data":{data}}}"#)
+    };
+    let long = "long ".repeat(10);
+    for (expected, got, a, b) in [
+        ("a\u{202e}b", "a\u{7}c", r"a\u{202e}b", r"a\u{7}c"),
+        ("🛠️ a\u{200d}b", "🛠️ c", r"🛠️ a\u{200d}b", "🛠️ c"),
+        ("👩‍👩‍👧", "👩‍👩‍👦", "👩‍👩‍👧", "👩‍👩‍👦"),
+        (&*format!("{long}👩‍👩‍👧"), &*format!("{long}👩‍👩‍👦"), "…long long long 👩‍👩‍👧", "…long long long 👩‍👩‍👦"),
+    ] {
+        let sentence = format!("expected message #1 “{a}”, got “{b}”");
+        check(&[&telegram(expected)], &[&telegram(got)], Some(&sentence));
+    }
+}
+
+#[test]
 fn a_divergence_says_in_which_turn_it_was() {
     let lifecycle = |at: u64, kind: &str| {
         format!(r#"{{"at":{at},"lane":"lifecycle","kind":"{kind}","data":{{}}}}"#)

@@ -126,8 +126,8 @@ fn a_request_nobody_scripted_is_told_and_not_retried() {
             "POST",
             "/v1/messages?beta=true",
             second.as_str(),
-            "POST /v1/messages?beta=true, model claude-x, 1 assistant messages, conversation `main`\n  \
-             asked: Where?\n  scripted: `main` with 1 turns, 0 spare",
+            "POST /v1/messages?beta=true, model claude-x, 1 assistant message, conversation `main`\n  \
+             asked: Where?\n  scripted: `main` with 1 turn, 0 spare",
         ),
     ] {
         let (status, headers, answer, complaints) = ask(method, path, body);

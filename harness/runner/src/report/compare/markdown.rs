@@ -7,6 +7,7 @@ use super::{counted, failures, side};
 use crate::compare::Comparison;
 use crate::report::plain;
 use crate::text::markdown::{self, inline};
+use crate::text::plural;
 
 /// Lanes told; the page has them all.
 const LANES: usize = 40;
@@ -35,7 +36,8 @@ pub fn compare_text(comparison: &Comparison) -> String {
         out.push_str("\n### What differs\n\nA says what should be, B what is.\n\n");
         let mut shown = lanes[..lanes.len().min(LANES)].to_vec();
         if lanes.len() > LANES {
-            shown.push(format!("… and {} more lanes, on the page", lanes.len() - LANES));
+            let more = plural(lanes.len() - LANES, "more lane");
+            shown.push(format!("… and {more}, on the page"));
         }
         block(&mut out, &shown);
     }

@@ -12,6 +12,7 @@ pub use page::compare_page;
 pub use terminal::compare_summary;
 
 use crate::compare::{About, Comparison, ComparisonCounts};
+use crate::text::plural;
 
 /// Places named of one failure; more are told by their number.
 const PLACES: usize = 6;
@@ -56,7 +57,7 @@ fn failures(comparison: &Comparison) -> Vec<String> {
         })
         .collect();
     if let more @ 1.. = reasons.len().saturating_sub(FAILURES) {
-        lines.push(format!("{more} more reasons"));
+        lines.push(plural(more, "more reason"));
     }
     lines
 }

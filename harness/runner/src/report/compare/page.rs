@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 
 use super::{counted, failures, section};
-use crate::compare::{About, Comparison, cassettes};
+use crate::compare::{About, Comparison};
 use crate::report::page::escape::html;
 use crate::report::page::{PageFrame, badge};
+use crate::text::plural;
 
 /// The proof page's style, and what is this page's own.
 const STYLE: &str = concat!(include_str!("../page/page.css"), include_str!("compare.css"));
@@ -72,7 +73,7 @@ fn equal(out: &mut String, comparison: &Comparison) {
             out,
             "<section><h2>Equal</h2>\n<details><summary>{}, in every lane that was \
              compared</summary>\n<p class=\"note\">{}</p></details></section>",
-            cassettes(equal.len()),
+            plural(equal.len(), "cassette"),
             equal.join(", ")
         );
     }

@@ -6,6 +6,7 @@ use crate::compare::{Cell, Chats, Compared, DiffRow, LaneDiff};
 use crate::report::page::chat::frames;
 use crate::report::page::escape::html;
 use crate::report::page::waterfall::seconds;
+use crate::text::plural;
 
 /// Draws it; the first one on the page is open. `brief` leaves out the rows.
 pub(super) fn section(out: &mut String, number: usize, group: &[&Compared], brief: bool) {
@@ -19,11 +20,11 @@ pub(super) fn section(out: &mut String, number: usize, group: &[&Compared], brie
     for (at, compared) in group.iter().enumerate() {
         let views: Vec<&str> = compared.lanes.iter().map(|lane| lane.view.as_str()).collect();
         let head = format!(
-            "{} claude {} <small>{} of {} lanes: {}</small>",
+            "{} claude {} <small>{} of {}: {}</small>",
             badge(compared),
             html(&compared.version()),
             views.len(),
-            compared.views,
+            plural(compared.views, "lane"),
             html(&views.join(", ")),
         );
         if let Some(like) = group[..at].iter().find(|other| same(other, compared)) {

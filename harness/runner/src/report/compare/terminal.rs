@@ -6,6 +6,7 @@ use super::{counted, failures, side};
 use crate::check::Class;
 use crate::compare::{Compared, Comparison};
 use crate::report::{BAD, BOLD, COOL, DIM, GOOD, ODD, plain};
+use crate::text::plural;
 
 /// Cassettes told with their lanes; the page has them all.
 const CASSETTES: usize = 20;
@@ -33,7 +34,7 @@ pub fn compare_summary(comparison: &Comparison, out: &mut dyn Write) -> io::Resu
         }
     }
     if let more @ 1.. = differing.len().saturating_sub(CASSETTES) {
-        writeln!(out, "\n… and {more} more cassettes, on the page")?;
+        writeln!(out, "\n… and {}, on the page", plural(more, "more cassette"))?;
     }
     let failures = failures(comparison);
     if !failures.is_empty() {

@@ -6,6 +6,7 @@ use super::escape::html;
 use crate::cassette::{Confinement, Exit, Manifest, Origin};
 use crate::names::{CassetteFile, CassettePart};
 use crate::report::proof::{Case, CaseRun};
+use crate::text::plural;
 
 /// Draws it: of the case, then of each of its runs.
 pub(super) fn provenance(out: &mut String, case: &Case) {
@@ -61,7 +62,9 @@ fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
         ),
         (
             "Size".into(),
-            format!("{} bytes, {} lines, {} reads", counts.bytes, counts.lines, counts.reads),
+            [(counts.bytes, "byte"), (counts.lines, "line"), (counts.reads, "read")]
+                .map(|(n, noun)| plural(n, noun))
+                .join(", "),
         ),
         (
             "SHA-256 of raw stdout".into(),

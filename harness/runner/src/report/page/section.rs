@@ -10,6 +10,7 @@ use super::run::run;
 use crate::cassette::Origin;
 use crate::check::FindingKind;
 use crate::report::proof::{Case, ComparedGolden};
+use crate::text::plural;
 
 /// Lines of a golden that are shown; more are told by their number.
 const GOLDEN_LINES: usize = 200;
@@ -47,7 +48,10 @@ fn verdicts(out: &mut String, case: &Case) {
         "<p class=\"verdicts\">{} {} {}",
         badge(all_goldens && !case.goldens.is_empty(), &case.goldens_word()),
         badge(case.diverging().is_none() && case.plans > 0, &case.sweep_word()),
-        badge(held == invariants.len(), &format!("{} invariants, {held} held", invariants.len())),
+        badge(
+            held == invariants.len(),
+            &format!("{}, {held} held", plural(invariants.len(), "invariant"))
+        ),
     );
     if case.manifest.origin != Origin::Recorded {
         let word = format!("{}: not recorded by clitape", origin(case.manifest.origin));
@@ -79,7 +83,7 @@ fn goldens(out: &mut String, goldens: &[ComparedGolden]) {
             let shown = lines.iter().take(GOLDEN_LINES).map(|line| html(line) + "\n");
             let _ = write!(out, "<pre class=\"golden\">{}", shown.collect::<String>());
             if lines.len() > GOLDEN_LINES {
-                let _ = write!(out, "… {} more lines", lines.len() - GOLDEN_LINES);
+                let _ = write!(out, "… {}", plural(lines.len() - GOLDEN_LINES, "more line"));
             }
             out.push_str("</pre>\n");
         }

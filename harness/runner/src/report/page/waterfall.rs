@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::escape::html;
 use crate::replay::{Entry, Lane};
+use crate::text::plural;
 
 /// The lanes that are drawn, and what they are called.
 const LANES: [(Lane, &str); 4] = [
@@ -50,7 +51,7 @@ pub(super) fn waterfall(entries: &[Entry]) -> String {
         strip(&mut out, &name, "call", end, std::iter::once(bar));
     }
     if more > 0 {
-        let _ = writeln!(out, "<p class=\"more\">+{more} more tool calls</p>");
+        let _ = writeln!(out, "<p class=\"more\">+{}</p>", plural(more, "more tool call"));
     }
     let _ = writeln!(
         out,

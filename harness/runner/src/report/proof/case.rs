@@ -6,6 +6,7 @@ use crate::check::{Check, Finding, FindingKind, Golden, View, checks, invariants
 use crate::names::CliVersion;
 use crate::scenario::{Chat, Proof, Scenario, Workspace};
 use crate::secrets::{Hit, scan_loaded};
+use crate::text::plural;
 
 /// A scenario with one CLI version, run and judged.
 #[derive(Debug, Clone)]
@@ -120,15 +121,15 @@ impl Case {
     pub(crate) fn sweep_word(&self) -> String {
         match (self.plans, self.diverging()) {
             (0, _) => "no plan was replayed".to_owned(),
-            (plans, None) => format!("{plans} plans, {plans} equal"),
-            (plans, Some(_)) => format!("{plans} plans, not all equal"),
+            (plans, None) => format!("{}, {plans} equal", plural(plans, "plan")),
+            (plans, Some(_)) => format!("{}, not all equal", plural(plans, "plan")),
         }
     }
 
     /// Which goldens hold, for people.
     pub(crate) fn goldens_word(&self) -> String {
         let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
-        format!("{} goldens compared, {held} held", self.goldens.len())
+        format!("{} compared, {held} held", plural(self.goldens.len(), "golden"))
     }
 }
 

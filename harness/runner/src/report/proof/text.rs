@@ -11,7 +11,7 @@ use crate::report::page::markup::plain;
 use crate::report::page::{confinement, origin};
 use crate::secrets::scan;
 use crate::text::markdown::{block, code, inline};
-use crate::text::shell_quote;
+use crate::text::{Keep, plural, shell_quote, truncate};
 
 /// What no replay can test.
 const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
@@ -115,12 +115,12 @@ fn observed(case: &Case) -> String {
         }
     });
     format!(
-        "{}: {}; {}; {}; {} invariants, {held} held",
+        "{}: {}; {}; {}; {}, {held} held",
         inline(&case.name),
         seen.collect::<Vec<_>>().join(", "),
         case.goldens_word(),
         case.sweep_word(),
-        invariants.len()
+        plural(invariants.len(), "invariant")
     )
 }
 
@@ -133,15 +133,13 @@ fn not_tested(case: &Case) -> String {
     own.into_iter().chain(further).collect::<Vec<_>>().join("; ")
 }
 
-/// The final text, its beginning and end.
+/// The most columns of the final text.
+const LAST_SEEN: usize = 200;
+
+/// The final text; a long one without its middle.
 pub(crate) fn last_seen(entries: &[Entry]) -> String {
     let text = one_line(&plain(&ChatView::after(entries).final_text().join(" ")));
-    let count = text.chars().count();
-    if count <= 200 {
-        return text;
-    }
-    let (head, tail) = (text.chars().take(120), text.chars().skip(count - 60));
-    head.chain(" … ".chars()).chain(tail).collect()
+    truncate(&text, LAST_SEEN, Keep::Ends).into_owned()
 }
 
 fn one_line(text: &str) -> String {
