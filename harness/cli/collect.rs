@@ -20,13 +20,13 @@ use crate::terminal::{self, Terminal};
 /// Collects the answer, the tool calls and the retrieved context from an event stream
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// An event stream; with --send, the address that makes sessions
+    /// The address of an event stream; with --send, the address that creates sessions
     #[arg(value_name = "URL")]
     url: String,
-    /// Send this to a session of its own, and collect the answer; again for every further turn
+    /// Send this text to a new session and collect the answer; give it again for each further turn
     #[arg(long, value_name = "TEXT")]
     send: Vec<String>,
-    /// The agent that is asked
+    /// The agent of the new session
     #[arg(long, value_name = "NAME", requires = "send")]
     agent: Option<String>,
     /// Environment variable that holds the bearer token
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "send",
         value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
-    /// Collect from another machine; nothing is encrypted on the way, the token neither
+    /// Allow another machine; nothing is encrypted, not even the token
     #[arg(long)]
     allow_remote: bool,
     /// Print {output, error, metadata} as JSON
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     limits: Limits,
 }
 
-/// What the gateway may send, and how long it is waited for.
+/// The limits on what the gateway sends and how long it takes.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
@@ -54,7 +54,7 @@ struct Limits {
     #[arg(long, value_name = "S", default_value_t = 120,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
-    /// Bytes of the stream that are read, of all connections together
+    /// Bytes of the stream that are read from all connections together
     #[arg(long, value_name = "SIZE", default_value_t = STREAM_BYTES)]
     max_stream: ByteSize,
     /// Bytes that one event may have
@@ -72,17 +72,17 @@ struct Limits {
     /// Times that the stream is opened again
     #[arg(long, value_name = "N", default_value_t = RECONNECTS)]
     max_reconnects: u32,
-    /// Milliseconds to wait at least before it is opened again, whatever the server asks for
+    /// The least milliseconds to wait before it is opened again, whatever the server asks for
     #[arg(long, value_name = "MS", default_value_t = ms(RECONNECT_FLOOR),
         value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     retry_min: u64,
-    /// Milliseconds to wait at most before it is opened again, whatever the server asks for
+    /// The most milliseconds to wait before it is opened again, whatever the server asks for
     #[arg(long, value_name = "MS", default_value_t = ms(RECONNECT_CEILING),
         value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     retry_max: u64,
 }
 
-/// A time in ms, as an option takes it.
+/// Parses a time in ms.
 fn ms(time: Duration) -> u64 {
     time.as_secs() * 1_000 + u64::from(time.subsec_millis())
 }
@@ -95,7 +95,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let limits = &args.limits;
     if limits.retry_min > limits.retry_max {
-        bail!("`--retry-min` is more than `--retry-max`; write a smaller one, or raise the other");
+        bail!(
+            "`--retry-min` is more than `--retry-max`; write a smaller `--retry-min`, or raise `--retry-max`"
+        );
     }
     target.set_limits(CollectLimits {
         stream: limits.max_stream,
@@ -126,7 +128,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Findings)
 }
 
-/// The answer, and below it a line for each call.
+/// Prints the answer, and below it a line for each call.
 fn print(out: &mut Terminal, collected: &Collected) -> io::Result<()> {
     out.lines(&collected.output)?;
     let calls = &collected.metadata.tool_calls;

@@ -19,28 +19,29 @@ use crate::record::cache;
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
-/// What a side may be, and how a program is called.
+/// The subjects, and how a program is called, as `--help` shows it.
 const HELP: &str = "\
-A and B are each one of
+A and B are each one of these subjects:
   this        this clitape, in process
   git:REV     clitape as of a revision of the project's repository, built with cargo and kept
   ./PROGRAM   a path with a / in it: a program that is called in the project's folder as
               `PROGRAM replay cassettes/SCENARIO/VERSION <flags> --pace MS --lane LANE,… --json`,
-              and prints the trace, one JSON object a line, within --timeout. It ends with code 0,
-              or with 2 when it does not know a flag or a lane; it is then asked lane by lane for
-              those it knows. Anything else is told as a replay that could not be compared.
-  2.1.148     a version of the CLI: this clitape, on the cassettes of that version; B is one too
+              and prints the trace, one JSON object on each line, within --timeout. It ends with
+              code 0, or with 2 if it does not know a flag or a lane; it is then called once for
+              each lane. Anything else is reported as a replay that could not be compared.
+  2.1.148     a version of the CLI: this clitape, on the cassettes of that version; B must be a
+              version too
 
 Exit codes: 0 nothing differs, 3 something differs or could not be compared, 2 a side or a scenario
 can't be used, 4 there is nothing to compare, 5 a cassette is damaged.";
 
-/// Compares two sides on the same cassettes, lane beside lane
+/// Compares two subjects on the same cassettes, lane by lane
 #[derive(clap::Args)]
 #[command(disable_version_flag = true, after_help = HELP)]
 pub(crate) struct Args {
-    /// What is taken as what should be: this, git:REV, a path to a program, or a CLI version
+    /// The expected side: this, git:REV, a path to a program, or a CLI version
     a: SideName,
-    /// What is held against it
+    /// The side that is compared with it
     b: SideName,
     /// Scenarios, or SCENARIO/VERSION [default: all]
     scenario: Vec<String>,
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     limits: Limits,
 }
 
-/// What a program that is compared may take for one replay.
+/// The limits on one replay of a program that is compared.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
@@ -91,7 +92,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let stop = stop_on_signals()?;
     let mut progress = ProgressLine::new(quiet);
     let builds = cache()?.join("builds");
-    let this = std::env::current_exe().context("can't tell which program this is")?;
+    let this = std::env::current_exe().context("can't find the path of this program")?;
     let &Limits { timeout, max_output, max_line, max_lines } = &args.limits;
     let output = OutputLimits { bytes: max_output, line: max_line, lines: max_lines };
     let time = Duration::from_secs(timeout);

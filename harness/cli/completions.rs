@@ -9,10 +9,10 @@ use clap_complete::Shell;
 use crate::exit::ExitStatus;
 use crate::terminal::verbatim;
 
-/// Prints the completions of a shell
+/// Prints completions for a shell
 #[derive(clap::Args)]
 pub(crate) struct Completions {
-    /// The shell
+    /// The shell that the completions are for
     shell: Shell,
 }
 

@@ -16,20 +16,20 @@ use clitape_runner::scenario::{Scenario, Workspace};
 
 use crate::terminal;
 
-/// How often the wait for an answer looks whether it is to end.
+/// The interval at which the wait for an answer checks for a signal.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How scenarios are confirmed.
+/// How scenarios are confirmed before they are recorded.
 pub(crate) struct Confirmation {
-    /// Nothing is asked.
+    /// Whether to record without asking.
     pub(crate) yes: bool,
-    /// What is known is not shown.
+    /// Whether to leave out what known scenarios run.
     pub(crate) quiet: bool,
-    /// How they are recorded.
+    /// The settings of the recording.
     pub(crate) settings: RecordSettings,
 }
 
-/// Shows what each scenario has the CLI do, and asks about those that are not known.
+/// Shows what each scenario makes the CLI run, and asks about unknown scenarios.
 pub(crate) fn confirm(
     scenarios: &[Scenario],
     how: &Confirmation,
@@ -37,7 +37,7 @@ pub(crate) fn confirm(
 ) -> anyhow::Result<()> {
     let mut known = match folder() {
         Some(folder) => {
-            Some(KnownScenarios::read(&folder).context("can't tell which scenarios are known")?)
+            Some(KnownScenarios::read(&folder).context("can't find the list of known scenarios")?)
         }
         None => None,
     };
@@ -48,7 +48,7 @@ pub(crate) fn confirm(
         let is_known = known.as_ref().is_some_and(|known| known.has(&review.digest));
         let is_asked = !is_known && !how.yes;
         if is_asked || !how.quiet {
-            terminal::note(format_args!("{name} has the CLI run this as you:"));
+            terminal::note(format_args!("{name} makes the CLI run this as you:"));
             for line in &review.lines {
                 terminal::note(format_args!("  {line}"));
             }
@@ -57,7 +57,7 @@ pub(crate) fn confirm(
             if !io::stdin().is_terminal() {
                 bail!(
                     "{name} was not recorded here before, or has changed since, and stdin is no \
-                     terminal to ask on; look at what it runs, then pass --yes"
+                     terminal to ask on; read what it runs, then pass --yes"
                 );
             }
             if !ask(&format!("Record {name}? [y/N] "), stop)? {
@@ -73,7 +73,7 @@ pub(crate) fn confirm(
     Ok(())
 }
 
-/// Makes a scenario known that was just written here; it is asked about when that fails.
+/// Marks a scenario that was just written here as known. If that fails, `record` asks about it.
 pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
         let scenario = workspace.load(name.as_str())?;
@@ -107,7 +107,7 @@ fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
     }
 }
 
-/// The user's folder for what a program remembers.
+/// The user's state folder, which keeps the known scenarios.
 fn folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")));

@@ -12,16 +12,16 @@ use clitape_runner::report::proof::PhotoError;
 
 use crate::terminal;
 
-/// How the command ends; the numbers are documented and stay.
+/// The exit code of the command. The numbers are documented and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// All held.
+    /// Everything passed.
     Ok = 0,
-    /// A bug of clitape.
+    /// clitape has a bug.
     Bug = 1,
     /// The command line, a scenario or an input file can't be used.
     Usage = 2,
-    /// Something does not hold.
+    /// There are findings.
     Findings = 3,
     /// No scenario ran, no recording was made, or nothing was collected.
     Nothing = 4,
@@ -32,15 +32,15 @@ pub(crate) enum ExitStatus {
 /// The table of exit codes, as `--help` shows it.
 pub(crate) const HELP: &str = "\
 Exit codes:
-  0  all held: something ran, and every golden was compared
-  1  a bug of clitape
+  0  everything passed: something ran, and every golden was compared
+  1  clitape has a bug
   2  the command line, a scenario or an input can't be used
-  3  findings: a golden, an invariant or a plan does not hold, a collected turn failed, a text
-     proves too little, two sides differ, a session may not be resumed, or a secret was found
+  3  findings: a golden, an invariant or a plan failed, a collected turn failed, a proof text lacks
+     something, two sides differ, a session may not be resumed, or a secret was found
   4  nothing ran, or nothing could be recorded, collected or compared
   5  a cassette is damaged";
 
-/// Runs the command; errors are printed as one sentence, a panic is owned as a bug.
+/// Runs the command. An error is printed as one sentence, and a panic is reported as a bug.
 pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>) -> ExitCode {
     terminal::catch_panics();
     let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
@@ -58,7 +58,7 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
     ExitCode::from(exit as u8)
 }
 
-/// What an error means for the caller: the first cause that says so decides.
+/// The exit code of an error. The first cause that has one decides.
 fn classify(error: &anyhow::Error) -> ExitStatus {
     for cause in error.chain() {
         if let Some(tape) = cause.downcast_ref::<CassetteError>() {
@@ -82,7 +82,7 @@ fn classify(error: &anyhow::Error) -> ExitStatus {
     ExitStatus::Usage
 }
 
-/// A reader that went away, such as `head`, is no failure.
+/// Whether the reader closed the pipe, as `head` does. That is no failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)

@@ -20,13 +20,13 @@ pub(crate) struct Args {
     /// The capture
     #[arg(value_name = "FILE.jsonl")]
     file: PathBuf,
-    /// The scenario it belongs to; a skeleton is written when there is none
+    /// The scenario of the cassette; a skeleton is written if there is none
     #[arg(long, value_name = "NAME")]
     scenario: ScenarioName,
-    /// Version of the CLI, when the capture does not say (before 2.0.70)
+    /// Version of the CLI, for captures without it (before 2.0.70)
     #[arg(long, value_name = "VERSION")]
     cli_version: Option<CliVersion>,
-    /// Replace a cassette of this scenario and version that is there already
+    /// Replace an existing cassette of this scenario and version
     #[arg(long)]
     force: bool,
     #[command(flatten)]

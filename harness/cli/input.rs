@@ -6,7 +6,7 @@ use clitape_runner::files;
 use clitape_runner::input::set_most;
 use clitape_runner::limits::{CAPTURE, PIECES, PLANS};
 
-/// What every command has: how much is read.
+/// The limits that every command has on what it reads.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct InputLimits {
@@ -16,21 +16,21 @@ pub(crate) struct InputLimits {
     /// Bytes that a recording or a capture may have; a replay takes up to twenty times as much memory
     #[arg(long, global = true, value_name = "SIZE", default_value_t = CAPTURE)]
     max_input: ByteSize,
-    /// Lines that it may have, and pieces that a plan may cut it into
+    /// Lines that a recording or a capture may have, and pieces into which a plan may cut it
     #[arg(long, global = true, value_name = "N", default_value_t = PIECES,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     max_pieces: u64,
 }
 
 impl InputLimits {
-    /// Makes them count.
+    /// Applies the limits to the whole process.
     pub(crate) fn set(&self) {
         files::set_largest(self.max_file);
         set_most(self.max_input, self.max_pieces);
     }
 }
 
-/// How many plans are replayed, for the commands that replay them.
+/// The limit on plans, for the commands that replay them.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct PlanLimit {

@@ -1,4 +1,4 @@
-//! The `clitape` command: the only place that reads arguments, the environment and the terminal.
+//! The `clitape` command: the only crate that reads arguments, the environment and the terminal.
 
 mod collect;
 mod compare;
@@ -31,18 +31,18 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clitape_runner::record::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_runner::scenario::Workspace;
 
-/// Records real runs of the `claude` command, replays them in pieces at random through a parser
-/// and a chat bridge, and holds what a person would have seen against goldens.
+/// Records real runs of the `claude` command, replays them, cut and delayed at random, through a
+/// parser and a chat bridge, and compares what a person would have seen with goldens.
 #[derive(Parser)]
 #[command(version, propagate_version = true, after_help = exit::HELP)]
 struct Args {
-    /// Folder that holds scenarios/ and cassettes/ [default: the nearest one at or above this one]
+    /// The workspace: the folder of scenarios/ and cassettes/ [default: the nearest at or above this one]
     #[arg(long, global = true, value_name = "DIR")]
     root: Option<PathBuf>,
     /// When to print colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Say only what does not hold
+    /// Print only what fails
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use crate::confirm::remember;
 use crate::exit::ExitStatus;
 use crate::terminal;
 
-/// Writes a scenario that records and passes as it stands, with comments that say what to change
+/// Writes a scenario that records and passes without a change, with comments that explain the keys
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Name of the scenario: small letters, digits and hyphens

@@ -1,4 +1,4 @@
-//! What is going on, while it goes on: one line that is rewritten on a terminal, plain lines elsewhere.
+//! Progress of a command: one line that is rewritten on a terminal, or plain lines elsewhere.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use clitape_runner::text::{Keep, plain, truncate};
 
 use crate::terminal::{self, Filtered};
 
-/// Columns at most, so that the line never wraps.
+/// The most columns of the line, so that it never wraps.
 const WIDTH: usize = 70;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum ProgressStyle {
     Quiet,
 }
 
-/// Progress on stderr; the line goes when this is dropped.
+/// Progress on stderr. Dropping it removes the line.
 pub(crate) struct ProgressLine<W: Write = Filtered<Box<dyn Write>>> {
     how: ProgressStyle,
     shown: bool,
@@ -24,7 +24,7 @@ pub(crate) struct ProgressLine<W: Write = Filtered<Box<dyn Write>>> {
 }
 
 impl ProgressLine {
-    /// Progress as it befits where stderr goes.
+    /// Progress in the style that stderr allows.
     pub(crate) fn new(quiet: bool) -> Self {
         let how = match terminal::can_rewrite() {
             _ if quiet => ProgressStyle::Quiet,
@@ -36,28 +36,30 @@ impl ProgressLine {
 }
 
 impl<W: Write> ProgressLine<W> {
-    /// Says what goes on where a line can be rewritten, and nothing elsewhere.
+    /// Shows the current work where a line can be rewritten, and nothing elsewhere.
     pub(crate) fn now(&mut self, text: &str) {
         if self.how == ProgressStyle::Rewritten {
             let text = plain(text);
             let text = truncate(&text, WIDTH, Keep::Start);
-            // What can't be shown is no reason to stop.
+            // A failure to show progress is no reason to stop.
             let _ = write!(self.out, "\r\u{1b}[2K{text}").and_then(|()| self.out.flush());
             self.shown = true;
         }
     }
 
-    /// Says what begins, as a line where none can be rewritten.
+    /// Shows the work that begins, as a new line where no line can be rewritten.
     pub(crate) fn step(&mut self, text: &str) {
         self.now(text);
         if self.how == ProgressStyle::Lines {
+            // A failure to show progress is no reason to stop.
             let _ = writeln!(self.out, "{}", plain(text));
         }
     }
 
-    /// Takes the line away, before something else is printed.
+    /// Removes the line, before something else is printed.
     pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
+            // A failure to show progress is no reason to stop.
             let _ = write!(self.out, "\r\u{1b}[2K").and_then(|()| self.out.flush());
         }
     }

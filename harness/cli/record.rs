@@ -28,28 +28,26 @@ use crate::scan::{Guarded, Secrets};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
-/// What a recording may do, and to whom.
+/// What a recording can do on the machine, as `--help` shows it.
 const HELP: &str = "\
-A scenario runs what its model says, as you: the scripted model calls tools such as Bash
-with whatever commands are written in model.toml, the scenario allows them in
-`record.args`, and hooks and tool servers in its workspace are started too. Before it
-records, this command shows all of that, and it asks once about a scenario that was not
-recorded here before or has changed since.
+A recording runs, as you, what the scenario asks for: the tool calls of its model.toml,
+such as Bash commands, as far as `record.args` allows them, and the hooks and tool servers
+of its workspace. This command shows all of that before it records. It asks once about a
+scenario that was not recorded here before or has changed since.
 
-The CLI runs in a temporary folder that is removed afterwards. Where the system has
-Landlock (Linux 5.13 and later), it can write that folder alone, read only the system
-and itself, signal nothing outside (Linux 6.12), and connect to nothing but the model
-by TCP (Linux 6.7). Elsewhere bubblewrap does the same where `bwrap` is installed and
-may make user namespaces; it holds files, not signals and connections. cassette.toml
-and the proof page say what confined it. Without either, or with `--confine none`, a
-scenario can do whatever you can. A way that is named and that the system can't do is
-an error: nothing is recorded then.
+The CLI runs in a temporary folder, which is removed afterwards. Landlock (Linux 5.13 and
+later) confines it: it can write only that folder, read only the system and itself, send
+no signal to other processes (Linux 6.12), and connect by TCP only to the model
+(Linux 6.7). Where there is no Landlock, bubblewrap confines the files, but no signals and
+connections, if `bwrap` is installed and may make user namespaces. cassette.toml and the
+proof page name the way that was used. Without either, or with `--confine none`, a scenario
+can do whatever you can. If you name a way that the system does not have, nothing is
+recorded.
 
-Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and all it started, and remove the
-folder; so does the next `clitape record` after a kill -9, where the CLI did not end at
-once.";
+Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end the CLI and every process it started, and remove
+the folder. After a kill -9, the next `clitape record` does this.";
 
-/// Runs the real CLI against the scenario's model and writes a cassette
+/// Runs the real CLI against the scenario's model script and writes a cassette
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
@@ -60,10 +58,10 @@ pub(crate) struct Args {
     /// every version the scenario names]
     #[arg(long, value_name = "CLI")]
     claude: Option<ClaudeChoice>,
-    /// Record into memory and say whether the bytes are those of the cassette; writes nothing
+    /// Record into memory and compare the bytes with the cassette; write nothing
     #[arg(long)]
     check: bool,
-    /// Ask nothing: record scenarios that were not recorded here before; for CI
+    /// Record scenarios that were not recorded here before without asking; for CI
     #[arg(long)]
     yes: bool,
     /// What confines the CLI to its temporary folder
@@ -75,7 +73,7 @@ pub(crate) struct Args {
     limits: Limits,
 }
 
-/// What a scenario and the CLI may take.
+/// The limits on a scenario and the CLI.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
@@ -121,14 +119,14 @@ struct Limits {
     max_install_output: ByteSize,
 }
 
-/// What may confine the CLI.
+/// The ways to confine the CLI.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Confine {
-    /// Landlock, else bubblewrap, else nothing
+    /// Landlock, otherwise bubblewrap, otherwise nothing
     Auto,
-    /// Landlock, or nothing is recorded
+    /// Landlock; without it nothing is recorded
     Landlock,
-    /// bubblewrap, or nothing is recorded
+    /// bubblewrap; without it nothing is recorded
     Bubblewrap,
     /// Nothing: the CLI can do whatever you can
     #[value(name = "none")]
@@ -161,7 +159,7 @@ impl Args {
         }
     }
 
-    /// How much it may take to find the CLI.
+    /// The limits on finding the CLI.
     fn resolve_limits(&self) -> ResolveLimits {
         let limits = &self.limits;
         ResolveLimits {
@@ -226,7 +224,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     Ok(exit)
 }
 
-/// Says what an earlier run has left behind, if it has.
+/// Reports what an earlier run has left behind, if there is any.
 fn say(Swept { folders, processes }: Swept) {
     if folders > 0 {
         terminal::note(format_args!(
@@ -261,7 +259,7 @@ fn write(
     Ok((ExitStatus::Ok, said))
 }
 
-/// Holds a new recording against the cassette, or, where there is none, against a second one.
+/// Compares a new recording with the cassette or, if there is none, with a second recording.
 fn check(
     workspace: &Workspace,
     scenario: &Scenario,
@@ -313,7 +311,7 @@ fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
     ))
 }
 
-/// What each run printed.
+/// The stdout of each run.
 fn runs(first: Vec<u8>, further: Vec<FurtherRun>) -> Vec<Vec<u8>> {
     std::iter::once(first).chain(further.into_iter().map(|run| run.stdout)).collect()
 }
@@ -328,11 +326,11 @@ fn take(
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
 }
 
-/// Where installed CLIs and built revisions are kept: the user's cache folder.
+/// The folder for installed CLIs and built revisions, in the user's cache folder.
 pub(crate) fn cache() -> anyhow::Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("XDG_CACHE_HOME")
         .or_else(|| Some(set("HOME")?.join(".cache")))
         .map(|dir| dir.join("clitape"))
-        .context("can't tell where to keep what is installed and built; set HOME or XDG_CACHE_HOME")
+        .context("there is no folder for installed CLIs and builds; set HOME or XDG_CACHE_HOME")
 }

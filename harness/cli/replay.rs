@@ -18,26 +18,26 @@ use crate::exit::ExitStatus;
 use crate::live;
 use crate::terminal::{self, Terminal};
 
-/// Replays a cassette or a capture, and prints what happens
+/// Replays a cassette or a capture and prints its trace
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A cassette's folder, SCENARIO/VERSION in cassettes/, or a file of stream-json lines
     #[arg(value_name = "CASSETTE|FILE.jsonl")]
     input: PathBuf,
-    /// Cut and delay at random, as this seed says
+    /// Cut and delay at random; the same seed gives the same plan
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How to cut: line, byte, a number of bytes, random, or none (as it was read)
+    /// Where to cut: line, byte, a number of bytes, random, or none (as it was read)
     #[arg(long, value_name = "HOW", conflicts_with_all = ["plan", "pace"])]
     cut: Option<Cut>,
-    /// Replay the plan in this file, or this very plan, as a finding prints it
+    /// Replay this plan: a file, or the JSON text that a finding prints
     #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["seed", "pace"])]
     plan: Option<String>,
-    /// Whole lines, so many ms apart, as goldens are made
+    /// Replay whole lines, MS milliseconds apart, as goldens are made
     #[arg(long, value_name = "MS", conflicts_with = "seed",
         value_parser = clap::value_parser!(u64).range(..=PACE_MOST_MS))]
     pace: Option<u64>,
-    /// What goes wrong at a call of the chat's server, such as 2:rate-limit:3s, 2:slow:700ms,
+    /// A fault at a call of the chat's server, such as 2:rate-limit:3s, 2:slow:700ms,
     /// 2:not-modified, 2:server-error, 2:hang or 2:lost-reply; may be given several times
     #[arg(long, value_name = "FAULT", conflicts_with_all = ["plan", "telegram_api"])]
     fault: Vec<Fault>,
@@ -61,40 +61,40 @@ pub(crate) struct Args {
         default_value = "lifecycle,bus,telegram,session"
     )]
     lane: Vec<Lane>,
-    /// What the chat shows while the run goes on: off, partial, block or progress
+    /// What the chat shows during the run: off, partial, block or progress
     #[arg(long, default_value = "partial")]
     mode: ChatMode,
     /// Show the reasoning in the chat
     #[arg(long)]
     reasoning: bool,
-    /// Whose marks and limits the chat has: telegram, discord or slack
+    /// The service whose marks and limits the chat has: telegram, discord or slack
     #[arg(long, default_value = "telegram")]
     profile: ChatProfile,
-    /// The ACP client shows terminals
+    /// Let the ACP client show terminals
     #[arg(long)]
     terminal: bool,
-    /// Run it silently, as a heartbeat
+    /// Run as a heartbeat, silently
     #[arg(long)]
     silent: bool,
-    /// How the answer reaches the person: automatic or message_tool_only
+    /// How the person gets the answer: automatic or message_tool_only
     #[arg(long, default_value = "automatic")]
     delivery: DeliverySpec,
-    /// Seconds the run may take; an agent that is silent for a share of them is given up
+    /// Seconds that the run may take; an agent that is silent for a share of them counts as stalled
     #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: u64,
-    /// Run it as one that resumes a session
+    /// Run as a run that resumes a session
     #[arg(long)]
     resume: bool,
-    /// This callback of the chat, from 1, never settles
+    /// The number, from 1, of a callback of the chat that never settles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "telegram_api")]
     stuck_callback: Option<u64>,
     /// Print trace entries as JSON lines
     #[arg(long)]
     json: bool,
-    /// Play it in the terminal, so many times as fast as it was: 0.01 to 1000
+    /// Play it in the terminal at this speed, from 0.01 to 1000; 1 is real time
     #[arg(long, value_name = "X", conflicts_with = "print_plan", value_parser = speed)]
     speed: Option<f64>,
-    /// What is played: telegram draws the chat, acp and sse print their lane
+    /// The channel to play: telegram draws the chat, acp and sse print their lane
     #[arg(long, value_enum, default_value = "telegram")]
     channel: ChannelArg,
     #[command(flatten)]
@@ -106,7 +106,7 @@ const PACE_MOST_MS: u64 = 3_600_000;
 /// The slowest and the fastest speed.
 const SPEEDS: RangeInclusive<f64> = 0.01..=1_000.0;
 
-/// What can be played in real time.
+/// The channels that can be played in real time.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum ChannelArg {
     /// The chat a person sees
@@ -185,12 +185,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     Ok(ExitStatus::Ok)
 }
 
-/// How fast to play.
+/// Parses the speed.
 fn speed(word: &str) -> Result<f64, String> {
     let speed = word.parse().ok().filter(|speed| SPEEDS.contains(speed));
     speed.ok_or_else(|| {
         let (slowest, fastest) = (SPEEDS.start(), SPEEDS.end());
-        format!("write a number from {slowest} to {fastest}; 2 is twice as fast as it was")
+        format!("write a number from {slowest} to {fastest}; 2 is twice as fast as the recording")
     })
 }
 
@@ -215,11 +215,11 @@ fn play<'a>(
 struct ReplayInput {
     stdout: Vec<u8>,
     timeline: Vec<Tick>,
-    /// Where it is from, if it is no plain capture.
+    /// The cassette; a plain capture has none.
     cassette: Option<Cassette>,
 }
 
-/// Bytes and times of a cassette, or of a plain capture, whose lines come one by one.
+/// Reads the bytes and times of a cassette, or of a plain capture, whose lines come one by one.
 fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
     let named = workspace.cassettes().join(given);
     let path = if !given.exists() && named.exists() { &named } else { given };
@@ -240,7 +240,7 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
     Ok(ReplayInput { stdout, timeline, cassette: None })
 }
 
-/// The cassettes in a folder, for somebody who named the folder above them.
+/// A hint that lists the cassettes in a folder, for a user who named the folder above them.
 fn inside(dir: &Path) -> anyhow::Result<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir)? {
@@ -272,7 +272,7 @@ fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
     }
     let cut = args.cut.unwrap_or(args.seed.map_or(Cut::None, |_| Cut::Random));
     if args.seed.is_some() && cut != Cut::Random {
-        bail!("`--seed` says how to cut at random; take it away, or write `--cut random`");
+        bail!("`--seed` is only for random cuts; remove it, or write `--cut random`");
     }
     let pieces = match cut {
         Cut::Byte => total,

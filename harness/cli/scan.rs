@@ -1,5 +1,5 @@
-//! `clitape scan`: looks for secrets in files; and what `record` and `import` do about secrets in what
-//! they are about to keep.
+//! `clitape scan`, which looks for secrets in files, and the same check in `record` and `import` before
+//! they write a cassette.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::terminal;
 
 /// Looks for secrets in files and folders
 ///
-/// Links are not followed; a .git folder is left out. What is found is printed masked, as
-/// `file:line rule: first…last`. What the cassette.toml of a cassette allows is counted, not printed.
+/// Links are not followed, and .git folders are left out. Each secret is printed masked, as
+/// `file:line rule: first…last`. Secrets that a cassette.toml allows are counted and not printed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// A rule whose secrets may be there; may be given several times
+    /// Allow the secrets that this rule finds; may be given several times
     #[arg(long, value_name = "RULE")]
     allow_secrets: Vec<String>,
     /// Print the result as JSON
@@ -29,13 +29,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What `record` and `import` do about secrets.
+/// The options of `record` and `import` for secrets.
 #[derive(clap::Args, Clone, Default)]
 pub(crate) struct Secrets {
-    /// Keep secrets that this rule finds; cassette.toml says so. May be given several times
+    /// Keep the secrets that this rule finds and note that in cassette.toml; may be given several times
     #[arg(long, value_name = "RULE")]
     allow_secrets: Vec<String>,
-    /// Replace secrets by values of the same shape that are none; cassette.toml says how many
+    /// Replace secrets by harmless values of the same shape and note their number in cassette.toml
     #[arg(long)]
     redact: bool,
 }
@@ -123,21 +123,21 @@ fn check_rules(rules: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What came of the secrets in a recording.
+/// The result of the check of a recording for secrets.
 pub(crate) enum Guarded {
-    /// It may be written; what there is to say of it, after the line that says what was written.
+    /// It may be written. The text follows the line that names what was written.
     Kept(String),
-    /// It must not be written: why, and what to do.
+    /// It must not be written. The text says why, and what to do.
     Stopped(String),
 }
 
 impl Secrets {
-    /// Fails when a rule that is to be allowed does not exist.
+    /// Fails if a rule that is to be allowed does not exist.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         check_rules(&self.allow_secrets)
     }
 
-    /// Looks for secrets in a recording before it is written, and redacts it when asked to.
+    /// Looks for secrets in a recording before it is written, and redacts them if the user asked for it.
     pub(crate) fn guard(&self, take: &mut Take) -> anyhow::Result<Guarded> {
         let mut said = String::new();
         if self.redact {

@@ -14,23 +14,23 @@ use clitape_runner::text::plural;
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
 
-/// Says whether a session on disk may be resumed, and why
+/// Decides whether a session on disk may be resumed, and prints why
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 pub(crate) struct Args {
     /// The session's transcript
     #[arg(value_name = "TRANSCRIPT", group = "what")]
     transcript: Option<PathBuf>,
-    /// The session's id, to look its transcript up
+    /// The session's id, with which its transcript is found
     #[arg(long, value_name = "ID", group = "what")]
     id: Option<String>,
-    /// The folder the session ran in [default: this one]
+    /// The folder in which the session ran [default: this one]
     #[arg(long, value_name = "DIR", requires = "id")]
     cwd: Option<PathBuf>,
     /// The CLI's config folder [default: $CLAUDE_CONFIG_DIR, or .claude in $HOME]
     #[arg(long, value_name = "DIR", requires = "id")]
     config_dir: Option<PathBuf>,
-    /// Print the verdict as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(if verdict.resumable { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// The transcript, or where it would be if there were one.
+/// The path of the transcript, even if there is no file.
 fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
     let Some(id) = &args.id else {
         return Ok(Ok(args.transcript.clone().unwrap_or_default()));
@@ -62,12 +62,12 @@ fn find(args: &Args) -> anyhow::Result<Result<PathBuf, PathBuf>> {
         None => {
             let set = |name| std::env::var_os(name);
             config_dir(set("CLAUDE_CONFIG_DIR").as_deref(), set("HOME").as_deref())
-                .context("can't tell the CLI's config folder; name it with --config-dir DIR")?
+                .context("can't find the CLI's config folder; name it with --config-dir DIR")?
         }
     };
     let cwd = match &args.cwd {
         Some(cwd) => cwd.clone(),
-        None => std::env::current_dir().context("can't tell the current folder")?,
+        None => std::env::current_dir().context("can't find the current folder")?,
     };
     match locate(&config, &cwd, id) {
         Ok(path) => Ok(Ok(path)),
@@ -106,7 +106,7 @@ fn print(out: &mut Terminal, path: &Path, verdict: &Resumability) -> io::Result<
     odd(lines).iter().try_for_each(|sentence| out.line(sentence))
 }
 
-/// What else is worth knowing of a transcript.
+/// Sentences about lines of the transcript that were not used.
 fn odd(lines: &LineSummary) -> Vec<String> {
     let mut odd = Vec::new();
     if lines.unfinished_bytes > 0 {
