@@ -1,7 +1,7 @@
 //! Reads and writes files that others may have put there.
 //!
 //! A repository may bring a link, a FIFO or a device where a file is expected, or a file of any size.
-//! What is read from a workspace is therefore opened without following a link, has to be a regular
+//! A file of a workspace is therefore opened without following a link, has to be a regular
 //! file, and has a limit; what is written goes to a new file in the same folder, which then takes the
 //! place of the old one, so that a link there is replaced and never followed, and no reader or crash
 //! leaves half a file.
@@ -39,7 +39,7 @@ pub enum FileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         error: io::Error,
     },
     /// The file system does not let it be written.
@@ -47,7 +47,7 @@ pub enum FileError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the file system says.
+        /// The error of the file system.
         error: io::Error,
     },
     /// It is a symbolic link.
@@ -107,7 +107,7 @@ impl From<FileError> for io::Error {
 /// [`FileError`], which names the file and what to do.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     let refused = |error| FileError::Read { path: path.to_owned(), error };
-    // Without O_NONBLOCK, opening a FIFO waits for somebody who writes to it.
+    // Without O_NONBLOCK, opening a FIFO waits for a process that writes to it.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
     let file = file.map_err(|error| match error.raw_os_error() {
@@ -169,7 +169,7 @@ fn read_all(path: &Path, file: File) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// Whether something stands at `path`, be it a link that leads nowhere.
+/// Whether there is an entry at `path`, even a link without a target.
 pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -218,7 +218,7 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
 /// How the name of a file begins that is not yet in its place.
 pub(crate) const UNFINISHED: &str = ".clitape-";
 
-/// What stands in `dir` under a name that begins with one of `prefixes`, sorted; none where there is no such
+/// The entries of `dir` whose names begin with one of `prefixes`, sorted; none if there is no such
 /// folder. Writers use such names until they are done, so this is what one left when it was ended, as long as
 /// no one writes there now.
 ///

@@ -11,7 +11,7 @@ use crate::limits::{CAPTURE, PIECES};
 static BYTES: AtomicU64 = AtomicU64::new(CAPTURE.get());
 static MOST_PIECES: AtomicU64 = AtomicU64::new(PIECES);
 
-/// What of an input is more than is taken.
+/// The part of an input that exceeds a limit.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// Its bytes.

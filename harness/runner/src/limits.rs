@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 
-/// How much one program that is run may print. What it prints past a limit is not kept: it is ended.
+/// The limits on the output of one program. A program that exceeds one is ended, and the rest is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputLimits {
     /// Bytes of its stdout, and as many of its stderr.
@@ -20,14 +20,14 @@ pub struct OutputLimits {
 }
 
 impl OutputLimits {
-    /// What a CLI may print while it is recorded.
+    /// The limits of a CLI that is recorded.
     pub const RECORDED: Self =
         Self { bytes: ByteSize::mib(64), line: ByteSize::mib(32), lines: 500_000 };
-    /// What a program may print that `clitape compare` calls.
+    /// The limits of a program that `clitape compare` calls.
     pub const COMPARED: Self =
         Self { bytes: ByteSize::mib(32), line: ByteSize::mib(16), lines: 500_000 };
 
-    /// What a program may print of which the bytes alone are counted: as long a line as they allow, and as
+    /// The limits of a program whose bytes alone are counted: a line may be as long as they allow, and as
     /// many lines.
     pub const fn within(bytes: ByteSize) -> Self {
         Self { bytes, line: bytes, lines: bytes.get() }
@@ -50,7 +50,7 @@ pub const VERSION_OUTPUT: ByteSize = ByteSize::mib(1);
 pub const INSTALL_TIME: Duration = Duration::from_secs(900);
 /// Bytes that npm may print on stdout while it installs a CLI, and as many on stderr.
 pub const INSTALL_OUTPUT: ByteSize = ByteSize::mib(1);
-/// How long a program that `clitape compare` calls may take for one replay.
+/// The time that a program of `clitape compare` may take for one replay.
 pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 
 /// Bytes of a recording or a capture that is replayed; every file that is read has the limit

@@ -97,7 +97,7 @@ impl FromStr for CliVersion {
     }
 }
 
-/// What both names can do: they read as the text they are made of.
+/// The traits of both names: they are read as their text.
 macro_rules! reads_as_text {
     ($name:ident) => {
         impl $name {
@@ -158,7 +158,7 @@ macro_rules! reads_as_text {
 reads_as_text!(ScenarioName);
 reads_as_text!(CliVersion);
 
-/// What a file of a cassette holds.
+/// The content of a file of a cassette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CassettePart {
     /// The bytes of stdout.
@@ -188,7 +188,7 @@ impl CassettePart {
         Self::RawStdout,
     ];
 
-    /// Its name: what stands before and after the number of a further run.
+    /// Its name: the text before and after the number of a further run.
     fn name(self) -> (&'static str, &'static str) {
         match self {
             Self::Stdout => ("stdout", ".jsonl"),
@@ -202,10 +202,10 @@ impl CassettePart {
     }
 }
 
-/// Most runs that a cassette may hold.
+/// The most runs that a cassette may have.
 pub const MOST_RUNS: usize = 99;
 
-/// A file of a cassette, by what it holds and which run left it: `stdout.jsonl`, `stdout.2.jsonl`.
+/// A file of a cassette, by its content and its run: `stdout.jsonl`, `stdout.2.jsonl`.
 ///
 /// The keys of `[sha256]` in `cassette.toml` are these, so that no key can name another file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -221,7 +221,7 @@ impl CassetteFile {
         Self { part, run }
     }
 
-    /// What it holds.
+    /// Its content.
     pub fn part(&self) -> CassettePart {
         self.part
     }
@@ -299,7 +299,7 @@ impl From<CassetteFile> for String {
 mod tests {
     use super::*;
 
-    /// What no name may be, whatever it names.
+    /// Texts that are not allowed as any name.
     const HOSTILE: [&str; 24] = [
         "",
         ".",

@@ -1,4 +1,4 @@
-//! The cassette's format: what `cassette.toml` and `timeline.jsonl` say, and a take in memory.
+//! The cassette's format: the contents of `cassette.toml` and `timeline.jsonl`, and a take in memory.
 //!
 //! A cassette is `cassettes/<scenario>/<cli version>/` with `cassette.toml`, `stdout.jsonl`,
 //! `timeline.jsonl` and, where there were any, `stderr.txt`, `stdin.jsonl` and
@@ -23,7 +23,7 @@ pub struct Manifest {
     pub format: u32,
     /// The scenario it was recorded for.
     pub scenario: ScenarioName,
-    /// How the bytes came to be.
+    /// The origin of the bytes.
     pub origin: Origin,
     /// The rules whose secrets may be in the cassette: those that `--allow-secrets` named and that found
     /// one; absent when there are none.
@@ -51,7 +51,7 @@ pub struct Manifest {
     pub runs: Vec<RunFacts>,
 }
 
-/// How the bytes of a cassette came to be.
+/// The origin of a cassette's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -83,18 +83,18 @@ pub struct Cli {
     pub platform: String,
     /// Day of the recording, `YYYY-MM-DD`.
     pub date: String,
-    /// What confined the CLI to its temporary folder; absent when nothing did.
+    /// The way in which the CLI was confined to its temporary folder; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<Confinement>,
 }
 
-/// What confines a CLI to its temporary folder while it is recorded.
+/// The way in which a CLI is confined to its temporary folder during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confinement {
     /// Landlock, a part of the Linux kernel.
     Landlock,
-    /// bubblewrap, which makes a sandbox of namespaces; it holds files, not connections.
+    /// bubblewrap, which makes a sandbox of namespaces; it confines files, not connections.
     Bubblewrap,
 }
 
@@ -121,7 +121,7 @@ pub struct RecordCounts {
     pub bytes: u64,
     /// Lines of stdout, an unterminated last one included.
     pub lines: u64,
-    /// Reads that brought them.
+    /// The number of reads.
     pub reads: u64,
 }
 
@@ -130,11 +130,11 @@ pub struct RecordCounts {
 pub struct Tick {
     /// Milliseconds since the entry before.
     pub after_ms: u64,
-    /// What happened.
+    /// The event.
     pub kind: TickKind,
 }
 
-/// What happened at a [`Tick`].
+/// The event of a [`Tick`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TickKind {
     /// `"o"`: a read brought this many bytes of stdout.
@@ -173,7 +173,7 @@ const LONGEST_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
 /// Reads what [`render_timeline`] wrote; on failure the number of the bad line and what is wrong.
 ///
-/// The sizes and the intervals add up without overflow, so that whoever adds them need not check.
+/// The sizes and the intervals add up without overflow, so that a caller that adds them need not check.
 pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
     let (mut bytes, mut ms) = (0_u64, 0_u64);
     let mut ticks = Vec::new();
@@ -242,7 +242,7 @@ pub fn line_by_line(stdout: &[u8]) -> Vec<Tick> {
 /// A recording or an import in memory, canonical, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Take {
-    /// What `cassette.toml` will say; `counts`, `runs` and `sha256` are filled in on writing.
+    /// The manifest, which becomes `cassette.toml`; `counts`, `runs` and `sha256` are filled in on writing.
     pub manifest: Manifest,
     /// The bytes of `stdout.jsonl`.
     pub stdout: Vec<u8>,

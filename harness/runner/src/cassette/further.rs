@@ -1,9 +1,9 @@
-//! Further runs in a cassette: those in which the CLI went on with a session of the run before, in
+//! Further runs in a cassette: those in which the CLI resumed the session of an earlier run, in
 //! the same HOME and project.
 //!
-//! Their files stand beside those of the first run, with the number of the run in the name:
+//! Their files are beside those of the first run, with the number of the run in the name:
 //! `stdout.2.jsonl`, `timeline.2.jsonl`, `transcript.2.jsonl` …, and `history.2.jsonl`: the messages of
-//! the first request, which say what the CLI made of the conversation before.
+//! the first request, which show how the CLI continued the conversation.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use super::format::{Exit, RecordCounts, Tick};
 /// A further run in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FurtherRun {
-    /// What `cassette.toml` says of it; `counts` are filled in on writing.
+    /// Its entry in `cassette.toml`; `counts` are filled in on writing.
     pub facts: RunFacts,
     /// The bytes of its stdout.
     pub stdout: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct RunFacts {
     pub counts: RecordCounts,
 }
 
-/// Which session a further run goes on with.
+/// The session that a further run resumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resume {

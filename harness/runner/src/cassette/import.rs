@@ -20,7 +20,7 @@ pub enum ImportError {
     /// Nothing says which CLI printed it.
     #[error("the capture does not say which CLI printed it; add `--cli-version VERSION`")]
     NoVersion,
-    /// What the capture says is no version of a CLI.
+    /// The version in the capture is not a valid version of a CLI.
     #[error(
         "the capture says which CLI printed it, but {0}; if you trust the capture, add `--cli-version VERSION`"
     )]

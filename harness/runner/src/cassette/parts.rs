@@ -1,11 +1,11 @@
-//! What the runs of a recording left, run by run: the one place that lists the files of a cassette, for all
+//! The files of a recording, run by run: the one place that lists the files of a cassette, for all
 //! who write, scan or replace every one of them.
 
 use super::format::{Take, Tick};
 use super::store::Cassette;
 use crate::names::{CassetteFile, CassettePart};
 
-/// What one run left.
+/// The files of one run.
 pub(crate) struct RunParts<Argv, Timeline, Bytes> {
     /// Which run it is, from 1.
     pub(crate) number: usize,
@@ -48,14 +48,14 @@ macro_rules! runs {
 }
 
 impl Take {
-    /// What each run left, to read it.
+    /// The files of each run, to read them.
     pub(crate) fn runs(
         &self,
     ) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {
         runs!(self, &)
     }
 
-    /// What each run left, to change it.
+    /// The files of each run, to change them.
     pub(crate) fn runs_mut(
         &mut self,
     ) -> impl Iterator<Item = RunParts<&mut Vec<String>, &mut Vec<Tick>, &mut Vec<u8>>> {
@@ -64,7 +64,7 @@ impl Take {
 }
 
 impl Cassette {
-    /// What each run left.
+    /// The files of each run.
     pub(crate) fn runs(
         &self,
     ) -> impl Iterator<Item = RunParts<&Vec<String>, &Vec<Tick>, &Vec<u8>>> {

@@ -19,7 +19,7 @@ pub(super) const MANIFEST: &str = "cassette.toml";
 /// Why a cassette can't be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CassetteError {
-    /// The file system said no.
+    /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A file of it is a link, no regular file, or too large.
@@ -104,7 +104,7 @@ impl Cassette {
     ///
     /// # Errors
     ///
-    /// [`CassetteError`] when a file is missing or is a link, its hash differs, a file stands there that
+    /// [`CassetteError`] when a file is missing or is a link, its hash differs, there is a file that
     /// the manifest does not name, the timeline does not account for every byte, or the folder has the
     /// name of another CLI version.
     pub fn load(dir: &Path) -> Result<Self, CassetteError> {

@@ -1,4 +1,4 @@
-//! Timelines whose bytes were replaced: each read has the size of what is left of it.
+//! Timelines whose bytes were replaced: each read has the size of its replaced bytes.
 
 use super::canon::Canonical;
 use super::format::{Tick, TickKind};
@@ -6,7 +6,7 @@ use super::format::{Tick, TickKind};
 /// A timeline out of `events`, each with its milliseconds since the start and with sizes before
 /// replacements; `out` and `err` map the offsets of stdout and stderr to those after them.
 ///
-/// A read of which nothing is left goes; the time it took stays, as a part of the next interval.
+/// A read without remaining bytes is removed, and its time becomes a part of the next interval.
 pub(crate) fn timeline(
     events: impl IntoIterator<Item = (u64, TickKind)>,
     out: impl Fn(u64) -> u64,

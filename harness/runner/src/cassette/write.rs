@@ -29,7 +29,7 @@ const UNFINISHED: [&str; 3] = [".writing-", ".taking-", ".replaced-"];
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Take {
-    /// Writes the take as the cassette of its scenario and CLI version, in place of one that stands
+    /// Writes the take as the cassette of its scenario and CLI version, in place of an existing one
     /// there.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Take {
             Ok(metadata) if !metadata.is_dir() => {
                 return Err(CassetteError::File(files::FileError::NotFolder(target)));
             }
-            // What stood there is in the fresh folder then, and is removed with it.
+            // The previous cassette is in the fresh folder now, and is removed with it.
             Ok(_) => exchange(fresh.path(), &target)?,
         }
         Ok(target)
@@ -112,7 +112,7 @@ fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
     fs::rename(&old, fresh)
 }
 
-/// Removes what a writer left that was killed: nobody else writes while this one has the lock. A folder
+/// Removes the files of a writer that was killed. No other process writes while this one has the lock. A folder
 /// that may hold the cassette that was there before stays, to be found by [`abandoned`].
 fn remove_unfinished(dir: &Path) {
     let left = files::leftovers(dir, &UNFINISHED[..1]);

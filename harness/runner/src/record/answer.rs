@@ -20,14 +20,14 @@ use crate::scenario::{
 pub(crate) struct ResponseStep {
     /// How long to wait first.
     pub(crate) delay: Duration,
-    /// What goes out in one write; nothing means that the connection is lost.
+    /// The bytes of one write; none means that the connection is lost.
     pub(crate) bytes: Option<Bytes>,
 }
 
 /// Tokens that every request of a conversation is said to have.
 pub(crate) const INPUT_TOKENS: u64 = 1000;
 
-/// How long a connection stands before it is lost: a client that has not read what came may never
+/// The time before a connection is lost: a client that has not read what came may never
 /// do so, and what it prints would differ from run to run.
 const BEFORE_DROP: Duration = Duration::from_millis(250);
 
@@ -151,7 +151,7 @@ impl Writer<'_> {
         self.broken(Vec::new(), String::new())
     }
 
-    /// Whether the stream comes no further than here: so many deltas of a block, or all of it.
+    /// Whether the stream ends here, after a number of deltas of a block or after all of it.
     fn breaks_at(&self, index: usize, deltas: Option<usize>) -> bool {
         let after = self.answer.failure.and_then(ModelFailureKind::after);
         after.is_some_and(|spot: Spot| spot.block.get() == index + 1 && spot.deltas == deltas)
@@ -210,7 +210,7 @@ impl Writer<'_> {
         })
     }
 
-    /// One token for four characters of what is said, folders counted by their canonical names.
+    /// One token for four characters of the answer, folders counted by their canonical names.
     fn output_tokens(&self) -> u64 {
         let blocks = self.answer.turn.blocks.iter();
         let texts =

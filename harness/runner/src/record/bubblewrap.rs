@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(7);
 /// Bytes that are kept of what `bwrap` prints when it fails.
 const SAID: u64 = 500;
 
-/// What the process in the sandbox says, each on a line as JSON.
+/// The messages of the process in the sandbox, each on a line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 enum Report {
     /// It is there, with this id.
@@ -42,7 +42,7 @@ enum Report {
     Failed(i32),
 }
 
-/// What that process is sent once it is the supervisor's child: the numbers of the files that it has.
+/// The message to that process once it is the supervisor's child: the numbers of the files that it has.
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
     /// The program's stdin; `/dev/null` when absent.
@@ -128,11 +128,11 @@ fn inherited<F: AsFd>(file: io::Result<F>) -> Result<F, Failure> {
     Ok(file)
 }
 
-/// What a `bwrap` that has ended printed, on one line.
+/// The output of a `bwrap` that has ended, on one line.
 fn said(bwrap: &mut Child) -> String {
     let mut said = Vec::new();
     if let Some(stderr) = bwrap.stderr.take() {
-        // What can't be read is not told.
+        // Output that cannot be read is left out.
         let _ = stderr.take(SAID).read_to_end(&mut said);
     }
     let said = String::from_utf8_lossy(&said);
@@ -175,7 +175,7 @@ fn arguments(bounds: &Bounds) -> Vec<OsString> {
             continue;
         }
         match link_to_file(path) {
-            // A program finds what lies beside it by where the link leads.
+            // A program finds the files beside it by the target of the link.
             Some(target) => add("--symlink", &[&target, path]),
             None => add("--ro-bind-try", &[path, path]),
         }
@@ -195,7 +195,7 @@ fn link_to_file(path: &Path) -> Option<PathBuf> {
     path.is_symlink().then(|| path.canonicalize().ok()).flatten().filter(|target| target.is_file())
 }
 
-/// What `clitape` does in the sandbox: it says that it is there, waits for the supervisor, and becomes the
+/// The part of `clitape` in the sandbox: it says that it is there, waits for the supervisor, and becomes the
 /// program. `arguments` are those after [`ENTER`], stdin is the connection to the supervisor.
 pub fn enter(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match become_program(arguments) {

@@ -1,7 +1,7 @@
 //! Runs a program in its own process group and keeps all it prints, with the time of every read.
 //!
 //! The CLI loses its tail when the reader of its stdout lags, so a thread does nothing but read
-//! into memory, and no one else ever holds it up.
+//! into memory, and nothing else ever delays it.
 
 use std::io::{self, Read, Write};
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::cassette::{Confinement, Exit, TickKind};
 use crate::limits::OutputLimits;
 use crate::scenario::{SignalName, SignalPlan, StdinLine};
 
-/// What the threads around a run tell the one that watches it.
+/// Messages from the threads around a run to the one that watches it.
 pub(crate) enum Note {
     /// Bytes of stdout, and when they were read.
     Out(Instant, Vec<u8>),
@@ -65,7 +65,7 @@ pub(crate) enum Why {
 pub(crate) struct Ended {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
-    /// What happened, and how many milliseconds after the start, in order.
+    /// The events with their milliseconds after the start, in order.
     pub(crate) events: Vec<(u64, TickKind)>,
     pub(crate) exit: Exit,
     pub(crate) why: Why,
@@ -78,12 +78,12 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How often the watching thread looks whether the program has ended or is to be stopped.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What is done to a program while it runs.
+/// The actions on a program while it runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Script<'a> {
     /// Lines for its stdin; none means `/dev/null`.
     pub(crate) stdin: &'a [StdinLine],
-    /// A signal for the program alone, as whoever runs it sends one.
+    /// A signal for the program alone, as its user would send it.
     pub(crate) signal: Option<&'a SignalPlan>,
     /// How much it may print.
     pub(crate) output: OutputLimits,
@@ -241,7 +241,7 @@ impl RunWatcher<'_> {
     }
 }
 
-/// The scripted lines of stdin; a thread writes them, so that a full pipe holds nobody up.
+/// The scripted lines of stdin; a thread writes them, so that a full pipe delays no other thread.
 struct StdinScript<'a> {
     left: &'a [StdinLine],
     number: u64,
@@ -254,7 +254,7 @@ impl<'a> StdinScript<'a> {
             let (writer, lines) = channel::<String>();
             std::thread::spawn(move || {
                 for line in lines {
-                    // A program that reads no more is told by what it prints.
+                    // A program that no longer reads shows it by its output.
                     let _ = writeln!(pipe, "{line}");
                 }
             });
@@ -263,7 +263,7 @@ impl<'a> StdinScript<'a> {
         Self { left, number: 0, writer }
     }
 
-    /// Writes the next line if it is due after so many results and gives its number, from 1;
+    /// Writes the next line if it is due after this number of results and gives its number, from 1;
     /// closes stdin after the last.
     fn next_due(&mut self, results: u64) -> Option<u64> {
         let Some((line, left)) = self.left.split_first() else {

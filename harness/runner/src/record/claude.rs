@@ -19,7 +19,7 @@ use crate::cassette::{Exit, sha256_of_file};
 use crate::limits::{INSTALL_OUTPUT, INSTALL_TIME, OutputLimits, VERSION_OUTPUT, VERSION_TIME};
 use crate::names::{CliVersion, NameError};
 
-/// What the names of folders begin with that are being installed into.
+/// The start of the names of folders for installs in progress.
 const INSTALLING: &str = ".installing-";
 
 /// Which CLI to record, as `--claude` says it.
@@ -93,7 +93,7 @@ impl Claude {
     }
 }
 
-/// Finds the CLI of `choice`; `note` is told what takes long, and setting `stop` ends it.
+/// Finds the CLI of `choice`; `note` is called before slow steps, and setting `stop` ends the search.
 ///
 /// `npm:VERSION` is installed once as `<cache>/claude/<VERSION>`, whole or not at all.
 ///
@@ -224,7 +224,7 @@ fn installed(
     Claude::new(program, version)
 }
 
-/// What `program --version` prints first, asked in a HOME of its own.
+/// The first line that `program --version` prints, run with an empty HOME.
 fn version(
     program: &Path,
     hint: &str,
@@ -285,7 +285,7 @@ pub(crate) fn search_path(program: &Path) -> OsString {
         .filter_map(|program| program.parent().map(Path::to_owned))
         .collect();
     folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
-    // Only a folder with a colon in its name can't be joined, and no PATH could hold it.
+    // Only a folder with a colon in its name can't be joined, and no PATH could contain it.
     std::env::join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
 }
 

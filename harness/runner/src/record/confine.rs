@@ -1,5 +1,5 @@
 //! Confines what is recorded: it reads the system and itself, writes its temporary folder, and
-//! connects to the scripted model, as far as Landlock can hold it to that. [`super::bubblewrap`] holds
+//! connects to the scripted model, as far as Landlock can enforce it. [`super::bubblewrap`] confines
 //! it to the files where there is no Landlock.
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::claude::{Claude, node, on_path};
 use crate::cassette::Confinement;
 
-/// What of the system the CLI and its tools may read and execute.
+/// The parts of the system that the CLI and its tools may read and execute.
 pub(super) const SYSTEM: [&str; 14] = [
     "/usr",
     "/bin",
@@ -26,7 +26,7 @@ pub(super) const SYSTEM: [&str; 14] = [
     "/run/systemd/resolve",
     "/run/current-system",
 ];
-/// Devices that hold nothing of anybody.
+/// Devices without data of a user.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -38,7 +38,7 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// What is to confine a CLI to its temporary folder.
+/// The way in which a CLI is to be confined to its temporary folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConfineBy {
     /// The first of these that the system can do: Landlock, bubblewrap, nothing.
@@ -98,7 +98,7 @@ pub(crate) struct Bounds {
     pub(crate) write: Vec<PathBuf>,
     /// The port it may connect to.
     pub(crate) port: u16,
-    /// What is to hold it there.
+    /// The way to confine it.
     pub(crate) by: ConfineBy,
     /// The program of bubblewrap, as clitape itself finds it: the CLI's PATH may name folders of others.
     pub(crate) bwrap: Option<PathBuf>,
@@ -109,7 +109,7 @@ impl Bounds {
     pub(crate) fn new(claude: &Claude, root: &Path, port: u16, by: ConfineBy) -> Self {
         let mut read = places(&claude.program);
         read.extend(node());
-        // Node's own modules lie beside the folder that its program is in.
+        // Node's own modules are beside the folder that its program is in.
         let node = node().and_then(|node| node.canonicalize().ok());
         read.extend(node.iter().filter_map(|node| node.parent()?.parent()).map(Path::to_owned));
         read.extend(node.clone());
@@ -130,7 +130,7 @@ impl Bounds {
     }
 }
 
-/// What a program may read of itself: its file and the folder that this is in, by every name it has;
+/// The files of a program that it may read itself: its file and the folder that this is in, by every name it has;
 /// of a program of npm's, all modules that were installed with it.
 fn places(program: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
@@ -157,7 +157,7 @@ mod landlocked {
 
     use super::{Bounds, DEVICES, SYSTEM};
 
-    /// The version of Landlock whose rights are asked for; older systems hold to those they know.
+    /// The version of Landlock whose rights are asked for; older systems apply those that they know.
     const RIGHTS: ABI = ABI::V4;
 
     /// Confines this thread and what it starts; whether the system can do that.
@@ -271,7 +271,7 @@ mod tests {
             let written = fs_err::read_to_string(inside.path().join("inside"));
             assert_eq!(written.unwrap(), "b\n", "{errors}");
             if way == Confinement::Bubblewrap {
-                // It holds neither connections nor signals, as SECURITY.md says.
+                // It confines neither connections nor signals, as SECURITY.md says.
                 assert!(text.contains("connected\nsignalled\n"), "{text}{errors}");
             }
         }

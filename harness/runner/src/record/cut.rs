@@ -12,7 +12,7 @@ use crate::scenario::{DeltaCut, Model, ModelFailureKind, ModelTurn, Pieces};
 /// The deltas of a text, as JSON string literals.
 ///
 /// Literals, because a cut in UTF-16 units may leave half of a surrogate pair in a delta, which a
-/// `String` can't hold and JSON can.
+/// `String` cannot contain and JSON can.
 pub(crate) fn deltas(pieces: &Pieces, cut: DeltaCut, folders: &Folders) -> Vec<String> {
     match pieces {
         Pieces::Listed(pieces) => {
@@ -113,7 +113,7 @@ fn names(text: &str, folders: &Folders) -> Vec<FolderName> {
     names
 }
 
-/// Where an offset of the canonical text lies in the real one.
+/// The offset in the real text for an offset in the canonical one.
 fn map(names: &[FolderName], offset: usize) -> usize {
     let (mut canonical, mut real) = (0, 0);
     for name in names.iter().take_while(|name| name.start < offset) {

@@ -14,7 +14,7 @@ use crate::text::TerminalSafe;
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file system or the operating system said no.
+    /// The file system or the operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// `model.toml` can't be used.
@@ -75,7 +75,7 @@ pub enum RecordError {
     Unscripted {
         /// The scenario's `model.toml`.
         path: PathBuf,
-        /// What was asked, and what the script has.
+        /// The request, and the turns of the script.
         asked: String,
     },
     /// The CLI did not end in time.
@@ -85,9 +85,9 @@ pub enum RecordError {
     Timeout {
         /// How long it might take.
         limit_s: u64,
-        /// What says so: `record.timeout_s` of the scenario, or the option that is a limit for all.
+        /// The origin of the limit: `record.timeout_s` of the scenario, or the option that is a limit for all.
         raise: &'static str,
-        /// What the CLI had printed last.
+        /// The end of the CLI's output.
         said: CliOutput,
     },
     /// The CLI printed more than is kept.
@@ -95,7 +95,7 @@ pub enum RecordError {
     Overflow {
         /// Which limit it reached.
         what: Overflow,
-        /// What it had printed last.
+        /// The end of its output.
         said: CliOutput,
     },
     /// A person was asked whether to record it, and did not say yes.
@@ -114,9 +114,9 @@ pub enum RecordError {
     Exit {
         /// How it ended.
         exit: Exit,
-        /// What `record.exit` says.
+        /// The exit of `record.exit`.
         expected: Exit,
-        /// What it had printed last.
+        /// The end of its output.
         said: CliOutput,
     },
     /// The signal of the scenario was never sent.
@@ -124,7 +124,7 @@ pub enum RecordError {
     NoSignal {
         /// How it ended.
         exit: Exit,
-        /// What it had printed last.
+        /// The end of its output.
         said: CliOutput,
     },
     /// The CLI ended without an answer.
@@ -132,12 +132,12 @@ pub enum RecordError {
     NoResult {
         /// How it ended.
         exit: Exit,
-        /// What it had printed last.
+        /// The end of its output.
         said: CliOutput,
     },
 }
 
-/// What the CLI had printed when it failed.
+/// The end of the CLI's output when it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CliOutput {
     /// Its stderr.

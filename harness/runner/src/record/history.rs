@@ -1,9 +1,9 @@
-//! What of the conversation before a resumed run the CLI sends to the model: the messages of its
+//! The part of the earlier conversation that the CLI sends to the model on resume: the messages of its
 //! first request, one a line, without the CLI's own reminders and prompts.
 
 use serde_json::{Map, Value, json};
 
-/// What the CLI adds to a user message, and is no part of the conversation.
+/// Text that the CLI adds to a user message and that is no part of the conversation.
 const REMINDER: &str = "<system-reminder>";
 /// Fields of a block that say what it is and whose it is; the rest is in the transcript.
 const KEPT: [&str; 8] =

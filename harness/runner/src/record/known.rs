@@ -32,7 +32,7 @@ impl KnownScenarios {
     ///
     /// # Errors
     ///
-    /// When the file can't be read, or holds something else.
+    /// When the file can't be read, or contains something else.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let path = folder.join(NAME);
         let text = match fs::read_to_string(&path) {
@@ -59,7 +59,7 @@ impl KnownScenarios {
     pub fn add(&mut self, digest: &str, name: &str) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // Another clitape may have written since.
+        // Another clitape may have written in the meantime.
         self.text.scenarios.extend(Self::read(folder)?.text.scenarios);
         self.text.scenarios.insert(digest.to_owned(), name.to_owned());
         let text = toml::to_string(&self.text).map_err(io::Error::other)?;

@@ -26,7 +26,7 @@ use crate::cassette::{Confinement, Exit};
 pub const SUPERVISE: &str = "__supervise";
 /// The first argument of a `clitape` that becomes a program in the sandbox of bubblewrap.
 pub const ENTER: &str = "__enter";
-/// What the supervisor is sent when nothing went wrong and only processes are to be ended.
+/// The message to the supervisor that there was no error and that only processes are to be ended.
 pub(crate) const DONE: &[u8] = b"done\n";
 /// How long the supervisor may take to start the program, and to end everything.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 static SUPERVISOR: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on `program`, which is `clitape` itself, supervises what is started. Its `main` has to
+/// From now on `program`, which is `clitape` itself, supervises every program that is started. Its `main` has to
 /// call [`super::supervise`] when its first argument is [`SUPERVISE`].
 pub fn supervise_with(program: PathBuf) {
     if cfg!(target_os = "linux") {
@@ -56,7 +56,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     }
 }
 
-/// What the supervisor has to know beside the command; the first line it is sent, as JSON.
+/// The settings for the supervisor beside the command: the first line that it gets, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LaunchPlan {
     /// The process that asks.
@@ -69,7 +69,7 @@ pub(crate) struct LaunchPlan {
     pub(crate) bounds: Option<Bounds>,
 }
 
-/// What the supervisor answers, each on a line as JSON.
+/// The answers of the supervisor, each on a line as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SupervisorAnswer {
     /// The program runs.
@@ -82,7 +82,7 @@ pub(crate) enum SupervisorAnswer {
     Ended(Exit),
 }
 
-/// What holds for a program beside its command.
+/// The settings of a program beside its command.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Guard<'a> {
     /// The lock file of the folder to remove when this process is killed.
@@ -190,7 +190,7 @@ impl Running {
 
     /// Signals the program and what is in its process group.
     pub(crate) fn signal(&self, signal: Signal) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = killpg(self.pid, signal);
     }
 
@@ -230,7 +230,7 @@ impl Drop for Running {
 /// The connection to the supervisor.
 struct Control {
     stream: UnixStream,
-    /// What was read and is no whole line yet.
+    /// Bytes that were read and are no whole line yet.
     pending: Vec<u8>,
 }
 

@@ -28,7 +28,7 @@ impl Overflow {
     }
 }
 
-/// What it printed: "more than 64MiB".
+/// The excess in words: "more than 64MiB".
 impl fmt::Display for Overflow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

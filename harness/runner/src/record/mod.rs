@@ -70,13 +70,13 @@ pub struct RecordSettings {
     pub output: OutputLimits,
     /// How long one run of the CLI may take, whatever `record.timeout_s` of the scenario allows.
     pub time: Duration,
-    /// How much a workspace may hold.
+    /// The most that a workspace may contain.
     pub workspace: WorkspaceLimits,
     /// Lines that all `{{lines:N}}` of a `model.toml` may ask for.
     pub model_lines: usize,
     /// Bytes of a request to the scripted model.
     pub request: ByteSize,
-    /// What confines the CLI to its temporary folder, if anything is to.
+    /// The way to confine the CLI to its temporary folder, if it is to be confined.
     pub confine: Option<ConfineBy>,
 }
 

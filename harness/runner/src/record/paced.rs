@@ -30,7 +30,7 @@ impl Paced {
 
 impl Body for Paced {
     type Data = Bytes;
-    /// What makes the server close the connection in the middle of the body.
+    /// The error that makes the server close the connection in the middle of the body.
     type Error = io::Error;
 
     fn poll_frame(

@@ -14,7 +14,7 @@ use nix::unistd::{Pid, Uid};
 
 /// How long processes are ended before the rest is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The time between two looks at what is left.
+/// The time between two checks for remaining processes.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// One line of `/proc/PID/stat`, as far as it matters here.
@@ -32,7 +32,7 @@ impl Stat {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The name of a program may hold blanks and parentheses, so the fields are those after the
+    /// The name of a program may contain blanks and parentheses, so the fields are those after the
     /// last parenthesis: the third is the first of them.
     fn parse(stat: &str) -> Option<Self> {
         let (_, rest) = stat.rsplit_once(") ")?;
@@ -51,7 +51,7 @@ pub(crate) fn start_time(pid: i32) -> Option<u64> {
     Stat::of(pid).filter(|stat| !stat.is_zombie).map(|stat| stat.start)
 }
 
-/// How a child of this process has ended that nobody waited for.
+/// The exit of a child of this process for which no thread waited.
 pub(crate) fn exit_status(pid: Pid) -> Option<ExitStatus> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
@@ -74,7 +74,7 @@ fn descendants(ancestor: i32) -> Vec<Pid> {
             if stat.parent == ancestor {
                 return true;
             }
-            // The table was read while it changed, so that it may hold a ring.
+            // The table was read while it changed, so it may contain a ring.
             if !seen.insert(at) {
                 return false;
             }
@@ -113,7 +113,7 @@ fn living_in(folder: &Path) -> Vec<Pid> {
     pids().filter(lives).map(Pid::from_raw).collect()
 }
 
-/// Whether an environment holds the path of a folder, alone or with a place in it.
+/// Whether an environment contains the path of a folder, alone or with a place in it.
 fn names(environment: &[u8], folder: &[u8]) -> bool {
     let ends = |rest: &[u8]| matches!(rest.first(), None | Some(0 | b'/' | b':'));
     environment

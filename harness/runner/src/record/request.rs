@@ -1,4 +1,4 @@
-//! What is asked of the scripted model: the parts of a request that decide its answer.
+//! A request to the scripted model: the parts of a request that decide its answer.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,9 +14,9 @@ pub(crate) struct Asked {
     pub(crate) stream: bool,
     /// The system prompt.
     pub(crate) system: String,
-    /// The text of the first user message, by which conversations are told apart.
+    /// The text of the first user message, which identifies the conversation.
     pub(crate) first_user: String,
-    /// The last text a user message holds, the CLI's reminders left out.
+    /// The last text of a user message, the CLI's reminders left out.
     pub(crate) last_user: String,
     /// The messages, oldest first.
     pub(crate) messages: Vec<Spoken>,

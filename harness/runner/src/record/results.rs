@@ -1,4 +1,4 @@
-//! What the recorder itself reads in the CLI's stdout: `result` records and the session's id.
+//! The parts of the CLI's stdout that the recorder itself reads: `result` records and the session's id.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a scenario has the CLI do, for the person who is about to record it, and the digest by which
+//! What a scenario makes the CLI run, for the person who is about to record it, and the digest by which
 //! a scenario is known again.
 
 use std::collections::BTreeMap;
@@ -23,12 +23,12 @@ const TELLING: [&str; 7] =
 /// Characters of one call that are shown.
 const CLIP: usize = 300;
 
-/// What a scenario has the CLI do.
+/// The programs and settings that a scenario makes the CLI run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     /// SHA-256 over `scenario.toml`, `model.toml` and every file of the workspace.
     pub digest: String,
-    /// What the CLI is allowed and what the model calls, a line each, in the scenario's own words: a
+    /// The tools that the CLI is allowed and the model calls, one line each, in the scenario's own words: a
     /// terminal must not be given them as they are.
     pub lines: Vec<String>,
 }
@@ -38,7 +38,7 @@ impl Review {
     ///
     /// # Errors
     ///
-    /// [`RecordError`] when the workspace holds what is no file or more than `settings` allow, or
+    /// [`RecordError`] when the workspace contains an entry that is no file or more than `settings` allow, or
     /// `model.toml` can't be used.
     pub fn of(
         scenario: &Scenario,
@@ -127,7 +127,7 @@ fn calls(model: &Model) -> Vec<String> {
         .collect()
 }
 
-/// What says best what a call does; all of its input where no field does.
+/// The field that describes a call best, or all of its input if no field does.
 fn telling(input: Option<&Map<String, Value>>, whole: &str) -> String {
     let best = |input: &Map<String, Value>| {
         TELLING.iter().find_map(|name| input.get(*name)?.as_str().map(str::to_owned))
@@ -164,7 +164,7 @@ fn obeyed(scenario: &Scenario, workspace: &Workspace) -> Vec<String> {
 /// The commands that a JSON file names: hooks, and servers of tools with their arguments.
 fn commands(path: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    // What is a link is copied as one, and what it leads to is none of this command's.
+    // A link is copied as a link, and this command does not read its target.
     if let Ok(text) = files::read_text(path)
         && let Ok(value) = serde_json::from_str(&text)
     {

@@ -19,7 +19,7 @@ use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::names::CliVersion;
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SessionStep, SignalPlan, StdinLine};
 
-/// What the runs of a scenario left.
+/// The files and output of the runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recording {
     /// The CLI's version.
@@ -49,7 +49,7 @@ pub(crate) struct RawRun {
     pub(crate) stderr: Vec<u8>,
     /// The lines written to stdin, each with its LF.
     pub(crate) stdin: Vec<u8>,
-    /// What happened, and how many milliseconds after the start, in order.
+    /// The events with their milliseconds after the start, in order.
     pub(crate) events: Vec<(u64, TickKind)>,
     /// How the CLI ended.
     pub(crate) exit: Exit,
@@ -132,7 +132,7 @@ fn time(timeout_s: u64, most: Duration) -> (Duration, &'static str) {
     }
 }
 
-/// What all runs of a scenario share.
+/// The parts that all runs of a scenario share.
 struct Stand<'a> {
     scenario: &'a Scenario,
     claude: &'a Claude,

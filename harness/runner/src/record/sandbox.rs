@@ -11,7 +11,7 @@ use super::scratch::{PREFIX, Scratch};
 use super::workspace::Workspace;
 use crate::files;
 
-/// The real paths of the run's folders, or the canonical ones that stand for them in a cassette.
+/// The real paths of the run's folders, or their canonical names in a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
     /// Where the CLI runs: `{{project}}`.
@@ -34,7 +34,7 @@ const WRITTEN: [(&str, Folder); 3] =
     [("{{project}}", Folder::Project), ("{{home}}", Folder::Home), ("{{tmp}}", Folder::Tmp)];
 
 impl Folders {
-    /// The names that stand in cassettes for the real paths.
+    /// The canonical names of the real paths.
     pub(crate) fn canonical() -> Self {
         Self::under("/clitape")
     }
@@ -67,7 +67,7 @@ impl Folders {
         }
     }
 
-    /// The first folder named in `text`, with what stands before and after it.
+    /// The first folder named in `text`, with the text before and after it.
     pub(crate) fn first_in(text: &str) -> Option<(&str, Folder, &str)> {
         WRITTEN
             .iter()
@@ -77,7 +77,7 @@ impl Folders {
     }
 }
 
-/// The folders of one run on disk; gone when dropped, with every process that lives in them.
+/// The folders of one run on disk. Dropping them removes them and ends every process in them.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     pub(crate) folders: Folders,

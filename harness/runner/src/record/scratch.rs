@@ -1,8 +1,8 @@
-//! Temporary folders that are gone in the end, also after a `kill -9`.
+//! Temporary folders that are always removed in the end, also after a `kill -9`.
 //!
-//! Beside a folder `clitape-Ab12Cd` lies `clitape-Ab12Cd.lock`, which names the process that uses it
+//! Beside a folder `clitape-Ab12Cd` is `clitape-Ab12Cd.lock`, which names the process that uses it
 //! and is locked by it. The lock file is there before the folder and goes after it, so that no moment
-//! leaves a folder without one. [`sweep`] removes the folders whose process is gone.
+//! leaves a folder without one. [`sweep`] removes the folders whose process has ended.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -20,9 +20,9 @@ use walkdir::WalkDir;
 
 use super::processes::{end_living_in, start_time};
 
-/// What the names of folders in the system's folder for temporary files begin with.
+/// The start of the names of folders in the system's folder for temporary files.
 pub(crate) const PREFIX: &str = "clitape-";
-/// What the names of lock files end with.
+/// The end of the names of lock files.
 const LOCK: &str = ".lock";
 /// Bytes of a lock file at most; a longer one is not ours.
 const LONGEST: u64 = 200;
@@ -47,7 +47,7 @@ impl Owner {
     }
 }
 
-/// A temporary folder; gone when dropped, with every process that lives in it.
+/// A temporary folder. Dropping it removes it and ends every process in it.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     root: PathBuf,
@@ -127,7 +127,7 @@ fn remove(root: &Path) -> io::Result<()> {
     gone(std::fs::remove_dir_all(root))
 }
 
-/// What [`sweep`] removed and ended.
+/// The number of folders and processes that [`sweep`] removed and ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
     /// Folders that no running clitape uses.
@@ -137,7 +137,7 @@ pub struct Swept {
 }
 
 /// Removes the folders of `parent` whose names begin with `prefix` and which a process has left
-/// behind that is gone. A folder without a lock file, or of another user, stays.
+/// behind that has ended. A folder without a lock file, or of another user, stays.
 pub(crate) fn sweep(parent: &Path, prefix: &str) -> Swept {
     let mut swept = Swept::default();
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {

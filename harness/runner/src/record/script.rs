@@ -11,15 +11,15 @@ use crate::text::plural;
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptedAnswer<'a> {
-    /// What ids are made of: the conversation's name.
+    /// The conversation's name, a part of ids.
     pub(crate) conversation: &'a str,
-    /// What ids are made of: the turn's number, from 1.
+    /// The turn's number from 1, a part of ids.
     pub(crate) number: usize,
-    /// What is said.
+    /// The message.
     pub(crate) turn: Cow<'a, ModelTurn>,
-    /// What goes wrong with it.
+    /// The failure, if there is one.
     pub(crate) failure: Option<&'a ModelFailureKind>,
-    /// What ids are made of: how many requests for the turn failed before this one.
+    /// The number of requests for the turn that failed before this one, a part of ids.
     pub(crate) failed: usize,
     /// Whether the CLI asked beside the conversation. It does not wait for such an answer, so
     /// whether its tokens are in the sum of the `result` would differ from run to run.
@@ -37,7 +37,7 @@ enum KnownRequest {
 const NO_FILES: &str = "<is_displaying_contents>\nfalse\n</is_displaying_contents>\n\n\
                         <filepaths>\n</filepaths>";
 
-/// What CLI versions up to 2.0 ask a small model beside the conversation, and harmless answers.
+/// Requests of CLI versions up to 2.0 to a small model, outside the conversation, and harmless answers.
 const QUESTIONS: &[(KnownRequest, &str)] = &[
     // May this command run without asking? `none`: no rule covers it.
     (KnownRequest::System("Your task is to process Bash commands"), "none"),

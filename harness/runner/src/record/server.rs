@@ -35,7 +35,7 @@ pub(crate) struct ModelServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the server answers from.
+/// The script from which the server answers.
 struct ModelState {
     script: Model,
     folders: Folders,
@@ -51,7 +51,7 @@ struct CurrentRun {
     stage: RunStage,
     /// The body of its first request for a turn of the main conversation.
     first: Option<Bytes>,
-    /// Told what was asked, when nobody scripted an answer.
+    /// Called with a request that has no scripted answer.
     unscripted: Option<Box<dyn Fn(String) + Send>>,
 }
 
@@ -90,7 +90,7 @@ impl ModelServer {
         Ok(Self { address, desk, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// From now on the requests are those of this run of the scenario; `unscripted` is told of
+    /// From now on the requests are those of this run of the scenario; `unscripted` is called for
     /// every one that has no answer in the script.
     pub(crate) fn begin(&self, stage: RunStage, unscripted: impl Fn(String) + Send + 'static) {
         let unscripted = Some(Box::new(unscripted) as Box<_>);

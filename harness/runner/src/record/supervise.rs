@@ -1,9 +1,9 @@
-//! The process between `clitape` and a program that it runs. It does nothing but see to it that the
-//! program and all it has started end when `clitape` does, however that ends.
+//! The process between `clitape` and a program that it runs. Its only task is to end the
+//! program and every process that it started when `clitape` ends, in whatever way that ends.
 //!
 //! It reaps what loses its parent (`PR_SET_CHILD_SUBREAPER`), so that a process that left its group
-//! and session is still found below it. The program has the pipes of `clitape` itself: no byte of
-//! what it prints passes through here. Where `clitape` asks for it, the program is confined.
+//! and session is still found below it. The program has the pipes of `clitape` itself: its output
+//! does not pass through here. Where `clitape` asks for it, the program is confined.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -114,7 +114,7 @@ fn spawn(mut command: Command) -> Result<Pid, Failure> {
         .map_err(|error| Failure::Io(io::Error::other(error)))
 }
 
-/// Landlock holds for a thread and what it starts, and this process has to stay free of it.
+/// Landlock applies to a thread and the processes it starts, and must not apply to this process.
 fn landlocked(command: Command, bounds: Bounds) -> Result<Pid, Failure> {
     let starter = thread::spawn(move || {
         if confine::restrict(&bounds) {
@@ -135,7 +135,7 @@ fn let_go() -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-/// Tells `clitape` something. One that was killed can't be told, and the end of the connection is
+/// Sends `clitape` a message. A killed `clitape` gets none, and the end of the connection is
 /// seen where that is read: nothing here may return before the program was ended.
 fn tell(control: &mut UnixStream, answer: &SupervisorAnswer) {
     let mut line = serde_json::to_vec(answer).unwrap_or_default();
@@ -157,7 +157,7 @@ fn watch(pid: Pid, control: &mut UnixStream) {
             Ok(WaitStatus::Signaled(_, signal, _)) => {
                 break tell(control, &SupervisorAnswer::Ended(Exit::Signal(signal as i32)));
             }
-            // A signal that has no name, which a look at the process has to tell.
+            // A signal without a name; the state of the process has its number.
             _ => match exit_status(pid) {
                 Some(status) => break tell(control, &SupervisorAnswer::Ended(exit_of(status))),
                 None => break,
@@ -173,7 +173,7 @@ fn watch(pid: Pid, control: &mut UnixStream) {
     }
 }
 
-/// Removes the folder of a `clitape` that was killed. Its files close before it is gone.
+/// Removes the folder of a `clitape` that was killed. Its files are closed before the process ends.
 fn remove(lock: &Path) {
     let begin = Instant::now();
     while lock.exists() && begin.elapsed() < PATIENCE {

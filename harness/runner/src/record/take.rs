@@ -11,7 +11,7 @@ use crate::cassette::{sha256, timeline, today};
 use crate::names::{CassetteFile, CassettePart};
 use crate::scenario::{Scenario, SessionStep};
 
-/// The canonical form of `recording`; a value that stands in several runs stays the same one.
+/// The canonical form of `recording`; a value in several runs gets the same placeholder.
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
     let mut maker = Maker { substitutions: None, facts: facts(recording), counts: [].into() };
     let first = maker.made(&recording.first);

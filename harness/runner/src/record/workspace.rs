@@ -17,7 +17,7 @@ use walkdir::WalkDir;
 use super::RecordError;
 use crate::limits::{WORKSPACE_BYTES, WORKSPACE_FILES};
 
-/// How much a workspace may hold.
+/// The most that a workspace may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkspaceLimits {
     /// Bytes of all its files together.
@@ -35,7 +35,7 @@ impl Default for WorkspaceLimits {
 /// Bytes that are read at a time; between them the caller may stop.
 const CHUNK: usize = 1 << 20;
 
-/// What an [`Entry`] is.
+/// The kind of an [`Entry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CopiedKind {
     Folder,
@@ -52,7 +52,7 @@ struct CopiedFile {
     mode: u32,
 }
 
-/// A workspace that holds nothing but folders, links and regular files, within the limit.
+/// A workspace that contains only folders, links and regular files, within the limit.
 #[derive(Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,

@@ -1,5 +1,5 @@
 //! Writes ACP updates as entries of the `acp` lane: the kind is the `sessionUpdate` tag, the data is
-//! the rest. What `session/prompt` is answered with comes last, as `response`.
+//! the rest. The answer to `session/prompt` comes last, as `response`.
 
 use clitape_gateway::BusEvent;
 use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
@@ -29,7 +29,7 @@ pub(super) fn entries(
     let updates = session.on(event).into_iter();
     let mut entries: Vec<_> = updates
         .map(|update| {
-            // Updates hold strings, numbers and JSON: they always serialise.
+            // Updates contain strings, numbers and JSON: they always serialise.
             let mut data = object(serde_json::to_value(update).unwrap_or_default());
             let tag = data.shift_remove("sessionUpdate");
             (tag.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), data)

@@ -38,7 +38,7 @@ pub struct Setup {
     pub run: scenario::RunSpec,
     /// The chat; none means that there is none.
     pub channel: Option<Chat>,
-    /// The ACP client; none means nobody is there.
+    /// The ACP client, if there is one.
     pub acp: Option<AcpClient>,
 }
 
@@ -49,16 +49,16 @@ pub struct AcpClient {
     pub terminal: bool,
 }
 
-/// What a replay told.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     /// How it was run.
     pub setup: Setup,
     /// The trace.
     pub entries: Vec<Entry>,
-    /// What became of the lines.
+    /// The counts of the lines.
     pub stats: Stats,
-    /// What the gateway says of the run.
+    /// The gateway's report of the run.
     pub report: RunReport,
 }
 
@@ -206,7 +206,7 @@ impl Log {
         self.entries().push(Entry { at, lane, kind: kind.into(), data });
     }
 
-    /// Says which messages hold the final text, in the one channel there is.
+    /// Adds the entry that names the messages with the final text, for the one channel.
     fn final_word(&self, report: &RunReport) {
         let Some(channel) = report.channels.first() else { return };
         let (delivery, message_ids, reason) = match &channel.final_delivered {

@@ -30,11 +30,11 @@ struct Chat {
     texts: BTreeMap<i64, String>,
 }
 
-/// What becomes of a call.
+/// The result of a call.
 struct CallOutcome {
     /// The message it is about; none when a new one is refused.
     message_id: Option<i64>,
-    /// What goes wrong with it.
+    /// Its fault.
     fault: Option<Fault>,
 }
 
@@ -49,7 +49,7 @@ impl ChatServer {
         chat.calls += 1;
         let number = chat.calls;
         let fault = self.faults.iter().find(|fault| fault.call == number).copied();
-        // Of a new message nobody says that it is not modified.
+        // The server never answers "not modified" to a new message.
         let fault =
             fault.filter(|fault| call.message_id.is_some() || fault.kind != FaultKind::NotModified);
         if fault.is_some_and(is_refusal) {
@@ -71,7 +71,7 @@ fn is_refusal(fault: Fault) -> bool {
     matches!(fault.kind, FaultKind::RateLimit | FaultKind::ServerError)
 }
 
-/// What the trace tells of a call.
+/// The trace entry of a call.
 fn data(call: &BotCall, fate: &CallOutcome) -> Map<String, Value> {
     let mut data = Map::new();
     if let Some(id) = fate.message_id {

@@ -7,7 +7,7 @@
 //! - A call that the server refused (`"shown": false`) changes nothing.
 //! - A call that was done and whose answer was lost changes the chat like any other: the person
 //!   sees it, although the caller does not know.
-//! - A new message of the draft whose answer was lost stays in the chat for good, because nobody
+//! - A new message of the draft whose answer was lost stays in the chat for good, because no caller
 //!   knows its number. A person sees it, but it is no part of the [final text](ChatView::final_text).
 
 use std::collections::BTreeMap;
@@ -30,15 +30,15 @@ pub struct SeenMessage {
     pub text: String,
     /// How often the text was edited.
     pub edits: u64,
-    /// Whether the message holds a part of the final text.
+    /// Whether the message contains a part of the final text.
     pub is_final: bool,
-    /// Whether it is a draft whose number nobody knows, because the answer to its call was lost.
+    /// Whether it is a draft whose number is unknown, because the answer to its call was lost.
     pub is_orphaned: bool,
     /// The index of the entry that gave it its text, among the entries that were applied.
     pub entry: usize,
 }
 
-/// What an entry changed in a chat.
+/// The change of a chat by an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatChange {
     /// The entry is of another lane, was refused, or marks what was marked before.
@@ -114,9 +114,9 @@ impl ChatView {
     }
 }
 
-/// What the answer of the chat's server says of a call.
+/// The answer of the chat's server to a call.
 impl Entry {
-    /// Whether a call's text reached the chat. What the server refused did not.
+    /// Whether a call's text reached the chat. The text of a refused call did not.
     pub fn is_shown(&self) -> bool {
         self.data.get("shown") != Some(&Value::Bool(false))
     }
@@ -142,7 +142,7 @@ impl Entry {
         (kind == FaultKind::RateLimit.as_str()).then(|| wait.strip_suffix('s')?.parse().ok())?
     }
 
-    /// What went wrong with the call, or an empty text.
+    /// The error of the call, or an empty text.
     fn answer(&self) -> &str {
         self.data.get("answer").and_then(Value::as_str).unwrap_or_default()
     }

@@ -8,7 +8,7 @@ use crate::text::{Keep, plain, truncate};
 /// The most columns of a text that is quoted in a headline.
 const QUOTED: usize = 72;
 
-/// The fields that tell most of each kind, in the order they are shown. Strings of a key with `"`
+/// The most useful fields of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
 const FIELDS: [(&str, &[&str]); 36] = [
     ("chunk", &["bytes"]),

@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 
 use super::trace::object;
 
-/// Kind and data of the entry for `event`; none for a record of which nothing needs telling.
+/// Kind and data of the entry for `event`; none for a record without an event of its own.
 pub(super) fn entry(event: &Event<'_>) -> Option<(String, Map<String, Value>)> {
     if matches!(event, Event::Record { .. }) {
         return None;
     }
-    // Events hold strings, numbers and JSON: they always serialise.
+    // Events contain strings, numbers and JSON: they always serialise.
     let mut entry = object(serde_json::to_value(event).unwrap_or_default());
     let kind = entry.remove("kind")?.as_str()?.to_owned();
     Some((kind, object(entry.remove("data").unwrap_or_default())))

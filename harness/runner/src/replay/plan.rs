@@ -26,7 +26,7 @@ pub struct Plan {
     pub seed: Option<u64>,
     /// The pieces, in order.
     pub steps: Vec<PlanStep>,
-    /// What goes wrong at the chat's server; of two faults at one call the first counts.
+    /// The faults of the chat's server. If a call has two of them, the first one counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }
@@ -62,7 +62,7 @@ pub enum Cut {
     Line,
     /// At every byte.
     Byte,
-    /// Every so many bytes.
+    /// After each block of this number of bytes.
     Size(u64),
     /// Anywhere, with random delays.
     Random,
@@ -104,7 +104,7 @@ pub enum PlanError {
     /// It has too many steps or faults, or waits too long.
     #[error("the plan has {what}; {most} are the most")]
     TooMuch {
-        /// What it has too much of.
+        /// The excess in words.
         what: String,
         /// How much it may have.
         most: u64,

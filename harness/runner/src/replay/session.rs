@@ -96,7 +96,7 @@ fn stderr(run: &FurtherRun) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What a run's stdout says of it in the end.
+/// The end of a run according to its stdout.
 #[derive(Default)]
 struct StdoutSummary {
     session: Option<String>,
@@ -123,7 +123,7 @@ fn said(stdout: &[u8]) -> StdoutSummary {
     said
 }
 
-/// What became of a call that was open, in what the model was sent on resume.
+/// The state of an open call in the messages that the model gets on resume.
 fn fate(orphan: &Orphan, history: &[u8]) -> Value {
     let lines = history.split(|&byte| byte == b'\n');
     let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());

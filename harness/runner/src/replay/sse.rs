@@ -1,4 +1,4 @@
-//! Writes what a run's event stream tells as entries of the `sse` lane: the kind is the event's
+//! Writes the events of a run's event stream as entries of the `sse` lane: the kind is the event's
 //! name, the data its own, without the time, which the entry says. Last comes `collected`, what the
 //! collector makes of those very events (S2).
 
@@ -19,7 +19,7 @@ pub(super) fn entries(
     })
 }
 
-/// What a collector makes of the stream in `entries`: the data of the last entry; none without a stream.
+/// A collector's result for the stream in `entries`: the data of the last entry; none without a stream.
 pub(super) fn collected(entries: &[Entry]) -> Option<Map<String, Value>> {
     let mut gather = Collector::new();
     let stream = entries.iter().filter(|entry| entry.lane == Lane::Sse);

@@ -18,7 +18,7 @@ pub struct Entry {
     pub at: u64,
     /// Where it happened.
     pub lane: Lane,
-    /// What happened; the lane says which kinds there are.
+    /// The kind of the event; each lane has its own kinds.
     pub kind: Cow<'static, str>,
     /// Its particulars.
     pub data: Map<String, Value>,

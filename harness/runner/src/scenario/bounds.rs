@@ -1,6 +1,6 @@
 //! The ranges of the numbers and lists in `scenario.toml` and `model.toml`, checked when they are
-//! read: a scenario of somebody else must not make a command run without end. How many plans are run is
-//! a limit of the command that runs them ([`Scenario::check_plans`]).
+//! read: an untrusted scenario must not make a command run without end. The number of plans is limited by
+//! the command that replays them ([`Scenario::check_plans`]).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -71,7 +71,7 @@ pub(super) fn within(key: &str, value: u64) -> Result<u64, String> {
     first_outside(&MODEL, [(key, value)]).map_or(Ok(value), Err)
 }
 
-/// What is out of range in a scenario.
+/// The sentence about a value of a scenario that is out of range.
 pub(super) fn complaint(scenario: &Scenario) -> Option<String> {
     let Scenario { record, run, .. } = scenario;
     let signals = record.signal.iter().chain(record.then.iter().filter_map(|s| s.signal.as_ref()));
@@ -103,7 +103,7 @@ pub(super) fn complaint(scenario: &Scenario) -> Option<String> {
     first_outside(&SCENARIO, values)
 }
 
-/// What is out of range in a model.
+/// The sentence about a value of a model script that is out of range.
 pub(super) fn of_model(model: &Model) -> Option<String> {
     let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
     let turns = model.all_turns().map(|(_, turns)| turns.len()).sum();
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said of a scenario with these lines after those of `[record]`.
+    /// The sentence about a scenario with these lines after those of `[record]`.
     #[track_caller]
     fn check(lines: &str, expect: Option<&str>) {
         let temporary = tempfile::tempdir().unwrap();

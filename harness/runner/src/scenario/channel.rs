@@ -21,11 +21,11 @@ pub enum ChannelSpec {
     Sse {},
 }
 
-/// A chat: what it shows while the run goes on, and how.
+/// A chat: what it shows during the run, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
-    /// What it shows while the run goes on.
+    /// What it shows during the run.
     pub mode: ChatMode,
     /// Whether the reasoning shows (V9).
     #[serde(default)]
@@ -41,7 +41,7 @@ impl Chat {
         Self { mode, reasoning: false, profile: ChatProfile::Telegram }
     }
 
-    /// What `clitape replay` needs to show it in the same way.
+    /// The options with which `clitape replay` shows the channel in the same way.
     pub fn flags(self) -> String {
         let reasoning = if self.reasoning { " --reasoning" } else { "" };
         let profile = match self.profile {
@@ -66,7 +66,7 @@ impl fmt::Display for Chat {
     }
 }
 
-/// What a chat shows while the run goes on (V1).
+/// What a chat shows during the run (V1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatMode {

@@ -8,7 +8,7 @@ use crate::files::FileError;
 /// Why a scenario can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The file system said no.
+    /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A file or folder of it is a link, no regular file, or too large.
@@ -24,7 +24,7 @@ pub enum ScenarioError {
         /// What is wrong there.
         what: String,
     },
-    /// A value makes no sense.
+    /// A value is not allowed.
     #[error("{path}: {what}")]
     Invalid {
         /// The file.
@@ -35,9 +35,9 @@ pub enum ScenarioError {
     /// No such scenario.
     #[error("there is no scenario `{name}` in {root}; {hint}")]
     Unknown {
-        /// What was asked for.
+        /// The name that the user gave.
         name: String,
-        /// Where it was looked for.
+        /// The folder that was searched.
         root: PathBuf,
         /// What to do.
         hint: String,

@@ -1,4 +1,4 @@
-//! A fault: what goes wrong at one call of the chat's server.
+//! A fault: an error of one call of the chat's server.
 //!
 //! One spelling serves plans, scenarios and the command line: `2:rate-limit:3s` is a 429 at the
 //! second call that asks to wait 3 s.
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{FAULT_SLOW_MS, FAULT_WAIT_S};
 
-/// How a call of the chat's server can go wrong (V4, V6).
+/// The ways in which a call of the chat's server fails (V4, V6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum FaultKind {
     /// 429 with `retry_after`: nothing is done.
     RateLimit,
-    /// The text is there, and the answer is 400 `message is not modified`. Only an edit is told so.
+    /// The text is there, and the answer is 400 `message is not modified`. Only an edit gets this answer.
     NotModified,
     /// 500: nothing is done.
     ServerError,
@@ -28,7 +28,7 @@ pub enum FaultKind {
     LostReply,
 }
 
-/// Each kind with its word and the unit of its amount.
+/// Each kind with its name and the unit of its amount.
 const KINDS: [(FaultKind, &str, Option<&str>); 6] = [
     (FaultKind::RateLimit, "rate-limit", Some("s")),
     (FaultKind::NotModified, "not-modified", None),
@@ -49,7 +49,7 @@ impl FaultKind {
         self.row().1
     }
 
-    /// The largest amount; of a kind without one 0.
+    /// The largest amount, or 0 for a kind without an amount.
     fn most(self) -> u64 {
         match self {
             Self::RateLimit => FAULT_WAIT_S,
@@ -64,7 +64,7 @@ impl FaultKind {
     }
 }
 
-/// Why a word is no fault.
+/// The reason why a word is not a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     /// There is no such kind.
@@ -72,7 +72,7 @@ pub enum FaultError {
         "there is no fault `{0}`; write rate-limit, not-modified, server-error, slow, hang or lost-reply"
     )]
     Kind(String),
-    /// It is not said which call fails and how.
+    /// The number of the call or the kind is missing.
     #[error(
         "`{0}` is no fault of a call; write the call's number and what goes wrong, such as \
          2:rate-limit:3s, 2:slow:700ms or 2:lost-reply"
@@ -107,13 +107,13 @@ impl TryFrom<String> for FaultKind {
     }
 }
 
-/// What goes wrong at one call; written `2:rate-limit:3s`.
+/// A fault of one call, written `2:rate-limit:3s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fault {
     /// The number of the call, from 1; typing signals do not count.
     pub call: u64,
-    /// What goes wrong.
+    /// The kind of the fault.
     pub kind: FaultKind,
     /// Seconds to wait of a [`FaultKind::RateLimit`], milliseconds until the answer of a
     /// [`FaultKind::Slow`]; 0 of the others.
@@ -121,7 +121,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What a trace says of the answer: the fault without the call's number.
+    /// The answer in a trace: the fault without the call's number.
     pub(crate) fn answer(self) -> String {
         match self.kind.unit() {
             Some(unit) => format!("{}:{}{unit}", self.kind.as_str(), self.amount),

@@ -1,7 +1,7 @@
-//! Reads `scenario.toml`: the prompt, the CLI versions, the channels, what is swept.
+//! Reads `scenario.toml`: the prompt, the CLI versions, the channels, the sweep.
 //!
-//! A key nobody knows is an error that points at its line: a misspelt key must not be a check that
-//! is never made.
+//! An unknown key is an error that points at its line, because a misspelt key would be a check that
+//! never runs.
 
 use std::path::{Path, PathBuf};
 
@@ -32,19 +32,19 @@ pub struct Scenario {
     pub about: String,
     /// Issues it guards, such as `openclaw#80046`.
     pub tracks: Vec<String>,
-    /// What to record.
+    /// The recording.
     pub record: RecordSpec,
     /// How the gateway runs it.
     pub run: RunSpec,
     /// Where a person sees it.
     pub channels: Vec<ChannelSpec>,
-    /// What the servers of its chats do.
+    /// The behaviour of the servers of its chats.
     pub chat: ChatServerSpec,
     /// Outcomes that timing may give beside what the goldens say.
     pub variants: Vec<Variant>,
-    /// What is swept.
+    /// The seeded plans.
     pub sweep: SweepSpec,
-    /// What a proof says of it.
+    /// Texts for a proof.
     pub proof: Proof,
 }
 
@@ -91,7 +91,7 @@ pub struct RecordSpec {
     /// A signal sent in the middle of the run.
     #[serde(default)]
     pub signal: Option<SignalPlan>,
-    /// CLI versions to record with; the first is the one whose goldens the others are held to.
+    /// CLI versions to record with; the goldens are made with the first one, and the others are compared with them.
     pub versions: Vec<CliVersion>,
     /// Seconds after which a CLI that has not ended is stopped.
     #[serde(default = "RecordSpec::default_timeout")]
@@ -125,11 +125,11 @@ pub struct StdinLine {
     pub after_results: u64,
 }
 
-/// `[chat]`: what the server of every chat does, in each replay of the scenario.
+/// `[chat]`: the behaviour of the server of every chat in each replay of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChatServerSpec {
-    /// What goes wrong at which call, such as `2:rate-limit:3s` (V4, V6).
+    /// The faults of its calls, such as `2:rate-limit:3s` (V4, V6).
     pub faults: Vec<Fault>,
 }
 
@@ -137,7 +137,7 @@ pub struct ChatServerSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepSpec {
-    /// How many seeded plans are replayed.
+    /// The number of seeded plans.
     pub plans: u64,
     /// Kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
@@ -149,13 +149,13 @@ impl Default for SweepSpec {
     }
 }
 
-/// `[proof]`: what a proof made of the scenario says in a person's words.
+/// `[proof]`: texts by a person for a proof of the scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
     /// The behaviour it addresses; what the scenario is about when absent.
     pub behaviour: Option<String>,
-    /// What was not tested, beside what no replay can test.
+    /// What was not tested, apart from what no replay can test.
     pub not_tested: Option<String>,
 }
 
@@ -257,7 +257,7 @@ impl Scenario {
     }
 }
 
-/// Reads a TOML file, with the line of whatever is wrong in it.
+/// Reads a TOML file, with the line of a mistake in it.
 ///
 /// # Errors
 ///

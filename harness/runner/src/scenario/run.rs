@@ -13,7 +13,7 @@ pub struct RunSpec {
     /// How the answer reaches the person (G4).
     pub delivery: DeliverySpec,
     /// Seconds that the run may take in all. An agent that prints nothing for a share of them is
-    /// given up (G8): 480 s of the 600 s that are the default.
+    /// stopped (G8): 480 s of the 600 s that are the default.
     pub limit_s: u64,
     /// Whether it resumes a session, so that it may be silent for less long (G8).
     pub resume: bool,

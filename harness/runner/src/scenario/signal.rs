@@ -7,13 +7,13 @@ use serde::Deserialize;
 use crate::cassette::Exit;
 use crate::names::CliVersion;
 
-/// `[record.signal]`: what is sent, and when.
+/// `[record.signal]`: the signal and the moment.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignalPlan {
     /// The signal.
     pub send: SignalName,
-    /// What the CLI must have printed first.
+    /// The condition on the CLI's output.
     pub when: Trigger,
     /// Milliseconds from then on.
     #[serde(default)]
@@ -26,7 +26,7 @@ pub enum SignalName {
     /// Interrupt, as Ctrl-C sends it.
     #[serde(rename = "SIGINT")]
     Int,
-    /// Please end.
+    /// A request to end.
     #[serde(rename = "SIGTERM")]
     Term,
     /// End at once.
@@ -50,15 +50,15 @@ impl SignalName {
     }
 }
 
-/// What the CLI prints before a signal is sent, on any thread of the run.
+/// The condition on the CLI's output for a signal, on any thread of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trigger {
     /// A call of this tool has started, its arguments being whole.
     Tool(String),
-    /// So many calls have started.
+    /// This number of calls has started.
     Calls(u64),
-    /// The text of one thread so far has this in it.
+    /// The text of one thread so far contains this.
     Text(String),
 }
 

@@ -15,9 +15,9 @@ use crate::cassette::Resume;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionStep {
-    /// Which session it goes on with.
+    /// The session that it resumes.
     pub resume: Resume,
-    /// The prompt. Its words tell the turns of this run from those before: the model answers with
+    /// The prompt. Its words separate the turns of this run from those before: the model answers with
     /// the first turn of its `[[step]]` when no assistant message follows them.
     pub prompt: String,
     /// How the CLI ends; see `record.exit`.

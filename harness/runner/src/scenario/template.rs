@@ -1,4 +1,4 @@
-//! The scenario that `clitape new` writes: it records and passes as it stands.
+//! The scenario that `clitape new` writes: it records and passes without a change.
 
 use std::path::PathBuf;
 

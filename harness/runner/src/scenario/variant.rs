@@ -1,4 +1,4 @@
-//! `[[variant]]`: an outcome of a chat with a name of its own, where timing may give several.
+//! `[[variant]]`: a named outcome of a chat, where timing allows several.
 
 use serde::Deserialize;
 
@@ -6,12 +6,12 @@ use super::channel::ChannelSpec;
 
 /// `[[variant]]`: one more outcome that a chat of the scenario may have.
 ///
-/// Naming one holds every replay of that chat to what its golden and its variants say.
+/// Once a chat has a variant, every seeded replay of it must give its golden or one of its variants.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Variant {
     /// Its name, the end of its golden's: `sent-whole`. Small letters, digits and hyphens, a letter
-    /// first, so that no CLI version can bear it.
+    /// first, so that it never looks like a CLI version.
     pub name: String,
     /// The chat's view, as its goldens are named: `telegram-partial`.
     pub view: String,
@@ -19,7 +19,7 @@ pub struct Variant {
     pub about: String,
 }
 
-/// What is wrong with the variants of a scenario with these channels.
+/// The sentence about a mistake in the variants of a scenario with these channels.
 pub(super) fn complaint(variants: &[Variant], channels: &[ChannelSpec]) -> Option<String> {
     let chats: Vec<String> = channels
         .iter()

@@ -1,4 +1,4 @@
-//! Where things lie: the folder that holds `scenarios/` and `cassettes/`.
+//! The workspace: the folder that contains `scenarios/` and `cassettes/`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::names::{CliVersion, NameError, ScenarioName};
 const SCENARIOS: &str = "scenarios";
 const CASSETTES: &str = "cassettes";
 
-/// The folder that holds `scenarios/` and `cassettes/`.
+/// The folder that contains `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     root: PathBuf,
 }
 
-/// Something in `scenarios/` or `cassettes/` that can't be what stands there.
+/// A file or folder in `scenarios/` or `cassettes/` that cannot be a scenario or a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stray {
     /// Its place in the workspace: `scenarios/Late edit`.
@@ -30,7 +30,7 @@ pub struct Stray {
 }
 
 impl Workspace {
-    /// The workspace at `root`, whether or not anything stands there yet.
+    /// The workspace at `root`, which may not exist yet.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
@@ -87,7 +87,7 @@ impl Workspace {
         Ok(self.folders(&Path::new(CASSETTES).join(scenario.as_str()))?.0)
     }
 
-    /// What stands in `scenarios/` and `cassettes/` under a name that can't be one, or as a link.
+    /// The entries of `scenarios/` and `cassettes/` with a name that is not allowed, and links.
     ///
     /// # Errors
     ///

@@ -1,15 +1,15 @@
 //! Values that take the place of secrets: of the same shape and length, and plainly no secrets.
 //!
-//! A fake keeps what says of which kind the secret is (`ghp_`) and every character that is no letter and
+//! A fake keeps the part that shows the kind of the secret (`ghp_`) and every character that is no letter and
 //! no digit. The rest becomes `redacted0001redacted0001…`, where the number counts the secrets of a
 //! recording in the order in which they appear. Nothing of the secret's own characters goes into it, so
-//! nobody can compute the secret from it; and recording again gives the same fake.
+//! the secret cannot be computed from it, and recording again gives the same fake.
 
 use std::collections::HashMap;
 
 use clitape_gateway::sanitise::prefix_length;
 
-/// What the letters spell; digits of its number follow.
+/// The word of the letters; the digits of the number follow.
 const WORD: &str = "redacted";
 /// The same for a secret of hexadecimal digits.
 const HEX_WORD: &str = "facade";
@@ -28,7 +28,7 @@ pub(super) struct Fakes {
     order: Vec<String>,
 }
 
-/// What stands for a secret.
+/// The fake of a secret.
 #[derive(Debug, Clone)]
 pub(super) struct FakeSecret {
     /// A text with as many characters as the secret.
@@ -55,7 +55,7 @@ impl Fakes {
     }
 }
 
-/// The fake with a number that stands for `secret`.
+/// The fake of `secret` with a number.
 fn fake(secret: &str, number: usize) -> String {
     let kept = prefix_length(secret);
     let kept = if secret[kept..].contains(char::is_alphanumeric) { kept } else { 0 };
@@ -85,7 +85,7 @@ fn fake(secret: &str, number: usize) -> String {
 /// Where a fake is shown with markup around it, or is itself masked, a few other letters are part of what a
 /// rule finds. They are no secret while they are fewer than the shortest secret has.
 pub(super) fn is_fake(text: &str) -> bool {
-    // What was clipped to less than a secret has.
+    // A text that was cut to less than the length of a secret.
     if text.contains('…') && text.chars().filter(|c| c.is_alphanumeric()).count() < SHORTEST {
         return true;
     }

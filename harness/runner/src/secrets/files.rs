@@ -12,10 +12,10 @@ use crate::cassette::{Cassette, render_timeline};
 use crate::files::{self, FileError};
 use crate::names::{CassetteFile, CassettePart};
 
-/// What a scan of files found.
+/// The result of a scan of files.
 #[derive(Debug, Default)]
 pub struct Scanned {
-    /// The secrets that nobody allowed.
+    /// The secrets that are not allowed.
     pub hits: Vec<Hit>,
     /// The secrets that the `cassette.toml` of their cassette allows.
     pub allowed: Vec<Hit>,

@@ -1,6 +1,6 @@
 //! Finds secrets in files, and replaces them in a recording before it is written.
 //!
-//! What counts as a secret is decided by the rules of the sanitiser (`clitape_gateway::sanitise`). This
+//! The rules of the sanitiser (`clitape_gateway::sanitise`) decide what a secret is. This
 //! module brings a file into texts in which a secret is whole (`segments`): each string of a JSON line,
 //! and the joined deltas of a block of a message. It undoes JSON's escapes as often as there are any
 //! (`decoded`), so that a secret in JSON inside a string of JSON is found too, and so that its place in

@@ -68,7 +68,7 @@ pub fn redact(take: &mut Take) -> Result<(), RedactError> {
     Ok(())
 }
 
-/// What a step of [`redact`] makes of a file: its new bytes, or nothing.
+/// The result of a step of [`redact`] for a file: its new bytes, or none.
 type RedactStep<'s> = &'s mut dyn FnMut(&[u8]) -> Option<Canonical>;
 
 /// Gives each command line and each file of a recording to `step`, and keeps the sizes in the timelines true.

@@ -20,7 +20,7 @@ pub struct Hit {
     pub line: usize,
     /// The id of the rule that found it.
     pub rule: &'static str,
-    /// What may be shown of the secret: `***`, or its first six and last four characters.
+    /// The masked form of the secret: `***`, or its first six and last four characters.
     pub excerpt: String,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Secret {
     pub(super) rule: &'static str,
 }
 
-/// Reports each secret of a segment. What two levels show is reported once.
+/// Reports each secret of a segment. A secret that is found on two levels is reported once.
 pub(super) fn each(raw: &[u8], segment: &Segment, report: &mut dyn FnMut(&[Decoded], &Secret)) {
     let levels = levels(raw, segment);
     let mut taken: Vec<Range<usize>> = Vec::new();

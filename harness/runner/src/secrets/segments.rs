@@ -13,7 +13,7 @@ use crate::cassette::canon::texts::Texts;
 pub(super) struct Segment {
     /// The places its bytes come from, in order.
     pub(super) pieces: Vec<Range<usize>>,
-    /// What the text is.
+    /// The kind of the text.
     pub(super) what: SegmentKind,
 }
 
@@ -39,12 +39,12 @@ impl Segment {
     }
 }
 
-/// What a [`Segment`] is.
+/// The kind of a [`Segment`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SegmentKind {
     /// Lines that are not JSON.
     Lines,
-    /// What is between the quotes of a JSON string, or of several that continue each other.
+    /// The text between the quotes of a JSON string, or of several that continue each other.
     String,
     /// A JSON string or number under a secret name: it is a secret as a whole.
     Secret,
@@ -147,7 +147,7 @@ impl SegmentWalk<'_> {
 
     fn add(&mut self, span: Range<usize>, what: SegmentKind) {
         let is_joined = self.joined.binary_search_by_key(&span.start, |s| s.start).is_ok();
-        // What no rule can find costs no search.
+        // Text in which no rule can match is not searched.
         if !is_joined && (span.len() >= SHORTEST || what == SegmentKind::Secret) && !span.is_empty()
         {
             self.found.push(Segment { pieces: vec![span], what });

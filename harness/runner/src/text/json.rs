@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::safe::{commands, marked};
 
-/// JSON that says the same with every character escaped that steers or hides, and with nothing in it
-/// that GitHub Actions takes for a command (`##[`). Such characters are in strings only, so that what
-/// is around them need not be known; line breaks between values stay.
+/// The same JSON value with every character escaped that steers or hides, and without text that GitHub
+/// Actions takes for a command (`##[`). Such characters are only in strings, so the structure around
+/// them need not be known; line breaks between values stay.
 pub fn json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for (c, hides) in marked(json) {

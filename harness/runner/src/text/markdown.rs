@@ -1,7 +1,7 @@
-//! Recorded text in Markdown: as a block or a span of code, which it can't leave.
+//! Recorded text in Markdown: as a block or a span of code, which it cannot leave.
 //!
 //! Code is the one place where GitHub shows text as it is: a backslash keeps no `@name` and no `#1` from
-//! becoming a mention or a reference. So whatever is not plain prose is written as code.
+//! becoming a mention or a reference. So all text that is not plain prose is written as code.
 
 use super::safe::plain;
 
@@ -11,7 +11,7 @@ pub fn fence(text: &str) -> String {
 }
 
 /// A code block of `text`, in which `language` may be empty. Its lines end with LF; every other
-/// character is taken as it is.
+/// character is copied unchanged.
 pub fn block(language: &str, text: &str) -> String {
     let fence = fence(text);
     format!("{fence}{language}\n{text}\n{fence}\n")

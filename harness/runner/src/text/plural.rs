@@ -5,7 +5,7 @@ use std::fmt::Display;
 /// A number and the noun it counts, `1 cassette` or `2 cassettes`.
 ///
 /// `noun` is the singular, and words may come before it: `more line`, `pending golden`.
-pub fn plural<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+pub fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
     if n == N::from(1) {
         return format!("{n} {noun}");
     }

@@ -19,8 +19,8 @@ use std::str::Chars;
 
 type Ranges = &'static [RangeInclusive<char>];
 
-/// What is escaped wherever it is: format characters and fillers that no reader sees. Control
-/// characters and noncharacters are told by their numbers.
+/// Format characters and fillers that no reader sees. They are escaped wherever they are. Control
+/// characters and noncharacters are recognised by their numbers.
 const HIDDEN: Ranges = &[
     '\u{ad}'..='\u{ad}',
     '\u{34f}'..='\u{34f}',

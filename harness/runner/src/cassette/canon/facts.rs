@@ -1,4 +1,4 @@
-//! What is known of the machine: as needles, and guessed from a capture that came without.
+//! Facts about the machine: as needles, and guessed from a capture without them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use super::needles::{Edge, Needle, SHORTEST, is_word_before};
 use super::rules::ends_of;
 use super::texts::Texts;
 
-/// What is known of the machine and the run. Every value is replaced wherever it stands.
+/// Facts about the machine and the run. Every value is replaced wherever it occurs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// Real folders, absolute, and what they stand for. A place may have several, such as
+    /// Real folders, absolute, and their canonical names. A place may have several, such as
     /// `/tmp/x` and `/private/tmp/x`.
     pub paths: Vec<(String, MachineFolder)>,
     /// Name of the machine; a generic one such as `localhost` is left alone.
@@ -25,7 +25,7 @@ pub struct Facts {
     pub cli_version: Option<String>,
 }
 
-/// What a folder of the machine stands for.
+/// The canonical name of a folder of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineFolder {
     /// Where the CLI ran: `/clitape/project`.
@@ -62,7 +62,7 @@ const USER: &str = "clitape-user";
 /// The placeholder of the model server's address.
 const ADDRESS: &str = "127.0.0.1:0";
 
-/// Names of hosts and users that say nothing of a machine, or that every recording holds.
+/// Names of hosts and users that do not identify a machine, or that every recording contains.
 const GENERIC: [&str; 32] = [
     "admin",
     "administrator",
@@ -128,7 +128,7 @@ pub(super) fn needles(facts: &Facts) -> Vec<Needle> {
     all
 }
 
-/// The value as it stands in a file name, in JSON, and in JSON inside JSON.
+/// The value as it is written in a file name, in JSON, and in JSON inside JSON.
 fn forms(value: &str, with: &str, rule: &'static str, edge: Edge, all: &mut Vec<Needle>) {
     let mut form = value.to_owned();
     for _ in 0..3 {
@@ -151,7 +151,7 @@ fn slug(path: &str) -> String {
 /// Fields of the `init` record that name the folder the CLI ran in.
 const FOLDERS: [&str; 2] = ["cwd", "original_cwd"];
 
-/// What follows a folder in the paths the CLI makes below it.
+/// The text after a folder in the paths that the CLI makes below it.
 const BELOW: [(&[u8], MachineFolder); 3] = [
     (b"/.claude/projects/-", MachineFolder::Home),
     (b"/cc-socks/", MachineFolder::Tmp),
@@ -161,7 +161,7 @@ const BELOW: [(&[u8], MachineFolder); 3] = [
 /// Where a user's folder is named.
 const HOMES: [&[u8]; 2] = [b"/home/", b"/Users/"];
 
-/// What a capture made elsewhere says of its machine: where its CLI ran, the folders below which
+/// The facts that a capture from elsewhere contains about its machine: where its CLI ran, the folders below which
 /// the CLI keeps its files, every `/home/NAME` and `/Users/NAME` in it, and the user of the first
 /// of these.
 pub fn guess(stdout: &[u8]) -> Facts {
@@ -215,7 +215,7 @@ fn add(facts: &mut Facts, path: Cow<'_, str>, place: MachineFolder) {
     }
 }
 
-/// The absolute paths that stand before `mark`.
+/// The absolute paths before `mark`.
 fn above<'t>(text: &'t [u8], mark: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
     let in_path = |b: &&u8| b.is_ascii_alphanumeric() || b"/._-@+~".contains(b);
     ends_of(text, mark).filter_map(move |behind| {

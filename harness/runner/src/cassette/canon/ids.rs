@@ -1,4 +1,4 @@
-//! Ids the CLI makes up: their shapes, and the placeholders that stand for them.
+//! Ids the CLI makes up: their shapes, and their placeholders.
 //!
 //! A placeholder has the shape of its id, so that every reader still takes it for one, and it is
 //! numbered in the order of first appearance. Uuids count by the type of the record that shows
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::needles::{Edge, Needle, SHORTEST};
 
-/// What an id names.
+/// The kinds of ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdKind {
     /// A session: a uuid.
@@ -22,9 +22,9 @@ pub(super) enum IdKind {
     Task,
     /// A run of a task: base 36, `-`, 8 hexadecimal digits.
     Run,
-    /// A hash of text that holds other ids: 16 hexadecimal digits.
+    /// A hash of text with other ids: 16 hexadecimal digits.
     Hash,
-    /// A file that holds what a tool gave: milliseconds since 1970, `-`, up to 6 of base 36.
+    /// A file with the result of a tool: milliseconds since 1970, `-`, up to 6 of base 36.
     Blob,
 }
 
@@ -68,7 +68,7 @@ impl IdKind {
         }
     }
 
-    /// Whether an id in running text goes on with `byte`.
+    /// Whether an id in running text continues with `byte`.
     pub(super) fn goes_on(self, byte: u8) -> bool {
         byte.is_ascii_alphanumeric() || (self == Self::Blob && byte == b'-')
     }

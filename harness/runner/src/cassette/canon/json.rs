@@ -1,6 +1,6 @@
 //! One line of the stream as a tree of byte spans.
 //!
-//! Nothing is decoded but keys, so a line keeps its bytes, and escapes no Rust string can hold
+//! Only keys are decoded, so a line keeps its bytes, and escapes that no Rust string can contain
 //! (a lone surrogate) pass.
 
 use std::fmt;
@@ -13,19 +13,19 @@ use serde_json::value::RawValue;
 /// Containers below this depth are leaves: a line may nest deeper than the stack.
 const DEPTH: usize = 96;
 
-/// A value and where it stands in the whole stream.
+/// A value and its place in the whole stream.
 #[derive(Debug)]
 pub(crate) struct JsonNode {
     /// From its first byte to behind its last, quotes and braces included.
     pub(crate) span: Range<usize>,
-    /// What it holds.
+    /// Its content.
     pub(crate) body: JsonBody,
 }
 
-/// What a [`Node`] holds.
+/// The content of a [`Node`].
 #[derive(Debug)]
 pub(crate) enum JsonBody {
-    /// Members in the order they stand in.
+    /// Members in their order in the text.
     Object(Vec<(String, JsonNode)>),
     /// Items.
     Array(Vec<JsonNode>),
@@ -54,12 +54,12 @@ impl JsonNode {
         }
     }
 
-    /// Where the text of a string stands, quotes excluded.
+    /// The place of the text of a string, without the quotes.
     pub(crate) fn interior(&self) -> Option<Range<usize>> {
         matches!(self.body, JsonBody::String).then(|| self.span.start + 1..self.span.end - 1)
     }
 
-    /// The text of a string as it stands, escapes and all; empty for anything else.
+    /// The text of a string with its escapes; empty for any other value.
     pub(crate) fn text<'r>(&self, raw: &'r [u8]) -> &'r [u8] {
         self.interior().map_or(&[], |span| &raw[span])
     }

@@ -1,16 +1,16 @@
 //! The canonical form of a recording: what differs between two runs of one script, and what
-//! tells of the machine, becomes a stable placeholder of the same JSON type.
+//! identifies the machine, becomes a stable placeholder of the same JSON type.
 //!
 //! Recording a scenario again with the same CLI so gives the same bytes. Everything else keeps
 //! its bytes: nothing is parsed and printed again. In order: lines become trees of spans
 //! (`json`); the rules by field blank values and collect ids (`rules`, `ids`); ids and the
 //! facts of the machine (`facts`) are looked for (`needles`) in texts in which a value
-//! stands whole, the deltas of a block joined (`texts`); all edits are made at once
+//! is whole, the deltas of a block joined (`texts`); all edits are made at once
 //! (`splice`). The canonical form of a canonical form is itself.
 //!
 //! | rule | what it replaces |
 //! |---|---|
-//! | `session`, `uuid`, `task`, `run`, `hash`, `blob` | ids the CLI makes up, wherever they stand |
+//! | `session`, `uuid`, `task`, `run`, `hash`, `blob` | ids the CLI makes up, wherever they occur |
 //! | `duration`, `time`, `cost` | numbers and points in time, by field |
 //! | `pid`, `uid`, `address` | numbers in the names of files, the model server's port |
 //! | `project`, `home`, `tmp` | the folders of the run, plain and as the CLI's slug |
@@ -53,7 +53,7 @@ pub fn canonical(stdout: &[u8], facts: &Facts) -> (Canonical, Substitutions) {
     (substitutions.apply_lines(stdout), substitutions)
 }
 
-/// What stands for what in one recording.
+/// The placeholders of one recording.
 #[derive(Debug, Clone)]
 pub struct Substitutions {
     facts: Vec<Needle>,

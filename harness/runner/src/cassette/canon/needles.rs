@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where a needle may stand.
+/// The places in which a needle may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     /// Anywhere.
@@ -14,16 +14,16 @@ pub(super) enum Edge {
     Value,
 }
 
-/// A value to be replaced wherever it stands.
+/// A value that is replaced wherever it occurs.
 #[derive(Debug, Clone)]
 pub(super) struct Needle {
-    /// Its bytes as they stand in JSON; at least [`SHORTEST`].
+    /// Its bytes as JSON writes them; at least [`SHORTEST`].
     pub(super) text: Vec<u8>,
     /// Its placeholder.
     pub(super) with: String,
     /// Id of the rule that counts it.
     pub(super) rule: &'static str,
-    /// Where it may stand.
+    /// The places in which it may occur.
     pub(super) edge: Edge,
 }
 
@@ -46,9 +46,9 @@ const NUMBERS: [Number; 3] = [
 /// A stretch of a text that has to go.
 #[derive(Debug)]
 pub(super) struct NeedleMatch<'m> {
-    /// Where it stands in the text.
+    /// Its place in the text.
     pub(super) span: Range<usize>,
-    /// What comes in its place.
+    /// The replacement.
     pub(super) with: &'m str,
     /// Id of the rule that counts it.
     pub(super) rule: &'static str,
@@ -132,7 +132,7 @@ pub(super) fn is_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-/// Whether a word goes on across `at`: the letter of an escape such as `\n` is none.
+/// Whether a word continues across `at`: the letter of an escape such as `\n` is none.
 pub(super) fn is_word_before(text: &[u8], at: usize) -> bool {
     let escape = match &text[..at] {
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,

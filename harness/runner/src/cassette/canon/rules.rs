@@ -1,7 +1,7 @@
 //! The rules by field: what of a record differs between two runs of one script.
 //!
-//! A field of a table below is blanked where it stands, or its value is an id, which is then
-//! replaced wherever it stands, also in other fields and in running text.
+//! A field of a table below is blanked, or its value is an id, which is then replaced wherever it
+//! occurs, also in other fields and in running text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl KeyPattern {
     }
 }
 
-/// Fields that hold an id, when the value has the shape of its kind; the first that fits counts.
+/// Fields with an id, when the value has the shape of its kind; the first that fits counts.
 const IDS: [(KeyPattern, IdKind); 15] = [
     (KeyPattern::Is("session_id"), IdKind::Session),
     (KeyPattern::Is("sessionId"), IdKind::Session),
@@ -68,7 +68,7 @@ const TIMES: [KeyPattern; 3] =
 /// The point in time of everything.
 pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
 
-/// What the model or the user wrote: no field in it is the CLI's.
+/// Text that the model or the user wrote: no field in it is the CLI's.
 const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
 
 /// The text before an id in running text, where no field names it, and its kind.
@@ -81,7 +81,7 @@ const SPOKEN: [(&[u8], IdKind); 3] = [
 /// A CLI before this one changes objects while they wait to be printed.
 const SETTLED: [u32; 3] = [2, 1, 100];
 
-/// What such a CLI prints one way or the other: record, path, constant.
+/// Values that such a CLI prints in one form or another: record, path, constant.
 const RACING: [(&[u8], &[&str], &str); 6] = [
     (b"assistant", &["message", "stop_reason"], "null"),
     (b"assistant", &["message", "stop_sequence"], "null"),
@@ -204,7 +204,7 @@ fn is_time(text: &[u8]) -> bool {
         && tail.iter().all(|b| b.is_ascii_digit() || b".Z".contains(b))
 }
 
-/// Where `text` goes on behind each `needle` in it.
+/// The places in `text` after each `needle`.
 pub(super) fn ends_of<'t>(text: &'t [u8], needle: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     text.windows(needle.len())
         .enumerate()

@@ -32,7 +32,7 @@ struct Move {
 }
 
 impl Canonical {
-    /// Where the byte offset `raw` of the bytes before replacements lies in the canonical ones.
+    /// The offset in the canonical bytes for the offset `raw` in the bytes before the replacements.
     ///
     /// It never falls when `raw` grows, keeps the ends of lines, and an offset inside a replaced
     /// value stays inside its placeholder. Meant for read boundaries.

@@ -1,8 +1,8 @@
-//! The stream cut into texts in which a value stands whole.
+//! Cuts the stream into texts so that each value is whole in one of them.
 //!
 //! A value may be split over several deltas of one block, so their strings are joined, as they
-//! stand between their quotes: an escape is never split, and a surrogate pair is whole again.
-//! Everything else of a line is a text of its own.
+//! are between their quotes: an escape is never split, and a surrogate pair is whole again.
+//! The rest of a line is one more text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

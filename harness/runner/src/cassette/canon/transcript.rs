@@ -1,7 +1,7 @@
 //! The conversation of a session file: what the user, the model and the tools said.
 //!
 //! Newer CLIs also write their system prompt, tool schemas, request shapes and the machine's
-//! details there. Lines are let through by type, so that a kind nobody has seen yet stays out.
+//! details there. Lines are let through by type, so that a new kind stays out.
 
 use super::json::{self, JsonNode};
 use super::splice::{ByteEdit, splice};
@@ -12,14 +12,14 @@ const KINDS: [&[u8]; 3] = [b"user", b"assistant", b"summary"];
 /// Subtypes of the `system` lines that are kept: they say where the conversation was cut.
 const SYSTEM: [&[u8]; 2] = [b"compact_boundary", b"microcompact_boundary"];
 
-/// Fields of a kept line that tell of the machine or hold the CLI's own text, emptied.
+/// Fields of a kept line that identify the machine or contain the CLI's own text, emptied.
 const EMPTIED: [&str; 5] = ["gitBranch", "osVersion", "shell", "systemPrompt", "tools"];
 
 /// The lines of a transcript that belong to the conversation, each with its bytes.
 ///
 /// Kept are lines of type `user`, `assistant`, `summary`, and `system` where it marks a
 /// compaction; everything else goes, a line that is no JSON object too. Of a kept line, fields
-/// that hold the git branch, the operating system, the shell, the system prompt or tool schemas
+/// that contain the git branch, the operating system, the shell, the system prompt or tool schemas
 /// are emptied: they stay, as `""`, `[]` or `{}`.
 pub fn conversation_lines(transcript: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();

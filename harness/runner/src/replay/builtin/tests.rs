@@ -1,4 +1,4 @@
-//! Replays whose plan holds a stall, or whose agent sends its message with a tool.
+//! Replays whose plan has a stall, or whose agent sends its message with a tool.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const SENT: &str = r#"{"type":"user","message":{"role":"user","content":[{"type"
 const FAILED: &str = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"no","is_error":true}]},"session_id":"s"}"#;
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"It is all done, and I have said so.","session_id":"s"}"#;
 
-/// Replays lines that come so many ms after the one before.
+/// Replays lines, each the given number of ms after the one before.
 fn play(lines: &[(u64, &str)], run: scenario::RunSpec) -> Replay {
     let stdout: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
     let steps: Vec<String> =

@@ -131,7 +131,7 @@ impl fmt::Display for Checked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.proof {
             ProofStatus::Passed => {
-                f.write_str("passed: the proof has every field and real evidence")?
+                f.write_str("passed: the proof has every field and real evidence")?;
             }
             ProofStatus::NoSection => f.write_str(
                 "missing: there is no section `## Real behavior proof` (level 2 to 6); write one \

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::fill;
 use crate::scenario::bounds;
 
-/// What thinking is signed with when the file does not say.
+/// The signature of thinking without a `signature` in the file.
 const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
 
 /// `[[turn.block]]`: one content block; it has one of `text`, `thinking`, `tool`, `server_tool` and
@@ -17,27 +17,27 @@ const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BlockFile")]
 pub struct ModelBlock {
-    /// What it holds.
+    /// Its content.
     pub content: ModelContent,
     pub(super) cut: Option<DeltaCut>,
     pub(super) delay_ms: Option<u64>,
 }
 
-/// What a [`Block`] holds.
+/// The content of a [`Block`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelContent {
     /// `text`: a piece of the answer, with its `citations`.
     Text {
         /// The piece.
         text: Pieces,
-        /// What it cites: one `citations_delta` each, after the text.
+        /// Its citations: one `citations_delta` each, after the text.
         citations: Vec<Map<String, Value>>,
     },
     /// `thinking`, with its `signature`.
     Thinking {
         /// The reasoning.
         thinking: Pieces,
-        /// What the API signs it with; a constant when the file has none.
+        /// The API's signature; a constant if the file has none.
         signature: String,
     },
     /// `tool` or `server_tool`: a call.
@@ -67,7 +67,7 @@ pub enum ToolSide {
     Server,
 }
 
-/// A text, and perhaps how it is cut.
+/// A text, and the places of its cuts if the file lists them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a string, or a list of strings that are one delta each")]
 pub enum Pieces {
@@ -90,13 +90,13 @@ impl Pieces {
 /// How a text is cut into deltas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeltaCut {
-    /// `cut`: after so many characters.
+    /// `cut`: after this number of characters.
     Chars(NonZeroUsize),
-    /// `cut_utf16`: after so many UTF-16 units, also between the halves of a surrogate pair.
+    /// `cut_utf16`: after this number of UTF-16 units, also between the halves of a surrogate pair.
     Utf16(NonZeroUsize),
 }
 
-/// The block as it is written, before its keys are held against each other.
+/// The block as it is written, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BlockFile {
@@ -202,7 +202,7 @@ impl ModelContent {
 }
 
 impl ModelBlock {
-    /// A text that is cut and paced as the file says.
+    /// A text with the cuts and delays of the file.
     pub(super) fn saying(text: &str) -> Self {
         Self::text(Pieces::Whole(text.to_owned()), None)
     }

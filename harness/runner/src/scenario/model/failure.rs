@@ -1,4 +1,4 @@
-//! What goes wrong before a scripted message is there: HTTP errors, `error` events, lost
+//! Failures before a scripted message is there: HTTP errors, `error` events, lost
 //! connections, in the words of the Messages API.
 
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use super::default_times;
 use crate::scenario::bounds;
 
-/// `[[turn.failure]]`: what a request gets instead of the message; it has one of `status`,
+/// `[[turn.failure]]`: the failure that a request gets instead of the message; it has one of `status`,
 /// `error_after` and `drop_after`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "FailureFile")]
 pub struct ModelFailure {
-    /// What goes wrong.
+    /// The kind of failure.
     pub kind: ModelFailureKind,
-    /// `times`: how many requests in a row it meets; 1 by default.
+    /// `times`: the number of requests in a row that get it; 1 by default.
     pub(super) times: NonZeroUsize,
 }
 
@@ -62,7 +62,7 @@ pub struct Spot {
 pub struct ModelApiError {
     /// `type`.
     pub kind: ErrorType,
-    /// `message`: what is told.
+    /// `message`: the text for the client.
     pub message: String,
 }
 
@@ -120,7 +120,7 @@ impl ErrorType {
     }
 }
 
-/// The failure as it is written, before its keys are held against each other.
+/// The failure as it is written, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FailureFile {

@@ -1,5 +1,5 @@
-//! `{{lines:N}}` in the texts and inputs of `model.toml`: so many numbered lines, so that a long
-//! text is one word in the file.
+//! `{{lines:N}}` in the texts and inputs of `model.toml`: N numbered lines, so that a long text
+//! is one word in the file.
 
 use std::cell::Cell;
 

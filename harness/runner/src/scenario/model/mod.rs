@@ -43,13 +43,13 @@ pub use turn::{ModelStopReason, ModelTurn};
 
 /// `model.toml`: the scripted model.
 ///
-/// A request belongs to the conversation whose `marker` stands in its first user message, and to
+/// A request belongs to the conversation whose `marker` is in its first user message, and to
 /// the main one if none does. It gets the turn whose number is the count of assistant messages it
 /// carries, so a repeated request gets the same turn again: its next failure, or the message once
 /// no failure is left.
 ///
 /// `{{project}}`, `{{home}}` and `{{tmp}}` in texts and inputs become the folders of the run,
-/// `{{lines:500}}` so many numbered lines.
+/// `{{lines:500}}` 500 numbered lines.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
@@ -82,9 +82,9 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conversation {
-    /// What to call it, in ids and errors: letters, digits and `_`.
+    /// Its name in ids and errors: letters, digits and `_`.
     pub name: String,
-    /// The text in the first user message that tells it from the others.
+    /// The text in the first user message that identifies it.
     pub marker: String,
     /// Its answers.
     #[serde(rename = "turn")]
@@ -96,7 +96,7 @@ pub struct Conversation {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepTurns {
-    /// What to call them, in ids and errors: `run2`, `run3`, … in the order they are written.
+    /// The name of the turns in ids and errors: `run2`, `run3`, … in the order they are written.
     #[serde(skip)]
     pub name: String,
     /// Its answers.
@@ -108,7 +108,7 @@ pub struct StepTurns {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spare {
-    /// What is said.
+    /// The message.
     pub text: String,
     /// How many requests in a row it answers; 1 by default.
     #[serde(default = "default_times")]
@@ -119,9 +119,9 @@ pub struct Spare {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SideRequest {
-    /// A text that stands in the request's system prompt or messages.
+    /// A text that is in the request's system prompt or messages.
     pub contains: String,
-    /// What is said, at once, in one delta; it counts no tokens.
+    /// The answer, which comes at once in one delta; it counts no tokens.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What `model.toml` may say, and how a mistake in it is told.
+//! The keys of `model.toml`, and the messages about mistakes in it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! One message of the scripted model: its blocks, why it ends, and what fails before it comes.
+//! One message of the scripted model: its blocks, the reason why it ends, and the failures before it comes.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,13 +13,13 @@ use crate::scenario::bounds;
 pub struct ModelTurn {
     /// `[[turn.block]]`: its content blocks, in order; `block = []` is an empty message.
     pub blocks: Vec<ModelBlock>,
-    /// `[[turn.failure]]`: what the first requests for it get.
+    /// `[[turn.failure]]`: the failures that the first requests for it get.
     failures: Vec<ModelFailure>,
     /// Whether the message ever comes; without `block` the last failure stays for good.
     comes: bool,
     /// Why the message ends; `tool_use` or `end_turn`, by its blocks, when absent.
     stop_reason: Option<ModelStopReason>,
-    /// `stop_details`: what the API says of a refusal.
+    /// `stop_details`: the API's details of a refusal.
     pub stop_details: Option<Map<String, Value>>,
     /// `end_delay_ms`: milliseconds between the last block and the events that end the message, so
     /// that the result of a fast tool comes before them; 0 by default: it comes after them.
@@ -61,7 +61,7 @@ impl ModelStopReason {
     }
 }
 
-/// The turn as it is written, before its keys are held against each other.
+/// The turn as it is written, before its keys are checked against each other.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TurnFile {
@@ -130,8 +130,8 @@ impl ModelTurn {
         }
     }
 
-    /// What a request for this turn meets, after so many others for it, and how many of those
-    /// have failed: the message itself when no failure is left.
+    /// The failure or the message for a request, given the number of earlier requests for this turn,
+    /// and how many of those failed. It is the message itself if no failure is left.
     pub fn attempt(&self, before: usize) -> (Option<&ModelFailureKind>, usize) {
         let mut each = self
             .failures
@@ -144,7 +144,7 @@ impl ModelTurn {
         (each.nth(before).or(last), failed)
     }
 
-    /// What may fail, in order.
+    /// The failures, in order.
     pub fn failures(&self) -> impl Iterator<Item = &ModelFailureKind> {
         self.failures.iter().map(|failure| &failure.kind)
     }
@@ -154,7 +154,7 @@ impl ModelTurn {
         Self::of(ModelBlock::at_once(text))
     }
 
-    /// A message of one text, cut and paced as the file says.
+    /// A message of one text, with the cuts and delays of the file.
     pub(crate) fn saying(text: &str) -> Self {
         Self::of(ModelBlock::saying(text))
     }
