@@ -63,7 +63,10 @@ fn every_format_tells_the_same_findings() {
     for told in findings {
         let sentence = &told.sentence;
         for text in [&out, &markdown] {
-            assert!(text.contains(sentence) && text.contains(&told.id.to_string()), "{sentence} in\n{text}");
+            assert!(
+                text.contains(sentence) && text.contains(&told.id.to_string()),
+                "{sentence} in\n{text}"
+            );
         }
         let quoted = serde_json::to_string(sentence).unwrap();
         assert!(tap.contains(&format!("sentence: {quoted}")), "{quoted} in\n{tap}");

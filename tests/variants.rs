@@ -169,7 +169,7 @@ fn times_decide_nothing() {
 fn a_missing_golden_of_the_paced_replay_is_told_by_its_own_check_alone() {
     broken(
         |workspace| {
-            fs::remove_file(folder(workspace).join("golden/telegram-partial.snap")).unwrap()
+            fs::remove_file(folder(workspace).join("golden/telegram-partial.snap")).unwrap();
         },
         &[],
     );

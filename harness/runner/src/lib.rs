@@ -1,6 +1,7 @@
 //! The harness: from a scenario to the findings that a person reads.
 //!
 #![doc = include_str!("../README.md")]
+#![warn(missing_debug_implementations)]
 
 pub mod cassette;
 pub mod check;

@@ -154,6 +154,7 @@ pub fn render_timeline(ticks: &[Tick]) -> String {
     let mut text = String::new();
     for tick in ticks {
         let ms = tick.after_ms;
+        // A write to a `String` never fails.
         let _ = match &tick.kind {
             TickKind::Out(n) => writeln!(text, "[{ms},\"o\",{n}]"),
             TickKind::Err(n) => writeln!(text, "[{ms},\"e\",{n}]"),

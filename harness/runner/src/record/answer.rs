@@ -273,6 +273,7 @@ impl Writer<'_> {
                 full["signature"] = Value::from(signature.as_str());
             }
             ModelContent::Tool { .. } => {
+                // The API sends `{}` for arguments that never became JSON.
                 let input: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
                 full["input"] = Value::from(input);
             }

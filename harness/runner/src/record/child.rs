@@ -274,6 +274,7 @@ impl<'a> StdinScript<'a> {
             return None;
         }
         if let Some(writer) = &self.writer {
+            // The writer never ends before this sender does.
             let _ = writer.send(line.line.clone());
         }
         self.left = left;
@@ -300,10 +301,12 @@ fn drain(
                         let _ = tell.send(Note::Overflow(what));
                         break;
                     }
+                    // The receiver is dropped only once the run is over, and the rest is not kept.
                     let _ = tell.send(note(Instant::now(), buffer[..n].to_vec()));
                 }
             }
         }
+        // The receiver is dropped only once the run is over.
         let _ = tell.send(Note::Closed);
     });
 }

@@ -39,6 +39,7 @@ static SUPERVISOR: OnceLock<PathBuf> = OnceLock::new();
 /// call [`super::supervise`] when its first argument is [`SUPERVISE`].
 pub fn supervise_with(program: PathBuf) {
     if cfg!(target_os = "linux") {
+        // A second call is ignored: the program is the same.
         let _ = SUPERVISOR.set(program);
     }
 }
@@ -196,15 +197,17 @@ impl Running {
 
     /// Signals the program, and none that it has started.
     pub(crate) fn signal_program(&self, signal: Signal) {
+        // The process may have ended already.
         let _ = kill(self.pid, signal);
     }
 }
 
 /// How a process ended.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 pub(crate) fn exit_of(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (None, Some(signal)) => Exit::Signal(signal),
-        (code, _) => Exit::Code(code.unwrap_or_default()),
+    match status.code() {
+        Some(code) => Exit::Code(code),
+        None => Exit::Signal(status.signal().expect("a process ends by a code or by a signal")),
     }
 }
 
@@ -213,11 +216,13 @@ impl Drop for Running {
         match &mut self.how {
             Supervision::Direct(_) => self.signal(Signal::SIGKILL),
             Supervision::Supervised { supervisor, control } => {
+                // A supervisor that has ended reads nothing, and needs no message.
                 let _ = control.stream.write_all(DONE);
                 let _ = control.stream.shutdown(Shutdown::Both);
                 let begin = Instant::now();
                 while matches!(supervisor.try_wait(), Ok(None)) {
                     if begin.elapsed() > PATIENCE {
+                        // An error means that it has ended, which the loop sees next.
                         let _ = supervisor.kill();
                     }
                     std::thread::sleep(PAUSE);

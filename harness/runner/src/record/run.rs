@@ -197,7 +197,7 @@ impl Stand<'_> {
         let tell = notes.tell.clone();
         let prompt = folders.expand(wanted.prompt.unwrap_or_default());
         server.begin(RunStage { before: wanted.at, prompt }, move |asked| {
-            // Nobody listens any more when the run is over.
+            // The receiver is dropped once the run is over.
             let _ = tell.send(Note::Alarm(asked));
         });
         let args = self.args(wanted);

@@ -122,6 +122,7 @@ fn remove(root: &Path) -> io::Result<()> {
     }
     // A folder without write permission keeps what is in it; it is ours to change.
     for entry in WalkDir::new(root).into_iter().flatten().filter(|e| e.file_type().is_dir()) {
+        // The removal below reports an error if a folder cannot be changed.
         let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o700));
     }
     gone(std::fs::remove_dir_all(root))

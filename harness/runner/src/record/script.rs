@@ -162,6 +162,7 @@ pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &Run
         clip(&asked.last_user, 200),
     );
     for (name, turns) in model.all_turns() {
+        // A write to a `String` never fails.
         let _ = write!(text, " `{name}` with {},", plural(turns.len(), "turn"));
     }
     let times = model.spares.iter().map(|spare| spare.times.get());

@@ -113,6 +113,7 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
+            // A panic of the thread was printed by the panic hook.
             let _ = thread.join();
         }
     }
@@ -129,12 +130,13 @@ async fn accept(listener: TcpListener, desk: Arc<ModelState>) {
 }
 
 async fn serve(stream: TcpStream, desk: Arc<ModelState>) {
+    // Without this option the answers are only slower.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let desk = Arc::clone(&desk);
         async move { Ok::<_, Infallible>(answer(&desk, request).await) }
     });
-    // A client that goes away in the middle is the CLI's affair.
+    // A connection that the CLI closes early is no error of the server.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 

@@ -137,8 +137,9 @@ fn let_go() -> io::Result<()> {
 
 /// Sends `clitape` a message. A killed `clitape` gets none, and the end of the connection is
 /// seen where that is read: nothing here may return before the program was ended.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 fn tell(control: &mut UnixStream, answer: &SupervisorAnswer) {
-    let mut line = serde_json::to_vec(answer).unwrap_or_default();
+    let mut line = serde_json::to_vec(answer).expect("numbers and texts serialise");
     line.push(b'\n');
     let _ = control.write_all(&line);
 }
@@ -164,6 +165,7 @@ fn watch(pid: Pid, control: &mut UnixStream) {
             },
         }
         for other in zombies().into_iter().filter(|other| *other != pid) {
+            // An error means that it was reaped already.
             let _ = waitpid(other, Some(WaitPidFlag::WNOHANG));
         }
         // One more of its children ends, or the program itself.

@@ -22,6 +22,7 @@ pub(super) fn session(client: AcpClient) -> AcpConverter {
 }
 
 /// Kinds and data of the entries that `event` makes.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 pub(super) fn entries(
     session: &mut AcpConverter,
     event: &BusEvent,
@@ -29,8 +30,8 @@ pub(super) fn entries(
     let updates = session.on(event).into_iter();
     let mut entries: Vec<_> = updates
         .map(|update| {
-            // Updates contain strings, numbers and JSON: they always serialise.
-            let mut data = object(serde_json::to_value(update).unwrap_or_default());
+            let update = serde_json::to_value(update);
+            let mut data = object(update.expect("strings, numbers and JSON serialise"));
             let tag = data.shift_remove("sessionUpdate");
             (tag.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), data)
         })

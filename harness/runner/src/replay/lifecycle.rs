@@ -6,12 +6,13 @@ use serde_json::{Map, Value};
 use super::trace::object;
 
 /// Kind and data of the entry for `event`; none for a record without an event of its own.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 pub(super) fn entry(event: &Event<'_>) -> Option<(String, Map<String, Value>)> {
     if matches!(event, Event::Record { .. }) {
         return None;
     }
-    // Events contain strings, numbers and JSON: they always serialise.
-    let mut entry = object(serde_json::to_value(event).unwrap_or_default());
+    let event = serde_json::to_value(event).expect("strings, numbers and JSON serialise");
+    let mut entry = object(event);
     let kind = entry.remove("kind")?.as_str()?.to_owned();
     Some((kind, object(entry.remove("data").unwrap_or_default())))
 }

@@ -26,9 +26,9 @@ pub struct Entry {
 
 impl Entry {
     /// The entry as one line of JSON, without LF.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub fn to_line(&self) -> String {
-        // Maps with string keys and plain values always serialise.
-        serde_json::to_string(self).unwrap_or_default()
+        serde_json::to_string(self).expect("maps with string keys and plain values serialise")
     }
 
     /// Whether the two entries are the same but for their times.

@@ -91,8 +91,9 @@ fn for_each_file(take: &mut Take, step: RedactStep<'_>) {
     }
 }
 
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 fn argv(argv: &mut Vec<String>, step: RedactStep<'_>) {
-    let line = serde_json::to_vec(argv).unwrap_or_default();
+    let line = serde_json::to_vec(argv).expect("a list of texts serialises");
     let words = step(&line).and_then(|replaced| serde_json::from_slice(&replaced.bytes).ok());
     if let Some(words) = words {
         *argv = words;

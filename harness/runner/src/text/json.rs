@@ -12,6 +12,7 @@ pub fn json(json: &str) -> String {
     for (c, hides) in marked(json) {
         if commands(&safe, c) || hides && c != '\n' {
             for unit in c.encode_utf16(&mut [0; 2]) {
+                // A write to a `String` never fails.
                 let _ = write!(safe, "\\u{unit:04x}");
             }
         } else {

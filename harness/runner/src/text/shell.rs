@@ -23,6 +23,7 @@ pub fn shell_quote(word: &str) -> String {
             '\t' => quoted.push_str("\\t"),
             c if hides || commands(&quoted, c) => {
                 for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    // A write to a `String` never fails.
                     let _ = write!(quoted, "\\x{byte:02x}");
                 }
             }
