@@ -33,7 +33,8 @@ pub(in super::super) fn mend(text: &str) -> Cow<'_, str> {
 /// something else begins, a block of code with its fence.
 pub(in super::super) fn finished(text: &str) -> &str {
     // What would come next goes into the last block, or begins one if the last has ended.
-    let probe = if text.ends_with('\n') { "x" } else { "" };
+    let is_at_line_start = text.trim_end_matches([' ', '\t']).ends_with('\n');
+    let probe = if is_at_line_start { "x" } else { "" };
     let whole = format!("{text}{probe}");
     let (start, _) = last_block(&whole);
     text[..start.min(text.len())].trim_end()

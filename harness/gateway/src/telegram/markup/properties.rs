@@ -146,10 +146,11 @@ proptest! {
     }
 
     /// The marks that are left out can change what the lines before them are: a line of `===` makes
-    /// a heading of the paragraph before it.
+    /// a heading of the paragraph before it, a line of `***` is a rule until a letter follows, and
+    /// an indented line continues the list or the code before it.
     #[test]
     fn v1_what_has_ended_stays(
-        text in markdown_without(&['|', '[', '>', '-', '=', '`']),
+        text in markdown_without(&['|', '[', '>', '-', '=', '`', '*', '_', '.', ' ']),
     ) {
         let mut before = 0;
         for (at, _) in text.char_indices() {
@@ -157,6 +158,12 @@ proptest! {
             prop_assert!(ended >= before, "{:?}: {} < {}", &text[..at], ended, before);
             before = ended;
         }
+    }
+
+    #[test]
+    fn v1_blanks_after_a_block_do_not_reopen_it(blanks in "[ \t]{0,3}") {
+        let text = format!("word\n\n{blanks}");
+        prop_assert_eq!(finished(&text), "word");
     }
 
     #[test]
