@@ -90,8 +90,10 @@ fn issue_13_finding_2_the_next_recording_ends_what_a_killed_one_left() {
         let is_supervisor = |(_, line): &&(i32, String)| line.contains("__supervise");
         let processes = project.processes();
         let (supervisor, _) = processes.iter().find(is_supervisor).unwrap();
-        // It can't do its work, so that the next recording has to.
-        kill(Pid::from_raw(*supervisor), Signal::SIGSTOP).unwrap();
+        // Neither of the two can clean up, so that the next recording has to. A supervisor that is only
+        // stopped would go on: the kernel wakes a stopped group whose parent has ended.
+        send(&child, Signal::SIGSTOP);
+        kill(Pid::from_raw(*supervisor), Signal::SIGKILL).unwrap();
         send(&child, Signal::SIGKILL);
         child.wait().unwrap();
         assert!(!project.processes().is_empty());

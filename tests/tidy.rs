@@ -37,7 +37,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn every_room_says_what_it_is_for() {
+fn every_file_says_what_it_is_for() {
     let is_tests =
         |path: &Path| path.ends_with("tests.rs") || path.to_string_lossy().contains("tests/");
     for path in sources() {

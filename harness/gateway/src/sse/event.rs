@@ -57,6 +57,7 @@ impl From<WireEvent> for axum::response::sse::Event {
 }
 
 #[cfg(all(test, feature = "sse-http"))]
+#[allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 pub(super) mod tests {
     use std::convert::Infallible;
 

@@ -278,7 +278,7 @@ fn nearest<'e>(
     named: impl Iterator<Item = Option<&'e [Entry]>>,
 ) -> Option<usize> {
     let outcome = timeless(&unnamed.entries);
-    let ratio = |entries| TextDiff::from_words(&timeless(entries), &outcome).ratio();
+    let ratio = |entries| TextDiff::from_words(timeless(entries), &outcome).ratio();
     let ratios = named.enumerate().filter_map(|(at, entries)| Some((at, ratio(entries?))));
     let best = ratios.reduce(|best, next| if next.1 > best.1 { next } else { best });
     best.map(|(at, _)| at)

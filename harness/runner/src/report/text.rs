@@ -87,7 +87,8 @@ pub(super) const OUTPUT: usize = 60;
 /// The two lanes of a finding as plain lines.
 pub(super) fn lanes_text(finding: &Finding) -> Vec<String> {
     let line = |time: &str, input: &str, output: &str| {
-        let line = format!("{time:>9}  {} │ {}", pad(&clip(input, INPUT), INPUT), clip(output, OUTPUT));
+        let line =
+            format!("{time:>9}  {} │ {}", pad(&clip(input, INPUT), INPUT), clip(output, OUTPUT));
         line.trim_end().to_owned()
     };
     if finding.context.is_empty() {

@@ -54,7 +54,7 @@ fn read(command: &str, depth: usize, stages: &mut Vec<PipelineStage>) -> Option<
             ShellToken::Output(file) if file.starts_with("/dev/") => {}
             ShellToken::Output(file) => current.output = Some(file),
             ShellToken::Input(file) => {
-                current.input = Some(file).filter(|f| !f.starts_with("/dev/"))
+                current.input = Some(file).filter(|f| !f.starts_with("/dev/"));
             }
             ShellToken::HereDocument => current.has_document = true,
             ShellToken::Pipe => stage.add(std::mem::take(&mut current)),
