@@ -13,8 +13,8 @@ use clitape_gateway::limits as gateway;
 use clitape_gateway::sse::{BrokerLimits, ServerSettings};
 use clitape_runner::files::LARGEST;
 use clitape_runner::limits::{
-    CAPTURE, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, INSTALL_OUTPUT, INSTALL_TIME,
-    MODEL_LINES, MODEL_REQUEST, OutputLimits, PAUSE_MS, PIECES, PLANS, RECORDED_TIME,
+    CAPTURE, CHANNELS, COMPARED_TIME, FAULT_SLOW_MS, FAULT_WAIT_S, FAULTS, INSTALL_OUTPUT,
+    INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, PAUSE_MS, PIECES, PLANS, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::scenario::bounds;
@@ -45,6 +45,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
         CAPTURE.to_string(),
         PIECES.to_string(),
         PLANS.to_string(),
+        CHANNELS.to_string(),
         recorded.bytes.to_string(),
         recorded.line.to_string(),
         recorded.lines.to_string(),

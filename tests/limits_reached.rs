@@ -56,7 +56,7 @@ fn server(answers: &'static [&'static str], is_open: bool) -> SocketAddr {
 }
 
 #[test]
-fn issue_13_point_5_limits_on_plans_are_told_with_their_option() {
+fn issue_13_point_5_limits_on_plans_and_channels_name_their_option() {
     let workspace = workspace(&["plain-text"]);
     let sentence =
         "are the most that are replayed; write fewer, or raise the limit with `--max-plans`";
@@ -69,6 +69,15 @@ fn issue_13_point_5_limits_on_plans_are_told_with_their_option() {
         check(clitape().current_dir(workspace.path()).args(args), code, &parts);
     }
     check(clitape().current_dir(workspace.path()).args(["test", "--max-plans", "64"]), 0, &[]);
+    let parts = ["`[[channel]]` has 2, and 1", "raise the limit with `--max-channels`"];
+    for (args, code) in [
+        (&["test", "--max-channels", "1"][..], 3),
+        (&["proof", "plain-text", "--out", "x", "--no-png", "--max-channels", "1"], 2),
+        (&["review", "--list", "--max-channels", "1"], 2),
+    ] {
+        check(clitape().current_dir(workspace.path()).args(args), code, &parts);
+    }
+    check(clitape().current_dir(workspace.path()).args(["test", "--max-channels", "2"]), 0, &[]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clitape_runner::check::{Finding, check_workspace, checks, judge};
-use clitape_runner::limits::PLANS;
+use clitape_runner::limits::ReplayLimits;
 use clitape_runner::report::write_finding;
 use clitape_runner::scenario::Workspace;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -21,7 +21,7 @@ fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
     for name in workspace.names()? {
         let scenario = workspace.load(&name)?;
-        scenario.check_plans(PLANS)?;
+        scenario.check_work(ReplayLimits::default())?;
         for check in checks(workspace, &scenario)? {
             let (workspace, scenario) = (workspace.clone(), scenario.clone());
             let title = format!("{name}::{check}");

@@ -4,7 +4,7 @@
 use clitape_gateway::ByteSize;
 use clitape_runner::files;
 use clitape_runner::input::set_most;
-use clitape_runner::limits::{CAPTURE, PIECES, PLANS};
+use clitape_runner::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits};
 
 /// The limits that every command has on what it reads.
 #[derive(clap::Args)]
@@ -30,12 +30,23 @@ impl InputLimits {
     }
 }
 
-/// The limit on plans, for the commands that replay them.
+/// The limits on plans and channels, for the commands that replay them.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
-pub(crate) struct PlanLimit {
+pub(crate) struct WorkLimits {
     /// Seeded plans that a scenario may ask for with `sweep.plans`
     #[arg(long, value_name = "N", default_value_t = PLANS,
         value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
-    pub(crate) max_plans: u64,
+    max_plans: u64,
+    /// Channels that a scenario may have
+    #[arg(long, value_name = "N", default_value_t = CHANNELS,
+        value_parser = clap::value_parser!(u64).range(..=1_000))]
+    max_channels: u64,
+}
+
+impl WorkLimits {
+    /// The limits as values.
+    pub(crate) fn limits(&self) -> ReplayLimits {
+        ReplayLimits { plans: self.max_plans, channels: self.max_channels }
+    }
 }

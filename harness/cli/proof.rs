@@ -14,7 +14,7 @@ use clitape_runner::secrets::{Hit, scan};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
-use crate::input::PlanLimit;
+use crate::input::WorkLimits;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::signals::stop_on_signals;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
     #[command(flatten)]
-    plans: PlanLimit,
+    work: WorkLimits,
 }
 
 pub(crate) fn run(
@@ -67,7 +67,7 @@ fn write(
             None => (name.as_str(), None),
         };
         let scenario = workspace.load(name)?;
-        scenario.check_plans(args.plans.max_plans)?;
+        scenario.check_work(args.work.limits())?;
         let recorded = workspace.recorded(&scenario.name)?;
         let version = version.or_else(|| scenario.record.versions.first().cloned());
         let Some(version) = version.filter(|version| recorded.contains(version)) else {

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clitape_runner::check::{Golden, GoldenChange, body, never_seen};
 use clitape_runner::files;
+use clitape_runner::limits::ReplayLimits;
 use clitape_runner::report::{plain, write_diff};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::text::plural;
 use serde_json::json;
 
 use crate::exit::ExitStatus;
-use crate::input::PlanLimit;
+use crate::input::WorkLimits;
 use crate::terminal::{self, Terminal};
 
 /// Settles the goldens that `clitape test --update` proposed
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "list")]
     json: bool,
     #[command(flatten)]
-    plans: PlanLimit,
+    work: WorkLimits,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +125,7 @@ impl ReviewItem {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let mut items = items(workspace)?;
     if args.list {
-        items.extend(variants(workspace, &items, args.plans.max_plans)?);
+        items.extend(variants(workspace, &items, args.work.limits())?);
     }
     items.retain(|item| {
         args.filter.as_ref().is_none_or(|filter| workspace.shown(&item.golden).contains(filter))
@@ -198,12 +199,12 @@ fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
 fn variants(
     workspace: &Workspace,
     listed: &[ReviewItem],
-    max_plans: u64,
+    most: ReplayLimits,
 ) -> anyhow::Result<Vec<ReviewItem>> {
     let mut items = Vec::new();
     for name in workspace.names()? {
         let scenario = workspace.scenario_of(&name)?;
-        scenario.check_plans(max_plans)?;
+        scenario.check_work(most)?;
         let missing =
             Golden::unwritten(&scenario).into_iter().map(|path| (path, GoldenState::Missing));
         let unseen =

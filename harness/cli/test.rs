@@ -15,7 +15,7 @@ use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
-use crate::input::PlanLimit;
+use crate::input::WorkLimits;
 use crate::outputs::{self, Outputs, write_file};
 use crate::progress::ProgressLine;
 use crate::terminal;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     outputs: Outputs,
     #[command(flatten)]
-    plans: PlanLimit,
+    work: WorkLimits,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
@@ -45,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let (mut scenarios, mut runs) = (Vec::new(), Vec::new());
     for name in &names {
         let checked = workspace.scenario_of(name).and_then(|scenario| {
-            scenario.check_plans(args.plans.max_plans)?;
+            scenario.check_work(args.work.limits())?;
             Ok(scenario)
         });
         match checked {

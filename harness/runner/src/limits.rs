@@ -60,6 +60,23 @@ pub const CAPTURE: ByteSize = ByteSize::mib(64);
 pub const PIECES: u64 = 500_000;
 /// Seeded plans that a scenario may ask for.
 pub const PLANS: u64 = 10_000;
+/// Channels that a scenario may have.
+pub const CHANNELS: u64 = 50;
+
+/// How much work a scenario may ask of a command that replays it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayLimits {
+    /// The most seeded plans.
+    pub plans: u64,
+    /// The most channels.
+    pub channels: u64,
+}
+
+impl Default for ReplayLimits {
+    fn default() -> Self {
+        Self { plans: PLANS, channels: CHANNELS }
+    }
+}
 
 /// Bytes that the files of a scenario's workspace may have together.
 pub const WORKSPACE_BYTES: ByteSize = ByteSize::mib(256);

@@ -13,9 +13,9 @@ pub(crate) struct MessageBody<'a> {
     /// Whether `content` is an array.
     is_list: bool,
     /// The first element; most messages have exactly one.
-    first: Option<ContentBlock<'a>>,
+    first: Option<RecordBlock<'a>>,
     /// The next elements, up to [`FEW`].
-    next_few: Vec<ContentBlock<'a>>,
+    next_few: Vec<RecordBlock<'a>>,
     /// Number of elements.
     count: usize,
     /// A cursor behind the stored elements, if the array has more.
@@ -29,7 +29,7 @@ const FEW: usize = 64;
 
 /// A content block.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct ContentBlock<'a> {
+pub(crate) struct RecordBlock<'a> {
     pub(crate) raw: RawJson<'a>,
     pub(crate) kind: JsonField<'a>,
     pub(crate) text: JsonField<'a>,
@@ -105,7 +105,7 @@ impl<'a> MessageBody<'a> {
             if self.count > FEW {
                 return scan.skip();
             }
-            let mut part = ContentBlock::default();
+            let mut part = RecordBlock::default();
             if self.count == 1 {
                 self.first.insert(part).fill(scan)?;
             } else {
@@ -121,11 +121,11 @@ impl<'a> MessageBody<'a> {
 
     /// Iterates over the content blocks, parsing those behind the stored ones lazily; `None` if the
     /// content is not an array.
-    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = ContentBlock<'a>>> {
+    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = RecordBlock<'a>>> {
         let mut rest = self.rest;
         let more = std::iter::from_fn(move || {
             let scan = rest.as_mut()?;
-            let mut part = ContentBlock::default();
+            let mut part = RecordBlock::default();
             (scan.has_next_element() && part.fill(scan).is_ok()).then_some(part)
         });
         let few = self.first.iter().chain(&self.next_few).copied();
@@ -138,7 +138,7 @@ impl<'a> MessageBody<'a> {
     }
 }
 
-impl<'a> ContentBlock<'a> {
+impl<'a> RecordBlock<'a> {
     /// Reads the block at the cursor, whatever value it is; returns false if it is `null`.
     pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
         self.raw = scan.fields(self, Self::field)?;

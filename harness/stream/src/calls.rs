@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::body::ContentBlock;
+use crate::body::RecordBlock;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::event::{Event, Incomplete, ToolKind};
@@ -145,7 +145,7 @@ impl CallTable {
     pub(crate) fn result(
         &mut self,
         id: &str,
-        block: &ContentBlock<'_>,
+        block: &RecordBlock<'_>,
         side: ResultSource,
         emitter: &mut Emitter<'_>,
     ) {
@@ -232,7 +232,7 @@ impl CallTable {
 }
 
 /// Whether the type of the content of a result marks an error.
-fn names_error(block: &ContentBlock<'_>) -> bool {
+fn names_error(block: &RecordBlock<'_>) -> bool {
     let [kind] = json::inner(block.content, &["type"]);
     json::string(kind).is_some_and(|kind| kind.ends_with("_error"))
 }

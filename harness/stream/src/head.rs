@@ -1,7 +1,7 @@
 //! The head of a record: the fields that give its kind and its conversation, and the message or API
 //! event in it.
 
-use crate::body::{ContentBlock, MessageBody, TokenCounts, filled};
+use crate::body::{MessageBody, RecordBlock, TokenCounts, filled};
 use crate::json::{JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
 
 /// The fields that a record may have. Each record has only some of them.
@@ -55,7 +55,7 @@ pub(crate) struct ApiEvent<'a> {
     pub(crate) kind: JsonField<'a>,
     pub(crate) index: JsonField<'a>,
     pub(crate) message: Option<MessageBody<'a>>,
-    pub(crate) block: Option<ContentBlock<'a>>,
+    pub(crate) block: Option<RecordBlock<'a>>,
     pub(crate) usage: Option<TokenCounts<'a>>,
     pub(crate) delta: ApiDelta<'a>,
 }

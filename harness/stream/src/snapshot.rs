@@ -1,7 +1,7 @@
 //! Reads `assistant` records, which are snapshots of finished blocks of a message (T4, U1, R1).
 
 use crate::block::{BlockKind, BlockState, tool_kind};
-use crate::body::{ContentBlock, MessageBody};
+use crate::body::{MessageBody, RecordBlock};
 use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
@@ -140,7 +140,7 @@ impl SnapshotRecord {
         &mut self,
         conversation: &mut ConversationState,
         calls: &mut CallTable,
-        part: &ContentBlock<'_>,
+        part: &RecordBlock<'_>,
         emitter: &mut Emitter<'_>,
     ) {
         let kind = json::string(part.kind).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Handles `stream_event` records: the API's own events of a message while it streams.
 
 use crate::block::{BlockInput, BlockKind, BlockState, tool_kind};
-use crate::body::ContentBlock;
+use crate::body::RecordBlock;
 use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
@@ -127,7 +127,7 @@ pub(crate) fn settle_before_result(
 fn block_start(
     conversation: &mut ConversationState,
     calls: &mut CallTable,
-    (index, block): (u64, Option<&ContentBlock<'_>>),
+    (index, block): (u64, Option<&RecordBlock<'_>>),
     emitter: &mut Emitter<'_>,
 ) {
     let at = conversation.current_or_new();

@@ -65,13 +65,13 @@ pub(super) struct AssistantMessage {
     pub(super) id: Option<String>,
     /// The CLI wrote it in the model's place: an API error, `No response requested.`
     pub(super) is_synthetic: bool,
-    pub(super) stop: MessageEnd,
+    pub(super) stop: TranscriptEnd,
     pub(super) calls: Vec<TranscriptCall>,
 }
 
 /// What a message line says of how the message ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MessageEnd {
+pub(super) enum TranscriptEnd {
     /// `tool_use`.
     ToolUse,
     /// It was still being written, or broken off.
@@ -170,12 +170,12 @@ fn message(record: &Value, message: &Value) -> AssistantMessage {
 }
 
 /// Version 1 of the CLI wrote `null` for messages that had ended.
-fn stop(record: &Value, message: &Value) -> MessageEnd {
+fn stop(record: &Value, message: &Value) -> TranscriptEnd {
     let is_first_version = record["version"].as_str().is_none_or(|v| v.starts_with("1."));
     match message.get("stop_reason") {
-        Some(Value::String(reason)) if reason == "tool_use" => MessageEnd::ToolUse,
-        Some(Value::Null) if !is_first_version => MessageEnd::Open,
-        _ => MessageEnd::Ended,
+        Some(Value::String(reason)) if reason == "tool_use" => TranscriptEnd::ToolUse,
+        Some(Value::Null) if !is_first_version => TranscriptEnd::Open,
+        _ => TranscriptEnd::Ended,
     }
 }
 

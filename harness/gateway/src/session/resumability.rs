@@ -7,7 +7,7 @@ use clitape_stream::ToolKind;
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
-use super::line::{AssistantMessage, Author, LineContent, MessageEnd, UserTurn};
+use super::line::{AssistantMessage, Author, LineContent, TranscriptEnd, UserTurn};
 use super::transcript::{Transcript, TranscriptNode};
 
 /// What a transcript says of its session ([X2](crate::rules::X2)).
@@ -235,8 +235,8 @@ fn is_cut_mid_text(conversation: &[&TranscriptNode], orphans: &[Orphan]) -> bool
     let stop = last_message(conversation).last().map(|(_, message)| message.stop);
     match (turn(last), stop) {
         (Some(UserTurn::Prompt), _) => true,
-        (None, Some(MessageEnd::ToolUse)) => orphans.is_empty(),
-        (_, stop) => stop == Some(MessageEnd::Open),
+        (None, Some(TranscriptEnd::ToolUse)) => orphans.is_empty(),
+        (_, stop) => stop == Some(TranscriptEnd::Open),
     }
 }
 

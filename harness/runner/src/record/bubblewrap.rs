@@ -35,7 +35,7 @@ const SAID: u64 = 500;
 
 /// The messages of the process in the sandbox, each on a line as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-enum Report {
+enum SandboxReport {
     /// It is there, with this id.
     Ready(i32),
     /// It could not become the program, for this reason of the operating system.
@@ -55,7 +55,7 @@ struct Order {
 
 /// Why a program does not run in a sandbox.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum SandboxFailure {
     /// There is no sandbox.
     NotConfined(NotConfined),
     /// The program can't be started.
@@ -69,11 +69,11 @@ pub(super) fn start(
     arguments: &[OsString],
     bounds: &Bounds,
     stdin: Option<File>,
-) -> Result<Pid, Failure> {
+) -> Result<Pid, SandboxFailure> {
     let Some(bwrap) = &bounds.bwrap else {
-        return Err(Failure::NotConfined(NotConfined::NoBubblewrap));
+        return Err(SandboxFailure::NotConfined(NotConfined::NoBubblewrap));
     };
-    let failed = |why: String| Failure::NotConfined(NotConfined::Bubblewrap(why));
+    let failed = |why: String| SandboxFailure::NotConfined(NotConfined::Bubblewrap(why));
     // A file that is open is there in the sandbox too, where this program is not.
     let clitape = inherited(File::open("/proc/self/exe"))?;
     let stderr = inherited(File::options().write(true).open("/proc/self/fd/2"))?;
@@ -83,13 +83,13 @@ pub(super) fn start(
         stderr: stderr.as_raw_fd(),
         clitape: clitape.as_raw_fd(),
     };
-    let (mut ours, theirs) = UnixStream::pair().map_err(Failure::Io)?;
-    ours.set_read_timeout(Some(PATIENCE)).map_err(Failure::Io)?;
+    let (mut ours, theirs) = UnixStream::pair().map_err(SandboxFailure::Io)?;
+    ours.set_read_timeout(Some(PATIENCE)).map_err(SandboxFailure::Io)?;
     let mut command = Command::new(bwrap);
     command
         .args(self::arguments(bounds))
         .arg("--chdir")
-        .arg(std::env::current_dir().map_err(Failure::Io)?)
+        .arg(std::env::current_dir().map_err(SandboxFailure::Io)?)
         .arg("--")
         .arg(format!("/proc/self/fd/{}", order.clitape))
         .arg(ENTER)
@@ -100,31 +100,34 @@ pub(super) fn start(
     let mut bwrap = command.spawn().map_err(|error| failed(error.to_string()))?;
     // The command keeps its end of the connection until it is dropped.
     drop(command);
-    let mut reports = BufReader::new(ours.try_clone().map_err(Failure::Io)?);
+    let mut reports = BufReader::new(ours.try_clone().map_err(SandboxFailure::Io)?);
     let ready = read(&mut reports);
     // A process that is killed can't become the parent of anything again.
     let _ = bwrap.kill();
     let _ = bwrap.wait();
     let pid = match ready {
-        Ok(Some(Report::Ready(pid))) => Pid::from_raw(pid),
+        Ok(Some(SandboxReport::Ready(pid))) => Pid::from_raw(pid),
         Ok(_) => return Err(failed(said(&mut bwrap))),
         Err(_) => return Err(failed("it did not make one in time".to_owned())),
     };
     drop((clitape, stderr, stdin));
-    write(&mut ours, &order).map_err(Failure::Io)?;
+    write(&mut ours, &order).map_err(SandboxFailure::Io)?;
     match read(&mut reports) {
         // The program has its place: the connection closes with the process that was there before.
         Ok(None) => Ok(pid),
-        Ok(Some(Report::Failed(reason))) => Err(Failure::Io(io::Error::from_raw_os_error(reason))),
-        Ok(Some(Report::Ready(_))) => Err(failed("it answered twice".to_owned())),
-        Err(error) => Err(Failure::Io(error)),
+        Ok(Some(SandboxReport::Failed(reason))) => {
+            Err(SandboxFailure::Io(io::Error::from_raw_os_error(reason)))
+        }
+        Ok(Some(SandboxReport::Ready(_))) => Err(failed("it answered twice".to_owned())),
+        Err(error) => Err(SandboxFailure::Io(error)),
     }
 }
 
 /// The file, which the processes that this one starts have too.
-fn inherited<F: AsFd>(file: io::Result<F>) -> Result<F, Failure> {
-    let file = file.map_err(Failure::Io)?;
-    fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).map_err(|errno| Failure::Io(errno.into()))?;
+fn inherited<F: AsFd>(file: io::Result<F>) -> Result<F, SandboxFailure> {
+    let file = file.map_err(SandboxFailure::Io)?;
+    fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty()))
+        .map_err(|errno| SandboxFailure::Io(errno.into()))?;
     Ok(file)
 }
 
@@ -209,7 +212,7 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
     let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-    write(&mut control, &Report::Ready(getpid().as_raw()))?;
+    write(&mut control, &SandboxReport::Ready(getpid().as_raw()))?;
     let order = read(&mut BufReader::new(control.try_clone()?))?;
     let order: Order = order.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut command = Command::new(program);
@@ -220,7 +223,7 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
         Err(error) => error,
     };
     let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
-    write(&mut control, &Report::Failed(reason))?;
+    write(&mut control, &SandboxReport::Failed(reason))?;
     Err(error)
 }
 

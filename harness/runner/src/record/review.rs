@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::workspace::{Workspace, WorkspaceLimits, field};
+use super::workspace::{ScenarioFolder, WorkspaceLimits, field};
 use super::{RecordError, RecordSettings};
 use crate::cassette::hex;
 use crate::files;
@@ -46,7 +46,7 @@ impl Review {
         stop: &AtomicBool,
     ) -> Result<Self, RecordError> {
         let place = scenario.dir.join("workspace");
-        let workspace = Workspace::read(&place, settings.workspace, stop)?;
+        let workspace = ScenarioFolder::read(&place, settings.workspace, stop)?;
         let digest = digest_of(scenario, &workspace, stop)?;
         let model = Model::load_within(&scenario.dir, settings.model_lines)?;
         let mut lines = Vec::new();
@@ -73,13 +73,13 @@ pub fn digest(
     limits: WorkspaceLimits,
     stop: &AtomicBool,
 ) -> Result<String, RecordError> {
-    let workspace = Workspace::read(&scenario.dir.join("workspace"), limits, stop)?;
+    let workspace = ScenarioFolder::read(&scenario.dir.join("workspace"), limits, stop)?;
     digest_of(scenario, &workspace, stop)
 }
 
 fn digest_of(
     scenario: &Scenario,
-    workspace: &Workspace,
+    workspace: &ScenarioFolder,
     stop: &AtomicBool,
 ) -> Result<String, RecordError> {
     let mut hash = Sha256::new();
@@ -136,7 +136,7 @@ fn telling(input: Option<&Map<String, Value>>, whole: &str) -> String {
 }
 
 /// Files of the workspace that make the CLI do something, with the commands in them.
-fn obeyed(scenario: &Scenario, workspace: &Workspace) -> Vec<String> {
+fn obeyed(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
     let is_named = |path: &Path| {
         let args = scenario.record.args.iter();
         args.flat_map(|arg| arg.split(['=', ',', ' '])).any(|word| {

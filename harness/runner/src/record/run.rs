@@ -13,7 +13,7 @@ use super::launch::{self, Guard};
 use super::sandbox::{Folders, Sandbox};
 use super::script::RunStage;
 use super::server::ModelServer;
-use super::workspace::Workspace;
+use super::workspace::ScenarioFolder;
 use super::{RecordSettings, cut, history, results};
 use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::names::CliVersion;
@@ -159,7 +159,8 @@ pub(crate) fn run(
         let path = scenario.dir.join("model.toml");
         return Err(ScenarioError::Invalid { path, what }.into());
     }
-    let workspace = Workspace::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
+    let workspace =
+        ScenarioFolder::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
     let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace, stop)?;
     let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();

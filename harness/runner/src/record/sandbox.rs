@@ -8,7 +8,7 @@ use fs_err as fs;
 
 use super::RecordError;
 use super::scratch::{PREFIX, Scratch};
-use super::workspace::Workspace;
+use super::workspace::ScenarioFolder;
 use crate::files;
 
 /// The real paths of the run's folders, or their canonical names in a cassette.
@@ -88,7 +88,7 @@ impl Sandbox {
     /// Makes the folders under `parent` and copies `workspace` into the project.
     pub(crate) fn new(
         parent: &Path,
-        workspace: &Workspace,
+        workspace: &ScenarioFolder,
         stop: &AtomicBool,
     ) -> Result<Self, RecordError> {
         let parent = fs::canonicalize(parent).map_err(|error| no_folder(&error))?;
@@ -161,7 +161,7 @@ mod tests {
 
     fn sandbox(parent: &Path) -> Result<Sandbox, RecordError> {
         let limits = WorkspaceLimits::default();
-        let none = Workspace::read(Path::new("none"), limits, &RUNS)?;
+        let none = ScenarioFolder::read(Path::new("none"), limits, &RUNS)?;
         Sandbox::new(parent, &none, &RUNS)
     }
 

@@ -21,7 +21,7 @@ use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::bubblewrap::{self, Failure};
+use super::bubblewrap::{self, SandboxFailure};
 use super::confine::{self, Bounds, ConfineBy, NotConfined};
 use super::launch::{DONE, LaunchPlan, SupervisorAnswer, exit_of};
 use super::processes::{end_descendants, exit_status, zombies};
@@ -54,12 +54,14 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let arguments: Vec<OsString> = arguments.collect();
     let started = start(&program, &arguments, &plan);
     // The program that runs already is ended below when this fails.
-    match let_go().map_err(Failure::Io).and(started) {
-        Err(Failure::Io(error)) => {
+    match let_go().map_err(SandboxFailure::Io).and(started) {
+        Err(SandboxFailure::Io(error)) => {
             let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
             tell(&mut control, &SupervisorAnswer::Failed(reason));
         }
-        Err(Failure::NotConfined(why)) => tell(&mut control, &SupervisorAnswer::NotConfined(why)),
+        Err(SandboxFailure::NotConfined(why)) => {
+            tell(&mut control, &SupervisorAnswer::NotConfined(why))
+        }
         Ok((pid, confined)) => {
             tell(&mut control, &SupervisorAnswer::Started { pid: pid.as_raw(), confined });
             thread::spawn(move || watch(pid, &mut control));
@@ -82,10 +84,10 @@ fn start(
     program: &OsStr,
     arguments: &[OsString],
     plan: &LaunchPlan,
-) -> Result<(Pid, Option<Confinement>), Failure> {
+) -> Result<(Pid, Option<Confinement>), SandboxFailure> {
     let stdin = || {
         let open = |number| File::open(format!("/proc/{}/fd/{number}", plan.parent));
-        plan.stdin.map(open).transpose().map_err(Failure::Io)
+        plan.stdin.map(open).transpose().map_err(SandboxFailure::Io)
     };
     let command = || {
         let mut command = Command::new(program);
@@ -100,30 +102,30 @@ fn start(
             Confinement::Bubblewrap => bubblewrap::start(program, arguments, bounds, stdin()?),
         };
         match started {
-            Err(Failure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
+            Err(SandboxFailure::NotConfined(_)) if bounds.by == ConfineBy::Any => {}
             other => return other.map(|pid| (pid, Some(*way))),
         }
     }
     Ok((spawn(command()?)?, None))
 }
 
-fn spawn(mut command: Command) -> Result<Pid, Failure> {
-    let child = command.spawn().map_err(Failure::Io)?;
+fn spawn(mut command: Command) -> Result<Pid, SandboxFailure> {
+    let child = command.spawn().map_err(SandboxFailure::Io)?;
     i32::try_from(child.id())
         .map(Pid::from_raw)
-        .map_err(|error| Failure::Io(io::Error::other(error)))
+        .map_err(|error| SandboxFailure::Io(io::Error::other(error)))
 }
 
 /// Landlock applies to a thread and the processes it starts, and must not apply to this process.
-fn landlocked(command: Command, bounds: Bounds) -> Result<Pid, Failure> {
+fn landlocked(command: Command, bounds: Bounds) -> Result<Pid, SandboxFailure> {
     let starter = thread::spawn(move || {
         if confine::restrict(&bounds) {
             spawn(command)
         } else {
-            Err(Failure::NotConfined(NotConfined::NoLandlock))
+            Err(SandboxFailure::NotConfined(NotConfined::NoLandlock))
         }
     });
-    starter.join().unwrap_or_else(|_| Err(Failure::Io(io::Error::other("it panicked"))))
+    starter.join().unwrap_or_else(|_| Err(SandboxFailure::Io(io::Error::other("it panicked"))))
 }
 
 /// Lets go of the program's pipes and of its folder.

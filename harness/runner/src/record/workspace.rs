@@ -54,13 +54,13 @@ struct CopiedFile {
 
 /// A workspace that contains only folders, links and regular files, within the limit.
 #[derive(Debug)]
-pub(crate) struct Workspace {
+pub(crate) struct ScenarioFolder {
     root: PathBuf,
     entries: Vec<CopiedFile>,
     limits: WorkspaceLimits,
 }
 
-impl Workspace {
+impl ScenarioFolder {
     /// Looks through `root`; a workspace that is not there is an empty one. Nothing is opened.
     pub(crate) fn read(
         root: &Path,
@@ -230,7 +230,7 @@ mod tests {
     ) -> Result<tempfile::TempDir, RecordError> {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fill(from.path());
-        Workspace::read(from.path(), limits, &RUNS)?.copy(to.path(), &RUNS)?;
+        ScenarioFolder::read(from.path(), limits, &RUNS)?.copy(to.path(), &RUNS)?;
         Ok(to)
     }
 
@@ -301,7 +301,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fill(dir.path());
             let mut hash = Sha256::new();
-            let workspace = Workspace::read(dir.path(), within(1000), &RUNS).unwrap();
+            let workspace = ScenarioFolder::read(dir.path(), within(1000), &RUNS).unwrap();
             workspace.hash(&mut hash, &RUNS).unwrap();
             hash.finalize()
         };
@@ -331,7 +331,7 @@ mod tests {
     fn reading_and_copying_can_be_stopped() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a"), "a").unwrap();
-        let stopped = Workspace::read(dir.path(), within(1000), &AtomicBool::new(true));
+        let stopped = ScenarioFolder::read(dir.path(), within(1000), &AtomicBool::new(true));
         assert!(matches!(stopped, Err(RecordError::Stopped)));
     }
 }

@@ -21,11 +21,11 @@ pub(crate) const LATENCY: Duration = Duration::from_millis(80);
 pub(super) struct ChatServer {
     log: Log,
     faults: Vec<Fault>,
-    chat: Mutex<Chat>,
+    chat: Mutex<ChatState>,
 }
 
 #[derive(Default)]
-struct Chat {
+struct ChatState {
     calls: u64,
     texts: BTreeMap<i64, String>,
 }

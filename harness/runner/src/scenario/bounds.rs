@@ -1,6 +1,6 @@
 //! The ranges of the numbers and lists in `scenario.toml` and `model.toml`, checked when they are
 //! read: an untrusted scenario must not make a command run without end. The number of plans is limited by
-//! the command that replays them ([`Scenario::check_plans`]).
+//! the command that replays them ([`Scenario::check_work`]).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -25,7 +25,7 @@ pub const SCENARIO: [Range; 18] = [
     ("run.limit_s", 1..=86_400),
     ("run.pace_ms", 1..=600_000),
     ("run.stuck_callback", 1..=1_000_000),
-    ("[[channel]] (entries)", 0..=50),
+    ("[[channel]] (entries)", 0..=1_000),
     ("[[variant]] (entries)", 0..=50),
     ("chat.faults (entries)", 0..=1_000),
     ("sweep.plans", 0..=1_000_000_000),
@@ -150,7 +150,7 @@ mod tests {
         check("[sweep]\nplans = 1000000001", Some("from 0 to 1000000000"));
         check("[sweep]\nplans = 1000000000", None);
         let channels = "[[channel]]\nkind = 'acp'\n".repeat(3_000);
-        check(&channels, Some("`[[channel]]` has 3000 entries; 50 are the most"));
+        check(&channels, Some("`[[channel]]` has 3000 entries; 1000 are the most"));
         check(&"[[channel]]\nkind = 'acp'\n".repeat(50), None);
         for (lines, key) in [
             ("timeout_s = 0", "`record.timeout_s` is 0; write a number from 1 to 86400"),

@@ -17,6 +17,7 @@ use super::signal::{Exits, SignalPlan};
 use super::step::SessionStep;
 use super::variant::{self, Variant};
 use crate::files;
+use crate::limits::ReplayLimits;
 use crate::names::{CliVersion, NameError, ScenarioName};
 
 /// A scenario folder.
@@ -196,20 +197,24 @@ impl Scenario {
         }
     }
 
-    /// Checks that it asks for at most `most` seeded plans. A command that replays them calls this first;
-    /// the others take any number.
+    /// Checks that it asks for no more plans and channels than `most`. A command that replays them calls
+    /// this first; the others take any number.
     ///
     /// # Errors
     ///
     /// [`ScenarioError::Invalid`], which names the option that raises the limit.
-    pub fn check_plans(&self, most: u64) -> Result<(), ScenarioError> {
-        let plans = self.sweep.plans;
-        if plans <= most {
+    pub fn check_work(&self, most: ReplayLimits) -> Result<(), ScenarioError> {
+        let asked = [
+            ("`sweep.plans` is", self.sweep.plans, most.plans, "--max-plans"),
+            ("`[[channel]]` has", self.channels.len() as u64, most.channels, "--max-channels"),
+        ];
+        let Some((what, number, most, option)) = asked.iter().find(|(_, n, most, _)| n > most)
+        else {
             return Ok(());
-        }
+        };
         let what = format!(
-            "`sweep.plans` is {plans}, and {most} are the most that are replayed; write fewer, or \
-             raise the limit with `--max-plans`"
+            "{what} {number}, and {most} are the most that are replayed; write fewer, or raise \
+             the limit with `{option}`"
         );
         Err(ScenarioError::Invalid { path: self.dir.join("scenario.toml"), what })
     }

@@ -25,12 +25,12 @@ pub(super) struct ToolLine {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) depth: usize,
-    pub(super) state: CallState,
+    pub(super) state: ToolLineState,
     pub(super) began: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum CallState {
+pub(super) enum ToolLineState {
     Running,
     Done,
     Failed,
@@ -40,13 +40,13 @@ pub(super) enum CallState {
 impl ToolLine {
     /// The line of a call that begins now.
     pub(super) fn new(id: &str, title: &str, depth: usize) -> Self {
-        let state = CallState::Running;
+        let state = ToolLineState::Running;
         Self { id: id.to_owned(), title: title.to_owned(), depth, state, began: Instant::now() }
     }
 
     /// When a running call shows its time again.
     pub(super) fn next_tick(&self) -> Option<Instant> {
-        (self.state == CallState::Running).then(|| self.began + TICK * (self.ticks() + 1))
+        (self.state == ToolLineState::Running).then(|| self.began + TICK * (self.ticks() + 1))
     }
 
     fn ticks(&self) -> u32 {
@@ -61,14 +61,14 @@ impl ToolLine {
         let arrows = "↳ ".repeat(self.depth.min(DEPTH_LIMIT));
         let mut pieces = vec![piece(Style::PLAIN, format!("{arrows}{at}{}", self.title))];
         let mark = match self.state {
-            CallState::Running if settings.reasoning && self.ticks() > 0 => {
+            ToolLineState::Running if settings.reasoning && self.ticks() > 0 => {
                 let ran = TICK * self.ticks();
                 Some(format!("{}s — {}", ran.as_secs(), clock(began + ran)))
             }
-            CallState::Running => Some("running…".to_owned()),
-            CallState::Done => None,
-            CallState::Failed => Some("⚠️ failed".to_owned()),
-            CallState::Unknown => Some("⚠️ no result".to_owned()),
+            ToolLineState::Running => Some("running…".to_owned()),
+            ToolLineState::Done => None,
+            ToolLineState::Failed => Some("⚠️ failed".to_owned()),
+            ToolLineState::Unknown => Some("⚠️ no result".to_owned()),
         };
         if let Some(mark) = mark {
             pieces.push(piece(Style::PLAIN, " "));

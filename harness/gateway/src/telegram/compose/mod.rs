@@ -5,7 +5,7 @@ mod layout;
 mod line;
 
 use layout::{DraftBlock, DraftRow, fold, layout};
-use line::{CallState, ToolLine};
+use line::{ToolLine, ToolLineState};
 use tokio::time::Instant;
 
 use super::markup::{Style, finished, mend, piece, read};
@@ -122,7 +122,7 @@ impl Compositor {
     /// (openclaw#134697). Says whether there is anything to show of it.
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
         let Some(words) = notice.line() else { return false };
-        self.status = Some(ToolLine { state: CallState::Done, ..ToolLine::new("", &words, 0) });
+        self.status = Some(ToolLine { state: ToolLineState::Done, ..ToolLine::new("", &words, 0) });
         true
     }
 
@@ -136,12 +136,12 @@ impl Compositor {
             }
             Tool::Result { id, is_error, incomplete, .. } => {
                 let state = match (incomplete, is_error) {
-                    (Some(_), _) => CallState::Unknown,
-                    (None, true) => CallState::Failed,
-                    (None, false) => CallState::Done,
+                    (Some(_), _) => ToolLineState::Unknown,
+                    (None, true) => ToolLineState::Failed,
+                    (None, false) => ToolLineState::Done,
                 };
                 let is_open =
-                    |line: &&mut ToolLine| line.id == *id && line.state == CallState::Running;
+                    |line: &&mut ToolLine| line.id == *id && line.state == ToolLineState::Running;
                 if let Some(line) = self.lines_mut().rev().find(is_open) {
                     line.state = state;
                 }
@@ -152,14 +152,14 @@ impl Compositor {
     /// Takes away the lines of calls that will never start.
     pub(super) fn drop_calls(&mut self, calls: &[String]) {
         let is_dropped =
-            |line: &ToolLine| line.state == CallState::Running && calls.contains(&line.id);
+            |line: &ToolLine| line.state == ToolLineState::Running && calls.contains(&line.id);
         self.parts.retain(|part| !matches!(part, DraftPart::Line(line) if is_dropped(line)));
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.
     pub(super) fn last_draft(&mut self) -> Option<String> {
-        for line in self.lines_mut().filter(|line| line.state == CallState::Running) {
-            line.state = CallState::Done;
+        for line in self.lines_mut().filter(|line| line.state == ToolLineState::Running) {
+            line.state = ToolLineState::Done;
         }
         self.draft()
     }
@@ -174,7 +174,7 @@ impl Compositor {
     /// A call whose line is there gets its new title. A subagent's call goes below the calls that
     /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
-        let is_open = |line: &&mut ToolLine| line.id == *id && line.state == CallState::Running;
+        let is_open = |line: &&mut ToolLine| line.id == *id && line.state == ToolLineState::Running;
         if let Some(line) = self.lines_mut().rev().find(is_open) {
             title.clone_into(&mut line.title);
             return;
