@@ -10,7 +10,7 @@ pub(super) enum Edge {
     Any,
     /// Not beside a letter, a digit or `_`.
     Word,
-    /// As [`Edge::Word`], and not as the key of an object.
+    /// As [`Edge::Word`], and neither as the key of an object nor as the kind that one names.
     Value,
 }
 
@@ -123,7 +123,9 @@ fn fits(text: &[u8], at: usize, needle: &Needle) -> bool {
     match needle.edge {
         Edge::Any => true,
         Edge::Word => word(),
-        Edge::Value => word() && !is_key(&text[..at], &text[end..]),
+        Edge::Value => {
+            word() && !is_key(&text[..at], &text[end..]) && !is_kind(&text[..at], &text[end..])
+        }
     }
 }
 
@@ -140,6 +142,26 @@ pub(super) fn is_word_before(text: &[u8], at: usize) -> bool {
         _ => false,
     };
     !escape && at.checked_sub(1).is_some_and(|i| is_word(&text[i]))
+}
+
+/// The fields that say what kind of object it is. A user may be called as a kind is, `text` for one.
+const KINDS: [&[u8]; 3] = [b"type", b"subtype", b"role"];
+
+/// Whether the word between two parts of a text is the whole value of a field that names a kind. The quotes
+/// may be escaped, as in JSON inside a string.
+fn is_kind(before: &[u8], after: &[u8]) -> bool {
+    let unquoted = |text: &[u8]| -> Option<usize> {
+        let text = text.strip_suffix(b"\"")?;
+        Some(text.len() - text.iter().rev().take_while(|byte| **byte == b'\\').count())
+    };
+    let key = unquoted(before).and_then(|end| {
+        let before = before[..end].trim_ascii_end().strip_suffix(b":")?.trim_ascii_end();
+        Some(&before[..unquoted(before)?])
+    });
+    let is_named = |key: &[u8]| {
+        KINDS.iter().any(|kind| key.strip_suffix(*kind).is_some_and(|rest| rest.ends_with(b"\"")))
+    };
+    key.is_some_and(is_named) && (after.starts_with(b"\"") || after.starts_with(b"\\"))
 }
 
 fn is_key(before: &[u8], after: &[u8]) -> bool {
