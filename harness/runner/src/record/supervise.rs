@@ -60,7 +60,7 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
             tell(&mut control, &SupervisorAnswer::Failed(reason));
         }
         Err(SandboxFailure::NotConfined(why)) => {
-            tell(&mut control, &SupervisorAnswer::NotConfined(why))
+            tell(&mut control, &SupervisorAnswer::NotConfined(why));
         }
         Ok((pid, confined)) => {
             tell(&mut control, &SupervisorAnswer::Started { pid: pid.as_raw(), confined });
