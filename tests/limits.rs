@@ -174,7 +174,7 @@ fn issue_13_point_5_every_limit_of_the_page_is_an_option_with_its_default_and_th
         }
         options += 1;
     }
-    assert_eq!((options, of_all), (34, 3));
+    assert_eq!((options, of_all), (35, 3));
     for command in commands.into_iter().filter(|command| *command != "help") {
         assert_eq!(limits_of(command), expect[command], "{command}");
     }
@@ -248,7 +248,7 @@ fn issue_13_finding_20_a_scenario_that_would_run_without_end_is_refused() {
             "\n[sweep]\nplans = 10001\n".to_owned(),
             "`sweep.plans` is 10001, and 10000 are the most that are replayed",
         ),
-        ("\n[[channel]]\nkind = 'sse'\n".repeat(3_000), "entries; 50 are the most"),
+        ("\n[[channel]]\nkind = 'sse'\n".repeat(3_000), "entries; 1000 are the most"),
     ] {
         fs::write(&file, format!("{text}{more}")).unwrap();
         check(workspace.path(), &["test"], 3, part);
