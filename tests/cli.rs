@@ -3,8 +3,9 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 
-use clitape_runner::check::{Check, FindingKind, checks, judge};
+use clitape_runner::check::{Check, FindingKind, ScenarioChecks};
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Workspace;
 use common::{files, root, run, workspace};
@@ -28,7 +29,12 @@ fn all_held_is_0() {
 fn usage_is_2() {
     check(&["tset"], 2, &[], &["tset"]);
     check(&["replay", CASSETTE, "--cut", "0"], 2, &[], &["a number of bytes"]);
-    check(&["replay", CASSETTE, "--lane", "telegramm"], 2, &[], &["the lanes are"]);
+    check(
+        &["replay", CASSETTE, "--lane", "telegramm"],
+        2,
+        &[],
+        &["possible values: read, lifecycle, bus, telegram"],
+    );
     check(&["replay", CASSETTE, "--cut", "line", "--seed", "1"], 2, &[], &["write `--cut random`"]);
     check(&["replay", "nowhere"], 2, &[], &["neither a cassette nor a file"]);
     check(&["replay", "cassettes/three-tools"], 2, &[], &[CASSETTE]);
@@ -69,6 +75,37 @@ fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
     assert!(out.contains("sendMessage"), "{out}");
 }
 
+/// The line that a test run in `dir` prints to see the first finding again.
+fn reproduce_line(dir: &Path, args: &[&str]) -> String {
+    let (code, out, err) = run(dir, args);
+    assert_eq!(code, 3, "{out}{err}");
+    let line = out.lines().find_map(|line| line.trim().strip_prefix("reproduce: clitape "));
+    line.unwrap().to_owned()
+}
+
+#[test]
+fn issue_14_point_5_the_printed_line_works_below_the_root_and_after_root() {
+    let workspace = workspace(&["plain-text"]);
+    let (root, elsewhere) = (workspace.path(), tempfile::tempdir().unwrap());
+    let golden = root.join("scenarios/plain-text/golden/telegram-partial.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
+    let below = root.join("scenarios/plain-text/golden");
+    let named = root.to_str().unwrap();
+    for (args, dirs) in [
+        (vec!["test"], vec![root, &below]),
+        (vec!["--root", named, "test"], vec![root, &below, elsewhere.path()]),
+    ] {
+        let line = reproduce_line(dirs[0], &args);
+        for dir in dirs {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (code, out, err) = run(dir, &words);
+            assert_eq!(code, 0, "{line}\n{err}");
+            assert!(out.contains("sendMessage"), "{line}\n{out}");
+        }
+    }
+}
+
 #[test]
 fn nothing_ran_is_4() {
     check(&["test", "no-such-scenario"], 4, &["nothing ran", "three-tools"], &[]);
@@ -98,11 +135,11 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
     let workspace = Workspace::at(temporary.path());
     let (mut broken, mut unreadable) = (0, 0);
     for name in names {
-        let scenario = workspace.load(name).unwrap();
-        for check in checks(&workspace, &scenario).unwrap() {
-            let Check::Golden { version, view } = &check else { continue };
-            let own = scenario.dir.join(format!("golden/{view}.{version}.snap"));
-            let shared = scenario.dir.join(format!("golden/{view}.snap"));
+        let checks = ScenarioChecks::new(&workspace, workspace.load(name).unwrap()).unwrap();
+        for check in checks.checks() {
+            let Check::Golden { version, view } = check else { continue };
+            let own = checks.scenario().dir.join(format!("golden/{view}.{version}.snap"));
+            let shared = checks.scenario().dir.join(format!("golden/{view}.snap"));
             let path = if own.exists() { own } else { shared };
             let text = fs::read_to_string(&path).unwrap();
             // The middle of the text below the header; of a silent run's, which has none, its end.
@@ -115,7 +152,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
             let to = if rest.next() == Some('7') { '8' } else { '7' };
             let changed = format!("{before}{to}{}", rest.as_str());
             fs::write(&path, changed).unwrap();
-            let findings = judge(&workspace, &scenario, &check, false).unwrap().findings;
+            let findings = checks.judge(check, false).unwrap().findings;
             fs::write(&path, text).unwrap();
             let [finding] = findings.as_slice() else { panic!("{}: {findings:?}", path.display()) };
             if finding.id == FindingKind::GoldenUnreadable {

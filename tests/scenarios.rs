@@ -4,11 +4,13 @@
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clitape_runner::check::{Finding, check_workspace, checks, judge};
+use clitape_runner::check::{Finding, check_workspace};
 use clitape_runner::limits::ReplayLimits;
 use clitape_runner::report::write_finding;
 use clitape_runner::scenario::Workspace;
+use clitape_runner::suite::load;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -19,15 +21,12 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
     let mut trials = Vec::new();
-    for name in workspace.names()? {
-        let scenario = workspace.load(&name)?;
-        scenario.check_work(ReplayLimits::default())?;
-        for check in checks(workspace, &scenario)? {
-            let (workspace, scenario) = (workspace.clone(), scenario.clone());
+    for (name, checks) in load(workspace, "", ReplayLimits::default())? {
+        let checks = Arc::new(checks?);
+        for check in checks.checks().to_vec() {
+            let checks = checks.clone();
             let title = format!("{name}::{check}");
-            trials.push(Trial::test(title, move || {
-                told(&judge(&workspace, &scenario, &check, false)?.findings)
-            }));
+            trials.push(Trial::test(title, move || told(&checks.judge(&check, false)?.findings)));
         }
     }
     for (check, findings) in check_workspace(workspace)? {

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clitape_runner::check::{Check, CheckResult, checks, judge};
+use clitape_runner::check::{Check, CheckResult, ScenarioChecks};
 use clitape_runner::scenario::Workspace;
 use common::{check, files, workspace};
 
@@ -47,13 +47,13 @@ fn with(text: &str, variant: &str) -> String {
 fn judged(workspace: &Path, update: bool) -> CheckResult {
     let workspace = Workspace::at(workspace);
     let scenario = workspace.load(NAME).expect("a scenario");
-    let checks = checks(&workspace, &scenario).expect("its checks");
-    let mut variants =
-        checks.iter().filter(|check| matches!(check, Check::Variants { .. })).collect::<Vec<_>>();
+    let checks = ScenarioChecks::new(&workspace, scenario).expect("its checks");
+    let variants = checks.checks().iter().filter(|check| matches!(check, Check::Variants { .. }));
+    let mut variants: Vec<_> = variants.collect();
     let check = variants.pop().expect("a check of the variants");
     assert!(variants.is_empty(), "a chat is checked once");
     assert_eq!(check.to_string(), "telegram-partial::variants");
-    judge(&workspace, &scenario, check, update).expect("a verdict")
+    checks.judge(check, update).expect("a verdict")
 }
 
 /// Breaks the scenario, and expects these findings: what their ids, places and sentences contain.

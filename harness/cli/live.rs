@@ -23,7 +23,8 @@ use crate::terminal;
 #[derive(clap::Args)]
 pub(crate) struct LiveChat {
     /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time
-    #[arg(long, value_name = "URL", requires = "chat", conflicts_with_all = ["json", "print_plan", "silent"])]
+    #[arg(long, value_name = "URL", requires = "chat", conflicts_with_all =
+        ["json", "print_plan", "silent", "faults", "seed_faults", "stuck_callback"])]
     telegram_api: Option<String>,
     /// The chat to write to: its number, or @name
     #[arg(long, value_name = "ID", requires = "telegram_api", allow_hyphen_values = true)]

@@ -37,13 +37,19 @@ use clitape_runner::scenario::Workspace;
 #[command(version, propagate_version = true, after_help = exit::HELP)]
 struct Args {
     /// The workspace: the folder of scenarios/ and cassettes/ [default: the nearest at or above this one]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     root: Option<PathBuf>,
     /// When to print colours; auto: on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Global options"
+    )]
     color: Color,
     /// Print only what fails
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = "Global options")]
     quiet: bool,
     #[command(flatten)]
     limits: input::InputLimits,
@@ -119,7 +125,7 @@ fn main() -> ExitCode {
 /// The workspace that `--root` names, or the nearest one.
 fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     if let Some(root) = root {
-        return Ok(Workspace::at(&root));
+        return Ok(Workspace::named(&root));
     }
     let here = std::env::current_dir().context("can't tell the current folder")?;
     Workspace::above(&here).with_context(|| {
@@ -135,7 +141,7 @@ fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
 fn workspace_or_here(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     let here = std::env::current_dir().context("can't tell the current folder")?;
     match root {
-        Some(root) => Ok(Workspace::at(&root)),
+        Some(root) => Ok(Workspace::named(&root)),
         None => Ok(Workspace::above(&here).unwrap_or_else(|| Workspace::at(&here))),
     }
 }

@@ -7,10 +7,11 @@ use clitape_runner::files;
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::page;
 use clitape_runner::report::proof::{
-    Case, Chromium, Photo, PhotoError, cast, check, photo, picture, text,
+    Chromium, Photo, PhotoError, cast, check, photo, picture, text,
 };
 use clitape_runner::scenario::Workspace;
 use clitape_runner::secrets::{Hit, scan};
+use clitape_runner::suite::Case;
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
@@ -78,7 +79,7 @@ fn write(
             );
         };
         progress.step(&format!("replaying {name} {version} ({} of {})", i + 1, names.len()));
-        cases.push(Case::gather(workspace, &scenario, &version)?);
+        cases.push(Case::judge(workspace, scenario, &version)?);
     }
     progress.clear();
     let published = [

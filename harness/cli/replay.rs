@@ -7,11 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
-use clitape_runner::replay::{AcpClient, Cut, Entry, Lane, Plan, Setup, replay};
+use clitape_runner::replay::{Entry, Lane, ReplayRequest, replay};
 use clitape_runner::report::{Screen, footer, write_entry};
-use clitape_runner::scenario::{
-    Chat, ChatMode, ChatProfile, DeliverySpec, Fault, FaultKind, RunSpec, Workspace,
-};
+use clitape_runner::scenario::Workspace;
 use clitape_runner::{files, input};
 
 use crate::exit::ExitStatus;
@@ -21,76 +19,11 @@ use crate::terminal::{self, Terminal};
 /// Replays a cassette or a capture and prints its trace
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A cassette's folder, SCENARIO/VERSION in cassettes/, or a file of stream-json lines
-    #[arg(value_name = "CASSETTE|FILE.jsonl")]
-    input: PathBuf,
-    /// Cut and delay at random; the same seed gives the same plan
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Where to cut: line, byte, a number of bytes, random, or none (as it was read)
-    #[arg(long, value_name = "HOW", conflicts_with_all = ["plan", "pace"])]
-    cut: Option<Cut>,
-    /// Replay this plan: a file, or the JSON text that a finding prints
-    #[arg(long, value_name = "FILE|JSON", conflicts_with_all = ["seed", "pace"])]
-    plan: Option<String>,
-    /// Replay whole lines, MS milliseconds apart, as goldens are made
-    #[arg(long, value_name = "MS", conflicts_with = "seed",
-        value_parser = clap::value_parser!(u64).range(..=PACE_MOST_MS))]
-    pace: Option<u64>,
-    /// A fault at a call of the chat's server, such as 2:rate-limit:3s, 2:slow:700ms,
-    /// 2:not-modified, 2:server-error, 2:hang or 2:lost-reply; may be given several times
-    #[arg(long, value_name = "FAULT", conflicts_with_all = ["plan", "telegram_api"])]
-    fault: Vec<Fault>,
-    /// Kinds of faults that the seed spreads over the calls of the chat's server
-    #[arg(
-        long,
-        value_name = "KIND,…",
-        value_delimiter = ',',
-        requires = "seed",
-        conflicts_with = "telegram_api"
-    )]
-    seed_faults: Vec<FaultKind>,
+    #[command(flatten)]
+    request: ReplayRequest,
     /// Print the plan instead of replaying it
     #[arg(long)]
     print_plan: bool,
-    /// Lanes to print: read, lifecycle, bus, telegram, acp, sse, session
-    #[arg(
-        long,
-        value_name = "LANE,…",
-        value_delimiter = ',',
-        default_value = "lifecycle,bus,telegram,session"
-    )]
-    lane: Vec<Lane>,
-    /// What the chat shows during the run: off, partial, block or progress
-    #[arg(long, default_value = "partial")]
-    mode: ChatMode,
-    /// Show the reasoning in the chat
-    #[arg(long)]
-    reasoning: bool,
-    /// The service whose marks and limits the chat has: telegram, discord or slack
-    #[arg(long, default_value = "telegram")]
-    profile: ChatProfile,
-    /// Let the ACP client show terminals
-    #[arg(long)]
-    terminal: bool,
-    /// Run as a heartbeat, silently
-    #[arg(long)]
-    silent: bool,
-    /// How the person gets the answer: automatic or message_tool_only
-    #[arg(long, default_value = "automatic")]
-    delivery: DeliverySpec,
-    /// Seconds that the run may take; an agent that is silent for a share of them counts as stalled
-    #[arg(long, value_name = "S", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    limit: u64,
-    /// Run as a run that resumes a session
-    #[arg(long)]
-    resume: bool,
-    /// The number, from 1, of a callback of the chat that never settles
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "telegram_api")]
-    stuck_callback: Option<u64>,
-    /// Print trace entries as JSON lines
-    #[arg(long)]
-    json: bool,
     /// Play it in the terminal at this speed, from 0.01 to 1000; 1 is real time
     #[arg(long, value_name = "X", conflicts_with = "print_plan", value_parser = speed)]
     speed: Option<f64>,
@@ -101,8 +34,6 @@ pub(crate) struct Args {
     live: live::LiveChat,
 }
 
-/// The slowest pace, in ms.
-const PACE_MOST_MS: u64 = 3_600_000;
 /// The slowest and the fastest speed.
 const SPEEDS: RangeInclusive<f64> = 0.01..=1_000.0;
 
@@ -128,26 +59,15 @@ impl ChannelArg {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
-    let ReplayInput { stdout, timeline, cassette } = load(workspace, &args.input)?;
-    let plan = plan(args, &stdout, &timeline)?;
-    input::check_pieces(&args.input, plan.steps.len() as u64)?;
+    let Args { request, speed, .. } = args;
+    let ReplayInput { stdout, timeline, cassette } = load(workspace, &request.input)?;
+    let plan = request.plan(&stdout, &timeline)?;
     let mut out = terminal::stdout();
     if args.print_plan {
         out.json(&plan.to_line())?;
         return Ok(ExitStatus::Ok);
     }
-    let run = RunSpec {
-        silent: args.silent,
-        delivery: args.delivery,
-        limit_s: args.limit,
-        resume: args.resume,
-        stuck_callback: args.stuck_callback,
-        ..RunSpec::default()
-    };
-    let chat = Chat { mode: args.mode, reasoning: args.reasoning, profile: args.profile };
-    let acp = Some(AcpClient { terminal: args.terminal });
-    let setup = Setup { run, channel: Some(chat), acp };
-    let speed = args.speed;
+    let setup = request.setup();
     if args.live.is_named() {
         return live::run(&args.live, &stdout, &plan, setup, speed.unwrap_or(1.0));
     }
@@ -155,22 +75,22 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     if let Some(cassette) = &cassette {
         replay.add_session(cassette);
     }
-    let entries = replay.entries.iter().filter(|entry| args.lane.contains(&entry.lane));
-    let Some(speed) = speed else {
+    let entries = replay.entries.iter().filter(|entry| request.lanes.contains(&entry.lane));
+    let Some(speed) = *speed else {
         for entry in entries {
-            if args.json {
+            if request.json {
                 out.json(&entry.to_line())?;
             } else {
                 write_entry(out.styled(), entry)?;
             }
         }
-        if !args.json {
+        if !request.json {
             footer(out.styled(), &replay)?;
         }
         return Ok(ExitStatus::Ok);
     };
     let channel = args.channel.lane();
-    if args.json {
+    if request.json {
         play(&mut out, entries, speed, |out, entry| out.json(&entry.to_line()))?;
     } else if channel == Lane::Telegram {
         let mut screen = Screen::default();
@@ -221,8 +141,12 @@ struct ReplayInput {
 
 /// Reads the bytes and times of a cassette, or of a plain capture, whose lines come one by one.
 fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
-    let named = workspace.cassettes().join(given);
-    let path = if !given.exists() && named.exists() { &named } else { given };
+    // A line that a finding prints names the cassette from the workspace's root, wherever it is pasted.
+    let below = [workspace.root().join(given), workspace.cassettes().join(given)];
+    let path = match given.exists() {
+        true => given,
+        false => below.iter().find(|path| path.exists()).map_or(given, PathBuf::as_path),
+    };
     if path.is_dir() {
         // Without its manifest, a folder that holds a recording is a damaged cassette.
         if !path.join("cassette.toml").exists() && !path.join("stdout.jsonl").exists() {
@@ -254,33 +178,4 @@ fn inside(dir: &Path) -> anyhow::Result<String> {
         [] => "name a cassette's folder, such as cassettes/plain-text/2.1.329".to_owned(),
         found => format!("name one of {}", found.join(", ")),
     })
-}
-
-fn plan(args: &Args, stdout: &[u8], timeline: &[Tick]) -> anyhow::Result<Plan> {
-    let total = stdout.len() as u64;
-    match &args.plan {
-        Some(plan) if plan.trim_start().starts_with('{') => return Ok(Plan::parse(plan, total)?),
-        Some(path) => {
-            let text = files::read_named_text(Path::new(path))?;
-            return Plan::parse(&text, total).with_context(|| path.clone());
-        }
-        None => {}
-    }
-    let faults = args.fault.iter().copied();
-    if let Some(pace) = args.pace {
-        return Ok(Plan::paced(stdout, pace).with_faults(faults));
-    }
-    let cut = args.cut.unwrap_or(args.seed.map_or(Cut::None, |_| Cut::Random));
-    if args.seed.is_some() && cut != Cut::Random {
-        bail!("`--seed` is only for random cuts; remove it, or write `--cut random`");
-    }
-    let pieces = match cut {
-        Cut::Byte => total,
-        Cut::Size(n) => total.div_ceil(n),
-        Cut::None | Cut::Line | Cut::Random => 0,
-    };
-    input::check_pieces(&args.input, pieces)?;
-    let seed = args.seed.unwrap_or(1);
-    let drawn = Plan::random_faults(seed, &args.seed_faults);
-    Ok(Plan::cut(stdout, timeline, cut, seed).with_faults(faults).with_faults(drawn))
 }

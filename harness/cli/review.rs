@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_runner::check::{Golden, GoldenChange, body, never_seen};
+use clitape_runner::check::{Golden, GoldenChange, ScenarioChecks, body};
 use clitape_runner::files;
 use clitape_runner::limits::ReplayLimits;
 use clitape_runner::report::{plain, write_diff};
@@ -207,8 +207,8 @@ fn variants(
         scenario.check_work(most)?;
         let missing =
             Golden::unwritten(&scenario).into_iter().map(|path| (path, GoldenState::Missing));
-        let unseen =
-            never_seen(workspace, &scenario)?.into_iter().map(|path| (path, GoldenState::Unseen));
+        let unseen = ScenarioChecks::new(workspace, scenario)?.never_seen_variants()?;
+        let unseen = unseen.into_iter().map(|path| (path, GoldenState::Unseen));
         let open = missing.chain(unseen);
         let open = open.filter(|(path, _)| listed.iter().all(|item| item.golden != *path));
         items.extend(open.map(|(path, state)| ReviewItem::new(&name, path, state)));

@@ -15,4 +15,5 @@ pub mod replay;
 pub mod report;
 pub mod scenario;
 pub mod secrets;
+pub mod suite;
 pub mod text;

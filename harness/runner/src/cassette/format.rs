@@ -1,4 +1,4 @@
-//! The cassette's format: the contents of `cassette.toml` and `timeline.jsonl`, and a take in memory.
+//! The cassette's format: the contents of `cassette.toml` and `timeline.jsonl`.
 //!
 //! A cassette is `cassettes/<scenario>/<cli version>/` with `cassette.toml`, `stdout.jsonl`,
 //! `timeline.jsonl` and, where there were any, `stderr.txt`, `stdin.jsonl` and
@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::further::{FurtherRun, RunFacts};
 use crate::names::{CassetteFile, CliVersion, ScenarioName};
+use crate::scenario::{Exit, Resume};
 
 /// The format this version writes; a cassette of a later one is refused.
 pub const FORMAT: u32 = 1;
@@ -103,16 +103,6 @@ pub(crate) fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
-/// How the CLI ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Exit {
-    /// It exited with this code.
-    Code(i32),
-    /// This signal ended it.
-    Signal(i32),
-}
-
 /// Sizes of a cassette's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +113,20 @@ pub struct RecordCounts {
     pub lines: u64,
     /// The number of reads.
     pub reads: u64,
+}
+
+/// `[[run]]` of `cassette.toml`: a further run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunFacts {
+    /// Which session it went on with.
+    pub resume: Resume,
+    /// The command line, machine details replaced.
+    pub argv: Vec<String>,
+    /// How the CLI ended.
+    pub exit: Exit,
+    /// Sizes.
+    pub counts: RecordCounts,
 }
 
 /// One entry of `timeline.jsonl`: something that happened `after_ms` after the entry before.
@@ -238,25 +242,6 @@ pub fn line_by_line(stdout: &[u8]) -> Vec<Tick> {
     let lines = stdout.split_inclusive(|&byte| byte == b'\n');
     let tick = |line: &[u8]| Tick { after_ms: PACE_MS, kind: TickKind::Out(line.len() as u64) };
     lines.map(tick).collect()
-}
-
-/// A recording or an import in memory, canonical, ready to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Take {
-    /// The manifest, which becomes `cassette.toml`; `counts`, `runs` and `sha256` are filled in on writing.
-    pub manifest: Manifest,
-    /// The bytes of `stdout.jsonl`.
-    pub stdout: Vec<u8>,
-    /// The entries of `timeline.jsonl`, sizes in canonical bytes.
-    pub timeline: Vec<Tick>,
-    /// The bytes of `stderr.txt`; no file when empty.
-    pub stderr: Vec<u8>,
-    /// The bytes of `stdin.jsonl`; no file when empty.
-    pub stdin: Vec<u8>,
-    /// The bytes of `transcript.jsonl`; no file when empty.
-    pub transcript: Vec<u8>,
-    /// The further runs, from the second.
-    pub further: Vec<FurtherRun>,
 }
 
 #[cfg(test)]

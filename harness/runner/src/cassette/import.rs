@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use clitape_stream::{Event, Parser};
 
 use super::canon;
-use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, Take, line_by_line, today};
+use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, line_by_line, today};
 use super::store::sha256;
+use super::take::Take;
 use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
 
 /// Why a capture can't be imported.

@@ -2,21 +2,23 @@
 
 pub mod canon;
 mod format;
-mod further;
 mod import;
 mod parts;
 mod store;
+mod take;
 mod timeline;
 mod write;
 
 pub(crate) use format::today;
 pub use format::{
-    Cli, Confinement, Exit, FORMAT, Manifest, Origin, RecordCounts, Take, Tick, TickKind,
+    Cli, Confinement, FORMAT, Manifest, Origin, RecordCounts, RunFacts, Tick, TickKind,
     line_by_line, parse_timeline, render_timeline,
 };
-pub use further::{FurtherRun, Resume, RunFacts};
 pub use import::{ImportError, import};
 pub use store::{Cassette, CassetteError};
 pub(crate) use store::{hex, sha256, sha256_of_file};
 pub(crate) use timeline::{moved, timeline};
 pub(crate) use write::abandoned;
+
+pub use crate::scenario::{Exit, Resume};
+pub use take::{FurtherRun, Take};

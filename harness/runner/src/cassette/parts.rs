@@ -1,8 +1,9 @@
 //! The files of a recording, run by run: the one place that lists the files of a cassette, for all
 //! who write, scan or replace every one of them.
 
-use super::format::{Take, Tick};
+use super::format::Tick;
 use super::store::Cassette;
+use super::take::Take;
 use crate::names::{CassetteFile, CassettePart};
 
 /// The files of one run.

@@ -8,7 +8,7 @@ use fs_err as fs;
 use sha2::{Digest, Sha256};
 
 use super::format::{FORMAT, Manifest, RecordCounts, Tick, TickKind, parse_timeline};
-use super::further::FurtherRun;
+use super::take::FurtherRun;
 use crate::files::{self, FileError};
 use crate::input::{self, InputError};
 use crate::names::{CassetteFile, CassettePart, CliVersion, MOST_RUNS, ScenarioName};

@@ -15,9 +15,10 @@ use fs_err as fs;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::format::{Take, render_timeline};
-use super::further::RunFacts;
+use super::format::RunFacts;
+use super::format::render_timeline;
 use super::store::{CassetteError, MANIFEST, counts, sha256};
+use super::take::Take;
 use crate::files;
 use crate::names::{CassetteFile, CassettePart};
 use crate::scenario::Workspace;

@@ -1,10 +1,12 @@
 //! Judges scenarios: which checks there are, and what each of them finds.
 //!
 //! A scenario is judged check by check, so that `clitape test` can run them all and a test runner
-//! can run each in a process of its own.
+//! can run each in a process of its own. Checks in one process share what they load and replay.
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::context::context;
 use super::divergence::Divergence;
@@ -12,16 +14,14 @@ use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
 use super::invariant::{self, BrokenInvariant};
+use super::recording::{Recording, Recordings, setup, setups};
 use super::secrets;
-use super::setup::{
-    canonical_replay, canonical_replay_of_further_run, command, command_under, setup, setups,
-};
 use super::sweep::PlanSweep;
 use super::trace_diff::{Times, TraceDiff};
 use super::variant;
-use crate::cassette::{Cassette, CassetteError};
+use crate::cassette::CassetteError;
 use crate::names::CliVersion;
-use crate::replay::{Replay, Setup};
+use crate::replay::{Replay, ReplayRequest, Setup};
 use crate::scenario::{Scenario, Workspace};
 use crate::text::shell_quote;
 
@@ -50,6 +50,21 @@ pub enum Check {
     Complete,
 }
 
+impl Check {
+    /// The version of its cassette; a check of several cassettes has none.
+    pub fn version(&self) -> Option<&CliVersion> {
+        match self {
+            Self::Golden { version, .. } | Self::Plans { version } => Some(version),
+            Self::Variants { .. } | Self::Complete => None,
+        }
+    }
+
+    /// Whether the check needs the recording of `version`.
+    fn needs(&self, version: &CliVersion) -> bool {
+        self.version().is_none_or(|own| own == version)
+    }
+}
+
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,192 +76,243 @@ impl fmt::Display for Check {
     }
 }
 
-/// The checks of a scenario, its first version before the others.
-///
-/// # Errors
-///
-/// When the cassettes' folder can't be read.
-pub fn checks(workspace: &Workspace, scenario: &Scenario) -> io::Result<Vec<Check>> {
-    let mut checks = Vec::new();
-    let mut versions = workspace.recorded(&scenario.name)?;
-    let order = &scenario.record.versions;
-    versions.sort_by_key(|version| {
-        order.iter().position(|named| named == version).unwrap_or(order.len())
-    });
-    for version in &versions {
-        for view in View::of(scenario) {
-            checks.push(Check::Golden { version: version.clone(), view });
+/// The checks of a scenario, and the recordings that they share.
+#[derive(Debug)]
+pub struct ScenarioChecks {
+    checks: Vec<Check>,
+    recordings: Recordings,
+}
+
+impl ScenarioChecks {
+    /// The checks of a scenario, its first version before the others.
+    ///
+    /// # Errors
+    ///
+    /// When the cassettes' folder can't be read.
+    pub fn new(workspace: &Workspace, scenario: Scenario) -> io::Result<Self> {
+        let mut checks = Vec::new();
+        let mut versions = workspace.recorded(&scenario.name)?;
+        scenario.sort_versions(&mut versions);
+        for version in &versions {
+            for view in View::of(&scenario) {
+                checks.push(Check::Golden { version: version.clone(), view });
+            }
+            checks.push(Check::Plans { version: version.clone() });
         }
-        checks.push(Check::Plans { version: version.clone() });
-    }
-    // Without a recording, nothing can be said of variants.
-    if !versions.is_empty() {
-        checks.extend(variant::views(scenario).into_iter().map(|view| Check::Variants { view }));
-    }
-    checks.push(Check::Complete);
-    Ok(checks)
-}
-
-/// Runs one check; with `update`, what differs is written as a pending golden.
-///
-/// # Errors
-///
-/// [`CassetteError`] when a cassette is damaged or a file can't be read or written.
-pub fn judge(
-    workspace: &Workspace,
-    scenario: &Scenario,
-    check: &Check,
-    update: bool,
-) -> Result<CheckResult, CassetteError> {
-    match check {
-        Check::Golden { version, view } => golden(workspace, scenario, version, *view, update),
-        Check::Plans { version } => plans(workspace, scenario, version),
-        Check::Variants { view } => variant::variants(workspace, scenario, *view, update),
-        Check::Complete => complete(workspace, scenario),
-    }
-}
-
-fn golden(
-    workspace: &Workspace,
-    scenario: &Scenario,
-    version: &CliVersion,
-    view: View,
-    update: bool,
-) -> Result<CheckResult, CassetteError> {
-    let cassette = Cassette::find(workspace, &scenario.name, version)?;
-    let mut replay =
-        canonical_replay(scenario, &cassette.stdout, setup(scenario, view), &scenario.chat.faults);
-    let place = format!("{} {version} {view}", scenario.name);
-    let command =
-        format!("{} --pace {}", command(scenario, version, replay.setup), scenario.run.pace_ms);
-    let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
-    verdict.findings.extend(broken(&replay, &place, &command));
-    if !scenario.chat.faults.is_empty() {
-        let fault_free = canonical_replay(scenario, &cassette.stdout, replay.setup, &[]);
-        if let Some((sentence, _)) = wrong_final_text(&fault_free.entries, &replay.entries) {
-            verdict.findings.push(Finding::new(
-                FindingKind::WrongFinalText,
-                &place,
-                sentence,
-                command.clone(),
-            ));
+        // Without a recording, nothing can be said of variants.
+        if !versions.is_empty() {
+            let views = variant::views(&scenario).into_iter();
+            checks.extend(views.map(|view| Check::Variants { view }));
         }
+        checks.push(Check::Complete);
+        let uses = |version: CliVersion| {
+            let uses = checks.iter().filter(|check| check.needs(&version)).count();
+            (version, uses)
+        };
+        let versions: Vec<_> = versions.into_iter().map(uses).collect();
+        Ok(Self { checks, recordings: Recordings::new(workspace, scenario, versions) })
     }
-    if view == View::Session {
-        replay.add_session(&cassette);
-        verdict.findings.extend(further(scenario, &cassette, &place));
+
+    /// The checks, in the order in which they are reported.
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
     }
-    let got = view.render(&replay.entries);
-    let finding = match Golden::find(scenario, view, version) {
-        Ok(Golden { text: Some(expected), entries, .. }) => {
-            let diff = TraceDiff::new(&entries, replay.lane(view.lane()), Times::Compared)
-                .within(&replay.entries)
-                .read_from(&expected, Some(&got));
-            let Some(Divergence { at, sentence }) = diff.first() else {
-                return Ok(verdict);
-            };
-            let reproduce = format!("{command} --lane {}", view.lane());
-            Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce)
-                .with_difference(diff.change(), diff.lines())
-                .with_context(context(&replay.entries, view.lane(), at))
+
+    /// The versions that are recorded, sorted.
+    pub fn versions(&self) -> impl Iterator<Item = &CliVersion> {
+        self.recordings.versions()
+    }
+
+    /// The number of pending goldens that wait for a review.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn pending(&self) -> io::Result<u64> {
+        Ok(Golden::pending(self.scenario())?.len() as u64)
+    }
+
+    /// The workspace.
+    pub fn workspace(&self) -> &Workspace {
+        &self.recordings.workspace
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.recordings.scenario
+    }
+
+    /// The recording of a version.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] when the cassette is not there, is damaged or can't be read.
+    pub fn recording(&self, version: &CliVersion) -> Result<Arc<Recording>, CassetteError> {
+        self.recordings.get(version)
+    }
+
+    /// Runs one check; with `update`, what differs is written as a pending golden.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] when a cassette is damaged or a file can't be read or written.
+    pub fn judge(&self, check: &Check, update: bool) -> Result<CheckResult, CassetteError> {
+        let judged = match check {
+            Check::Golden { version, view } => self.golden(version, *view, update),
+            Check::Plans { version } => self.plans(version),
+            Check::Variants { view } => variant::variants(&self.recordings, *view, update),
+            Check::Complete => self.complete(),
+        };
+        for version in self.recordings.versions().filter(|version| check.needs(version)) {
+            self.recordings.release(version);
         }
-        Ok(Golden { path, text: None, .. }) => {
-            let sentence = format!("there is no {} yet", workspace.shown(&path));
-            let reproduce = proposal(scenario);
-            Finding::new(FindingKind::GoldenMissing, &place, sentence, reproduce)
-        }
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            let reproduce = proposal(scenario);
-            Finding::new(FindingKind::GoldenUnreadable, &place, error.to_string(), reproduce)
-        }
-        Err(error) => return Err(error.into()),
-    };
-    verdict.findings.push(finding);
-    if update {
-        Golden::propose(scenario, view, version, &got)?;
+        judged
     }
-    Ok(verdict)
-}
 
-/// The line that proposes and settles goldens of a scenario.
-fn proposal(scenario: &Scenario) -> String {
-    format!("clitape test {} --update && clitape review", shell_quote(&scenario.name))
-}
-
-/// The rules that a replay breaks, as findings.
-fn broken(replay: &Replay, place: &str, command: &str) -> Vec<Finding> {
-    let finding = |BrokenInvariant { kind, sentence, context }| {
-        Finding::new(kind, place, sentence, command.to_owned()).with_context(context)
-    };
-    invariant::broken(replay).into_iter().map(finding).collect()
-}
-
-/// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
-fn further(scenario: &Scenario, cassette: &Cassette, place: &str) -> Vec<Finding> {
-    let setup = Setup { run: scenario.run, channel: Some(scenario.first_chat()), acp: None };
-    let mut findings = Vec::new();
-    for (number, run) in (2..).zip(&cassette.further) {
-        let (run, command) =
-            canonical_replay_of_further_run(scenario, cassette.version(), (number, run), setup);
-        let command = format!("{command} --pace {}", scenario.run.pace_ms);
-        findings.extend(broken(&run, &format!("{place}, run {number}"), &command));
+    fn golden(
+        &self,
+        version: &CliVersion,
+        view: View,
+        update: bool,
+    ) -> Result<CheckResult, CassetteError> {
+        let recording = self.recordings.get(version)?;
+        let scenario = self.scenario();
+        let setup = setup(scenario, view);
+        let mut replay = recording.canonical(setup);
+        let place = format!("{} {version} {view}", scenario.name);
+        let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
+        verdict.findings.extend(self.broken(&replay, &place, &recording.request(setup)));
+        if !scenario.chat.faults.is_empty()
+            && let Some((sentence, _)) =
+                wrong_final_text(&recording.fault_free(setup).entries, &replay.entries)
+        {
+            let reproduce = self.line(&recording.request(setup));
+            let kind = FindingKind::WrongFinalText;
+            verdict.findings.push(Finding::new(kind, &place, sentence, reproduce));
+        }
+        if view == View::Session {
+            Arc::make_mut(&mut replay).add_session(&recording.cassette);
+            verdict.findings.extend(self.further(&recording, &place));
+        }
+        let got = view.render(&replay.entries);
+        let finding = match Golden::find(scenario, view, version) {
+            Ok(Golden { text: Some(expected), entries, .. }) => {
+                let diff = TraceDiff::new(&entries, replay.lane(view.lane()), Times::Compared)
+                    .within(&replay.entries)
+                    .read_from(&expected, Some(&got));
+                let Some(Divergence { at, sentence }) = diff.first() else {
+                    return Ok(verdict);
+                };
+                let reproduce = self.line(&recording.request(setup).lanes([view.lane()]));
+                Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce)
+                    .with_difference(diff.change(), diff.lines())
+                    .with_context(context(&replay.entries, view.lane(), at))
+            }
+            Ok(Golden { path, text: None, .. }) => {
+                let sentence = format!("there is no {} yet", self.workspace().shown(&path));
+                Finding::new(
+                    FindingKind::GoldenMissing,
+                    &place,
+                    sentence,
+                    self.recordings.proposal(),
+                )
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let sentence = error.to_string();
+                Finding::new(
+                    FindingKind::GoldenUnreadable,
+                    &place,
+                    sentence,
+                    self.recordings.proposal(),
+                )
+            }
+            Err(error) => return Err(error.into()),
+        };
+        verdict.findings.push(finding);
+        if update {
+            Golden::propose(scenario, view, version, &got)?;
+        }
+        Ok(verdict)
     }
-    findings
-}
 
-fn plans(
-    workspace: &Workspace,
-    scenario: &Scenario,
-    version: &CliVersion,
-) -> Result<CheckResult, CassetteError> {
-    let cassette = Cassette::find(workspace, &scenario.name, version)?;
-    let mut verdict = CheckResult { plans: scenario.sweep.plans, ..CheckResult::default() };
-    for setup in setups(scenario) {
-        let base = canonical_replay(scenario, &cassette.stdout, setup, &[]);
+    /// The rules that a replay breaks, as findings.
+    fn broken(&self, replay: &Replay, place: &str, request: &ReplayRequest) -> Vec<Finding> {
+        let finding = |BrokenInvariant { kind, sentence, context }| {
+            Finding::new(kind, place, sentence, self.line(request)).with_context(context)
+        };
+        invariant::broken(replay).into_iter().map(finding).collect()
+    }
+
+    /// What the further runs of a cassette break, in the scenario's chat or, without one, in any.
+    fn further(&self, recording: &Recording, place: &str) -> Vec<Finding> {
+        let scenario = self.scenario();
+        let setup = Setup { run: scenario.run, channel: Some(scenario.first_chat()), acp: None };
+        let runs = recording.further(setup);
+        let broken = |(number, replay, request): (usize, Replay, ReplayRequest)| {
+            self.broken(&replay, &format!("{place}, run {number}"), &request)
+        };
+        runs.flat_map(broken).collect()
+    }
+
+    fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
+        let recording = self.recordings.get(version)?;
+        let scenario = self.scenario();
         let sweep = PlanSweep {
-            stdout: &cassette.stdout,
-            setup,
+            stdout: &recording.cassette.stdout,
+            bases: setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect(),
             plans: scenario.sweep.plans,
             faults: &scenario.chat.faults,
             drawn: &scenario.sweep.faults,
-            base: &base,
             place: format!("{} {version} plans", scenario.name),
-            command: &|plan| command_under(plan, scenario, version, setup),
+            reproduce: &|plan, setup, lane| {
+                let request = ReplayRequest::planned(scenario, version, setup, plan);
+                self.line(&match lane {
+                    Some(lane) => request.lanes([lane]),
+                    None => request,
+                })
+            },
         };
-        // What diverges before the channel would be told once a channel.
-        if let Some(finding) = sweep.run() {
-            verdict.findings.push(finding);
-            break;
-        }
+        let findings = sweep.run().into_iter().collect();
+        Ok(CheckResult { plans: scenario.sweep.plans, findings, ..CheckResult::default() })
     }
-    Ok(verdict)
-}
 
-fn complete(workspace: &Workspace, scenario: &Scenario) -> Result<CheckResult, CassetteError> {
-    let name = &scenario.name;
-    let recorded = workspace.recorded(name)?;
-    let mut verdict = CheckResult::default();
-    for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
-        verdict.findings.push(Finding::new(
-            FindingKind::NotRecorded,
-            &format!("{name} {version}"),
-            format!("the scenario names CLI {version}, but there is no cassette of it"),
-            format!(
-                "clitape record {} --claude {}",
-                shell_quote(name),
-                shell_quote(&format!("npm:{version}"))
-            ),
-        ));
+    fn complete(&self) -> Result<CheckResult, CassetteError> {
+        let Recordings { workspace, scenario, .. } = &self.recordings;
+        let name = &scenario.name;
+        let recorded: Vec<CliVersion> = self.recordings.versions().cloned().collect();
+        let mut verdict = CheckResult::default();
+        for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
+            verdict.findings.push(Finding::new(
+                FindingKind::NotRecorded,
+                &format!("{name} {version}"),
+                format!("the scenario names CLI {version}, but there is no cassette of it"),
+                format!("{} record {name} --claude npm:{version}", workspace.program()),
+            ));
+        }
+        for path in Golden::orphans(scenario, &recorded)? {
+            let shown = workspace.shown(&path);
+            verdict.findings.push(Finding::new(
+                FindingKind::GoldenOrphan,
+                name,
+                format!("{shown} was compared with nothing"),
+                format!("rm {}", shell_quote(&shown)),
+            ));
+        }
+        verdict.findings.extend(secrets::kept(&self.recordings)?);
+        Ok(verdict)
     }
-    for path in Golden::orphans(scenario, &recorded)? {
-        let shown = workspace.shown(&path);
-        verdict.findings.push(Finding::new(
-            FindingKind::GoldenOrphan,
-            name,
-            format!("{shown} was compared with nothing"),
-            format!("rm {}", shell_quote(&shown)),
-        ));
+
+    /// The line that replays what `request` asks for.
+    fn line(&self, request: &ReplayRequest) -> String {
+        request.line(&self.workspace().program())
     }
-    verdict.findings.extend(secrets::kept(workspace, scenario, &recorded)?);
-    Ok(verdict)
+
+    /// Goldens of variants that no replay gave; none as long as nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] when a cassette is damaged or a file can't be read.
+    pub fn never_seen_variants(&self) -> Result<Vec<PathBuf>, CassetteError> {
+        variant::never_seen(&self.recordings)
+    }
 }

@@ -6,36 +6,36 @@
 //! reading the same. In its own twin, every line comes whole at the moment at which the plan completes
 //! it, and every lane is the same, times included.
 
+use std::sync::Arc;
+
 use super::context::context;
 use super::divergence::Divergence;
 use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
-use crate::replay::{Lane, Plan, Replay, Setup, replay};
+use crate::replay::{Lane, Plan, Replay, Setup, replay, replay_all};
 use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
 const SHRINK_TRIES: u32 = 600;
 
-/// What one sweep needs to know.
+/// One sweep: a cassette under its seeded plans, in every channel.
 pub(super) struct PlanSweep<'a> {
     /// The bytes.
     pub(super) stdout: &'a [u8],
-    /// How they are run.
-    pub(super) setup: Setup,
-    /// How many seeds, from 1.
+    /// The canonical replays of the same bytes without faults, one for each setup.
+    pub(super) bases: Vec<Arc<Replay>>,
+    /// The number of seeds, which begin with 1.
     pub(super) plans: u64,
-    /// What goes wrong at the chat's server in every plan.
+    /// The faults of the chat's server in every plan.
     pub(super) faults: &'a [Fault],
-    /// The kinds of faults that the plans draw on top.
+    /// The kinds of faults that each plan draws in addition.
     pub(super) drawn: &'a [FaultKind],
-    /// The uncut replay of the same bytes with the same setup, without faults.
-    pub(super) base: &'a Replay,
-    /// Where this is, for a finding.
+    /// The place of the cassette in a finding.
     pub(super) place: String,
-    /// The command that replays the cassette with the setup under a plan.
-    pub(super) command: &'a dyn Fn(&Plan) -> String,
+    /// The line that replays the cassette under a plan in a setup and shows a lane.
+    pub(super) reproduce: &'a dyn Fn(&Plan, Setup, Option<Lane>) -> String,
 }
 
 /// Why a cut replay is wrong.
@@ -52,41 +52,37 @@ impl PlanSweep<'_> {
     /// Replays every seed; the first mismatch is reported with the smallest plan that shows it.
     pub(super) fn run(&self) -> Option<Finding> {
         let total = self.stdout.len() as u64;
+        let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
         (1..=self.plans).find_map(|seed| {
             let drawn = Plan::random_faults(seed, self.drawn);
             let plan = Plan::random(total, seed).with_faults(self.faults.iter().copied());
             let plan = plan.with_faults(drawn);
-            self.judge(&plan, |_| ())?;
-            let small = smallest(plan, |plan| self.judge(plan, |_| ()).is_some());
-            self.judge(&small, |mismatch| self.finding(seed, &small, mismatch))
+            let twin = plan.uncut(self.stdout);
+            let cuts = replay_all(self.stdout, &plan, &setups);
+            let twins = replay_all(self.stdout, &twin, &setups);
+            let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
+            let (base, _) =
+                replays.find(|(base, (cut, twin))| mismatch(base, cut, twin).is_some())?;
+            let small = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
+            self.judge(base, &small, |mismatch| self.finding(seed, &small, base.setup, mismatch))
         })
     }
 
-    /// Replays a plan, and gives what `report` makes of the first mismatch.
-    fn judge<T>(&self, plan: &Plan, report: impl FnOnce(Mismatch<'_>) -> T) -> Option<T> {
-        let cut = replay(self.stdout, plan, self.setup);
-        if let Some(broken) = invariant::broken(&cut).into_iter().next() {
-            return Some(report(Mismatch::Broken(broken)));
-        }
-        let twin = replay(self.stdout, &plan.uncut(self.stdout), self.setup);
-        let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
-        let inner = inner.map(|lane| (self.base, lane, Times::Ignored));
-        let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
-        let all = all.map(|lane| (&twin, lane, Times::Compared));
-        for (uncut, lane, times) in inner.chain(all) {
-            let diff = TraceDiff::new(uncut.lane(lane), cut.lane(lane), times).within(&cut.entries);
-            if let Some(divergence) = diff.first() {
-                return Some(report(Mismatch::Lane(lane, divergence, diff, &cut)));
-            }
-        }
-        let (sentence, diff) = wrong_final_text(&self.base.entries, &cut.entries)?;
-        Some(report(Mismatch::FinalText(sentence, diff, &cut)))
+    /// Replays a plan in the setup of `base`, and gives what `report` makes of the first mismatch.
+    fn judge<T>(
+        &self,
+        base: &Replay,
+        plan: &Plan,
+        report: impl FnOnce(Mismatch<'_>) -> T,
+    ) -> Option<T> {
+        let cut = replay(self.stdout, plan, base.setup);
+        let twin = replay(self.stdout, &plan.uncut(self.stdout), base.setup);
+        mismatch(base, &cut, &twin).map(report)
     }
 
-    fn finding(&self, seed: u64, plan: &Plan, mismatch: Mismatch<'_>) -> Finding {
+    fn finding(&self, seed: u64, plan: &Plan, setup: Setup, mismatch: Mismatch<'_>) -> Finding {
         let new = |kind, lane: Option<Lane>, sentence: &str| {
-            let lane = lane.map(|lane| format!(" --lane {lane}")).unwrap_or_default();
-            let reproduce = (self.command)(plan) + &lane;
+            let reproduce = (self.reproduce)(plan, setup, lane);
             Finding::new(kind, &self.place, format!("seed {seed}: {sentence}"), reproduce)
         };
         let kind = FindingKind::PlanDiverges;
@@ -107,6 +103,26 @@ impl PlanSweep<'_> {
             }
         }
     }
+}
+
+/// The first thing that is wrong with a cut replay: `base` is the canonical replay, `twin` the uncut one with
+/// the same arrival times.
+fn mismatch<'r>(base: &'r Replay, cut: &'r Replay, twin: &'r Replay) -> Option<Mismatch<'r>> {
+    if let Some(broken) = invariant::broken(cut).into_iter().next() {
+        return Some(Mismatch::Broken(broken));
+    }
+    let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
+    let inner = inner.map(|lane| (base, lane, Times::Ignored));
+    let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
+    let all = all.map(|lane| (twin, lane, Times::Compared));
+    for (uncut, lane, times) in inner.chain(all) {
+        let diff = TraceDiff::new(uncut.lane(lane), cut.lane(lane), times).within(&cut.entries);
+        if let Some(divergence) = diff.first() {
+            return Some(Mismatch::Lane(lane, divergence, diff, cut));
+        }
+    }
+    let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
+    Some(Mismatch::FinalText(sentence, diff, cut))
 }
 
 /// Takes cuts, delays and faults out of a plan for as long as it still `shows` what is looked for.
@@ -162,65 +178,48 @@ pub(super) mod tests {
         "\n",
     );
 
-    /// Sweeps [`RUN`] against the paced replay of `base`.
-    fn sweep(base: &str) -> Option<Finding> {
+    /// Sweeps [`RUN`] with a chat in `mode` against the canonical replay of `base`.
+    fn sweep(mode: ChatMode, base: &str, plans: u64, faults: &[&str]) -> Option<Finding> {
         let acp = Some(AcpClient { terminal: false });
-        let setup =
-            Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp };
+        let setup = Setup { run: RunSpec::default(), channel: Some(Chat::of(mode)), acp };
         let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
+        let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         PlanSweep {
             stdout: RUN.as_bytes(),
-            setup,
-            plans: 16,
-            faults: &[],
-            drawn: &[],
-            base: &base,
+            bases: vec![Arc::new(base)],
+            plans,
+            faults: &faults,
+            drawn: if faults.is_empty() { &[] } else { &[FaultKind::Slow] },
             place: "x 1.0 plans".into(),
-            command: &|plan| format!("clitape replay x --plan '{}'", plan.to_line()),
+            reproduce: &|plan, _, lane| format!("{} {lane:?}", plan.to_line()),
         }
         .run()
     }
 
     #[test]
     fn every_plan_tells_what_the_uncut_replay_does() {
-        assert_eq!(sweep(RUN), None);
+        assert_eq!(sweep(ChatMode::Partial, RUN, 16, &[]), None);
     }
 
     #[test]
     fn a_divergence_is_told_with_the_smallest_plan() {
-        let finding = sweep(&RUN.replace("Worte", "Wörter")).unwrap();
+        let base = RUN.replace("Worte", "Wörter");
+        let finding = sweep(ChatMode::Partial, &base, 16, &[]).unwrap();
         assert_eq!(finding.id, FindingKind::PlanDiverges);
         let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
         assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
         assert!(finding.sentence.starts_with("seed 1: turn 1, +0 ms: "), "{}", finding.sentence);
-        let line = format!("clitape replay x --plan '{plan}' --lane lifecycle");
-        assert_eq!(finding.reproduce, line);
+        assert_eq!(finding.reproduce, format!("{plan} Some(Lifecycle)"));
     }
 
     #[test]
     fn v6_a_finding_names_the_faults_it_takes() {
-        let setup =
-            Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Off)), acp: None };
-        let base = replay(RUN.as_bytes(), &Plan::paced(RUN.as_bytes(), 200), setup);
-        let sweep = |faults: &[&str]| {
-            let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-            PlanSweep {
-                stdout: RUN.as_bytes(),
-                setup,
-                plans: 4,
-                faults: &faults,
-                drawn: &[FaultKind::Slow],
-                base: &base,
-                place: "x 1.0 plans".into(),
-                command: &|plan| format!("clitape replay x --plan '{}'", plan.to_line()),
-            }
-            .run()
-        };
         let errors = ["1", "2", "3", "4", "5"].map(|call| format!("{call}:server-error"));
         let mut faults: Vec<&str> = errors.iter().map(String::as_str).collect();
         faults.push("7:hang");
-        assert_eq!(sweep(&faults[1..]), None, "the last word is tried five times");
-        let finding = sweep(&faults).unwrap();
+        let found = sweep(ChatMode::Off, RUN, 4, &faults[1..]);
+        assert_eq!(found, None, "the final message is tried five times");
+        let finding = sweep(ChatMode::Off, RUN, 4, &faults).unwrap();
         assert_eq!(finding.id, FindingKind::FinalNotOnce);
         let listed = format!(r#""faults":["{}"]}}"#, errors.join("\",\""));
         assert!(finding.reproduce.contains(&listed), "{}", finding.reproduce);

@@ -12,14 +12,14 @@ use similar::TextDiff;
 use super::context::context;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
-use super::setup::{canonical_replay, command_under, setup};
+use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
 use super::trace_diff::{Times, TraceDiff};
-use crate::cassette::{Cassette, CassetteError};
+use crate::cassette::CassetteError;
 use crate::names::CliVersion;
-use crate::replay::{Entry, Plan, replay};
-use crate::scenario::{Scenario, Variant, Workspace};
-use crate::text::{plural, shell_quote};
+use crate::replay::{Entry, Plan, ReplayRequest, replay};
+use crate::scenario::{Scenario, Variant};
+use crate::text::plural;
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {
@@ -37,24 +37,27 @@ fn of(scenario: &Scenario, view: View) -> impl Iterator<Item = &Variant> {
 /// Holds the replays of a view against its variants; with `update`, outcomes without a name become
 /// pending goldens of variants that have none, or whose golden no replay gives.
 pub(super) fn variants(
-    workspace: &Workspace,
-    scenario: &Scenario,
+    recordings: &Recordings,
     view: View,
     update: bool,
 ) -> Result<CheckResult, CassetteError> {
-    let outcomes = Outcomes::gather(workspace, scenario, view)?;
+    let outcomes = Outcomes::gather(recordings, view)?;
     let proposals = outcomes.proposals();
     if update {
         for (unnamed, variant) in &proposals {
             if let Some(variant) = variant {
-                Golden::propose_variant(scenario, variant, &timeless(&unnamed.entries))?;
+                Golden::propose_variant(
+                    &recordings.scenario,
+                    variant,
+                    &timeless(&unnamed.entries),
+                )?;
             }
         }
     }
     let first = proposals.first();
-    let unnamed = first.map(|(unnamed, variant)| outcomes.unnamed(workspace, unnamed, *variant));
+    let unnamed = first.map(|(unnamed, variant)| outcomes.unnamed(unnamed, *variant));
     let mut findings: Vec<Finding> = unnamed.transpose()?.into_iter().collect();
-    findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(workspace, named)));
+    findings.extend(outcomes.named.iter().filter_map(|named| outcomes.unseen(named)));
     let goldens = outcomes.named.iter().filter(|named| named.entries().is_some()).count() as u64;
     Ok(CheckResult { findings, goldens, plans: outcomes.plans })
 }
@@ -64,16 +67,13 @@ pub(super) fn variants(
 /// # Errors
 ///
 /// [`CassetteError`] when a cassette is damaged or a file can't be read.
-pub fn never_seen(
-    workspace: &Workspace,
-    scenario: &Scenario,
-) -> Result<Vec<PathBuf>, CassetteError> {
+pub(super) fn never_seen(recordings: &Recordings) -> Result<Vec<PathBuf>, CassetteError> {
     let mut paths = Vec::new();
-    if workspace.recorded(&scenario.name)?.is_empty() {
+    if recordings.versions().next().is_none() {
         return Ok(paths);
     }
-    for view in views(scenario) {
-        let unseen = Outcomes::gather(workspace, scenario, view)?.named.into_iter();
+    for view in views(&recordings.scenario) {
+        let unseen = Outcomes::gather(recordings, view)?.named.into_iter();
         paths.extend(unseen.filter_map(|named| match named.golden {
             Ok(Golden { path, text: Some(_), .. }) if !named.seen => Some(path),
             _ => None,
@@ -110,7 +110,7 @@ struct Unnamed {
 
 /// What the replays of a view gave.
 struct Outcomes<'a> {
-    scenario: &'a Scenario,
+    recordings: &'a Recordings,
     view: View,
     named: Vec<Named<'a>>,
     /// Each outcome once.
@@ -123,28 +123,24 @@ struct Outcomes<'a> {
 
 impl<'a> Outcomes<'a> {
     /// Replays every plan of every recorded version.
-    fn gather(
-        workspace: &Workspace,
-        scenario: &'a Scenario,
-        view: View,
-    ) -> Result<Self, CassetteError> {
+    fn gather(recordings: &'a Recordings, view: View) -> Result<Self, CassetteError> {
         let (mut named, unnamed) = (Vec::new(), Vec::new());
-        for variant in of(scenario, view) {
-            let golden = readable(Golden::of_variant(scenario, variant))?;
+        for variant in of(&recordings.scenario, view) {
+            let golden = readable(Golden::of_variant(&recordings.scenario, variant))?;
             named.push(Named { variant, golden, seen: false });
         }
-        let mut outcomes = Self { scenario, view, named, unnamed, plans: 0, nameless: 0 };
-        for version in workspace.recorded(&scenario.name)? {
-            outcomes.replay(workspace, &version)?;
+        let mut outcomes = Self { recordings, view, named, unnamed, plans: 0, nameless: 0 };
+        for version in recordings.versions() {
+            outcomes.replay(version)?;
         }
         Ok(outcomes)
     }
 
-    fn replay(&mut self, workspace: &Workspace, version: &CliVersion) -> Result<(), CassetteError> {
-        let (scenario, view) = (self.scenario, self.view);
-        let cassette = Cassette::find(workspace, &scenario.name, version)?;
+    fn replay(&mut self, version: &CliVersion) -> Result<(), CassetteError> {
+        let (scenario, view) = (&self.recordings.scenario, self.view);
+        let recording = self.recordings.get(version)?;
         let setup = setup(scenario, view);
-        let canonical = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
+        let canonical = recording.canonical(setup);
         // Where the canonical replay is not what the golden says, the golden's own check reports it.
         let canonical: Vec<Entry> = canonical.lane(view.lane()).cloned().collect();
         let usual = match readable(Golden::find(scenario, view, version))? {
@@ -153,8 +149,8 @@ impl<'a> Outcomes<'a> {
         };
         for seed in 1..=scenario.sweep.plans {
             self.plans += 1;
-            let plan = plan(scenario, &cassette, seed);
-            let replay = replay(&cassette.stdout, &plan, setup);
+            let plan = plan(&recording, seed);
+            let replay = replay(&recording.cassette.stdout, &plan, setup);
             let is = |entries: &[Entry]| same_lines(entries, replay.lane(view.lane()));
             if is(&usual) || is(&canonical) {
                 continue;
@@ -190,18 +186,19 @@ impl<'a> Outcomes<'a> {
     /// The finding of an outcome without a name.
     fn unnamed(
         &self,
-        workspace: &Workspace,
         unnamed: &Unnamed,
         variant: Option<&Variant>,
     ) -> Result<Finding, CassetteError> {
-        let Self { scenario, view, nameless, plans, .. } = self;
+        let Self { recordings, view, nameless, plans, .. } = self;
+        let Recordings { workspace, scenario, .. } = recordings;
         let Unnamed { entries: outcome, version, seed, usual } = unnamed;
-        let cassette = Cassette::find(workspace, &scenario.name, version)?;
+        let recording = recordings.get(version)?;
+        let stdout = &recording.cassette.stdout;
         let setup = setup(scenario, *view);
-        let small = smallest(plan(scenario, &cassette, *seed), |plan| {
-            same_lines(outcome, replay(&cassette.stdout, plan, setup).lane(view.lane()))
+        let small = smallest(plan(&recording, *seed), |plan| {
+            same_lines(outcome, replay(stdout, plan, setup).lane(view.lane()))
         });
-        let replay = replay(&cassette.stdout, &small, setup);
+        let replay = replay(stdout, &small, setup);
         let variants = self.named.iter().filter_map(|named| {
             Some((format!("variant `{}`", named.variant.name), named.entries()?))
         });
@@ -213,7 +210,7 @@ impl<'a> Outcomes<'a> {
             Some(Variant { name, .. }) => {
                 format!(
                     "`clitape test {} --update` proposes it for variant `{name}`",
-                    shell_quote(&scenario.name)
+                    scenario.name
                 )
             }
             None => format!(
@@ -232,8 +229,8 @@ impl<'a> Outcomes<'a> {
             plural(*plans, "plan"),
         );
         let place = format!("{} {version} {view}", scenario.name);
-        let command = command_under(&small, scenario, version, setup);
-        let reproduce = format!("{command} --lane {}", view.lane());
+        let request = ReplayRequest::planned(scenario, version, setup, &small);
+        let reproduce = request.lanes([view.lane()]).line(&workspace.program());
         let context = context(&replay.entries, view.lane(), found.and_then(|found| found.at));
         Ok(Finding::new(FindingKind::OutcomeUnnamed, &place, sentence, reproduce)
             .with_difference(diff.change(), diff.lines())
@@ -241,10 +238,10 @@ impl<'a> Outcomes<'a> {
     }
 
     /// What is wrong with a variant by itself.
-    fn unseen(&self, workspace: &Workspace, named: &Named<'_>) -> Option<Finding> {
-        let (scenario, name) = (&self.scenario.name, &named.variant.name);
-        let test = format!("clitape test {}", shell_quote(scenario));
-        let update = format!("{test} --update && clitape review");
+    fn unseen(&self, named: &Named<'_>) -> Option<Finding> {
+        let Recordings { workspace, scenario, .. } = self.recordings;
+        let name = &named.variant.name;
+        let update = self.recordings.proposal();
         let (kind, sentence, reproduce) = match &named.golden {
             Err(what) => (FindingKind::GoldenUnreadable, what.clone(), update),
             Ok(Golden { path, text: None, .. }) => {
@@ -258,18 +255,19 @@ impl<'a> Outcomes<'a> {
                      `plans` under [sweep]",
                     plural(self.plans, "plan")
                 );
+                let test = format!("{} test {}", workspace.program(), scenario.name);
                 (FindingKind::VariantNeverSeen, sentence, test)
             }
         };
-        let place = format!("{scenario} {}.{name}", self.view);
+        let place = format!("{} {}.{name}", scenario.name, self.view);
         Some(Finding::new(kind, &place, sentence, reproduce))
     }
 }
 
 /// A seeded plan, with the faults that the scenario names.
-fn plan(scenario: &Scenario, cassette: &Cassette, seed: u64) -> Plan {
-    let plan = Plan::random(cassette.stdout.len() as u64, seed);
-    plan.with_faults(scenario.chat.faults.iter().copied())
+fn plan(recording: &Recording, seed: u64) -> Plan {
+    let plan = Plan::random(recording.cassette.stdout.len() as u64, seed);
+    plan.with_faults(recording.scenario.chat.faults.iter().copied())
 }
 
 /// The index of the entries whose text is most like an outcome's; of equally similar ones the first.

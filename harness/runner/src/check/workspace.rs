@@ -12,8 +12,8 @@ use crate::scenario::{ScenarioError, Stray, Workspace};
 use crate::text::shell_quote;
 
 /// The finding of a scenario that can't be loaded.
-pub fn unusable(name: &ScenarioName, error: &ScenarioError) -> Finding {
-    let reproduce = format!("clitape test {name}");
+pub fn unusable(workspace: &Workspace, name: &ScenarioName, error: &ScenarioError) -> Finding {
+    let reproduce = format!("{} test {name}", workspace.program());
     Finding::new(FindingKind::ScenarioUnusable, name, error.to_string(), reproduce)
 }
 
@@ -45,12 +45,13 @@ fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
     let names = workspace.names()?;
     let mut orphans = workspace.recorded_names()?;
     orphans.retain(|name| !names.contains(name));
+    let program = workspace.program();
     let finding = |name: ScenarioName| {
         Finding::new(
             FindingKind::CassetteOrphan,
             &format!("cassettes/{name}"),
             format!("there is no scenario `{name}`, so nothing holds these recordings"),
-            format!("clitape new {name} # or remove the folder"),
+            format!("{program} new {name} # or remove the folder"),
         )
     };
     Ok(orphans.into_iter().map(finding).collect())

@@ -1,5 +1,6 @@
 //! Calls a program the way `clitape replay` is called, and reads the trace it prints.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(super) enum CallError {
 pub(super) fn call(
     program: &Path,
     folder: &Path,
-    args: &[String],
+    args: &[OsString],
     (limit, output): (Duration, OutputLimits),
     stop: &AtomicBool,
 ) -> Result<Vec<Entry>, CallError> {
@@ -104,7 +105,7 @@ mod tests {
 
     /// A shell's last words; the number of entries, or what is said of the failure.
     fn check(script: &str, expect: &Result<usize, CallError>) {
-        let args = ["-c".to_owned(), script.to_owned()];
+        let args = ["-c".into(), script.into()];
         // What must run into it waits for longer than a test may last.
         let (time, output) = LIMITS;
         let time = if script.starts_with("sleep") { Duration::from_secs(1) } else { time };
@@ -160,7 +161,7 @@ mod tests {
                 raise("a line of more than 1MiB", "--max-line"),
             ),
         ] {
-            let args = ["-c".to_owned(), script.to_owned()];
+            let args = ["-c".into(), script.into()];
             let (shell, stop) = (Path::new("/bin/sh"), AtomicBool::new(false));
             let got = call(shell, Path::new("/"), &args, (COMPARED_TIME, output), &stop);
             assert_eq!(got, Err(CallError::Failed(expect)), "{script}");

@@ -1,9 +1,7 @@
 //! Asks both sides for the trace of every cassette, on all cores, and compares lane by lane.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -12,13 +10,13 @@ use super::error::CompareError;
 use super::model::{Chats, Compared, Comparison, Failed};
 use super::rows::compare;
 use super::select::Selection;
-use super::subject::{Ask, Subject, Trace, line};
+use super::subject::{Subject, Trace, request};
 use super::uncovered::{ComparedRun, uncovered};
-use crate::cassette::Cassette;
-use crate::check::{View, setups};
+use crate::check::{Recording, View, setups};
 use crate::names::CliVersion;
 use crate::replay::{AcpClient, ChatView, Entry, Lane, Setup};
 use crate::scenario::{Chat, Scenario, Workspace};
+use crate::suite::{Progress, in_order};
 
 /// Compares both sides on everything selected; `tell` hears how many cassettes are done.
 ///
@@ -32,40 +30,28 @@ pub fn gather(
     stop: &AtomicBool,
     mut tell: impl FnMut(usize),
 ) -> Result<Comparison, CompareError> {
-    let jobs: Vec<(&Scenario, &[CliVersion; 2])> = selection
+    let jobs: Vec<(Arc<Scenario>, &[CliVersion; 2])> = selection
         .scenarios
         .iter()
-        .flat_map(|(scenario, versions)| versions.iter().map(move |pair| (scenario, pair)))
+        .flat_map(|(scenario, versions)| {
+            let scenario = Arc::new(scenario.clone());
+            versions.iter().map(move |pair| (scenario.clone(), pair))
+        })
         .collect();
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-    let mut done = BTreeMap::new();
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            let (sender, next, jobs) = (sender.clone(), &next, &jobs);
-            scope.spawn(move || {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((scenario, versions)) = jobs.get(number) else { break };
-                    let one = one(workspace, scenario, versions, sides, stop);
-                    // After the first error nothing more is worth the time.
-                    if sender.send((number, one)).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        for (number, one) in receiver {
-            done.insert(number, one?);
-            tell(done.len());
+    let mut done = Vec::new();
+    let compare = |(scenario, versions): &(Arc<Scenario>, &[CliVersion; 2])| {
+        one(workspace, scenario, versions, sides, stop)
+    };
+    in_order(&jobs, compare, |progress| {
+        match progress {
+            Progress::Ended(count) => tell(count),
+            Progress::Result(one) => done.push(one?),
         }
         Ok::<(), CompareError>(())
     })?;
     let mut run = ComparedRun::default();
     let (mut compared, mut failed) = (Vec::new(), Vec::new());
-    for ((scenario, _), one) in jobs.iter().zip(done.into_values()) {
+    for ((scenario, _), one) in jobs.iter().zip(done) {
         run.add(scenario, &one.compared, one.further);
         failed.extend(one.failed);
         if one.compared.views > 0 {
@@ -93,15 +79,15 @@ struct Replayed {
 
 fn one(
     workspace: &Workspace,
-    scenario: &Scenario,
+    scenario: &Arc<Scenario>,
     versions: &[CliVersion; 2],
     sides: &[Subject; 2],
     stop: &AtomicBool,
 ) -> Result<One, CompareError> {
-    let load = |version| Cassette::find(workspace, &scenario.name, version);
+    let load = |version| Recording::load(workspace, scenario, version);
     let a = load(&versions[0])?;
     let other = if versions[0] == versions[1] { None } else { Some(load(&versions[1])?) };
-    let cassettes = [&a, other.as_ref().unwrap_or(&a)];
+    let recordings = [&a, other.as_ref().unwrap_or(&a)];
     let mut one = One {
         compared: Compared {
             scenario: scenario.name.to_string(),
@@ -112,20 +98,27 @@ fn one(
             chats: Vec::new(),
         },
         failed: Vec::new(),
-        further: cassettes.iter().map(|cassette| cassette.further.len()).max().unwrap_or(0),
+        further: recordings
+            .map(|recording| recording.cassette.further.len())
+            .into_iter()
+            .max()
+            .unwrap_or(0),
     };
-    for replayed in replays(scenario) {
-        let setup = replayed.setup;
-        let mut traces = Vec::new();
-        for ((side, name), cassette) in sides.iter().zip(["A", "B"]).zip(cassettes) {
+    let replays = replays(scenario);
+    let setups: Vec<Setup> = replays.iter().map(|replayed| replayed.setup).collect();
+    let [traces_a, traces_b] =
+        [0, 1].map(|side| sides[side].traces(recordings[side], &setups, stop));
+    for (replayed, traces) in replays.iter().zip(traces_a.into_iter().zip(traces_b)) {
+        let mut both = Vec::new();
+        for ((side, name), trace) in sides.iter().zip(["A", "B"]).zip([traces.0, traces.1]) {
             if stop.load(Ordering::Relaxed) {
                 return Err(CompareError::Stopped);
             }
-            match side.trace(Ask { scenario, cassette, setup }, stop) {
-                Ok(trace) => traces.push(trace),
+            match trace {
+                Ok(trace) => both.push(trace),
                 Err(CallError::Stopped) => return Err(CompareError::Stopped),
                 Err(CallError::Unknown(why) | CallError::Failed(why)) => {
-                    let chat = setup.channel.map(|chat| format!(", chat {chat}"));
+                    let chat = replayed.setup.channel.map(|chat| format!(", chat {chat}"));
                     let (name_of, version) = (&scenario.name, one.compared.version());
                     let chat = chat.unwrap_or_default();
                     // The place says which one it is, so that one reason stays one.
@@ -137,8 +130,8 @@ fn one(
                 }
             }
         }
-        if let [a, b] = &traces[..] {
-            hold(&mut one.compared, scenario, &replayed, sides, [a, b]);
+        if let [a, b] = &both[..] {
+            compare_traces(&mut one.compared, replayed, sides, recordings, [a, b]);
         }
     }
     Ok(one)
@@ -170,12 +163,12 @@ fn replays(scenario: &Scenario) -> Vec<Replayed> {
     setups(scenario).into_iter().enumerate().map(replayed).collect()
 }
 
-/// Holds the traces of one replay against each other.
-fn hold(
+/// Compares the traces of one replay, view by view.
+fn compare_traces(
     compared: &mut Compared,
-    scenario: &Scenario,
     replayed: &Replayed,
     sides: &[Subject; 2],
+    recordings: [&Recording; 2],
     traces: [&Trace; 2],
 ) {
     for view in &replayed.views {
@@ -192,10 +185,9 @@ fn hold(
         };
         let [a, b] = traces.map(of);
         let commands = [0, 1].map(|side| {
-            let lanes = [lane].into();
-            let line = line(scenario, &compared.versions[side], replayed.setup, &lanes);
             let about = &sides[side].about;
-            line.replacen("clitape", &about.command, 1) + &about.note
+            let request = request(recordings[side], replayed.setup, &[lane].into());
+            request.line(&about.command) + &about.note
         });
         let Some(diff) = compare(&view.to_string(), &a, &b, commands) else { continue };
         compared.lanes.push(diff);

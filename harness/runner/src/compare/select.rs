@@ -118,9 +118,6 @@ pub fn select(
 /// The recorded versions, in the order the scenario names them.
 fn recorded(workspace: &Workspace, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
     let mut versions = workspace.recorded(&scenario.name)?;
-    let order = &scenario.record.versions;
-    versions.sort_by_key(|version| {
-        order.iter().position(|named| named == version).unwrap_or(order.len())
-    });
+    scenario.sort_versions(&mut versions);
     Ok(versions)
 }

@@ -13,11 +13,11 @@ use super::call::{CallError, call};
 use super::error::CompareError;
 use super::model::About;
 use super::side::SideName;
-use crate::cassette::{Cassette, sha256_of_file};
-use crate::check::{canonical_replay, command};
+use crate::cassette::sha256_of_file;
+use crate::check::Recording;
 use crate::limits::OutputLimits;
-use crate::replay::{Entry, Lane, Setup};
-use crate::scenario::{Scenario, Workspace};
+use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
+use crate::scenario::Workspace;
 use crate::text::shell_quote;
 
 /// The lanes that are compared: how bytes arrive is the plan's, not the subject's.
@@ -62,14 +62,6 @@ pub struct Subject {
 pub(super) struct Trace {
     pub(super) entries: Vec<Entry>,
     pub(super) lanes: BTreeSet<Lane>,
-}
-
-/// One replay that is asked for.
-#[derive(Clone, Copy)]
-pub(super) struct Ask<'a> {
-    pub(super) scenario: &'a Scenario,
-    pub(super) cassette: &'a Cassette,
-    pub(super) setup: Setup,
 }
 
 /// Makes both sides ready: a revision is found and, unless it is kept from before, built.
@@ -164,24 +156,41 @@ impl Subject {
         LANES.into_iter().filter(|lane| !known.contains(lane)).collect()
     }
 
-    /// The trace of a cassette, replayed as goldens are made.
-    pub(super) fn trace(&self, ask: Ask<'_>, stop: &AtomicBool) -> Result<Trace, CallError> {
-        let Ask { scenario, cassette, setup } = ask;
-        let Some(program) = &self.program else {
-            let mut replay =
-                canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
-            replay.add_session(cassette);
-            return Ok(Trace { entries: replay.entries, lanes: LANES.into() });
+    /// The traces of a cassette's canonical replay, one for each of `setups`.
+    pub(super) fn traces(
+        &self,
+        recording: &Recording,
+        setups: &[Setup],
+        stop: &AtomicBool,
+    ) -> Vec<Result<Trace, CallError>> {
+        if let Some(program) = &self.program {
+            let trace = |setup: &Setup| self.call(program, recording, *setup, stop);
+            return setups.iter().map(trace).collect();
+        }
+        let replays = recording.replays(setups).into_iter();
+        let trace = |mut replay: Replay| {
+            replay.add_session(&recording.cassette);
+            Ok(Trace { entries: replay.entries, lanes: LANES.into() })
         };
+        replays.map(trace).collect()
+    }
+
+    /// The trace that a program prints.
+    fn call(
+        &self,
+        program: &Path,
+        recording: &Recording,
+        setup: Setup,
+        stop: &AtomicBool,
+    ) -> Result<Trace, CallError> {
         let ask = |lanes: &BTreeSet<Lane>| {
-            let line = line(scenario, cassette.version(), setup, lanes);
-            let args: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
+            let args = request(recording, setup, lanes).args();
             call(program, &self.root, &args, self.limits, stop)
         };
         let known = self.lanes.get().cloned().unwrap_or_else(|| LANES.into());
         let (entries, lanes) = match ask(&known) {
             Err(CallError::Unknown(why)) if known.len() == LANES.len() => {
-                let known = self.lanes.get_or_init(|| self.probe(scenario, cassette, stop));
+                let known = self.lanes.get_or_init(|| self.probe(program, recording, stop));
                 if known.is_empty() || known.len() == LANES.len() {
                     return Err(CallError::Unknown(why));
                 }
@@ -196,31 +205,26 @@ impl Subject {
     }
 
     /// Asks for one lane after the other, to find those it knows.
-    fn probe(&self, scenario: &Scenario, cassette: &Cassette, stop: &AtomicBool) -> BTreeSet<Lane> {
-        let Some(program) = &self.program else { return LANES.into() };
-        let known = |lane: &Lane| {
-            let (name, version) = (&scenario.name, cassette.version());
-            let line = format!("replay cassettes/{name}/{version} --lane {lane} --json");
-            let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            !matches!(
-                call(program, &self.root, &args, self.limits, stop),
-                Err(CallError::Unknown(_) | CallError::Stopped)
-            )
+    fn probe(&self, program: &Path, recording: &Recording, stop: &AtomicBool) -> BTreeSet<Lane> {
+        let knows = |lane: &Lane| {
+            let input = format!("cassettes/{}/{}", recording.scenario.name, recording.version());
+            let request = ReplayRequest { json: true, ..ReplayRequest::new(input) };
+            let args = request.lanes([*lane]).args();
+            let answer = call(program, &self.root, &args, self.limits, stop);
+            !matches!(answer, Err(CallError::Unknown(_) | CallError::Stopped))
         };
-        LANES.into_iter().filter(known).collect()
+        LANES.into_iter().filter(knows).collect()
     }
 }
 
-/// The command line of a replay, as `clitape replay` takes it.
-pub(super) fn line(
-    scenario: &Scenario,
-    version: &str,
+/// The request for the canonical replay of a cassette in `setup` that prints `lanes` as JSON.
+pub(super) fn request(
+    recording: &Recording,
     setup: Setup,
     lanes: &BTreeSet<Lane>,
-) -> String {
-    let lanes = lanes.iter().map(|lane| lane.as_str()).collect::<Vec<_>>().join(",");
-    let pace = scenario.run.pace_ms;
-    format!("{} --pace {pace} --lane {lanes} --json", command(scenario, version, setup))
+) -> ReplayRequest {
+    let request = recording.request(setup).lanes(lanes.iter().copied());
+    ReplayRequest { json: true, ..request }
 }
 
 /// The full path of a program that can be called.

@@ -58,12 +58,12 @@ impl ComparedRun {
         let mut others = Vec::new();
         for mode in [ChatMode::Off, ChatMode::Partial, ChatMode::Block, ChatMode::Progress] {
             if !self.chats.iter().any(|(seen, _, _)| *seen == mode) {
-                others.push(format!("mode {}", mode.as_str()));
+                others.push(format!("mode {mode}"));
             }
         }
         for profile in [ChatProfile::Telegram, ChatProfile::Discord, ChatProfile::Slack] {
             if !self.chats.iter().any(|(_, _, seen)| *seen == profile) {
-                others.push(format!("profile {}", profile.as_str()));
+                others.push(format!("profile {profile}"));
             }
         }
         if !self.chats.iter().any(|(_, reasoning, _)| *reasoning) {

@@ -10,7 +10,7 @@ use clitape_gateway::telegram::{
 };
 use serde_json::{Map, Value};
 
-use super::builtin::Log;
+use super::log::Log;
 use super::trace::Lane;
 use crate::scenario::{Fault, FaultKind};
 

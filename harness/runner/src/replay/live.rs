@@ -11,8 +11,8 @@ use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
 use clitape_gateway::{Bus, Channel, Run, RunReport, RunSettings};
 use clitape_stream::Parser;
 
-use super::builtin::{RUN_ID, Setup, chat_settings, settings};
 use super::plan::Plan;
+use super::setup::{RUN_ID, Setup, chat_settings, settings};
 
 /// Plays `stdout` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
 /// waited for as long as `limits` say.

@@ -1,24 +1,27 @@
 //! Replays the bytes of a cassette: a plan cuts and delays them, a subject turns them into a trace.
 
-mod acp;
 mod builtin;
-mod bus;
 mod chat;
 mod chat_view;
 mod headline;
-mod lifecycle;
+mod lanes;
 mod live;
+mod log;
 mod plan;
 mod random;
+mod request;
 mod session;
-mod sse;
+mod setup;
 mod stuck;
 mod trace;
 
-pub use builtin::{AcpClient, Replay, Setup, replay};
+pub(crate) use builtin::replay_all;
+pub use builtin::{Replay, replay};
 pub(crate) use chat::LATENCY;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};
 pub(crate) use headline::shortened;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
+pub use request::{PlanArg, ReplayRequest, RequestError};
+pub use setup::{AcpClient, Setup};
 pub use trace::{Entry, Lane};

@@ -3,6 +3,7 @@
 //! A plan is made from a cassette's timeline or from a seed, and is then data: it can be printed,
 //! kept and replayed without whatever made it.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,30 @@ pub enum Cut {
     Size(u64),
     /// Anywhere, with random delays.
     Random,
+}
+
+impl Cut {
+    /// The number of pieces into which it cuts `total` bytes, where the number depends on nothing else.
+    pub(super) fn pieces(self, total: u64) -> u64 {
+        match self {
+            Self::Byte => total,
+            Self::Size(n) => total.div_ceil(n),
+            Self::None | Self::Line | Self::Random => 0,
+        }
+    }
+}
+
+/// The word that [`FromStr`] reads.
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Line => f.write_str("line"),
+            Self::Byte => f.write_str("byte"),
+            Self::Size(n) => n.fmt(f),
+            Self::Random => f.write_str("random"),
+        }
+    }
 }
 
 /// Why a word is not a [`Cut`].

@@ -4,9 +4,8 @@
 //! `data`.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::str::FromStr;
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -46,22 +45,37 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
 }
 
 /// The lanes of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ValueEnum,
+    strum::IntoStaticStr,
+    strum::Display,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Lane {
-    /// Bytes that arrived.
+    /// Bytes that arrived
     Read,
-    /// The parser's events.
+    /// The parser's events
     Lifecycle,
-    /// The agent events the bridge publishes.
+    /// The agent events that the bridge publishes
     Bus,
-    /// Calls of the Telegram Bot API.
+    /// Calls of the Telegram Bot API
     Telegram,
-    /// Updates of the Agent Client Protocol.
+    /// Updates of the Agent Client Protocol
     Acp,
-    /// Server-sent events.
+    /// Server-sent events
     Sse,
-    /// The session on disk, after the run.
+    /// The session on disk, after the run
     Session,
 }
 
@@ -79,32 +93,7 @@ impl Lane {
 
     /// The word in the trace.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Lifecycle => "lifecycle",
-            Self::Bus => "bus",
-            Self::Telegram => "telegram",
-            Self::Acp => "acp",
-            Self::Sse => "sse",
-            Self::Session => "session",
-        }
-    }
-}
-
-impl fmt::Display for Lane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for Lane {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|lane| lane.as_str() == word).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(|lane| lane.as_str()).collect();
-            format!("there is no lane `{word}`; the lanes are {}", known.join(", "))
-        })
+        self.into()
     }
 }
 
@@ -120,14 +109,5 @@ mod tests {
         let line = r#"{"at":7,"lane":"lifecycle","kind":"text","data":{"delta":"hi"}}"#;
         assert_eq!(entry.to_line(), line);
         assert_eq!(serde_json::from_str::<Entry>(line).unwrap(), entry);
-    }
-
-    #[test]
-    fn a_wrong_lane_is_told_the_right_ones() {
-        let error = "telegramm".parse::<Lane>().unwrap_err();
-        assert_eq!(
-            error,
-            "there is no lane `telegramm`; the lanes are read, lifecycle, bus, telegram, acp, sse, session"
-        );
     }
 }

@@ -1,8 +1,8 @@
 //! `[[channel]]`: where a person sees the run.
 
 use std::fmt;
-use std::str::FromStr;
 
+use clap::ValueEnum;
 use serde::Deserialize;
 
 /// `[[channel]]`: where a person sees the run; its `kind` says which channel.
@@ -21,16 +21,20 @@ pub enum ChannelSpec {
     Sse {},
 }
 
-/// A chat: what it shows during the run, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// A chat: what it shows during the run, and how. `scenario.toml` and the options of `clitape replay` name
+/// the same fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields)]
 pub struct Chat {
-    /// What it shows during the run.
+    /// What the chat shows during the run
+    #[arg(long, default_value_t = ChatMode::Partial)]
     pub mode: ChatMode,
-    /// Whether the reasoning shows (V9).
+    /// Show the reasoning in the chat
+    #[arg(long)]
     #[serde(default)]
     pub reasoning: bool,
-    /// The service whose marks and limits it has (V10).
+    /// The service whose marks and limits the chat has
+    #[arg(long, default_value_t)]
     #[serde(default)]
     pub profile: ChatProfile,
 }
@@ -40,106 +44,49 @@ impl Chat {
     pub fn of(mode: ChatMode) -> Self {
         Self { mode, reasoning: false, profile: ChatProfile::Telegram }
     }
-
-    /// The options with which `clitape replay` shows the channel in the same way.
-    pub fn flags(self) -> String {
-        let reasoning = if self.reasoning { " --reasoning" } else { "" };
-        let profile = match self.profile {
-            ChatProfile::Telegram => String::new(),
-            other => format!(" --profile {}", other.as_str()),
-        };
-        format!(" --mode {}{reasoning}{profile}", self.mode.as_str())
-    }
 }
 
 /// The end of a golden's name: `partial`, `partial-reasoning-slack`.
 impl fmt::Display for Chat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.mode.as_str())?;
+        write!(f, "{}", self.mode)?;
         if self.reasoning {
             f.write_str("-reasoning")?;
         }
         match self.profile {
             ChatProfile::Telegram => Ok(()),
-            other => write!(f, "-{}", other.as_str()),
+            other => write!(f, "-{other}"),
         }
     }
 }
 
 /// What a chat shows during the run (V1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ChatMode {
-    /// Nothing.
+    /// Nothing
     Off,
-    /// The answer as it grows, with tool lines.
+    /// The answer as it grows, with tool lines
     Partial,
-    /// The answer block by block, with tool lines.
+    /// The answer block by block, with tool lines
     Block,
-    /// Tool lines only.
+    /// Tool lines only
     Progress,
 }
 
-impl ChatMode {
-    /// The word in `scenario.toml` and in the names of goldens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Partial => "partial",
-            Self::Block => "block",
-            Self::Progress => "progress",
-        }
-    }
-}
-
-impl FromStr for ChatMode {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        [Self::Off, Self::Partial, Self::Block, Self::Progress]
-            .into_iter()
-            .find(|mode| mode.as_str() == word)
-            .ok_or_else(|| {
-                format!("there is no mode `{word}`; write off, partial, block or progress")
-            })
-    }
-}
-
 /// A chat service (V10).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ChatProfile {
-    /// Telegram: HTML, 4,096 UTF-16 units.
+    /// HTML, 4,096 UTF-16 units
     #[default]
     Telegram,
-    /// Discord: Markdown, 2,000 characters.
+    /// Markdown, 2,000 characters
     Discord,
-    /// Slack: its own marks, 4,000 characters.
+    /// Marks of its own, 4,000 characters
     Slack,
-}
-
-impl ChatProfile {
-    /// The word in `scenario.toml` and in the names of goldens.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Telegram => "telegram",
-            Self::Discord => "discord",
-            Self::Slack => "slack",
-        }
-    }
-}
-
-impl FromStr for ChatProfile {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        [Self::Telegram, Self::Discord, Self::Slack]
-            .into_iter()
-            .find(|profile| profile.as_str() == word)
-            .ok_or_else(|| {
-                format!("there is no profile `{word}`; write telegram, discord or slack")
-            })
-    }
 }
 
 #[cfg(test)]
@@ -151,25 +98,16 @@ mod tests {
         channel: ChannelSpec,
     }
 
-    fn check(keys: &str, name: &str, flags: &str) {
+    fn check(keys: &str, name: &str) {
         let file: File = toml::from_str(&format!("[channel]\nkind = 'telegram'\n{keys}")).unwrap();
         let ChannelSpec::Telegram(chat) = file.channel else { panic!("{keys}") };
-        assert_eq!((chat.to_string().as_str(), chat.flags().as_str()), (name, flags));
+        assert_eq!(chat.to_string(), name);
     }
 
     #[test]
-    fn a_chat_names_its_golden_and_the_flags_that_replay_it() {
-        check("mode = 'off'", "off", " --mode off");
-        check("mode = 'block'\nprofile = 'telegram'", "block", " --mode block");
-        check(
-            "mode = 'partial'\nreasoning = true\nprofile = 'slack'",
-            "partial-reasoning-slack",
-            " --mode partial --reasoning --profile slack",
-        );
-        assert_eq!("block".parse(), Ok(ChatMode::Block));
-        assert!(
-            "blocks".parse::<ChatMode>().unwrap_err().contains("off, partial, block or progress")
-        );
-        assert!("irc".parse::<ChatProfile>().unwrap_err().contains("telegram, discord or slack"));
+    fn a_chat_names_its_golden() {
+        check("mode = 'off'", "off");
+        check("mode = 'block'\nprofile = 'telegram'", "block");
+        check("mode = 'partial'\nreasoning = true\nprofile = 'slack'", "partial-reasoning-slack");
     }
 }

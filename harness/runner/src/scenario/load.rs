@@ -219,6 +219,14 @@ impl Scenario {
         Err(ScenarioError::Invalid { path: self.dir.join("scenario.toml"), what })
     }
 
+    /// Sorts versions into the order in which the scenario names them; those that it does not name come last.
+    pub(crate) fn sort_versions(&self, versions: &mut [CliVersion]) {
+        let order = &self.record.versions;
+        versions.sort_by_key(|version| {
+            order.iter().position(|named| named == version).unwrap_or(order.len())
+        });
+    }
+
     /// The first chat among the channels, or one in mode `partial`.
     pub(crate) fn first_chat(&self) -> Chat {
         let chat = self.channels.iter().find_map(|channel| match *channel {

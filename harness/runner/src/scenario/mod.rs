@@ -23,7 +23,7 @@ pub use model::{
     StepTurns, ToolSide,
 };
 pub use run::{DeliverySpec, RunSpec};
-pub use signal::{ExitWord, Exits, SignalName, SignalPlan, Trigger};
-pub use step::SessionStep;
+pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
+pub use step::{Resume, SessionStep};
 pub use variant::Variant;
 pub use workspace::{Stray, Workspace};

@@ -1,25 +1,36 @@
 //! How the gateway runs a scenario: `[run]` of `scenario.toml`.
 
-use std::str::FromStr;
-
+use clap::ValueEnum;
 use serde::Deserialize;
 
-/// `[run]`: how the gateway runs the scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// Milliseconds between two lines in the replay that goldens are made of, unless a scenario says otherwise.
+const PACE_MS: u64 = 200;
+/// Seconds that a run may take unless a scenario says otherwise.
+const LIMIT_S: u64 = 600;
+
+/// `[run]`: how the gateway runs the scenario. The options of `clitape replay` name the same fields, except
+/// for the pace, which belongs to a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
-    /// A silent run (a heartbeat): nothing of it reaches a channel.
+    /// Run as a heartbeat, silently
+    #[arg(long)]
     pub silent: bool,
-    /// How the answer reaches the person (G4).
+    /// How the person gets the answer
+    #[arg(long, default_value_t)]
     pub delivery: DeliverySpec,
-    /// Seconds that the run may take in all. An agent that prints nothing for a share of them is
-    /// stopped (G8): 480 s of the 600 s that are the default.
+    /// Seconds that the run may take; an agent that is silent for a share of them counts as stalled
+    #[arg(long = "limit", value_name = "S", default_value_t = LIMIT_S,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub limit_s: u64,
-    /// Whether it resumes a session, so that it may be silent for less long (G8).
+    /// Run as a run that resumes a session
+    #[arg(long)]
     pub resume: bool,
-    /// The number of the channel's callback that never settles, from 1 (G2); none by default.
+    /// The number, from 1, of a callback of the chat that never settles
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub stuck_callback: Option<u64>,
-    /// Milliseconds between two lines in the replay that goldens are made of.
+    /// Milliseconds between two lines in the replay that goldens are made of
+    #[arg(skip = PACE_MS)]
     pub pace_ms: u64,
 }
 
@@ -27,46 +38,26 @@ impl Default for RunSpec {
     fn default() -> Self {
         Self {
             silent: false,
-            delivery: DeliverySpec::Automatic,
-            limit_s: 600,
+            delivery: DeliverySpec::default(),
+            limit_s: LIMIT_S,
             resume: false,
             stuck_callback: None,
-            pace_ms: 200,
+            pace_ms: PACE_MS,
         }
     }
 }
 
 /// `run.delivery`: how the answer reaches the person (G4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ValueEnum, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum DeliverySpec {
-    /// The final text is delivered.
+    /// The final text is delivered
+    #[default]
     Automatic,
-    /// The agent sends it with a tool; the final text is delivered only if it sent nothing.
+    /// The agent sends it with a tool; the final text is delivered only if the agent sent nothing
     MessageToolOnly,
-}
-
-impl DeliverySpec {
-    /// The word in `scenario.toml`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Automatic => "automatic",
-            Self::MessageToolOnly => "message_tool_only",
-        }
-    }
-}
-
-impl FromStr for DeliverySpec {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        [Self::Automatic, Self::MessageToolOnly]
-            .into_iter()
-            .find(|delivery| delivery.as_str() == word)
-            .ok_or_else(|| {
-                format!("there is no delivery `{word}`; write automatic or message_tool_only")
-            })
-    }
 }
 
 #[cfg(test)]
@@ -81,9 +72,5 @@ mod tests {
         assert_eq!(toml::from_str(text), Ok(expect));
         assert!(toml::from_str::<RunSpec>("delivery = 'by_tool'").is_err());
         assert!(toml::from_str::<RunSpec>("limit = 60").is_err());
-        for delivery in [DeliverySpec::Automatic, DeliverySpec::MessageToolOnly] {
-            assert_eq!(delivery.as_str().parse(), Ok(delivery));
-        }
-        assert!("by_tool".parse::<DeliverySpec>().is_err());
     }
 }

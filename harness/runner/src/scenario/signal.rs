@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::cassette::Exit;
 use crate::names::CliVersion;
 
 /// `[record.signal]`: the signal and the moment.
@@ -18,6 +17,16 @@ pub struct SignalPlan {
     /// Milliseconds from then on.
     #[serde(default)]
     pub delay_ms: u64,
+}
+
+/// How the CLI ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
 }
 
 /// The signals that can be sent.

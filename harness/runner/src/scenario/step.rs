@@ -6,10 +6,9 @@
 //! prompt = "What did it say?"
 //! ```
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::signal::{Exits, SignalPlan};
-use crate::cassette::Resume;
 
 /// One further run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -26,6 +25,20 @@ pub struct SessionStep {
     /// A signal sent in the middle of it.
     #[serde(default)]
     pub signal: Option<SignalPlan>,
+}
+
+/// The session that a further run resumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resume {
+    /// That of the run before, by its id.
+    Id,
+    /// The last one in the project.
+    Continue,
+    /// A copy of that of the run before, under a new id.
+    Fork,
+    /// One that never was.
+    UnknownId,
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::error::ScenarioError;
 use super::load::Scenario;
 use crate::files::{self, FileError};
 use crate::names::{CliVersion, NameError, ScenarioName};
+use crate::text::shell_quote;
 
 const SCENARIOS: &str = "scenarios";
 const CASSETTES: &str = "cassettes";
@@ -18,6 +19,8 @@ const CASSETTES: &str = "cassettes";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     root: PathBuf,
+    /// Whether a user named the root, so that a line for the user names it too.
+    is_named: bool,
 }
 
 /// A file or folder in `scenarios/` or `cassettes/` that cannot be a scenario or a cassette.
@@ -32,7 +35,20 @@ pub struct Stray {
 impl Workspace {
     /// The workspace at `root`, which may not exist yet.
     pub fn at(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), is_named: false }
+    }
+
+    /// The workspace at `root`, which a user named with `--root`.
+    pub fn named(root: &Path) -> Self {
+        Self { root: root.to_owned(), is_named: true }
+    }
+
+    /// The beginning of a line of a shell that works on this workspace: `clitape`, or `clitape --root DIR`.
+    pub fn program(&self) -> String {
+        match self.is_named {
+            true => format!("clitape --root {}", shell_quote(&self.root.to_string_lossy())),
+            false => "clitape".to_owned(),
+        }
     }
 
     /// The nearest workspace at or above `dir`: the first folder with a `scenarios/` in it.

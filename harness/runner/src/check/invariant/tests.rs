@@ -1,3 +1,4 @@
+use clap::ValueEnum as _;
 use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_stream::Stats;
@@ -30,7 +31,7 @@ fn check_run(
             let mut part = || parts.next().unwrap();
             Entry {
                 at: part().parse().unwrap(),
-                lane: part().parse().unwrap(),
+                lane: Lane::from_str(part(), false).unwrap(),
                 kind: part().to_owned().into(),
                 data: serde_json::from_str(part()).unwrap(),
             }

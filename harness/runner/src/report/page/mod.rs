@@ -16,10 +16,10 @@ pub(crate) mod waterfall;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::proof::{Case, CaseRun};
 use super::text::verdict;
 use crate::replay::Lane;
 use crate::scenario::ChatProfile;
+use crate::suite::{Case, CaseRun};
 use escape::json;
 pub(crate) use found::found;
 pub(crate) use frame::{PageFrame, badge};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::escape::html;
 use crate::cassette::{Confinement, Exit, Manifest, Origin};
 use crate::names::{CassetteFile, CassettePart};
-use crate::report::proof::{Case, CaseRun};
+use crate::suite::{Case, CaseRun};
 use crate::text::plural;
 
 /// Draws it: of the case, then of each of its runs.
@@ -71,7 +71,7 @@ fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
             hash(&CassetteFile::new(CassettePart::RawStdout, run.number)),
         ),
         (format!("SHA-256 of {kept}"), hash(&kept)),
-        ("Shown here".into(), format!("whole lines, as goldens are made: {}", run.command)),
+        ("Shown here".into(), format!("whole lines, as goldens are made: {}", run.command())),
     ];
     if !run.stderr.is_empty() {
         rows.push(("Printed on stderr".into(), run.stderr.clone()));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::html;
 use super::waterfall::{seconds, waterfall};
-use crate::report::proof::CaseRun;
+use crate::suite::CaseRun;
 
 /// What the script fills; without it nothing is there to see.
 const SCRUBBER: &str = "<div class=\"scrubber js-only\">\n\

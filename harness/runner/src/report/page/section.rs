@@ -9,7 +9,7 @@ use super::provenance::{origin, provenance};
 use super::run::run;
 use crate::cassette::Origin;
 use crate::check::FindingKind;
-use crate::report::proof::{Case, ComparedGolden};
+use crate::suite::{Case, ComparedGolden};
 use crate::text::plural;
 
 /// Lines of a golden that are shown; more are told by their number.

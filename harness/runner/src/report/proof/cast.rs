@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::Case;
 use super::screen::{StyledRun, moments};
+use crate::suite::Case;
 use crate::text::{self, plain};
 
 /// Columns and rows of the terminal.

@@ -1,23 +1,19 @@
 //! A proof: what was run for real, what came of it, and what was not tested.
 
-mod case;
 mod cast;
 mod check;
 mod chromium;
 mod evidence;
 mod photo;
 mod picture;
-mod run;
 mod screen;
 mod text;
 
-pub use case::{Case, ComparedGolden};
 pub use cast::cast;
 pub use check::{Checked, ProofField, ProofStatus, check};
 pub use chromium::{Chromium, PhotoError};
 pub use photo::{Photo, photo};
 pub use picture::picture;
-pub use run::CaseRun;
 #[cfg(test)]
 pub(crate) use text::last_seen;
 pub use text::text;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::Case;
 use super::screen::{StyledRun, moments};
 use crate::report::page::escape::html;
+use crate::suite::Case;
 
 /// Characters of a line, and lines of a picture.
 const COLUMNS: usize = 64;

@@ -4,7 +4,7 @@ use crate::replay::Entry;
 use crate::report::page::chat::{ChatFrame, ChatMessage, frames};
 use crate::report::page::markup::Span;
 
-use super::Case;
+use crate::suite::Case;
 
 /// A run on a line: its marks and its text.
 pub(super) type StyledRun = (String, String);

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::Case;
 use super::evidence::NOT_REAL;
 use crate::cassette::Origin;
-use crate::replay::{ChatView, Entry};
+use crate::replay::{ChatView, Entry, Lane, Replay};
 use crate::report::page::escape::visible;
 use crate::report::page::markup::plain;
 use crate::report::page::{confinement, origin};
+use crate::report::{footer, write_entry};
 use crate::secrets::scan;
+use crate::suite::Case;
 use crate::text::markdown::{block, code, inline};
 use crate::text::{Keep, plural, shell_quote, truncate};
 
@@ -45,7 +46,7 @@ pub fn text(cases: &[Case]) -> String {
                 let asked = asked.unwrap_or_default();
                 let _ = writeln!(out, "\nRun {} {how}{asked}", run.number);
             }
-            let shown = visible(&format!("$ {}\n{}", run.command, run.terminal));
+            let shown = visible(&format!("$ {}\n{}", run.command(), terminal(&run.replay)));
             let _ = write!(out, "\n{}", block("text", shown.trim_end()));
         }
     }
@@ -97,7 +98,7 @@ fn steps(case: &Case) -> String {
         }
         Origin::Imported | Origin::Composed | Origin::Edited => String::new(),
     };
-    let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command)).collect();
+    let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command())).collect();
     format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
 }
 
@@ -140,6 +141,15 @@ const LAST_SEEN: usize = 200;
 pub(crate) fn last_seen(entries: &[Entry]) -> String {
     let text = one_line(&plain(&ChatView::after(entries).final_text().join(" ")));
     truncate(&text, LAST_SEEN, Keep::Ends).into_owned()
+}
+
+/// What `clitape replay` prints of the chat, without colours.
+#[allow(clippy::expect_used, reason = "memory takes every write")]
+fn terminal(replay: &Replay) -> String {
+    let mut out = Vec::new();
+    let written = replay.lane(Lane::Telegram).try_for_each(|entry| write_entry(&mut out, entry));
+    written.and_then(|()| footer(&mut out, replay)).expect("memory takes every write");
+    anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
 }
 
 fn one_line(text: &str) -> String {

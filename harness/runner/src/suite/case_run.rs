@@ -1,10 +1,11 @@
 //! One run of the CLI, as a proof shows it: a scenario has one, or more that go on with its session.
 
-use crate::cassette::{Cassette, Exit, RecordCounts, Resume};
-use crate::check::{canonical_replay, canonical_replay_of_further_run, command};
-use crate::replay::{AcpClient, Entry, Lane, Replay, Setup};
-use crate::report::{footer, write_entry};
-use crate::scenario::{Chat, Scenario};
+use std::sync::Arc;
+
+use crate::cassette::{Exit, RecordCounts, Resume};
+use crate::check::Recording;
+use crate::replay::{AcpClient, Entry, Lane, Replay, ReplayRequest, Setup};
+use crate::scenario::Chat;
 
 /// A run of the CLI, replayed as goldens are made: whole lines, one after another.
 #[derive(Debug, Clone)]
@@ -25,26 +26,22 @@ pub struct CaseRun {
     pub entries: Vec<Entry>,
     /// The lines of stdout; read `n` of the trace brought line `n`.
     pub records: Vec<String>,
-    /// The command that replays it as shown.
-    pub command: String,
-    /// What that command prints.
-    pub terminal: String,
+    /// The request for the replay that is shown.
+    pub request: ReplayRequest,
+    /// The replay.
+    pub replay: Arc<Replay>,
 }
 
 impl CaseRun {
     /// The runs of a cassette, in `chat`.
-    pub(super) fn all(scenario: &Scenario, cassette: &Cassette, chat: Chat) -> Vec<Self> {
+    pub(super) fn all(recording: &Recording, chat: Chat) -> Vec<Self> {
         // As `clitape replay` runs it, which the text shows.
         let acp = Some(AcpClient { terminal: false });
-        let setup = Setup { run: scenario.run, channel: Some(chat), acp };
-        let version = cassette.version();
-        let pace = scenario.run.pace_ms;
-        let shown = |command: String| format!("{command} --pace {pace} --lane telegram");
-
-        let mut first = canonical_replay(scenario, &cassette.stdout, setup, &scenario.chat.faults);
-        first.add_session(cassette);
-        let session: Vec<Entry> =
-            first.entries.iter().filter(|entry| entry.lane == Lane::Session).cloned().collect();
+        let setup = Setup { run: recording.scenario.run, channel: Some(chat), acp };
+        let cassette = &recording.cassette;
+        let mut first = recording.canonical(setup);
+        Arc::make_mut(&mut first).add_session(cassette);
+        let session: Vec<Entry> = first.lane(Lane::Session).cloned().collect();
         let manifest = &cassette.manifest;
         let mut runs = vec![Self {
             number: 1,
@@ -54,13 +51,11 @@ impl CaseRun {
             counts: manifest.counts,
             stderr: String::new(),
             records: records(&cassette.stdout),
-            command: shown(command(scenario, version, first.setup)),
-            terminal: terminal(&first),
-            entries: entries(first, &session, 1),
+            request: recording.request(setup).lanes([Lane::Telegram]),
+            entries: entries(&first, &session, 1),
+            replay: first,
         }];
-        for (number, run) in (2..).zip(&cassette.further) {
-            let (replay, command) =
-                canonical_replay_of_further_run(scenario, version, (number, run), setup);
+        for ((number, replay, request), run) in recording.further(setup).zip(&cassette.further) {
             runs.push(Self {
                 number,
                 resume: Some(run.facts.resume),
@@ -69,12 +64,17 @@ impl CaseRun {
                 counts: run.facts.counts,
                 stderr: String::from_utf8_lossy(&run.stderr).trim_end().to_owned(),
                 records: records(&run.stdout),
-                command: shown(command),
-                terminal: terminal(&replay),
-                entries: entries(replay, &session, number),
+                request: request.lanes([Lane::Telegram]),
+                entries: entries(&replay, &session, number),
+                replay: Arc::new(replay),
             });
         }
         runs
+    }
+
+    /// The command that replays it as shown.
+    pub fn command(&self) -> String {
+        self.request.line("clitape")
     }
 
     /// What the CLI was asked on its command line.
@@ -94,8 +94,8 @@ impl CaseRun {
 }
 
 /// What is shown of a replay: the chat and what led to it, and what `session` tells of this run.
-fn entries(replay: Replay, session: &[Entry], number: usize) -> Vec<Entry> {
-    let mut entries = replay.entries;
+fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
+    let mut entries = replay.entries.clone();
     entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));
     let over = entries.last().map_or(0, |entry| entry.at);
     let own = session.iter().filter(|entry| entry.data.get("run") == Some(&number.into()));
@@ -112,17 +112,6 @@ fn prompt(argv: &[String]) -> Option<&str> {
 fn records(stdout: &[u8]) -> Vec<String> {
     let lines = stdout.split_inclusive(|byte| *byte == b'\n');
     lines.map(|line| String::from_utf8_lossy(line).trim_end().to_owned()).collect()
-}
-
-/// What `clitape replay` prints of the chat, without colours.
-fn terminal(replay: &Replay) -> String {
-    let mut out = Vec::new();
-    // Memory takes every write.
-    for entry in replay.entries.iter().filter(|entry| entry.lane == Lane::Telegram) {
-        let _ = write_entry(&mut out, entry);
-    }
-    let _ = footer(&mut out, replay);
-    anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! What one scenario with one CLI version shows: the run, the checks, and what came of them.
 
-use super::run::CaseRun;
-use crate::cassette::{Cassette, CassetteError, Manifest};
-use crate::check::{Check, Finding, FindingKind, Golden, View, checks, invariants, judge};
+use super::case_run::CaseRun;
+use crate::cassette::{CassetteError, Manifest};
+use crate::check::{
+    Check, CheckResult, Finding, FindingKind, Golden, ScenarioChecks, View, invariants,
+};
 use crate::names::CliVersion;
 use crate::scenario::{Chat, Proof, Scenario, Workspace};
 use crate::secrets::{Hit, scan_loaded};
@@ -56,34 +58,46 @@ impl Case {
     /// # Errors
     ///
     /// [`CassetteError`] when the cassette is not there or damaged, or a file can't be read.
-    pub fn gather(
+    pub fn judge(
         workspace: &Workspace,
-        scenario: &Scenario,
+        scenario: Scenario,
         version: &CliVersion,
     ) -> Result<Self, CassetteError> {
-        let cassette = Cassette::find(workspace, &scenario.name, version)?;
+        let checks = ScenarioChecks::new(workspace, scenario)?;
+        let mut judged = Vec::new();
+        for check in checks.checks().iter().filter(|check| is_shown(check, version)) {
+            judged.push((check, checks.judge(check, false)?));
+        }
+        let judged: Vec<_> = judged.iter().map(|(check, result)| (*check, result)).collect();
+        Self::gather(&checks, version, &judged)
+    }
+
+    /// Gathers what the recording of one CLI version shows, and what checks found there.
+    ///
+    /// # Errors
+    ///
+    /// As [`judge`](Self::judge).
+    pub(super) fn gather(
+        checks: &ScenarioChecks,
+        version: &CliVersion,
+        judged: &[(&Check, &CheckResult)],
+    ) -> Result<Self, CassetteError> {
+        let (workspace, scenario) = (checks.workspace(), checks.scenario());
+        let recording = checks.recording(version)?;
         let chat = scenario.first_chat();
-        let runs = CaseRun::all(scenario, &cassette, chat);
         let (mut goldens, mut findings, mut plans) = (Vec::new(), Vec::new(), 0);
-        for check in checks(workspace, scenario)? {
-            match &check {
-                Check::Golden { version: of, view } if of == version => {
-                    let found = judge(workspace, scenario, &check, false)?.findings;
-                    goldens.push(compared(workspace, scenario, version, *view, &found));
-                    findings.extend(found);
+        for (check, result) in judged.iter().filter(|(check, _)| is_shown(check, version)) {
+            match check {
+                Check::Golden { view, .. } => {
+                    goldens.push(compared(workspace, scenario, version, *view, &result.findings));
                 }
-                Check::Plans { version: of } if of == version => {
-                    let verdict = judge(workspace, scenario, &check, false)?;
-                    plans = verdict.plans;
-                    findings.extend(verdict.findings);
-                }
+                Check::Plans { .. } => plans = result.plans,
                 Check::Variants { view } => {
-                    let found = judge(workspace, scenario, &check, false)?.findings;
-                    named(workspace, scenario, *view, &found, &mut goldens);
-                    findings.extend(found);
+                    named(workspace, scenario, *view, &result.findings, &mut goldens);
                 }
-                _ => {}
+                Check::Complete => {}
             }
+            findings.extend(result.findings.iter().cloned());
         }
         Ok(Self {
             name: scenario.name.to_string(),
@@ -91,10 +105,10 @@ impl Case {
             about: scenario.about.clone(),
             tracks: scenario.tracks.clone(),
             proof: scenario.proof.clone(),
-            secrets: scan_loaded(&cassette)?,
-            manifest: cassette.manifest,
+            secrets: scan_loaded(&recording.cassette)?,
+            manifest: recording.cassette.manifest.clone(),
             chat,
-            runs,
+            runs: CaseRun::all(&recording, chat),
             goldens,
             plans,
             findings,
@@ -130,6 +144,15 @@ impl Case {
     pub(crate) fn goldens_word(&self) -> String {
         let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
         format!("{} compared, {held} held", plural(self.goldens.len(), "golden"))
+    }
+}
+
+/// Whether what a check finds is shown with the recording of `version`.
+fn is_shown(check: &Check, version: &CliVersion) -> bool {
+    match check {
+        Check::Golden { version: own, .. } | Check::Plans { version: own } => own == version,
+        Check::Variants { .. } => true,
+        Check::Complete => false,
     }
 }
 

@@ -1,0 +1,213 @@
+//! A cassette that is checked: it is loaded once, and its canonical replay in every setup is made once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::golden::View;
+use crate::cassette::{Cassette, CassetteError};
+use crate::names::{CassetteFile, CassettePart, CliVersion};
+use crate::replay::{AcpClient, Plan, Replay, ReplayRequest, Setup, replay, replay_all};
+use crate::scenario::{ChannelSpec, Fault, RunSpec, Scenario, Workspace};
+
+/// A cassette of a scenario, and the replays that its checks share.
+#[derive(Debug)]
+pub struct Recording {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) cassette: Cassette,
+    /// The canonical replays with the faults that the scenario names, one for each of [`all_setups`].
+    canonical: OnceLock<Vec<Arc<Replay>>>,
+    /// The same without faults; the same replays where the scenario names none.
+    fault_free: OnceLock<Vec<Arc<Replay>>>,
+}
+
+impl Recording {
+    /// Reads the cassette of a version.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] when it is not there, is damaged or can't be read.
+    pub fn load(
+        workspace: &Workspace,
+        scenario: &Arc<Scenario>,
+        version: &CliVersion,
+    ) -> Result<Self, CassetteError> {
+        let cassette = Cassette::find(workspace, &scenario.name, version)?;
+        let scenario = scenario.clone();
+        Ok(Self { scenario, cassette, canonical: OnceLock::new(), fault_free: OnceLock::new() })
+    }
+
+    /// The CLI's version.
+    pub fn version(&self) -> &CliVersion {
+        &self.cassette.manifest.cli.version
+    }
+
+    /// The replay in `setup` that goldens are made of, with the faults that the scenario names.
+    pub(crate) fn canonical(&self, setup: Setup) -> Arc<Replay> {
+        self.shared(&self.canonical, setup, &self.scenario.chat.faults)
+    }
+
+    /// The canonical replay in `setup` without faults.
+    pub(super) fn fault_free(&self, setup: Setup) -> Arc<Replay> {
+        let is_same = self.scenario.chat.faults.is_empty();
+        let replays = if is_same { &self.canonical } else { &self.fault_free };
+        self.shared(replays, setup, &[])
+    }
+
+    fn shared(
+        &self,
+        replays: &OnceLock<Vec<Arc<Replay>>>,
+        setup: Setup,
+        faults: &[Fault],
+    ) -> Arc<Replay> {
+        let stdout = &self.cassette.stdout;
+        let plan = || canonical_plan(&self.scenario, stdout, faults);
+        let made = replays.get_or_init(|| {
+            let made = replay_all(stdout, &plan(), &all_setups(&self.scenario));
+            made.into_iter().map(Arc::new).collect()
+        });
+        let shared = made.iter().find(|replay| replay.setup == setup).cloned();
+        shared.unwrap_or_else(|| Arc::new(replay(stdout, &plan(), setup)))
+    }
+
+    /// The canonical replays in `setups`, with the faults that the scenario names, of one parse.
+    pub(crate) fn replays(&self, setups: &[Setup]) -> Vec<Replay> {
+        let stdout = &self.cassette.stdout;
+        let plan = canonical_plan(&self.scenario, stdout, &self.scenario.chat.faults);
+        replay_all(stdout, &plan, setups)
+    }
+
+    /// The canonical replays of the further runs in `setup`, each with its number and the request for it.
+    pub(crate) fn further(
+        &self,
+        setup: Setup,
+    ) -> impl Iterator<Item = (usize, Replay, ReplayRequest)> {
+        let setup = Setup { run: RunSpec { resume: true, ..setup.run }, ..setup };
+        (2..).zip(&self.cassette.further).map(move |(number, run)| {
+            let plan = canonical_plan(&self.scenario, &run.stdout, &self.scenario.chat.faults);
+            let file = CassetteFile::new(CassettePart::Stdout, number);
+            let request =
+                ReplayRequest::canonical(&self.scenario, self.version(), Some(file), setup);
+            (number, replay(&run.stdout, &plan, setup), request)
+        })
+    }
+
+    /// The request for the canonical replay in `setup`.
+    pub(crate) fn request(&self, setup: Setup) -> ReplayRequest {
+        ReplayRequest::canonical(&self.scenario, self.version(), None, setup)
+    }
+}
+
+/// Whole lines at the scenario's pace.
+fn canonical_plan(scenario: &Scenario, stdout: &[u8], faults: &[Fault]) -> Plan {
+    Plan::paced(stdout, scenario.run.pace_ms).with_faults(faults.iter().copied())
+}
+
+/// The setup in which a view is replayed.
+pub(crate) fn setup(scenario: &Scenario, view: View) -> Setup {
+    let (channel, acp) = match view {
+        View::Telegram(chat) => (Some(chat), None),
+        View::Acp(client) => (None, Some(client)),
+        View::Lifecycle | View::Bus | View::Sse | View::Session => (None, None),
+    };
+    Setup { run: scenario.run, channel, acp }
+}
+
+/// The setups in which every channel occurs at least once. A chat and an ACP client share one, because the
+/// client takes its updates from the bus; the event stream is always there.
+pub(crate) fn setups(scenario: &Scenario) -> Vec<Setup> {
+    let (mut chats, mut clients) = (Vec::new(), Vec::new());
+    for channel in &scenario.channels {
+        match *channel {
+            ChannelSpec::Telegram(chat) => chats.push(chat),
+            ChannelSpec::Acp { terminal } => clients.push(AcpClient { terminal }),
+            ChannelSpec::Sse {} => {}
+        }
+    }
+    let run = scenario.run;
+    (0..chats.len().max(clients.len()).max(1))
+        .map(|at| Setup { run, channel: chats.get(at).copied(), acp: clients.get(at).copied() })
+        .collect()
+}
+
+/// The setups of all views and of all plans, each once.
+fn all_setups(scenario: &Scenario) -> Vec<Setup> {
+    let mut all: Vec<Setup> = Vec::new();
+    let views = View::of(scenario).into_iter().map(|view| setup(scenario, view));
+    for setup in views.chain(setups(scenario)) {
+        if !all.contains(&setup) {
+            all.push(setup);
+        }
+    }
+    all
+}
+
+/// The recordings of a scenario, each kept from its first use to its last.
+#[derive(Debug)]
+pub(super) struct Recordings {
+    pub(super) workspace: Workspace,
+    pub(super) scenario: Arc<Scenario>,
+    kept: BTreeMap<CliVersion, Mutex<Kept>>,
+}
+
+/// A recording for as long as checks need it.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The checks that need it and have not ended.
+    checks: usize,
+    recording: Option<Arc<Recording>>,
+}
+
+impl Recordings {
+    /// The recordings of `versions`, each with the number of the checks that need it.
+    pub(super) fn new(
+        workspace: &Workspace,
+        scenario: Scenario,
+        versions: impl IntoIterator<Item = (CliVersion, usize)>,
+    ) -> Self {
+        let kept = |(version, checks)| (version, Mutex::new(Kept { checks, recording: None }));
+        let kept = versions.into_iter().map(kept).collect();
+        Self { workspace: workspace.clone(), scenario: Arc::new(scenario), kept }
+    }
+
+    /// The line that proposes and settles goldens of the scenario.
+    pub(super) fn proposal(&self) -> String {
+        let (program, name) = (self.workspace.program(), &self.scenario.name);
+        format!("{program} test {name} --update && {program} review")
+    }
+
+    /// The versions, sorted.
+    pub(super) fn versions(&self) -> impl Iterator<Item = &CliVersion> {
+        self.kept.keys()
+    }
+
+    /// The recording of a version; it is loaded unless another check has it.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] as for [`Recording::load`].
+    pub(super) fn get(&self, version: &CliVersion) -> Result<Arc<Recording>, CassetteError> {
+        let load = || Recording::load(&self.workspace, &self.scenario, version).map(Arc::new);
+        let Some(mut kept) = self.kept(version) else { return load() };
+        if let Some(recording) = &kept.recording {
+            return Ok(recording.clone());
+        }
+        let recording = load()?;
+        if kept.checks > 0 {
+            kept.recording = Some(recording.clone());
+        }
+        Ok(recording)
+    }
+
+    /// Says that a check needs the recording no more; after the last one it is dropped.
+    pub(super) fn release(&self, version: &CliVersion) {
+        let Some(mut kept) = self.kept(version) else { return };
+        kept.checks = kept.checks.saturating_sub(1);
+        if kept.checks == 0 {
+            kept.recording = None;
+        }
+    }
+
+    fn kept(&self, version: &CliVersion) -> Option<MutexGuard<'_, Kept>> {
+        Some(self.kept.get(version)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

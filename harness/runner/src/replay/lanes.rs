@@ -1,0 +1,188 @@
+//! Writes what the parts of the gateway say as entries of their lanes.
+//!
+//! - `lifecycle`: the parser's events, as they serialise.
+//! - `bus`: the envelope's `seq` and `run_id`, then the event's own fields; the kind is the stream.
+//! - `acp`: the kind is the `sessionUpdate` tag, the data is the rest. The answer to `session/prompt` comes
+//!   last, as `response`.
+//! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
+//!   `collected`, what the collector makes of those very events (S2).
+
+use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
+use clitape_gateway::sse::{Collector, SseConverter, SseEvent, SseFrame, TurnProgress};
+use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
+use clitape_stream::Event;
+use serde_json::{Map, Value, json};
+
+use super::setup::AcpClient;
+use super::trace::{Entry, Lane, object};
+use crate::cassette::canon::MachineFolder;
+
+/// Kind and data of the entry for `event`; none for a record without an event of its own.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+pub(super) fn lifecycle_entry(event: &Event<'_>) -> Option<(String, Map<String, Value>)> {
+    if matches!(event, Event::Record { .. }) {
+        return None;
+    }
+    let event = serde_json::to_value(event).expect("strings, numbers and JSON serialise");
+    let mut entry = object(event);
+    let kind = entry.remove("kind")?.as_str()?.to_owned();
+    Some((kind, object(entry.remove("data").unwrap_or_default())))
+}
+
+/// Data of the entry of the bus for `event`.
+pub(super) fn bus_data(event: &BusEvent) -> Map<String, Value> {
+    let mut data = Map::new();
+    data.insert("seq".into(), event.seq.into());
+    data.insert("run_id".into(), event.run_id.as_ref().into());
+    let own = match &event.data {
+        BusData::Assistant { message_id, delta, length, parent }
+        | BusData::Thinking { message_id, delta, length, parent } => json!({
+            "message_id": message_id, "delta": delta, "length": length, "parent": parent,
+        }),
+        BusData::Retract { length, thinking_length, calls, parent, .. } => json!({
+            "retract": true, "length": length, "thinking_length": thinking_length,
+            "calls": Some(calls).filter(|calls| !calls.is_empty()), "parent": parent,
+        }),
+        BusData::Tool(tool) => tool_fields(tool),
+        BusData::Notice(Notice { kind, subtype, detail }) => json!({
+            "type": kind, "subtype": subtype, "detail": detail,
+        }),
+        BusData::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
+        BusData::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
+        BusData::Lifecycle(Phase::Error { kind, message }) => {
+            json!({ "phase": "error", "error": { "kind": kind.as_str(), "message": message } })
+        }
+        other => json!({ "raw": format!("{other:?}") }),
+    };
+    data.extend(object(own).into_iter().filter(|(_, value)| !value.is_null()));
+    data
+}
+
+fn tool_fields(tool: &Tool) -> Value {
+    match tool {
+        Tool::Update { id, name, title, args, parent } => json!({
+            "phase": "update", "id": id, "name": name, "title": title, "args": args,
+            "parent": parent,
+        }),
+        Tool::Start { id, name, title, args, truncated, parent } => json!({
+            "phase": "start", "id": id, "name": name, "title": title, "args": args,
+            "truncated": truncated, "parent": parent,
+        }),
+        Tool::Result { id, name, is_error, result, incomplete, parent } => json!({
+            "phase": "result", "id": id, "name": name, "is_error": is_error, "result": result,
+            "incomplete": incomplete.map(|why| why.as_str()), "parent": parent,
+        }),
+    }
+}
+
+/// The id of the one session of a replay.
+const SESSION_ID: &str = "session-1";
+
+/// The session of a client.
+pub(super) fn acp_session(client: AcpClient) -> AcpConverter {
+    AcpConverter::new(AcpSettings {
+        session_id: SESSION_ID.to_owned(),
+        cwd: Some(MachineFolder::Project.path().to_owned()),
+        terminal: client.terminal,
+    })
+}
+
+/// Kinds and data of the entries of an ACP client that `event` makes.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
+pub(super) fn acp_entries(
+    session: &mut AcpConverter,
+    event: &BusEvent,
+) -> Vec<(String, Map<String, Value>)> {
+    let updates = session.on(event).into_iter();
+    let mut entries: Vec<_> = updates
+        .map(|update| {
+            let update = serde_json::to_value(update);
+            let mut data = object(update.expect("strings, numbers and JSON serialise"));
+            let tag = data.shift_remove("sessionUpdate");
+            (tag.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), data)
+        })
+        .collect();
+    let response = session.turn_end().map(|end| match end {
+        TurnEnd::Stop(reason) => json!({ "stopReason": reason }),
+        TurnEnd::Error { code, message } => {
+            json!({ "error": { "code": code, "message": message } })
+        }
+    });
+    entries.extend(response.map(|data| ("response".to_owned(), object(data))));
+    entries
+}
+
+/// Kind and data of the entries of the event stream for `event`.
+pub(super) fn sse_entries(
+    converter: &mut SseConverter,
+    event: &BusEvent,
+) -> impl Iterator<Item = (&'static str, Map<String, Value>)> {
+    converter.on(event).into_iter().map(|SseEvent { name, mut data }| {
+        data.shift_remove("timestamp");
+        (name, data)
+    })
+}
+
+/// A collector's result for the stream in `entries`: the data of the last entry; none without a stream.
+pub(super) fn collected(entries: &[Entry]) -> Option<Map<String, Value>> {
+    let mut gather = Collector::new();
+    let stream = entries.iter().filter(|entry| entry.lane == Lane::Sse);
+    let frames = stream.map(|entry| SseFrame {
+        id: None,
+        name: entry.kind.clone().into_owned(),
+        data: Value::Object(entry.data.clone()).to_string(),
+    });
+    // As one that listens does, it is over with the turn.
+    frames.map(|frame| gather.on(&frame)).find(|progress| *progress != TurnProgress::Open)?;
+    // A struct of texts and numbers always serialises.
+    serde_json::to_value(gather.collected()).ok().map(object)
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_stream::{ToolArguments, ToolKind};
+
+    use super::*;
+
+    fn check(event: &Event<'_>, expect: &str) {
+        let told = lifecycle_entry(event).map_or_else(
+            || "nothing".to_owned(),
+            |(kind, data)| format!("{kind} {}", Value::Object(data)),
+        );
+        assert_eq!(told, expect);
+    }
+
+    #[test]
+    fn entries_are_what_events_serialise_to() {
+        check(
+            &Event::Text {
+                message_id: "m".into(),
+                delta: "añ".into(),
+                length: 2,
+                text: "añ",
+                message_text: "añ",
+                parent: Some("t".into()),
+            },
+            r#"text {"message_id":"m","delta":"añ","length":2,"parent":"t"}"#,
+        );
+        let raw = "{}".into();
+        check(&Event::Record { kind: "keep_alive".into(), subtype: None, raw }, "nothing");
+    }
+
+    #[test]
+    fn u1_truncated_arguments_are_never_an_empty_object() {
+        check(
+            &Event::ToolStart {
+                id: "t".into(),
+                name: "Bash".into(),
+                kind: ToolKind::ToolUse,
+                args: ToolArguments::Truncated("{\"command\":\"l".into()),
+                parent: None,
+            },
+            concat!(
+                r#"tool_start {"id":"t","name":"Bash","type":"tool_use","args":null,"#,
+                r#""truncated":"{\"command\":\"l"}"#
+            ),
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! The trace of a replay as it is written, in the order in which things happen.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use clitape_gateway::{Delivery, RunReport};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::lanes::collected;
+use super::trace::{Entry, Lane, object};
+
+/// The trace as it is written; clones write to the same one.
+#[derive(Clone)]
+pub(super) struct Log {
+    began: Instant,
+    entries: Arc<Mutex<Vec<Entry>>>,
+}
+
+impl Log {
+    pub(super) fn new() -> Self {
+        Self { began: Instant::now(), entries: Arc::default() }
+    }
+
+    pub(super) fn add(
+        &self,
+        lane: Lane,
+        kind: impl Into<Cow<'static, str>>,
+        data: Map<String, Value>,
+    ) {
+        let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.entries().push(Entry { at, lane, kind: kind.into(), data });
+    }
+
+    /// Adds the entry that names the messages with the final text, for the one channel.
+    pub(super) fn final_message(&self, report: &RunReport) {
+        let Some(channel) = report.channels.first() else { return };
+        let (delivery, message_ids, reason) = match &channel.final_delivered {
+            Delivery::Nobody => return,
+            Delivery::Sent { message_ids } => ("sent", message_ids.clone(), None),
+            Delivery::AlreadyShown { message_id } => ("already-shown", vec![*message_id], None),
+            Delivery::ByTool => ("by-tool", Vec::new(), None),
+            Delivery::Failed { reason } => ("failed", Vec::new(), Some(reason)),
+        };
+        let mut data = object(json!({ "delivery": delivery, "message_ids": message_ids }));
+        if let Some(reason) = reason {
+            data.insert("reason".into(), reason.as_str().into());
+        }
+        if let Some(why) = &channel.first_failure {
+            data.insert("callback_failures".into(), channel.callback_failures.into());
+            data.insert("first_failure".into(), why.as_str().into());
+        }
+        self.add(Lane::Telegram, "final", data);
+    }
+
+    /// Says what a collector makes of the event stream.
+    pub(super) fn collected(&self) {
+        let data = collected(&self.entries());
+        if let Some(data) = data {
+            self.add(Lane::Sse, "collected", data);
+        }
+    }
+
+    pub(super) fn take(&self) -> Vec<Entry> {
+        std::mem::take(&mut *self.entries())
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

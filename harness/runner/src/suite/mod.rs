@@ -1,0 +1,16 @@
+//! Runs the checks of many scenarios, and gathers what a proof shows of one of them.
+//!
+//! `clitape test`, the trials of `cargo test`, `clitape proof` and `clitape compare` all come through here; a
+//! report only shows what came of it.
+
+mod case;
+mod case_run;
+mod pool;
+mod result;
+mod run;
+
+pub use case::{Case, ComparedGolden};
+pub use case_run::CaseRun;
+pub(crate) use pool::{Progress, in_order};
+pub use result::{Cause, CheckRun, ScenarioRun, Tally, Trouble};
+pub use run::{SuiteEvent, SuiteOptions, SuiteRun, load, run};

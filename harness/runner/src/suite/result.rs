@@ -1,0 +1,162 @@
+//! What came of a run of the suite: scenario by scenario and check by check, with the totals.
+//! `schemas/report.json` states it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cassette::CassetteError;
+use crate::check::{Check, CheckResult, Finding};
+use crate::text::plain;
+
+/// One scenario that was judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScenarioRun {
+    /// Its name.
+    pub name: String,
+    /// Pending goldens of it that wait for a review.
+    pub pending: u64,
+    /// Its checks, in the order they ran.
+    pub checks: Vec<CheckRun>,
+}
+
+/// One check that ran.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CheckRun {
+    /// Its name, one of its own within the scenario: `2.1.329::bus`.
+    pub name: String,
+    /// Cassettes this check accounts for.
+    pub cassettes: u64,
+    /// Goldens compared.
+    pub goldens: u64,
+    /// Plans replayed.
+    pub plans: u64,
+    /// What is wrong; empty when all held.
+    pub findings: Vec<Finding>,
+    /// Why the check could not be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Trouble>,
+}
+
+/// Why a check could not be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trouble {
+    /// What it comes from.
+    pub cause: Cause,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// What keeps a check from running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Cause {
+    /// A cassette is damaged.
+    Damaged,
+    /// A file can't be read or written.
+    Unreadable,
+}
+
+/// What was run, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tally {
+    /// Scenarios, those with findings included.
+    pub scenarios: u64,
+    /// Checks.
+    pub checks: u64,
+    /// Cassettes replayed.
+    pub cassettes: u64,
+    /// Goldens compared.
+    pub goldens: u64,
+    /// Plans replayed.
+    pub plans: u64,
+    /// Findings.
+    pub findings: u64,
+    /// Checks that could not be run.
+    pub errors: u64,
+    /// Pending goldens that wait for a review.
+    pub pending: u64,
+}
+
+impl ScenarioRun {
+    /// Whether every check was run and nothing was found.
+    pub fn holds(&self) -> bool {
+        let Tally { findings, errors, .. } = self.tally();
+        findings + errors == 0
+    }
+
+    /// What was run of this scenario.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally { scenarios: 1, pending: self.pending, ..Tally::default() };
+        for check in &self.checks {
+            tally.add(check.tally());
+        }
+        tally
+    }
+}
+
+impl CheckRun {
+    /// A check and what came of it.
+    pub fn new(check: &Check, judged: Result<CheckResult, CassetteError>) -> Self {
+        let name = check.to_string();
+        match judged {
+            Ok(CheckResult { findings, goldens, plans }) => Self {
+                cassettes: u64::from(matches!(check, Check::Plans { .. })),
+                goldens,
+                plans,
+                ..Self::of(&name, findings)
+            },
+            Err(error) => {
+                Self { error: Some(Trouble::from(&error)), ..Self::of(&name, Vec::new()) }
+            }
+        }
+    }
+
+    /// A check of no cassette, and what it found.
+    pub fn of(name: &str, findings: Vec<Finding>) -> Self {
+        Self { name: plain(name), findings, ..Self::default() }
+    }
+
+    pub(crate) fn tally(&self) -> Tally {
+        Tally {
+            checks: 1,
+            cassettes: self.cassettes,
+            goldens: self.goldens,
+            plans: self.plans,
+            findings: self.findings.len() as u64,
+            errors: u64::from(self.error.is_some()),
+            ..Tally::default()
+        }
+    }
+}
+
+impl From<&CassetteError> for Trouble {
+    fn from(error: &CassetteError) -> Self {
+        let cause = match error {
+            damage if damage.is_damage() => Cause::Damaged,
+            _ => Cause::Unreadable,
+        };
+        Self { cause, sentence: plain(&error.to_string()) }
+    }
+}
+
+impl Tally {
+    /// Adds another tally.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.scenarios += other.scenarios;
+        self.checks += other.checks;
+        self.cassettes += other.cassettes;
+        self.goldens += other.goldens;
+        self.plans += other.plans;
+        self.findings += other.findings;
+        self.errors += other.errors;
+        self.pending += other.pending;
+    }
+}
