@@ -3,7 +3,6 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
 
 use clitape_runner::check::{Check, FindingKind, ScenarioChecks};
 use clitape_runner::replay::Entry;
@@ -75,14 +74,6 @@ fn findings_are_3_and_say_what_where_and_how_to_see_it_again() {
     assert!(out.contains("sendMessage"), "{out}");
 }
 
-/// The line that a test run in `dir` prints to see the first finding again.
-fn reproduce_line(dir: &Path, args: &[&str]) -> String {
-    let (code, out, err) = run(dir, args);
-    assert_eq!(code, 3, "{out}{err}");
-    let line = out.lines().find_map(|line| line.trim().strip_prefix("reproduce: clitape "));
-    line.unwrap().to_owned()
-}
-
 #[test]
 fn issue_14_point_5_the_printed_line_works_below_the_root_and_after_root() {
     let workspace = workspace(&["plain-text"]);
@@ -96,7 +87,11 @@ fn issue_14_point_5_the_printed_line_works_below_the_root_and_after_root() {
         (vec!["test"], vec![root, &below]),
         (vec!["--root", named, "test"], vec![root, &below, elsewhere.path()]),
     ] {
-        let line = reproduce_line(dirs[0], &args);
+        let (code, out, err) = run(dirs[0], &args);
+        assert_eq!(code, 3, "{out}{err}");
+        let lines = out.lines();
+        let line = lines.filter_map(|line| line.trim().strip_prefix("reproduce: clitape "));
+        let line = line.last().unwrap();
         for dir in dirs {
             let words: Vec<&str> = line.split(' ').collect();
             let (code, out, err) = run(dir, &words);
