@@ -96,8 +96,8 @@ fn the_corpora_are_small_and_know_no_machine() {
             let bytes = std::fs::read(&path).expect("an input can be read");
             size += bytes.len();
             let text = String::from_utf8_lossy(&bytes);
-            for leak in ["/root/", "/Users/"] {
-                assert!(!text.contains(leak), "{} holds `{leak}`", path.display());
+            for leak in ["root", "Users"].map(|folder| format!("/{folder}/")) {
+                assert!(!text.contains(&leak), "{} holds `{leak}`", path.display());
             }
         }
     }

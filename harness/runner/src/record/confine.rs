@@ -232,7 +232,7 @@ mod tests {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let port = listener.local_addr().unwrap().port().to_string();
             let me = std::process::id().to_string();
-            let script = "cat \"$0/secret\" 2>&1; cat /proc/$1/root/etc/hostname; echo a > \"$0/new\"; \
+            let script = "link=root; cat \"$0/secret\" 2>&1; cat /proc/$1/$link/etc/hostname; echo a > \"$0/new\"; \
                  echo a > \"$3/../new\"; echo b > inside; echo d > /dev/d; (: < /dev/tcp/127.0.0.1/$2) \
                  && echo connected; kill -0 $1 && echo signalled; ls -d /usr; echo c > /dev/null && echo null";
             let dir = inside.path().to_owned();
