@@ -1,7 +1,10 @@
 //! Where a run can be seen beside the trace: an event stream that is collected, a chat of the
 //! user's choice, the other channels in real time.
 
+#[macro_use]
 mod common;
+#[path = "held_by/channels.rs"]
+mod held_by;
 
 use std::fs;
 use std::process::Output;

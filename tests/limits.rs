@@ -73,8 +73,8 @@ fn issue_13_point_5_the_page_of_limits_says_what_the_code_does() {
         ms(gateway::RECONNECT_CEILING),
         gateway::BOT_API_ANSWER.to_string(),
         s(gateway::BOT_API_CALL),
-        s(gateway::LAST_WORD),
-        gateway::LAST_WORD_WAITS.to_string(),
+        s(gateway::FINAL_MESSAGE),
+        gateway::FINAL_MESSAGE_WAITS.to_string(),
         s(gateway::RETRY_AFTER),
     ];
     let page = page();

@@ -240,6 +240,6 @@ fn issue_13_point_5_limits_on_a_bot_api_server_are_told_with_their_option() {
         command.arg("replay").arg(&cassette).args(["--telegram-api", &url, "--chat", "1"]);
         command.args(["--mode", "off", "--speed", "1000"]).args(options);
         command.env("TELEGRAM_BOT_TOKEN", "1:secret");
-        check(&mut command, 3, &[part, "the last word did not arrive"]);
+        check(&mut command, 3, &[part, "the final message did not arrive"]);
     }
 }

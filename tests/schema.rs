@@ -5,6 +5,11 @@
 
 #![allow(clippy::expect_used, reason = "a schema that can't be read fails the test")]
 
+#[macro_use]
+mod common;
+#[path = "held_by/schema.rs"]
+mod held_by;
+
 use std::path::Path;
 
 use clitape_stream::Event;

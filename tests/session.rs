@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
+#[macro_use]
 mod common;
+#[path = "held_by/session.rs"]
+mod held_by;
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,11 @@
 //! The repository keeps its own rules: files of a readable size that say what they are for, goldens and
 //! cassettes without a trace of the machine that made them, pages that name tests that are there.
 
-#![allow(clippy::panic, reason = "a file that can't be read fails the test")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a file that can't be read fails the test")]
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -99,38 +100,98 @@ fn named(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2).filter(is_name)
 }
 
-/// Whether it is there, below the crate at `place` or the root.
-fn is_there(name: &str, place: &str) -> bool {
-    match name.split_once(": ") {
-        Some((file, test)) => ["src", "", "../.."].iter().any(|folder| {
-            let path = root().join(place).join(folder).join(file);
-            let text = fs::read_to_string(path).unwrap_or_default();
-            text.contains(&format!("fn {test}("))
-        }),
-        None => root().join(name).join("golden").exists(),
-    }
+/// The tables of the tests and scenarios that the pages name, which each crate and each test target
+/// compiles as paths. A scenario of a table is a file.
+macro_rules! held_by {
+    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
+        $($(const _: &str = include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"), "/scenarios/", $scenario, "/scenario.toml"
+        ));)*)+
+        pub(crate) const TABLE: &[(&str, &[&str])] = &[$(($key, &[
+            $(concat!($(stringify!($test), "::"),+),)*
+            $(concat!("scenarios/", $scenario)),*
+        ])),+];
+    };
+}
+
+mod held_by {
+    pub(crate) mod channels;
+    #[path = "../../harness/gateway/src/held_by.rs"]
+    pub(crate) mod gateway;
+    pub(crate) mod schema;
+    pub(crate) mod session;
+    #[path = "../../harness/gateway/tests/sse/held_by.rs"]
+    pub(crate) mod sse;
+    #[path = "../../harness/stream/src/held_by.rs"]
+    pub(crate) mod stream;
+    #[path = "../../harness/gateway/tests/telegram/held_by.rs"]
+    pub(crate) mod telegram;
+}
+
+/// The tables, each with the test target whose paths it has; that of a crate's own tests has no name.
+const TABLES: [(&str, &[(&str, &[&str])]); 7] = [
+    ("", held_by::stream::TABLE),
+    ("", held_by::gateway::TABLE),
+    ("sse", held_by::sse::TABLE),
+    ("telegram", held_by::telegram::TABLE),
+    ("session", held_by::session::TABLE),
+    ("channels", held_by::channels::TABLE),
+    ("schema", held_by::schema::TABLE),
+];
+
+/// The pages that name tests, and the crate below which their files are.
+const PAGES: [(&str, &str); 3] = [
+    ("stream.md", "harness/stream"),
+    ("rules.md", "harness/gateway"),
+    ("differences.md", "harness/gateway"),
+];
+
+/// The rows that the tables of these pages have at least.
+const MIN_ROWS: usize = 200;
+
+/// What a test's file on a page and its path in a table have in common: `run/tests.rs: a` is
+/// `run::tests::a`, and `publish.rs: a` is `publish::tests::a`.
+fn segments(name: &str) -> String {
+    let parts = name.split(['/', ':', ' ']).map(|part| part.trim_end_matches(".rs"));
+    parts.filter(|part| !["", "tests", "main"].contains(part)).collect::<Vec<_>>().join("::")
 }
 
 #[test]
-fn every_fact_and_rule_names_what_holds_it() {
-    for (page, place) in [
-        ("stream.md", "harness/stream"),
-        ("rules.md", "harness/gateway"),
-        ("differences.md", "harness/gateway"),
-    ] {
+fn issue_14_point_11_the_pages_name_the_tests_that_are_compiled() {
+    let (mut on_pages, mut rows) = (BTreeSet::new(), 0);
+    for (page, place) in PAGES {
         let text = read(&root().join("docs").join(page));
-        for name in named(&text) {
-            assert!(is_there(name, place), "docs/{page} names `{name}`, which is not there");
-        }
-        let tables = text.split("held by |\n|").skip(1).map(|table| table.split("\n\n").next());
-        for fact in tables.flatten().flat_map(|table| table.lines().skip(1)) {
-            let last = fact.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
-            assert!(named(last).next().is_some(), "docs/{page}: nothing holds {fact}");
+        let (mut section, mut is_table) = ("", false);
+        for line in text.lines() {
+            section = line.strip_prefix("## ").unwrap_or(section);
+            let is_head = line.ends_with("held by |");
+            is_table = is_head || is_table && line.starts_with('|');
+            let is_row = is_table && !is_head && !line.starts_with("|-");
+            assert!(!is_row || named(line).next().is_some(), "docs/{page}: nothing holds {line}");
+            rows += usize::from(is_row);
+            let rule = line.trim_start_matches("| ").split(" | ").next().expect("a first part");
+            let key = if page == "stream.md" { section } else { rule };
+            for name in named(line) {
+                let file = name.split(": ").next().expect("a first part");
+                let is_there = |folder: &&str| root().join(place).join(folder).join(file).exists();
+                assert!(["src", "", "../.."].iter().any(is_there), "{name}");
+                on_pages.insert((key.to_owned(), segments(name)));
+            }
         }
     }
+    assert!(rows >= MIN_ROWS, "the tables of docs/ have {rows} rows");
+    let compiled: BTreeSet<_> = TABLES
+        .iter()
+        .flat_map(|(target, table)| table.iter().map(move |(key, names)| (target, key, names)))
+        .flat_map(|(target, key, names)| names.iter().map(move |name| (target, key, name)))
+        .map(|(target, key, name)| ((*key).to_owned(), segments(&format!("{target}/{name}"))))
+        .collect();
+    let only_one: Vec<_> = on_pages.symmetric_difference(&compiled).collect();
+    assert!(only_one.is_empty(), "in docs/ or in a table `held_by.rs` alone: {only_one:#?}");
+
     let rules = read(&root().join("docs/rules.md"));
-    let gateway = rules.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("**"));
-    for (rule, _) in gateway.filter(|(rule, _)| !rule.starts_with(['T', 'U', 'R'])) {
+    let ids = rules.lines().filter_map(|line| line.strip_prefix("- **")?.split_once("**"));
+    for (rule, _) in ids.filter(|(rule, _)| !rule.starts_with(['T', 'U', 'R'])) {
         let row = format!("\n| {rule} | ");
         assert!(rules.contains(&row), "docs/rules.md names no test of {rule}");
     }

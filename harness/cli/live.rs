@@ -1,11 +1,11 @@
-//! `clitape replay --telegram-api`: the chat's calls go to a Bot API server, in real time.
+//! `clitape replay --telegram-api`: sends the chat's calls to a Bot API server, in real time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use clitape_gateway::limits::{
-    BOT_API_ANSWER, BOT_API_CALL, ChatLimits, LAST_WORD, LAST_WORD_WAITS, RETRY_AFTER,
+    BOT_API_ANSWER, BOT_API_CALL, ChatLimits, FINAL_MESSAGE, FINAL_MESSAGE_WAITS, RETRY_AFTER,
 };
 use clitape_gateway::telegram::{
     BotApi, BotApiError, BotCall, BotToken, CallFuture, HttpApi, HttpSettings, SignalFuture,
@@ -19,7 +19,7 @@ use crate::exit::ExitStatus;
 use crate::secret::secret;
 use crate::terminal;
 
-/// The chat that is written to.
+/// The options that select a real chat.
 #[derive(clap::Args)]
 pub(crate) struct LiveChat {
     /// Send the chat's calls to this Bot API server, such as https://api.telegram.org, in real time
@@ -36,36 +36,36 @@ pub(crate) struct LiveChat {
     limits: Limits,
 }
 
-/// What the Bot API server may send, and how long it is waited for.
+/// The limits for a Bot API server.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
-    /// Bytes that an answer of the Bot API server may have
+    /// The most bytes of an answer of the Bot API server
     #[arg(long, value_name = "SIZE", default_value_t = BOT_API_ANSWER)]
     api_max_answer: ByteSize,
-    /// Seconds that a call of the Bot API server may take, its answer included
+    /// The most seconds of a call of the Bot API server, its answer included
     #[arg(long, value_name = "S", default_value_t = BOT_API_CALL.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     api_timeout: u64,
-    /// Seconds that the last word may take, its waits included, however long the server asks to wait
-    #[arg(long, value_name = "S", default_value_t = LAST_WORD.as_secs(),
+    /// The most seconds of the final message, its waits included, even if the server asks for a longer wait
+    #[arg(long, value_name = "S", default_value_t = FINAL_MESSAGE.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     api_wait: u64,
-    /// Times in a row that the last word waits because the server asks for it
-    #[arg(long, value_name = "N", default_value_t = LAST_WORD_WAITS)]
+    /// How often in a row the final message waits because the server asks for it
+    #[arg(long, value_name = "N", default_value_t = FINAL_MESSAGE_WAITS)]
     api_waits: u32,
-    /// Seconds that are waited at most when the server asks to wait; a longer wait counts as this
+    /// The most seconds of a wait that the server asks for; a longer wait is shortened to this
     #[arg(long, value_name = "S", default_value_t = RETRY_AFTER.as_secs(),
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     api_retry_after: u64,
 }
 
 impl Limits {
-    /// How long the server is waited for.
+    /// Returns the limits of a chat.
     fn of_chat(&self) -> ChatLimits {
         ChatLimits {
             call: Duration::from_secs(self.api_timeout),
-            last_word: Duration::from_secs(self.api_wait),
+            final_message: Duration::from_secs(self.api_wait),
             waits: self.api_waits,
             retry_after: Duration::from_secs(self.api_retry_after),
         }
@@ -73,12 +73,12 @@ impl Limits {
 }
 
 impl LiveChat {
-    /// Whether a server was named.
+    /// Returns whether the options name a server.
     pub(crate) fn is_named(&self) -> bool {
         self.telegram_api.is_some()
     }
 
-    /// A client for the chat, if a server was named.
+    /// Returns a client for the chat.
     fn api(&self) -> anyhow::Result<HttpApi> {
         let (Some(server), Some(chat)) = (&self.telegram_api, &self.chat) else {
             bail!("no chat was named; write `--telegram-api URL --chat ID`");
@@ -93,7 +93,7 @@ impl LiveChat {
     }
 }
 
-/// Plays the bytes into the chat, and draws here what it shows there.
+/// Replays stdout into the chat, and draws the chat on the terminal.
 pub(crate) fn run(
     chat: &LiveChat,
     stdout: &[u8],
@@ -105,7 +105,7 @@ pub(crate) fn run(
     let api = LiveState {
         api: chat.api()?,
         retry_after: limits.retry_after,
-        began: Instant::now(),
+        start: Instant::now(),
         screen: Mutex::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -113,7 +113,7 @@ pub(crate) fn run(
     for channel in &report.channels {
         match &channel.final_delivered {
             Delivery::Failed { reason } => {
-                terminal::note(format_args!("the last word did not arrive: {reason}"));
+                terminal::note(format_args!("the final message did not arrive: {reason}"));
                 return Ok(ExitStatus::Findings);
             }
             Delivery::ByTool => terminal::note("the agent's own tool sent the message"),
@@ -123,12 +123,12 @@ pub(crate) fn run(
     Ok(ExitStatus::Ok)
 }
 
-/// Passes calls on, and draws what they make of the chat.
+/// Sends calls to the server, and draws the chat that results.
 struct LiveState {
     api: HttpApi,
-    /// The longest wait that is kept.
+    /// The longest wait that the server can ask for.
     retry_after: Duration,
-    began: Instant,
+    start: Instant,
     screen: Mutex<Screen>,
 }
 
@@ -154,12 +154,12 @@ impl BotApi for LiveState {
             let mut data = Map::new();
             data.insert("message_id".to_owned(), sent.message_id.into());
             data.insert("text".to_owned(), Value::String(text));
-            let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let at = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
             let entry = Entry { at, lane: Lane::Telegram, kind: kind.into(), data };
             let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
             if screen.apply(&entry) {
                 let mut out = terminal::stdout();
-                // Nobody watches: the chat itself still gets its calls.
+                // An error means that stdout was closed; the chat still gets its calls.
                 let _ = screen.draw(out.styled(), at);
             }
             Ok(sent)

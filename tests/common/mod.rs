@@ -1,6 +1,6 @@
 //! What the tests share: running the command, and a copy of the workspace to break on purpose.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(dead_code, unused_macros, reason = "every test file uses a part of it")]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
 #[cfg(target_os = "linux")]
@@ -10,6 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+/// Compiles when every test of the table exists.
+macro_rules! held_by {
+    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
+        $($(const _: fn() = crate::$($test)::+;)*)+
+    };
+}
 
 /// The checkout.
 pub(crate) fn root() -> &'static Path {

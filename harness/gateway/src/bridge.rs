@@ -122,7 +122,7 @@ pub trait Channel: Send {
         let _ = on;
     }
 
-    /// The run is over: deliver its last word, once ([V7](crate::rules::V7)). No other callback
+    /// The run is over: deliver its final message, once ([V7](crate::rules::V7)). No other callback
     /// comes after it.
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a>;
 
@@ -146,10 +146,10 @@ pub struct ChannelReport {
     pub callback_failures: u64,
     /// Why the first of them did.
     pub first_failure: Option<String>,
-    /// Whether a callback or the last word did not settle in time and was given up
+    /// Whether a callback or the final message did not settle in time and was given up
     /// ([G2](crate::rules::G2)).
     pub gave_up: bool,
-    /// What became of the last word ([V7](crate::rules::V7)).
+    /// What became of the final message ([V7](crate::rules::V7)).
     pub final_delivered: Delivery,
 }
 
@@ -203,13 +203,13 @@ pub(crate) struct Close {
 }
 
 impl Bridge {
-    /// Puts `channel` on `bus`; its last word may take `last_word`.
+    /// Puts `channel` on `bus`; its final message may take `final_message`.
     pub(crate) fn new(
         bus: &Bus,
         channel: Box<dyn Channel>,
         path: RunPath,
         gate: Gate,
-        last_word: Duration,
+        final_message: Duration,
     ) -> Self {
         let (queue, events) = mpsc::unbounded_channel();
         let (close, end) = watch::channel(None);
@@ -217,11 +217,11 @@ impl Bridge {
             // The worker ends only with the bridge, which is off the bus by then.
             let _ = queue.send(event.data.clone());
         });
-        let worker = Task::spawn(work(events, end, channel, path, gate, last_word));
+        let worker = Task::spawn(work(events, end, channel, path, gate, final_message));
         Self { subscription: Some(subscription), close, worker }
     }
 
-    /// Takes the bridge off the bus, and lets the channel say its last word once the callbacks have
+    /// Takes the bridge off the bus, and lets the channel deliver its final message once the callbacks have
     /// settled. After [`DRAIN_LIMIT`] the one at work is given up, and of the later ones those that
     /// do not settle at once.
     pub(crate) fn close(&mut self, last: Arc<FinalMessage>) {

@@ -337,4 +337,4 @@ impl Drop for Subscription {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

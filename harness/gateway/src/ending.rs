@@ -31,7 +31,7 @@ impl fmt::Display for RunEnding {
     }
 }
 
-/// The last word of a run, for all its channels.
+/// The final message of a run, for all its channels.
 #[derive(Debug)]
 pub(crate) struct FinalMessage {
     pub(crate) ending: RunEnding,
@@ -137,7 +137,7 @@ fn advice(kind: FailureKind) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn check(
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn v7_every_outcome_has_something_to_say() {
+    pub(crate) fn v7_every_outcome_has_something_to_say() {
         use FailureKind as K;
         let api = "Check the API key, the credit and the provider's status, then retry.";
         let failed = format!("⚠️ The run failed: Credit is too low. {api}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn b3_the_error_is_one_short_line_without_secrets() {
+    pub(crate) fn b3_the_error_is_one_short_line_without_secrets() {
         let long = format!("bad key ghp_abcdefghijklmnopqrstuvwxyz0123456789 {}", "x".repeat(400));
         let mut outcome = stopped(String::new());
         outcome.error = Some(Failure::new(FailureKind::Api, long));

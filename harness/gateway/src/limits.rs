@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::size::ByteSize;
 
-/// The longest time that a channel may take for a run's last word, waits included.
-pub const LAST_WORD: Duration = Duration::from_secs(300);
-/// How often in a row the last word waits because the chat's server answers 429.
-pub const LAST_WORD_WAITS: u32 = 10;
+/// The longest time that a channel may take for a run's final message, waits included.
+pub const FINAL_MESSAGE: Duration = Duration::from_secs(300);
+/// How often in a row the final message waits because the chat's server answers 429.
+pub const FINAL_MESSAGE_WAITS: u32 = 10;
 /// The longest wait that is kept from a `retry_after`, whatever the server asks for.
 pub const RETRY_AFTER: Duration = Duration::from_secs(86_400);
 /// How long one call of the Bot API may take, its answer included.
@@ -23,9 +23,9 @@ pub const BOT_API_ANSWER: ByteSize = ByteSize::mib(1);
 pub struct ChatLimits {
     /// How long one call may take, its answer included; `--api-timeout`.
     pub call: Duration,
-    /// How long the last word of a run may take, its waits included; `--api-wait`.
-    pub last_word: Duration,
-    /// How often in a row the last word waits; `--api-waits`.
+    /// How long the final message of a run may take, its waits included; `--api-wait`.
+    pub final_message: Duration,
+    /// How often in a row the final message waits; `--api-waits`.
     pub waits: u32,
     /// The longest wait that is kept from a `retry_after`; `--api-retry-after`.
     pub retry_after: Duration,
@@ -35,8 +35,8 @@ impl Default for ChatLimits {
     fn default() -> Self {
         Self {
             call: BOT_API_CALL,
-            last_word: LAST_WORD,
-            waits: LAST_WORD_WAITS,
+            final_message: FINAL_MESSAGE,
+            waits: FINAL_MESSAGE_WAITS,
             retry_after: RETRY_AFTER,
         }
     }

@@ -126,7 +126,7 @@ fn corrects(args: &Map<String, Value>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn g4_tools_that_send_a_message() {
+    pub(crate) fn g4_tools_that_send_a_message() {
         let send = json!({"action": "send", "to": "x"});
         for action in ["send", "thread-reply", "sendWithEffect", "sendAttachment", "upload-file"] {
             check("message", &json!({ "action": action }), true);

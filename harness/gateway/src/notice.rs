@@ -87,7 +87,7 @@ fn retry(notice: &Notice) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn b2_notices_are_sanitised() {
+    pub(crate) fn b2_notices_are_sanitised() {
         let detail = json!({"stderr": "TOKEN=abcdefgh", "api_key": "hunter2"});
         let Value::Object(detail) = detail else { panic!("{detail}") };
         let notice = Notice::new("system", Some("hook_response"), &detail);

@@ -189,7 +189,7 @@ fn start(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use clitape_stream::{Incomplete, ToolKind};
@@ -197,6 +197,7 @@ mod tests {
 
     use super::*;
     use crate::bus::lock;
+    use crate::run::tests::text;
 
     fn check(events: &[Event<'_>], expect: &[BusData]) {
         let bus = Bus::new("r1");
@@ -210,19 +211,8 @@ mod tests {
         assert_eq!(*lock(&seen), expect);
     }
 
-    fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
-        Event::Text {
-            message_id: "m".into(),
-            delta: delta.into(),
-            length: delta.chars().count() as u64,
-            text: delta,
-            message_text: delta,
-            parent: parent.map(Into::into),
-        }
-    }
-
     #[test]
-    fn t3_text_of_a_subagent_bears_its_parent() {
+    pub(crate) fn t3_text_of_a_subagent_bears_its_parent() {
         let said = |delta: &str, length, parent: Option<&str>| BusData::Assistant {
             message_id: "m".into(),
             delta: delta.into(),
@@ -268,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn b2_tool_events_are_sanitised() {
+    pub(crate) fn b2_tool_events_are_sanitised() {
         let args = json!({"file_path": "/a", "token": "hunter2"});
         let result = json!("TOKEN=abcdefghijklmnopqrstuvwxyz012345");
         check(
@@ -324,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn u1_truncated_args_are_never_an_empty_object() {
+    pub(crate) fn u1_truncated_args_are_never_an_empty_object() {
         check(
             &[Event::ToolStart {
                 id: "t1".into(),

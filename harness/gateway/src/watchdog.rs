@@ -104,7 +104,7 @@ pub(crate) fn given_up(mut outcome: Outcome, silence: Duration) -> Outcome {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn check(watchdog: fn(Duration) -> Watchdog, limit_ms: u64, expect_ms: u128) {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn g8_the_silence_is_a_share_of_the_limit() {
+    pub(crate) fn g8_the_silence_is_a_share_of_the_limit() {
         check(Watchdog::fresh, 600_000, 480_000);
         check(Watchdog::fresh, 200_000, 180_000);
         check(Watchdog::fresh, 172_800_000, 600_000);

@@ -155,7 +155,7 @@ impl BlockInput {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::json;
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn u1_arguments_from_the_stream() {
+    pub(crate) fn u1_arguments_from_the_stream() {
         check("{}", &[r#"{\"a\":"#, "1}"], true, r#"{"a":1}"#);
         check("{}", &[r#"{\"a\":"#], true, r#"cut {"a":"#);
         check("{}", &[r#"{\"a\":\"\ud83d"#], true, "cut {\"a\":\"\u{fffd}");

@@ -127,14 +127,14 @@ impl OutcomeBuilder {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::head::RecordHead;
 
     const REASONLESS: &str = "The CLI marked its result as an error.";
 
     #[test]
-    fn errors_are_put_in_words() {
+    pub(crate) fn errors_are_put_in_words() {
         for (record, kind, message) in [
             (
                 r#"{"is_error":true,"result":"Credit balance is too low"}"#,

@@ -72,7 +72,7 @@ impl Iterator for FinishEvents {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::event::Event;
 
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_iterator_gives_what_the_callback_gets() {
+    pub(crate) fn the_iterator_gives_what_the_callback_gets() {
         let mut parser = Parser::new();
         let mut seen = kinds(parser.feed(&RUN[..20]));
         seen.extend(kinds(parser.feed(&RUN[20..])));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_iterator_has_read_its_bytes() {
+    pub(crate) fn a_dropped_iterator_has_read_its_bytes() {
         let mut parser = Parser::new();
         assert!(matches!(parser.feed(RUN).next(), Some(Event::Unknown { .. })));
         drop(parser.feed(b"}"));

@@ -109,7 +109,7 @@ pub(crate) fn trim(line: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Splits `pieces` and compares the lines; a line above the limit is shown as its length.
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_lf_ends_a_line() {
+    pub(crate) fn only_lf_ends_a_line() {
         check(99, &["a\r\n\nb\u{2028}c\u{85}\rd\n"], &["a\r", "", "b\u{2028}c\u{85}\rd"]);
         check(99, &["a", "", "b\nc", "d", "\n", "\n"], &["ab", "cd", ""]);
         check(99, &["a\nb"], &["a", "b"]);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_above_the_limit_is_not_kept() {
+    pub(crate) fn a_line_above_the_limit_is_not_kept() {
         for pieces in [&["abc\nabcd\nab\nabcde"][..], &["a", "bc\nab", "c", "d\na", "b\nabcd", "e"]]
         {
             check(3, pieces, &["abc", "4 bytes", "ab", "5 bytes"]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_order_marks_and_spaces_around_a_record_are_trimmed() {
+    pub(crate) fn byte_order_marks_and_spaces_around_a_record_are_trimmed() {
         assert_eq!(trim("\u{feff} {}\u{a0}\r"), "{}");
         assert_eq!(trim("\u{a0}\u{2028}\r"), "");
     }

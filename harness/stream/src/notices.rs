@@ -246,7 +246,7 @@ fn look_up<'v>(record: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::emitter::LineCounts;
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn records_for_a_person_become_notices() {
+    pub(crate) fn records_for_a_person_become_notices() {
         check(
             r#"{"type":"system","subtype":"api_retry","attempt":1,"error":"overloaded","uuid":"u"}"#,
             r#"{"attempt":1,"error":"overloaded"}"#,
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn other_known_records_are_passed_through() {
+    pub(crate) fn other_known_records_are_passed_through() {
         for record in [
             r#"{"type":"system","subtype":"status","status":"requesting"}"#,
             r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,

@@ -9,7 +9,7 @@
 
 mod scan;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

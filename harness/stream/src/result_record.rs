@@ -117,11 +117,11 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn results_that_look_like_errors_are_none() {
+    pub(crate) fn results_that_look_like_errors_are_none() {
         for record in [
             r#"{"is_error":"true","result":"x"}"#,
             r#"{"subtype":"success","result":"API Error: 500"}"#,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_in_a_result_is_unwrapped_eight_times() {
+    pub(crate) fn a_result_in_a_result_is_unwrapped_eight_times() {
         let wrap = |times: usize| {
             (0..times).fold("deep".to_owned(), |text, _| {
                 serde_json::json!({"type": "result", "result": text}).to_string()

@@ -140,7 +140,7 @@ impl BlockStream {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Matches snapshot records after `streamed`; `+` separates the blocks of a record. Compares
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn t4_a_snapshot_never_repeats_what_was_streamed() {
+    pub(crate) fn t4_a_snapshot_never_repeats_what_was_streamed() {
         check("AB", &["A", "B"], &["", ""]);
         check("AB", &["AB", "AB"], &["", ""]);
         check("AB", &["A+B", "B"], &["+", ""]);
@@ -177,19 +177,19 @@ mod tests {
     }
 
     #[test]
-    fn t4_snapshots_alone_give_the_text() {
+    pub(crate) fn t4_snapshots_alone_give_the_text() {
         check("", &["A", "B"], &["A", "B"]);
         check("", &["Hel", "Hello", "Hello"], &["Hel", "lo", ""]);
         check("", &["A", "A+B", "A+B+C"], &["A", "+B", "++C"]);
     }
 
     #[test]
-    fn t4_a_divergent_snapshot_is_a_mismatch_once() {
+    pub(crate) fn t4_a_divergent_snapshot_is_a_mismatch_once() {
         check("Hello", &["Goodbye", "More"], &["!", "More"]);
     }
 
     #[test]
-    fn r1_a_prefill_is_emitted_unless_deltas_repeat_it() {
+    pub(crate) fn r1_a_prefill_is_emitted_unless_deltas_repeat_it() {
         for (prefill, deltas, expect) in [
             ("Let me ", vec!["think"], "Let me think"),
             ("Let me ", vec!["Let", " me ", "think"], "Let me think"),

@@ -1,20 +1,20 @@
 //! Tests of the whole parser: records in, events out, cut at every byte.
 
-mod blocks;
-mod facts;
-mod framing;
-mod input;
-mod kinds;
-mod lanes;
-mod limits;
-mod notext;
-mod odd;
-mod outcome;
-mod random;
-mod retract;
-mod text;
-mod thinking;
-mod tools;
+pub(crate) mod blocks;
+pub(crate) mod facts;
+pub(crate) mod framing;
+pub(crate) mod input;
+pub(crate) mod kinds;
+pub(crate) mod lanes;
+pub(crate) mod limits;
+pub(crate) mod notext;
+pub(crate) mod odd;
+pub(crate) mod outcome;
+pub(crate) mod random;
+pub(crate) mod retract;
+pub(crate) mod text;
+pub(crate) mod thinking;
+pub(crate) mod tools;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

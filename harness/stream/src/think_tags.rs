@@ -152,7 +152,7 @@ pub(crate) fn visible(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Feeds `text` in pieces of every size, and compares its `(reasoning, visible)` parts.
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn t6_a_leading_section_is_reasoning() {
+    pub(crate) fn t6_a_leading_section_is_reasoning() {
         check("<think>plan é</think>\n\nHi <think>", ("plan é", "Hi <think>"));
         check(" \n<THINKING>a</think></Thinking>b", ("a</think>", "b"));
         check("<thought></thought>x", ("", "x"));
     }
 
     #[test]
-    fn t6_anything_else_is_text() {
+    pub(crate) fn t6_anything_else_is_text() {
         for text in [
             "plain",
             "",

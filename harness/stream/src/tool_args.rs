@@ -147,7 +147,7 @@ fn is_empty_object(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn check_difference(streamed: &str, snapshot: &str, expect: Option<(&str, &str)>) {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn u1_differences_between_snapshot_and_stream() {
+    pub(crate) fn u1_differences_between_snapshot_and_stream() {
         check_difference(r#"{"a": 1, "b":[2]}"#, r#"{"b":[2],"a":1}"#, None);
         check_difference(r#"{"a":{"n":[1.0,1e2,-0]}}"#, r#"{"a":{"n":[1,100,0]}}"#, None);
         for (ours, theirs) in

@@ -52,7 +52,7 @@ fn next(scan: &mut JsonCursor<'_>, depth: usize) -> JsonResult<Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn check(raw: &str, expect: &str) {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_serde_json_refuses_is_kept() {
+    pub(crate) fn json_that_serde_json_refuses_is_kept() {
         check(r#"{"a":"x\ud83dy"}"#, "{\"a\":\"x\u{fffd}y\"}");
         check(
             r#"["\udc00","\ud83d\ude00","\ud83d\ud83d"]"#,
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_stays_raw_text() {
+    pub(crate) fn deep_nesting_stays_raw_text() {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             let nest =
                 |levels: usize| format!("{}\"]\"{}", open.repeat(levels), close.repeat(levels));

@@ -179,7 +179,7 @@ pub(super) fn str_of<'a>(input: &'a Map<String, Value>, key: &str) -> Option<&'a
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "`json!` borrows what a test hands over")]
 
     use serde_json::json;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_an_edit_of_a_known_file_shows_all_of_it() {
+    pub(crate) fn a2_an_edit_of_a_known_file_shows_all_of_it() {
         check(
             &[read("1\tone\n2\ttwo\n")],
             edit("two", "TWO"),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_what_is_not_known_is_null_or_the_replaced_part() {
+    pub(crate) fn a2_what_is_not_known_is_null_or_the_replaced_part() {
         check(&[], write("n"), &json!([[null, "n"]]));
         check(&[], edit("a", "b"), &json!([["a", "b"]]));
         check(&[], edit("", "b"), &json!([[null, "b"]]));

@@ -20,8 +20,8 @@
 
 mod calls;
 mod ending;
-mod files;
-mod plan;
+pub(crate) mod files;
+pub(crate) mod plan;
 mod result;
 mod tools;
 mod update;
@@ -353,4 +353,4 @@ fn view<'a>(settings: &'a AcpSettings, files: &'a FileTable) -> CallContext<'a> 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

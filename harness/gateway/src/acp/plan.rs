@@ -112,7 +112,7 @@ fn entry(todo: &Value) -> Option<PlanEntry> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![allow(clippy::needless_pass_by_value, reason = "`json!` borrows what a test hands over")]
 
     use serde_json::json;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a1_tasks_are_entries_once_their_calls_have_ended() {
+    pub(crate) fn a1_tasks_are_entries_once_their_calls_have_ended() {
         let mut tasks = Tasks::default();
         let mut call = |tool: &str, args: Value, is_error, words: &str| {
             tasks.take("t", args.as_object().unwrap());

@@ -3,10 +3,10 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "`json!` borrows what a test hands over")]
 
-mod cassettes;
-mod deltas;
+pub(crate) mod cassettes;
+pub(crate) mod deltas;
 mod odd;
-mod random;
+pub(crate) mod random;
 mod records;
 mod situations;
 

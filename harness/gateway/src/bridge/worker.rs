@@ -1,4 +1,4 @@
-//! The worker of a bridge: one callback at a time, and then the channel's last word.
+//! The worker of a bridge: one callback at a time, and then the channel's final message.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ struct WorkerState {
     guard: TypingGuard,
     path: RunPath,
     gate: Gate,
-    /// How long the last word may take.
-    last_word: Duration,
+    /// How long the final message may take.
+    final_message: Duration,
     /// Answer and reasoning so far.
     text: String,
     thinking: String,
@@ -33,20 +33,20 @@ struct ChannelUpdates {
     notice: bool,
 }
 
-/// Hands `events` to `channel`, until there are no more; then the last word that `close` brings.
+/// Hands `events` to `channel`, until there are no more; then the final message that `close` brings.
 pub(super) async fn work(
     mut events: mpsc::UnboundedReceiver<BusData>,
     mut close: watch::Receiver<Option<Close>>,
     channel: Box<dyn Channel>,
     path: RunPath,
     gate: Gate,
-    last_word: Duration,
+    final_message: Duration,
 ) -> ChannelReport {
     let mut state = WorkerState {
         guard: TypingGuard::new(channel),
         path,
         gate,
-        last_word,
+        final_message,
         text: String::new(),
         thinking: String::new(),
         report: ChannelReport::new(),
@@ -153,7 +153,7 @@ impl WorkerState {
         }
     }
 
-    /// Lets the channel say the last word, once.
+    /// Lets the channel deliver the final message, once.
     async fn finish(&mut self, last: &FinalMessage) {
         let ending = match (self.gate.suppressed(), last.is_failure) {
             (false, _) => Some(last.ending.clone()),
@@ -169,11 +169,11 @@ impl WorkerState {
     }
 
     async fn deliver(&mut self, ending: &RunEnding) -> Delivery {
-        let last_word = self.last_word;
+        let final_message = self.final_message;
         let channel = &mut self.guard.channel;
         // Within a future of its own, so that a panic before the first await is caught as well.
         let finish = Box::pin(async move { channel.finish(ending).await });
-        let finished = timeout(last_word, guarded(finish)).await;
+        let finished = timeout(final_message, guarded(finish)).await;
         let failed = |reason: String| Delivery::Failed { reason };
         match finished {
             Ok(Ok(delivery)) => delivery,
@@ -183,7 +183,7 @@ impl WorkerState {
                 failed(format!(
                     "the channel took more than {} s; see whether the chat's server answers, or raise \
                      the limit (`--api-wait`)",
-                    last_word.as_secs_f64()
+                    final_message.as_secs_f64()
                 ))
             }
         }
@@ -192,7 +192,7 @@ impl WorkerState {
     async fn leave(&mut self) -> Delivery {
         let channel = &mut self.guard.channel;
         let leave = Box::pin(async move { channel.leave().await });
-        match timeout(self.last_word, guarded(leave)).await {
+        match timeout(self.final_message, guarded(leave)).await {
             Ok(Ok(Ok(()))) => {}
             Ok(Ok(Err(error))) => self.report.failed(error.to_string()),
             Ok(Err(words)) => self.report.failed(panicked(&words)),

@@ -28,7 +28,7 @@ fn check(data: Vec<BusData>, expect: &[&str]) {
 }
 
 #[test]
-fn b1_seq_from_one_without_gaps() {
+pub(crate) fn b1_seq_from_one_without_gaps() {
     check(
         vec![
             BusData::Lifecycle(Phase::Start),
@@ -45,7 +45,7 @@ fn b1_seq_from_one_without_gaps() {
 }
 
 #[test]
-fn b3_nothing_after_the_end() {
+pub(crate) fn b3_nothing_after_the_end() {
     let end = || BusData::Lifecycle(Phase::End { text: "".into() });
     let error =
         BusData::Lifecycle(Phase::Error { kind: FailureKind::Other, message: "late".into() });
@@ -56,7 +56,7 @@ fn b3_nothing_after_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b1_at_is_tokio_time() {
+pub(crate) async fn b1_at_is_tokio_time() {
     let bus = Bus::new("r1");
     let at = Arc::new(Mutex::new(0));
     let seen = at.clone();
@@ -67,13 +67,13 @@ async fn b1_at_is_tokio_time() {
 }
 
 #[test]
-fn b3_one_start() {
+pub(crate) fn b3_one_start() {
     let start = || BusData::Lifecycle(Phase::Start);
     check(vec![start(), start(), text("a")], &["1 lifecycle", "2 assistant"]);
 }
 
 #[test]
-fn b1_what_a_listener_publishes_comes_next_to_all_in_the_same_order() {
+pub(crate) fn b1_what_a_listener_publishes_comes_next_to_all_in_the_same_order() {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
     let (log, answering) = (seen.clone(), bus.clone());
@@ -91,7 +91,7 @@ fn b1_what_a_listener_publishes_comes_next_to_all_in_the_same_order() {
 }
 
 #[test]
-fn g2_a_listener_that_panics_stops_no_other() {
+pub(crate) fn g2_a_listener_that_panics_stops_no_other() {
     let bus = Bus::new("r1");
     let seen = Arc::new(Mutex::new(0));
     let log = seen.clone();

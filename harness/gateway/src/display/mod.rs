@@ -11,7 +11,7 @@
 
 mod detail;
 mod kind;
-mod shell;
+pub(crate) mod shell;
 mod slot;
 mod template;
 mod text;
@@ -102,4 +102,4 @@ fn words_of(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

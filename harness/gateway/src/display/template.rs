@@ -96,11 +96,11 @@ impl<S: FromStr<Err = PhraseError>> FromStr for Phrase<S> {
         let mut parts = vec![PhrasePart { is_optional: false, pieces: Vec::new() }];
         let mut rest = line;
         while !rest.is_empty() {
-            let (text, sign) = match rest.find(['[', ']', '{', '}']) {
-                Some(at) => (&rest[..at], rest.as_bytes()[at]),
-                None => (rest, b' '),
+            let (text, sign);
+            (text, sign, rest) = match rest.find(['[', ']', '{', '}']) {
+                Some(at) => (&rest[..at], rest.as_bytes()[at], &rest[at + 1..]),
+                None => (rest, b' ', ""),
             };
-            rest = rest.get(text.len() + 1..).unwrap_or_default();
             let part = parts.last_mut().ok_or_else(unbalanced)?;
             if !text.is_empty() {
                 part.pieces.push(PhrasePiece::Text(text.to_owned()));

@@ -1,6 +1,6 @@
 //! One line a tool.
 
-mod reference;
+pub(crate) mod reference;
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn check(cases: &[(&str, Value, &str)]) {
 }
 
 #[test]
-fn v2_tool_lines() {
+pub(crate) fn v2_tool_lines() {
     let a = "/tmp/a.txt";
     check(&[
         ("READ", json!({"path": "/x", "offset": 7, "limit": 1}), "📖 Read: line 7 from /x"),
@@ -128,7 +128,7 @@ fn v2_every_tool_of_the_cli_and_the_gateway_has_an_entry() {
 }
 
 #[test]
-fn v2_commands_are_explained() {
+pub(crate) fn v2_commands_are_explained() {
     check(&[
         (
             "Bash",
@@ -142,7 +142,7 @@ fn v2_commands_are_explained() {
 }
 
 #[test]
-fn r116350_a_label_owes_nothing_to_letter_case() {
+pub(crate) fn r116350_a_label_owes_nothing_to_letter_case() {
     for (names, emoji, title) in [
         (["Bash", "bash", " BASH "], "🛠️", "Bash"),
         (["WebFetch", "webfetch", "Webfetch"], "📄", "WebFetch"),
@@ -195,7 +195,7 @@ fn a1_kinds() {
 }
 
 #[test]
-fn b2_tool_lines_are_redacted_and_short() {
+pub(crate) fn b2_tool_lines_are_redacted_and_short() {
     let long = format!("/{}/end", "x".repeat(400));
     let line = title("Read", &json!({"file_path": long}));
     assert_eq!(line.chars().count(), "📖 Read: from ".chars().count() + 160);

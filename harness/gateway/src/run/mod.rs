@@ -9,7 +9,7 @@ use tokio::time::sleep_until;
 use crate::bridge::{Bridge, Channel, ChannelReport, RunPath};
 use crate::bus::{Bus, BusData, Phase};
 use crate::ending::{FinalMessage, phase, stopped};
-use crate::limits::LAST_WORD;
+use crate::limits::FINAL_MESSAGE;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
 use crate::publish::Publisher;
 use crate::sanitise::Masked;
@@ -30,9 +30,9 @@ pub struct RunSettings {
     pub message_tools: MessageTools,
     /// How long the agent may print nothing ([G8](crate::rules::G8)); `None` is for ever.
     pub watchdog: Option<Watchdog>,
-    /// How long a channel may take for the last word ([G7](crate::rules::G7)); [`LAST_WORD`] by
+    /// How long a channel may take for the final message ([G7](crate::rules::G7)); [`FINAL_MESSAGE`] by
     /// default.
-    pub last_word: Duration,
+    pub final_message: Duration,
 }
 
 impl Default for RunSettings {
@@ -43,7 +43,7 @@ impl Default for RunSettings {
             delivery: DeliveryMode::default(),
             message_tools: MessageTools::default(),
             watchdog: None,
-            last_word: LAST_WORD,
+            final_message: FINAL_MESSAGE,
         }
     }
 }
@@ -83,10 +83,11 @@ impl Run {
         settings: RunSettings,
         channels: impl IntoIterator<Item = Box<dyn Channel>>,
     ) -> Self {
-        let RunSettings { silent, path, delivery, message_tools, watchdog, last_word } = settings;
+        let RunSettings { silent, path, delivery, message_tools, watchdog, final_message } =
+            settings;
         let bridge = |channel| {
             let gate = Gate::new(delivery, message_tools.clone());
-            Bridge::new(&bus, channel, path, gate, last_word)
+            Bridge::new(&bus, channel, path, gate, final_message)
         };
         let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
         bus.publish(BusData::Lifecycle(Phase::Start));
@@ -139,7 +140,7 @@ impl Run {
         self.stalled = Some(watch.patience());
     }
 
-    /// Ends the run: in every channel each event is delivered and settled, then the last word is,
+    /// Ends the run: in every channel each event is delivered and settled, then the final message is,
     /// and only then the bus publishes the end, once ([G7](crate::rules::G7),
     /// [B3](crate::rules::B3)). A run without an outcome ends as stopped.
     pub async fn finish(mut self) -> RunReport {
@@ -175,4 +176,4 @@ impl Drop for Run {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,13 +1,13 @@
 //! Whole runs: channels that are slow, fail, panic or never settle, and what the bus tells.
 
-mod conformance;
-mod delivery;
-mod ends;
+pub(crate) mod conformance;
+pub(crate) mod delivery;
+pub(crate) mod ends;
 mod recorder;
-mod several;
-mod stalled;
-mod stalls;
-mod typing;
+pub(crate) mod several;
+pub(crate) mod stalled;
+pub(crate) mod stalls;
+pub(crate) mod typing;
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ use crate::telegram::fake::FakeBotApi;
 use crate::telegram::{Telegram, TelegramSettings};
 use recorder::{CallbackBehaviour, Recorder, RecorderLog};
 
-fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
+pub(crate) fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
     Event::Text {
         message_id: "m".into(),
         delta: delta.into(),
@@ -33,6 +33,18 @@ fn text<'a>(delta: &'a str, parent: Option<&'a str>) -> Event<'a> {
         text: delta,
         message_text: delta,
         parent: parent.map(Into::into),
+    }
+}
+
+/// The result of a call of Read.
+fn read_result() -> Event<'static> {
+    Event::ToolResult {
+        id: "t1".into(),
+        name: "Read".into(),
+        is_error: false,
+        result: Json::NULL,
+        incomplete: None,
+        parent: None,
     }
 }
 
@@ -64,14 +76,7 @@ fn play(run: &mut Run) {
         block_text: "hm",
         parent: None,
     });
-    run.on_event(&Event::ToolResult {
-        id: "t1".into(),
-        name: "Read".into(),
-        is_error: false,
-        result: Json::NULL,
-        incomplete: None,
-        parent: None,
-    });
+    run.on_event(&read_result());
     run.on_event(&text("b", None));
 }
 
@@ -106,7 +111,7 @@ fn sent() -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
+pub(crate) async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
     let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(10));
     let mut run = Run::start(bus, RunSettings::default(), [channel]);
@@ -141,7 +146,7 @@ async fn g1_what_is_taken_back_reaches_the_channel_in_its_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_callbacks_run_in_order_one_at_a_time() {
+pub(crate) async fn g1_callbacks_run_in_order_one_at_a_time() {
     let how = |n| CallbackBehaviour::Takes(if n % 2 == 0 { 10 } else { 60 });
     let expect = [
         "0 text a",
@@ -172,7 +177,7 @@ async fn g1_callbacks_run_in_order_one_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g5_starts_and_updates_go_to_one_callback_and_results_to_another() {
+pub(crate) async fn g5_starts_and_updates_go_to_one_callback_and_results_to_another() {
     let log = RecorderLog::default();
     let note = {
         let log = log.clone();
@@ -206,7 +211,7 @@ async fn g5_starts_and_updates_go_to_one_callback_and_results_to_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
+pub(crate) async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
     let how = |n| match n {
         2 => CallbackBehaviour::Fails,
         4 => CallbackBehaviour::Panics,
@@ -232,7 +237,7 @@ async fn g2_a_failing_callback_is_counted_and_the_later_ones_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_a_callback_that_never_settles_is_given_up() {
+pub(crate) async fn g2_a_callback_that_never_settles_is_given_up() {
     let how = |n| if n == 2 { CallbackBehaviour::Never } else { CallbackBehaviour::Takes(0) };
     let expect = [
         "0 text a",
@@ -254,13 +259,13 @@ async fn g2_a_callback_that_never_settles_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_a_silent_run_reaches_no_callback() {
+pub(crate) async fn g3_a_silent_run_reaches_no_callback() {
     let report = check(|_| CallbackBehaviour::Takes(0), true, &[]).await;
     assert_eq!(report.channels, []);
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_runs_do_not_mix() {
+pub(crate) async fn g3_runs_do_not_mix() {
     let logs = [RecorderLog::default(), RecorderLog::default()];
     let mut runs = [0, 1].map(|n: usize| {
         let channel = Recorder::channel(&logs[n], |_| CallbackBehaviour::Takes(0));
@@ -276,7 +281,7 @@ async fn g3_runs_do_not_mix() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b3_one_start_and_one_end_whatever_happens() {
+pub(crate) async fn b3_one_start_and_one_end_whatever_happens() {
     let error = "Error { kind: Execution, message: \"It broke. See the agent's log for details, \
                  then send the message again.\" }";
     let stopped = "Error { kind: Stopped, message: \"The run was stopped before it ended; send \
@@ -306,7 +311,7 @@ async fn b3_one_start_and_one_end_whatever_happens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_the_end_is_published_after_the_final_message() {
+pub(crate) async fn g7_the_end_is_published_after_the_final_message() {
     let (log, bus) = (RecorderLog::default(), Bus::new("r1"));
     let seen = log.clone();
     let _subscription = bus.subscribe(move |event| {
@@ -324,7 +329,7 @@ async fn g7_the_end_is_published_after_the_final_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_a_dropped_run_leaves_nothing_behind() {
+pub(crate) async fn g7_a_dropped_run_leaves_nothing_behind() {
     let bus = Bus::new("r1");
     let (log, subscription) = listen(&bus);
     let calls = RecorderLog::default();
@@ -344,7 +349,7 @@ async fn g7_a_dropped_run_leaves_nothing_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v3_a_whole_run_is_one_message() {
+pub(crate) async fn v3_a_whole_run_is_one_message() {
     let fake = Arc::new(FakeBotApi::new(vec![]));
     let telegram = Telegram::new(TelegramSettings::default(), fake.clone());
     let bus = Bus::new("r1");

@@ -14,8 +14,8 @@
 
 mod masked;
 mod open;
-mod table;
-mod text;
+pub(crate) mod table;
+pub(crate) mod text;
 
 use serde_json::{Map, Value, json};
 
@@ -253,6 +253,6 @@ fn decoded_size(base64: &str) -> usize {
 }
 
 #[cfg(test)]
-mod random;
+pub(crate) mod random;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

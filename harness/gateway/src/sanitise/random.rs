@@ -174,11 +174,9 @@ fn shown(value: &Value) -> String {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
-    #[test]
-    fn b2_no_planted_secret_survives(planted in planted(), shape in any::<u8>()) {
+#[test]
+pub(crate) fn b2_no_planted_secret_survives() {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted(), shape in any::<u8>())| {
         planted.check("redact_text", &redact_text(&planted.text))?;
         let value = nest(&planted.text, shape);
         planted.check("sanitise_args", &shown(&sanitise_args(&value)))?;
@@ -186,10 +184,12 @@ proptest! {
         let fields = json!({"a": value, "b": value});
         let open = sanitise_open_args(fields.as_object().unwrap(), Some("b"));
         planted.check("sanitise_open_args", &shown(&Value::Object(open)))?;
-    }
+    });
+}
 
-    #[test]
-    fn b2_no_planted_secret_survives_a_cut(planted in planted(), shape in any::<u8>()) {
+#[test]
+pub(crate) fn b2_no_planted_secret_survives_a_cut() {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted(), shape in any::<u8>())| {
         for text in planted.beginnings() {
             let is_whole = text.len() == planted.text.len();
             if is_whole || !planted.flags.complete_only {
@@ -203,11 +203,13 @@ proptest! {
                 planted.check("sanitise_args", &shown(&sanitise_args(&nest(text, shape % 5))))?;
             }
         }
-    }
+    });
+}
 
-    /// Update after update, nobody can put a secret together.
-    #[test]
-    fn b2_open_text_only_grows(planted in planted()) {
+/// Update after update, nobody can put a secret together.
+#[test]
+pub(crate) fn b2_open_text_only_grows() {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted())| {
         let mut before = String::new();
         for text in planted.beginnings() {
             let shown = redact_open(text);
@@ -216,27 +218,31 @@ proptest! {
         }
         let whole = redact_text(&planted.text);
         prop_assert!(planted.flags.may_shrink() || whole.starts_with(&before), "{before:?} became {whole:?}");
-    }
+    });
+}
 
-    #[test]
-    fn b2_sanitising_twice_is_sanitising_once(
+#[test]
+pub(crate) fn b2_sanitising_twice_is_sanitising_once() {
+    proptest!(ProptestConfig::with_cases(300), |(
         first in planted(), second in planted(), shape in any::<u8>(),
         noise in "[a-c=:\"'\\\\ \\-{}*…$&?/@\n]{0,40}", pad in 7_900_usize..8_020,
-    ) {
+    )| {
         let long = format!("{}{}", "é ".repeat(pad / 2), second.text);
         for text in [format!("{}{noise}{}", first.text, second.text), noise, long] {
             let once = sanitise_args(&nest(&text, shape));
             prop_assert_eq!(&sanitise_args(&once), &once);
         }
-    }
+    });
+}
 
-    #[test]
-    fn b2_tool_lines_contain_no_planted_secret(planted in planted()) {
+#[test]
+pub(crate) fn b2_tool_lines_contain_no_planted_secret() {
+    proptest!(ProptestConfig::with_cases(300), |(planted in planted())| {
         for name in ["Bash", "Read", "Write", "Grep", "WebFetch", "Task", "mcp__server__tool", "Any"] {
             for key in ["command", "file_path", "url", "description", "pattern", "query", "name"] {
                 planted.check(name, &display::title(name, &json!({key: planted.text})))?;
                 planted.check(name, &display::title(name, &json!({key: [planted.text]})))?;
             }
         }
-    }
+    });
 }

@@ -170,7 +170,7 @@ fn write_out(pattern: &str, parts: &[(&str, String)]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn b2_secret_names() {
+    pub(crate) fn b2_secret_names() {
         let table = read(SOURCE).unwrap();
         let secret = [
             "token",

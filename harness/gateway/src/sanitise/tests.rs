@@ -65,7 +65,7 @@ fn is_found(id: &str, text: &str) -> bool {
 }
 
 #[test]
-fn b2_texts() {
+pub(crate) fn b2_texts() {
     let mut failures = Vec::new();
     for rule in examples() {
         assert!(!rule.hit.is_empty() && !rule.miss.is_empty(), "{} has no example", rule.id);
@@ -104,7 +104,7 @@ fn check(value: &Value, expect: &Value) {
 }
 
 #[test]
-fn b2_values() {
+pub(crate) fn b2_values() {
     let ghp = format!("ghp_{LONG}");
     let ghp2 = format!("ghp_abX{LONG}");
     let cases = [
@@ -157,7 +157,7 @@ fn b2_what_was_masked_is_counted_by_rule() {
 }
 
 #[test]
-fn b2_long_text_is_cut_with_a_mark() {
+pub(crate) fn b2_long_text_is_cut_with_a_mark() {
     let kept = "é".repeat(8_000);
     check(&json!(kept), &json!(kept));
     check(
@@ -178,7 +178,7 @@ fn b2_long_text_is_cut_with_a_mark() {
 }
 
 #[test]
-fn b2_image_and_document_data_is_replaced_by_its_size() {
+pub(crate) fn b2_image_and_document_data_is_replaced_by_its_size() {
     let image = "iVBORw0KGgoAAAANSUhEUg==";
     let cases = [
         (
@@ -231,7 +231,7 @@ fn issue_13_finding_9_a_complete_only_rule_delays_no_text() {
 
 /// `|` parts what is shown from what is held back.
 #[test]
-fn b2_open_text_withholds_what_may_become_a_secret() {
+pub(crate) fn b2_open_text_withholds_what_may_become_a_secret() {
     let cases = [
         "ls -la /tmp|",
         "cat a > b |s",
@@ -261,7 +261,7 @@ fn b2_open_text_withholds_what_may_become_a_secret() {
 }
 
 #[test]
-fn b2_open_args_withhold_text_at_their_end_only() {
+pub(crate) fn b2_open_args_withhold_text_at_their_end_only() {
     let check = |fields: Value, open: Option<&str>, expect: Value| {
         let fields = fields.as_object().unwrap();
         assert_eq!(Value::Object(sanitise_open_args(fields, open)), expect, "{open:?}");

@@ -208,11 +208,11 @@ pub(super) fn is_reference(value: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn b2_references() {
+    pub(crate) fn b2_references() {
         for value in ["$TOKEN", "$token", "${TOKEN}", "${TOKEN:-x}", "$(pass show x)", "$(cat"] {
             assert!(is_reference(value), "{value}");
         }

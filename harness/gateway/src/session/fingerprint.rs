@@ -110,7 +110,7 @@ impl fmt::Display for Difference {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn x6_the_names_of_changed_settings_are_listed() {
+    pub(crate) fn x6_the_names_of_changed_settings_are_listed() {
         let same = "The fingerprint is the same; nothing to restart.";
         check(r#"{"a":1,"b":{"c":[1]}}"#, r#"{"b":{"c":[1]},"a":1}"#, same);
         check(r#"{"model":"x"}"#, r#"{"model":"y"}"#, &changed("model"));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn x6_a_fingerprint_that_cannot_be_read_says_so() {
+    pub(crate) fn x6_a_fingerprint_that_cannot_be_read_says_so() {
         let tail = "no JSON object, so nobody can tell what changed.";
         check("sk-secret", "{}", &format!("The old fingerprint is {tail}"));
         check("{}", "[1]", &format!("The new fingerprint is {tail}"));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn x6_names_are_few_short_and_without_secrets() {
+    pub(crate) fn x6_names_are_few_short_and_without_secrets() {
         let many: Map<String, Value> = (0..25).map(|n| (format!("k{n:02}"), Value::Null)).collect();
         let told = difference(&Value::Object(many).to_string(), "{}").to_string();
         assert!(told.ends_with("k18, k19 and 5 more."), "{told}");
@@ -187,11 +187,9 @@ mod tests {
         }
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
-
-        #[test]
-        fn x6_no_value_is_ever_shown(before in settings(), after in settings(), cut in 0..40_usize) {
+    #[test]
+    pub(crate) fn x6_no_value_is_ever_shown() {
+        proptest!(ProptestConfig::with_cases(500), |(before in settings(), after in settings(), cut in 0..40_usize)| {
             let [before_text, after_text] = [before.to_string(), after.to_string()];
             let cut = before_text.get(..cut).unwrap_or(&before_text);
             let mut secrets = Vec::new();
@@ -205,6 +203,6 @@ mod tests {
             }
             let is_same = difference(&before_text, &after_text) == Difference::Same;
             prop_assert_eq!(is_same, before == after && before.is_object());
-        }
+        });
     }
 }

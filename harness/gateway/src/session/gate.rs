@@ -67,7 +67,7 @@ where
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Plays a transcript that shows an answer after `flushed_ms`, each probe taking `takes_ms`:
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn x3_a_session_is_kept_once_its_transcript_shows_an_answer() {
+    pub(crate) async fn x3_a_session_is_kept_once_its_transcript_shows_an_answer() {
         check(CLAUDE, "s", [0, 0], true, &[0]).await;
         check(CLAUDE, "s", [1, 0], true, &[0, 50]).await;
         check(CLAUDE, "s", [50, 0], true, &[0, 50]).await;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn x3_other_providers_and_paths_are_never_probed() {
+    pub(crate) async fn x3_other_providers_and_paths_are_never_probed() {
         check("codex-cli", "s", [9, 0], true, &[]).await;
         check("", "../x", [9, 0], true, &[]).await;
         for id in ["", " ", "../x", "a/b", "a\\b", "/etc/passwd", "a\0b", "."] {

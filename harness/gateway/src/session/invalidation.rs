@@ -90,11 +90,11 @@ impl Invalidation {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn x4_what_each_reason_allows() {
+    pub(crate) fn x4_what_each_reason_allows() {
         let table = Invalidation::ALL.map(|reason| (reason.as_str(), reason.reseed()));
         let expect = [
             ("missing-transcript", Reseed::Raw),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn x4_a_reason_gives_a_session_up_or_resumes_it() {
+    pub(crate) fn x4_a_reason_gives_a_session_up_or_resumes_it() {
         for reason in Reason::ALL {
             assert_eq!(Invalidation::of(reason).is_none(), reason.is_resumable(), "{reason:?}");
             assert_eq!(serde_json::json!(reason), reason.as_str());

@@ -16,7 +16,7 @@
 mod chain;
 pub mod fingerprint;
 pub mod gate;
-mod invalidation;
+pub(crate) mod invalidation;
 mod line;
 mod place;
 pub mod reseed;
@@ -29,4 +29,4 @@ pub use resumability::{LineSummary, Orphan, Reason, Resumability, ResumeRules, r
 pub use transcript::Transcript;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,11 +1,11 @@
 //! Transcripts in short, and what is said of them.
 
-mod growing;
-mod places;
-mod random;
-mod reading;
-mod reseed;
-mod rules;
+pub(crate) mod growing;
+pub(crate) mod places;
+pub(crate) mod random;
+pub(crate) mod reading;
+pub(crate) mod reseed;
+pub(crate) mod rules;
 
 use serde_json::{Value, json};
 

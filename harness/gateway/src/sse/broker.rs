@@ -266,4 +266,4 @@ fn too_slow() -> SseEvent {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

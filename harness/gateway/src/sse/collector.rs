@@ -294,4 +294,4 @@ fn summary(summary: &Value) -> Option<ResultSummary> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

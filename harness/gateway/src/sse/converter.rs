@@ -194,4 +194,4 @@ fn tool_use(call: OpenCall, is_error: bool, summary: Option<Value>) -> SseEvent 
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -135,7 +135,7 @@ impl SseDecoder {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -196,13 +196,13 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
-        fn s2_any_cut_gives_the_same_frames(
+    #[test]
+    pub(crate) fn s2_any_cut_gives_the_same_frames() {
+        proptest!(|(
             lines in prop::collection::vec(
                 ("(data|event|id|retry|)(:| |: ?)[a-zé🌍\0\u{feff}]{0,6}|", "\n|\r|\r\n"), 0..40),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
-        ) {
+        )| {
             let stream: String = lines.iter().flat_map(|(line, end)| [&**line, end]).collect();
             let bytes = stream.as_bytes();
             let whole = decode(&[bytes]);
@@ -213,6 +213,6 @@ mod tests {
             prop_assert_eq!(&decode(&pieces), &whole);
             let single: Vec<&[u8]> = bytes.chunks(1).collect();
             prop_assert_eq!(decode(&single), whole);
-        }
+        });
     }
 }

@@ -52,16 +52,16 @@
 //! ```
 
 #[cfg(feature = "sse-http")]
-mod broker;
+pub(crate) mod broker;
 #[cfg(feature = "sse-http")]
 mod collect;
-mod collector;
-mod converter;
-mod decode;
+pub(crate) mod collector;
+pub(crate) mod converter;
+pub(crate) mod decode;
 mod event;
 #[cfg(feature = "sse-http")]
 mod server;
-mod summary;
+pub(crate) mod summary;
 
 #[cfg(feature = "sse-http")]
 pub use broker::{Broker, BrokerError, BrokerLimits, StreamFeed, StreamLifetime};

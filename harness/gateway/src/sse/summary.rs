@@ -120,7 +120,7 @@ fn whole_part(text: &str) -> Option<String> {
 
 #[cfg(test)]
 #[allow(clippy::needless_pass_by_value, reason = "expectations are written where they are used")]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[track_caller]
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_a_search_is_summarised() {
+    pub(crate) fn s1_a_search_is_summarised() {
         let (body, told) = body();
         let none = Value::Null;
         let image = json!({"type": "image", "data": "AA", "mimeType": "image/png"});
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_only_numbers_are_ids_and_each_is_listed_once() {
+    pub(crate) fn s1_only_numbers_are_ids_and_each_is_listed_once() {
         let check = |content: Value, expect: Value| {
             check("search_memory", false, json!({ "content": content }), expect);
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_which_tools_are_searches() {
+    pub(crate) fn s1_which_tools_are_searches() {
         let (body, told) = body();
         for (name, expect) in [
             ("search_memory", &told),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_an_error_is_summarised_in_its_own_words() {
+    pub(crate) fn s1_an_error_is_summarised_in_its_own_words() {
         let told = |words: &str| json!({ "error": words });
         let none = Value::Null;
         for (result, expect) in [
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_a_text_that_was_cut_is_summarised_by_its_whole_hits() {
+    pub(crate) fn s1_a_text_that_was_cut_is_summarised_by_its_whole_hits() {
         let hits: Vec<Value> =
             (0..3).map(|id| json!({"id": id, "text_content": "a}]\"\\b"})).collect();
         let whole = json!({ "content": hits, "more": {"a": [1]} }).to_string();

@@ -54,7 +54,7 @@ pub struct BotCall {
     /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long
     /// as the profile's limit ([V5](crate::rules::V5)).
     pub text: String,
-    /// Whether it carries the run's last word ([V7](crate::rules::V7)).
+    /// Whether it carries the run's final message ([V7](crate::rules::V7)).
     pub is_final: bool,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn pause(seconds: u64, in_row: u32, most: Duration) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::limits::RETRY_AFTER;
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn issue_13_finding_15_a_wait_has_a_limit_and_grows() {
+    pub(crate) fn issue_13_finding_15_a_wait_has_a_limit_and_grows() {
         for (seconds, expect) in [
             (0, [1, 2, 4, 8, 16, 30, 30]),
             (5, [5, 5, 5, 8, 16, 30, 30]),

@@ -10,7 +10,7 @@ use super::api::{BotApi, BotApiError, BotCall, pause};
 use crate::bus::lock;
 use crate::limits::ChatLimits;
 
-/// How long a typing signal may take; the last word may have to wait for it.
+/// How long a typing signal may take; the final message may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
 
 /// Makes the calls of one chat. The draft and the final message know themselves when they may call

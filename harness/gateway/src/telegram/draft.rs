@@ -1,11 +1,11 @@
 //! Keeps the draft a person sees up to date, as often as Telegram allows ([V4](crate::rules::V4)).
 //!
 //! One task owns the message: it has one call at work at a time and waits out every throttle
-//! window, so that nothing can overwrite the last word. It reads the newest draft when it may call
+//! window, so that nothing can overwrite the final message. It reads the newest draft when it may call
 //! again; what came in between is never sent.
 //!
 //! When the answer to its first call is lost, there may be a message that can't be edited, and the
-//! last word needs one of its own whatever happens. So one more draft is sent, which becomes that
+//! final message needs one of its own whatever happens. So one more draft is sent, which becomes that
 //! one; when the answer to this call is lost too, the draft ends, or each try could leave a message
 //! behind.
 
@@ -63,7 +63,7 @@ impl Draft {
     /// Ends the draft once the call at work has settled; what is not shown by then never is.
     pub(super) async fn end(self) -> ShownDraft {
         self.signal.send_replace(true);
-        // The task does not panic; were it cancelled, the last word goes out on its own.
+        // The task does not panic; were it cancelled, the final message goes out on its own.
         self.task.join().await.unwrap_or_default()
     }
 }
@@ -136,7 +136,7 @@ async fn keep_up(
                 failures += 1;
                 due = window.max(Instant::now() + backoff(failures));
             }
-            // V6: the draft ends, and the last word goes out as a message of its own.
+            // V6: the draft ends, and the final message goes out as a message of its own.
             Err(BotApiError::NotModified | BotApiError::Other(_)) => return ShownDraft::default(),
         }
     }

@@ -1,12 +1,12 @@
-//! Delivers the last word of a run, once ([V7](crate::rules::V7)).
+//! Delivers the final message of a run, once ([V7](crate::rules::V7)).
 //!
 //! In place of a draft it is an edit, which is made again until it is known to have worked: twice
 //! the same edit is one message. A new message is made again only when it is known that there is
 //! none yet. When its answer is lost it may be there, so it is not sent again; the pages after it
 //! still are, and the delivery says that one page is in doubt.
 //!
-//! A server that asks to wait is not called before. Where that would take longer than the last word may,
-//! or comes too often in a row, the last word is lost at once, and the delivery says so.
+//! A server that asks to wait is not called before. Where that would take longer than the final message may,
+//! or comes too often in a row, the final message is lost at once, and the delivery says so.
 
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -21,7 +21,7 @@ use crate::limits::ChatLimits;
 /// How often a call is made that comes to nothing (V6).
 const TRIES: u32 = 5;
 
-/// The last word as pieces: the answer, and below it the notice, which is no markdown.
+/// The final message as pieces: the answer, and below it the notice, which is no markdown.
 pub(super) fn final_text(ending: &RunEnding) -> Vec<StyledText> {
     let mut pieces = read(&ending.answer);
     if let Some(notice) = &ending.notice {
@@ -41,8 +41,8 @@ pub(super) async fn deliver(caller: &Caller, shown: ShownDraft, pages: Vec<Strin
         _ => None,
     };
     match shown.not_before {
-        Some(until) if until >= began + limits.last_word => {
-            let reason = "Telegram asks to wait longer than a last word does".to_owned();
+        Some(until) if until >= began + limits.final_message => {
+            let reason = "Telegram asks to wait longer than a final message does".to_owned();
             return already_shown.unwrap_or(Delivery::Failed { reason: given_up(&reason, limits) });
         }
         Some(until) => sleep_until(until).await,
@@ -80,18 +80,18 @@ pub(super) async fn deliver(caller: &Caller, shown: ShownDraft, pages: Vec<Strin
     }
 }
 
-/// Why a last word is lost that Telegram asked to wait with.
+/// Why a final message is lost that Telegram asked to wait with.
 fn given_up(asked: &str, limits: ChatLimits) -> String {
     format!(
-        "{asked}; the last word waits {} times in a row (`--api-waits`) and {} s in all \
+        "{asked}; the final message waits {} times in a row (`--api-waits`) and {} s in all \
          (`--api-wait`) at most, and was not sent: run it again later, or raise the limit",
         limits.waits,
-        limits.last_word.as_secs_f64()
+        limits.final_message.as_secs_f64()
     )
 }
 
 /// Makes one call until it settles: waits as long as Telegram asks, and calls again when that can't
-/// make two messages of one. A wait that is one too many or that [`ChatLimits::last_word`] since `began` has no
+/// make two messages of one. A wait that is one too many or that [`ChatLimits::final_message`] since `began` has no
 /// time for is an error.
 async fn settle(
     caller: &Caller,
@@ -108,7 +108,7 @@ async fn settle(
             Err(BotApiError::RetryAfter { seconds }) => {
                 waits += 1;
                 let until = Instant::now() + pause(seconds, waits, limits.retry_after);
-                if waits > limits.waits || until >= began + limits.last_word {
+                if waits > limits.waits || until >= began + limits.final_message {
                     return Err(BotApiError::RetryAfter { seconds });
                 }
                 sleep_until(until).await;

@@ -120,9 +120,9 @@ pub(super) fn piece(style: Style, text: impl Into<String>) -> StyledText {
 }
 
 #[cfg(test)]
-mod properties;
+pub(crate) mod properties;
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::page::pages;
     use super::*;
     use crate::profile::{DISCORD, SLACK, TELEGRAM};
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn v8_markdown_becomes_html() {
+    pub(crate) fn v8_markdown_becomes_html() {
         check(
             &TELEGRAM,
             &[
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn v10_discord_and_slack_have_marks_of_their_own() {
+    pub(crate) fn v10_discord_and_slack_have_marks_of_their_own() {
         let markdown = "# Head\n**b** *i* ~~s~~ `a<b` 2*3 <@1> [t](https://x.y)\n\n> q\n> r\n\n```rust\na ``` b\n```";
         check(
             &DISCORD,

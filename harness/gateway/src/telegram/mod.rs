@@ -1,21 +1,21 @@
 //! The Telegram channel: a draft that grows while the agent works and becomes the answer in place.
 //!
-//! Events change the compositor; the draft task shows what it composes; the last word takes the
+//! Events change the compositor; the draft task shows what it composes; the final message takes the
 //! draft's place. A person sees one message a turn ([V3](crate::rules::V3)), and more only when the
 //! answer is longer than a message. The same code serves other chats: a [`Profile`] says how they
 //! write.
 
 #[cfg(feature = "telegram-http")]
 mod address;
-mod api;
+pub(crate) mod api;
 mod caller;
-mod compose;
+pub(crate) mod compose;
 mod draft;
 mod final_message;
 #[cfg(feature = "telegram-http")]
 mod http;
-mod markup;
-mod page;
+pub(crate) mod markup;
+pub(crate) mod page;
 mod typing;
 
 use std::sync::{Arc, Mutex};
@@ -69,7 +69,7 @@ pub struct TelegramSettings {
     /// ([V4](crate::rules::V4)).
     pub throttle: Duration,
     /// Whether reasoning shows, in italics, among tool lines with the time of day
-    /// ([V9](crate::rules::V9)). It is never part of the last word, and never shows in
+    /// ([V9](crate::rules::V9)). It is never part of the final message, and never shows in
     /// [`Mode::Off`].
     pub reasoning: bool,
     /// The time since midnight when the channel is made, where the reader is; tool lines count from
@@ -129,7 +129,7 @@ impl Telegram {
             .update();
     }
 
-    /// Ends the typing sign and the draft, so that nothing can come after the last word.
+    /// Ends the typing sign and the draft, so that nothing can come after the final message.
     async fn end_draft(&mut self) -> ShownDraft {
         let (draft, typing) = (self.draft.take(), self.typing.take());
         let draft = async {
@@ -211,4 +211,4 @@ impl Channel for Telegram {
 #[cfg(test)]
 pub(crate) mod fake;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -238,7 +238,7 @@ impl<'a> Sheet<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::super::markup::{Style, piece, read};
     use super::*;
     use crate::profile::{DISCORD, SLACK, TELEGRAM};
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn v5_pages_end_at_words() {
+    pub(crate) fn v5_pages_end_at_words() {
         let plain = |text: &str| vec![piece(Style::PLAIN, text)];
         check(&plain("  \n "), 10, &[]);
         check(&plain(" one two "), 10, &["one two"]);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn v5_code_stays_code() {
+    pub(crate) fn v5_code_stays_code() {
         let block = |text: &str| piece(Style::block(""), text);
         check(
             &[piece(Style::PLAIN, "some words\n"), block("x = 1\ny = 2")],
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn v5_nothing_is_lost_or_doubled_at_a_seam() {
+    pub(crate) fn v5_nothing_is_lost_or_doubled_at_a_seam() {
         let text = "Wörds & <tags>, **bold _parts_** and `in line`; 日本語は空白がない 👩‍👩‍👧.\n\n\
                     ```rust\nlet a = b && c;\n    indented(\"<x>\");\n```\n- list **x** y\n\n\
                     > quoted [link](https://x.y)\n> here\n\n";

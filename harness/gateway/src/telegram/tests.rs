@@ -10,7 +10,7 @@ use super::fake::{FakeBotApi, FakeReply};
 use super::*;
 use crate::bridge::Delivery;
 
-mod waits;
+pub(crate) mod waits;
 
 /// What happens, and the millisecond it happens at.
 enum ChannelStep {
@@ -77,7 +77,7 @@ async fn check(script: Vec<FakeReply>, steps: &[ChannelStep], expect: &[&str]) -
 }
 
 #[tokio::test(start_paused = true)]
-async fn v1_modes() {
+pub(crate) async fn v1_modes() {
     let steps = [Start(0, "Read"), Text(1_500, A), End(3_000, C)];
     for (mode, expect) in [
         (DraftMode::Off, vec![format!("3000 send final {C}")]),
@@ -99,7 +99,7 @@ async fn v1_modes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v9_a_running_call_shows_its_time_without_an_event() {
+pub(crate) async fn v9_a_running_call_shows_its_time_without_an_event() {
     let fake = Arc::new(FakeBotApi::new(vec![]));
     let settings = TelegramSettings { reasoning: true, ..TelegramSettings::default() };
     let mut telegram = Telegram::new(settings, fake.clone());
@@ -120,7 +120,7 @@ async fn v9_a_running_call_shows_its_time_without_an_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v4_first_at_once_then_once_a_window_by_itself() {
+pub(crate) async fn v4_first_at_once_then_once_a_window_by_itself() {
     let steps = [
         Text(0, "short"),
         Text(100, "short text"),
@@ -136,14 +136,14 @@ async fn v4_first_at_once_then_once_a_window_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v4_the_window_counts_after_a_slow_request() {
+pub(crate) async fn v4_the_window_counts_after_a_slow_request() {
     let steps = [Text(0, A), Text(100, B), Text(800, C), End(5_000, C)];
     check(vec![After(700)], &steps, &["0 send @a", "1000 edit 100 @c"]).await;
     check(vec![After(1_700)], &steps, &["0 send @a", "1700 edit 100 @c"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn v5_a_long_answer_goes_on_in_the_next_message() {
+pub(crate) async fn v5_a_long_answer_goes_on_in_the_next_message() {
     let long: &str = "word ".repeat(1_000).leak();
     let (log, delivery) = run(DraftMode::Partial, vec![], &[Text(0, A), End(10, long)]).await;
     let pages: Vec<&str> = log.iter().map(|line| &line[..17.min(line.len())]).collect();
@@ -154,7 +154,7 @@ async fn v5_a_long_answer_goes_on_in_the_next_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
+pub(crate) async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
     let wait = || Fails(BotApiError::RetryAfter { seconds: 3 });
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(9_000, "done")];
     check(
@@ -163,7 +163,7 @@ async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
         &["0 send @a", "1200 edit 100 @b", "4200 edit 100 @c", "9000 edit 100 final done"],
     )
     .await;
-    // The last word waits as long as Telegram asked, and as it asks again.
+    // The final message waits as long as Telegram asked, and as it asks again.
     let steps = [Text(0, A), Text(1_200, B), End(2_000, C)];
     check(
         vec![After(0), wait(), wait()],
@@ -174,7 +174,7 @@ async fn v6_429_waits_and_then_sends_the_newest_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v6_not_modified_is_success() {
+pub(crate) async fn v6_not_modified_is_success() {
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
     let delivery = check(
         vec![After(0), Fails(BotApiError::NotModified)],
@@ -186,7 +186,7 @@ async fn v6_not_modified_is_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v6_network_errors_back_off_and_recover() {
+pub(crate) async fn v6_network_errors_back_off_and_recover() {
     let lost = || Fails(BotApiError::Network("reset".to_owned()));
     let steps = [Text(0, A), Text(4_000, B), End(20_000, C)];
     check(
@@ -220,7 +220,7 @@ async fn v6_network_errors_back_off_and_recover() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v3_a_lost_answer_opens_one_more_draft_and_no_third() {
+pub(crate) async fn v3_a_lost_answer_opens_one_more_draft_and_no_third() {
     let lost = || Fails(BotApiError::Lost("closed".to_owned()));
     let steps = [Text(0, A), Text(4_000, B), Text(6_000, C), End(20_000, C)];
     check(
@@ -247,7 +247,7 @@ async fn v3_a_lost_answer_opens_one_more_draft_and_no_third() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_a_new_message_whose_answer_is_lost_is_not_sent_again() {
+pub(crate) async fn v7_a_new_message_whose_answer_is_lost_is_not_sent_again() {
     let lost = || Fails(BotApiError::Lost("closed".to_owned()));
     let delivery = check(vec![lost()], &[End(0, A)], &["0 send final @a"]).await;
     let reason = "Telegram's answer was lost: closed; look into the chat before you send it again";
@@ -260,7 +260,7 @@ async fn v7_a_new_message_whose_answer_is_lost_is_not_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v6_other_errors_end_the_draft() {
+pub(crate) async fn v6_other_errors_end_the_draft() {
     let refused = || Fails(BotApiError::Other("no rights".to_owned()));
     let steps = [Text(0, A), Text(1_200, B), Text(2_500, C), End(4_000, C)];
     check(
@@ -269,7 +269,7 @@ async fn v6_other_errors_end_the_draft() {
         &["0 send @a", "1200 edit 100 @b", "4000 send final @c"],
     )
     .await;
-    // The same when it is the last word that can't be put in place.
+    // The same when it is the final message that can't be put in place.
     check(
         vec![After(0), refused()],
         &[Text(0, A), End(1_200, B)],
@@ -279,7 +279,7 @@ async fn v6_other_errors_end_the_draft() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_no_late_edit_overwrites_the_last_word() {
+pub(crate) async fn v7_no_late_edit_overwrites_the_final_message() {
     // The slow edit is waited for; the text that came meanwhile is never sent.
     let steps = [Text(0, A), Text(1_000, B), Text(1_500, C), End(1_600, "The end.")];
     let expect = ["0 send @a", "1000 edit 100 @b", "4000 edit 100 final The end."];
@@ -287,14 +287,14 @@ async fn v7_no_late_edit_overwrites_the_last_word() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_a_call_that_never_settles_does_not_delay_the_final_message() {
+pub(crate) async fn v7_a_call_that_never_settles_does_not_delay_the_final_message() {
     let steps = [Text(0, A), Text(1_000, B), End(1_600, C)];
     let expect = ["0 send @a", "1000 edit 100 @b", "16000 edit 100 final @c"];
     check(vec![After(0), Never], &steps, &expect).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_nothing_is_sent_twice() {
+pub(crate) async fn v7_nothing_is_sent_twice() {
     let delivery = check(vec![], &[Text(0, A), End(10, A)], &["0 send @a"]).await;
     assert_eq!(delivery, Some(Delivery::AlreadyShown { message_id: 100 }));
     let delivery = check(vec![], &[Text(0, "short"), End(10, A)], &["10 send final @a"]).await;
@@ -318,7 +318,7 @@ async fn typing(script: Vec<FakeReply>, end: u64) -> (Vec<u128>, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_the_sign_is_renewed_and_never_comes_after_the_last_word() {
+pub(crate) async fn g6_the_sign_is_renewed_and_never_comes_after_the_final_message() {
     let calls = |last: u64| vec![format!("0 send {A}"), format!("{last} edit 100 final {C}")];
     assert_eq!(typing(vec![], 12_000).await, (vec![0, 5_000, 10_000], calls(12_000)));
     // A signal under way is waited for.
@@ -331,7 +331,7 @@ async fn g6_the_sign_is_renewed_and_never_comes_after_the_last_word() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_the_sign_ends_with_its_channel() {
+pub(crate) async fn g6_the_sign_ends_with_its_channel() {
     let fake = Arc::new(FakeBotApi::new(vec![]));
     let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
     telegram.typing(true);

@@ -25,7 +25,7 @@ impl Typing {
         Self { stop, task: Task::spawn(keep_typing(caller, stopped)) }
     }
 
-    /// Sends no more, and waits for a signal that is under way: it must not come after the last word.
+    /// Sends no more, and waits for a signal that is under way: it must not come after the final message.
     pub(super) async fn end(self) {
         self.stop.send_replace(true);
         // The task does not panic, and its end is all that is waited for.

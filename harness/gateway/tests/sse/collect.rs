@@ -72,7 +72,7 @@ async fn s2_a_collector_that_was_too_slow_reports_lost_events() {
 }
 
 #[tokio::test]
-async fn s2_a_stream_that_breaks_off_is_resumed() {
+pub(crate) async fn s2_a_stream_that_breaks_off_is_resumed() {
     let gateway = Gateway::start(|_, _, before| match before {
         0 => GatewayAnswer::stream(
             "retry: 1\nid: 1\nevent: output\ndata: {\"content\":\"a\"}\n\nid: 2\nevent: out",
@@ -94,7 +94,7 @@ async fn s2_a_stream_that_breaks_off_is_resumed() {
 }
 
 #[tokio::test]
-async fn s2_what_fails_later_keeps_what_was_collected() {
+pub(crate) async fn s2_what_fails_later_keeps_what_was_collected() {
     const FIRST: &str = "retry: 1\nevent: output\ndata: {\"content\":\"half\"}\n\n\
                          event: tool_use\ndata: {\"name\":\"bash\"}\n\n";
     let gateway = Gateway::start(|line, _, before| match (line, before) {
@@ -221,7 +221,7 @@ fn sessions(line: &str, body: &str, before: usize) -> GatewayAnswer {
 }
 
 #[tokio::test]
-async fn s2_one_session_for_all_turns_deleted_once() {
+pub(crate) async fn s2_one_session_for_all_turns_deleted_once() {
     let call = |id: &str| json!({"name": "bash", "input": null, "toolCallId": id});
     for (base, expect) in [
         ("", json!({"output": "second", "metadata": {"toolCalls": [call("a"), call("b")]}})),

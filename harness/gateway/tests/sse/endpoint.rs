@@ -112,7 +112,7 @@ fn bearer() -> String {
 }
 
 #[tokio::test]
-async fn s1_a_public_client_reads_a_run_in_order() {
+pub(crate) async fn s1_a_public_client_reads_a_run_in_order() {
     let (server, _hub, _feed, bus) = serve(BrokerLimits::default()).await;
     let url = server.url("r1");
     bus.publish(text("before anybody reads"));
@@ -136,7 +136,7 @@ async fn s1_a_public_client_reads_a_run_in_order() {
 }
 
 #[tokio::test]
-async fn s1_a_reader_resumes_after_its_last_id() {
+pub(crate) async fn s1_a_reader_resumes_after_its_last_id() {
     let (server, _hub, _feed, bus) =
         serve(BrokerLimits { events: 4, ..BrokerLimits::default() }).await;
     for _ in 0..6 {
@@ -152,7 +152,7 @@ async fn s1_a_reader_resumes_after_its_last_id() {
 }
 
 #[tokio::test]
-async fn s1_a_reader_that_does_not_read_is_dropped_with_a_word() {
+pub(crate) async fn s1_a_reader_that_does_not_read_is_dropped_with_a_word() {
     let limits = BrokerLimits { events: 8, ..BrokerLimits::default() };
     let (server, _hub, _feed, bus) = serve(limits).await;
     let mut slow = connect(&server).await;
@@ -177,7 +177,7 @@ async fn s1_a_reader_that_does_not_read_is_dropped_with_a_word() {
 }
 
 #[tokio::test]
-async fn s1_refusals_are_sentences() {
+pub(crate) async fn s1_refusals_are_sentences() {
     let (server, _hub, _feed, bus) =
         serve(BrokerLimits { readers: 0, ..BrokerLimits::default() }).await;
     bus.publish(text("x"));
@@ -233,7 +233,7 @@ async fn s1_a_silent_stream_has_a_heartbeat() {
 }
 
 #[tokio::test]
-async fn s1_only_this_machine_is_served_by_default() {
+pub(crate) async fn s1_only_this_machine_is_served_by_default() {
     let settings = |address: &str, reach| ServerSettings {
         address: address.parse().unwrap(),
         reach,

@@ -5,6 +5,14 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a server that can't work fails the test")]
 
+/// Compiles when every test of the table exists.
+macro_rules! held_by {
+    ($($key:literal: [$($($test:ident)::+),* $(,)?], [$($scenario:literal),* $(,)?];)+) => {
+        $($(const _: fn() = crate::$($test)::+;)*)+
+    };
+}
+
+mod held_by;
 mod hostile;
 mod html;
 mod server;
@@ -114,7 +122,7 @@ async fn check_on(
     // G6: the agent is said to be at work, unless Telegram asked to wait at once.
     let signals = server.signals();
     assert!(signals > 0, "{context}");
-    // Nothing comes after the last word.
+    // Nothing comes after the final message.
     sleep(Duration::from_millis(400)).await;
     assert_eq!((server.calls(), server.signals()), (calls, signals), "{context}");
     (server, report)
@@ -166,12 +174,12 @@ async fn v6_every_fault_of_the_draft_ends_in_one_answer() {
 #[tokio::test]
 async fn v3_lost_answers_leave_two_messages_behind_at_most() {
     let (server, _) = check(DraftMode::Partial, &[Lost, Lost, Lost, Lost], 2).await;
-    // The last word's answer was lost too, and it was not sent twice.
+    // The final message's answer was lost too, and it was not sent twice.
     assert_eq!(server.calls().len(), 3);
 }
 
 #[tokio::test]
-async fn v7_a_last_word_whose_answer_is_lost_is_there_once() {
+async fn v7_a_final_message_whose_answer_is_lost_is_there_once() {
     // An edit is made again: Telegram says that nothing changes.
     let mut runs = JoinSet::new();
     for fault in [Lost, Hangs, Closed, Page(504), Refuse(500, "Internal Server Error")] {

@@ -31,7 +31,7 @@ pub async fn live(
         let settings = TelegramSettings { limits, ..chat_settings(chat) };
         Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
     });
-    let settings = RunSettings { last_word: limits.last_word, ..settings(setup.run) };
+    let settings = RunSettings { final_message: limits.final_message, ..settings(setup.run) };
     let mut run = Run::start(Bus::new(RUN_ID), settings, channel);
     let mut parser = Parser::new();
     for (after_ms, piece) in plan.pieces(stdout) {

@@ -195,7 +195,7 @@ impl Plan {
     }
 
     /// Random faults of `kinds`, the same ones for the same seed on every machine: four at most, at
-    /// the first calls. Few enough for the last word to arrive (V6).
+    /// the first calls. Few enough for the final message to arrive (V6).
     pub fn random_faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
         random::faults(seed, kinds)
     }

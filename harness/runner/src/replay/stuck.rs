@@ -10,7 +10,7 @@ pub(super) struct Stuck {
 }
 
 impl Stuck {
-    /// The callback with this `number`, from 1, never settles; typing and the last word are none.
+    /// The callback with this `number`, from 1, never settles; typing and the final message are none.
     pub(super) fn new(channel: Box<dyn Channel>, number: u64) -> Self {
         Self { channel, left: number }
     }

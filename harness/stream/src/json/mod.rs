@@ -267,4 +267,4 @@ pub(crate) fn quoted(literal: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

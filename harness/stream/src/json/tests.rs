@@ -67,7 +67,7 @@ fn walked(json: &str) -> JsonResult<&str> {
 }
 
 #[test]
-fn odd_and_malformed_texts_are_accepted_as_by_serde_json() {
+pub(crate) fn odd_and_malformed_texts_are_accepted_as_by_serde_json() {
     let long = "x".repeat(200);
     let texts = [
         "",
@@ -206,7 +206,7 @@ fn an_error_names_the_place_and_what_json_allows_there() {
 }
 
 #[test]
-fn a_million_nested_arrays_are_one_value() {
+pub(crate) fn a_million_nested_arrays_are_one_value() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("[{\"a\":", "}]")] {
         let mut deep = open.repeat(1_000_000) + "0";
         assert!(whole(&deep).is_err());
@@ -238,7 +238,7 @@ fn every_kind_of_level_is_closed_by_its_own_bracket() {
 }
 
 #[test]
-fn fields_take_the_last_of_equal_keys_and_read_escaped_ones() {
+pub(crate) fn fields_take_the_last_of_equal_keys_and_read_escaped_ones() {
     let json = r#"{"a":1,"\u0062":[{}],"c":null,"a":2,"\ud800":0}"#;
     let found = fields(json, &["a", "b", "c", "d"]).unwrap();
     let printed = found.map(|f| f.map_or("-", RawJson::get));
@@ -261,7 +261,7 @@ fn only_blanks_between_tokens_make_no_other_text() {
 }
 
 #[test]
-fn a_pair_split_over_two_pieces_is_one_character() {
+pub(crate) fn a_pair_split_over_two_pieces_is_one_character() {
     let (mut carry, mut out) = (SurrogateCarry::default(), String::new());
     for piece in [r"a\ud83d", "", r"\ude00b", r"\ud83d", r"c\n\ud83d"] {
         carry.append(piece, &mut out);
@@ -328,29 +328,29 @@ fn edit(document: &str, edits: &TextEdits) -> String {
     chars.into_iter().collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
-
-    #[test]
-    fn edited_documents_are_accepted_as_by_serde_json(
+#[test]
+pub(crate) fn edited_documents_are_accepted_as_by_serde_json() {
+    proptest!(ProptestConfig::with_cases(2_000), |(
         document in document(),
         edits in prop::collection::vec(
             (any::<prop::sample::Index>(), 0..6_u8, prop::sample::select("\"\\{}[]:,0-.eEtnu \n\u{1}é".chars().collect::<Vec<_>>())),
             0..4,
         ),
-    ) {
+    )| {
         check(&document)?;
         check(&edit(&document, &edits))?;
-    }
+    });
+}
 
-    #[test]
-    fn strings_are_unescaped_as_serde_json_does_however_they_are_cut(
+#[test]
+fn strings_are_unescaped_as_serde_json_does_however_they_are_cut() {
+    proptest!(ProptestConfig::with_cases(2_000), |(
         inside in prop::collection::vec(
             prop::sample::select(vec!["a", "é😀", "\\n", "\\\"", "\\\\", "\\/", "\\u00e9", "\\ud83d\\ude00", "plain text "]),
             0..20,
         ),
         cut in any::<prop::sample::Index>(),
-    ) {
+    )| {
         let literal = format!("\"{}\"", inside.concat());
         let expect: String = serde_json::from_str(&literal).unwrap();
         prop_assert_eq!(unescape(quoted(&literal)), &*expect);
@@ -360,5 +360,5 @@ proptest! {
         carry.append(after.concat().as_str(), &mut text);
         carry.close(&mut text);
         prop_assert_eq!(text, expect);
-    }
+    });
 }

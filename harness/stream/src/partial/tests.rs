@@ -1,6 +1,6 @@
 //! U2: the fields that are emitted for a tool's input under every cut of its text, and the cost.
 
-mod random;
+pub(crate) mod random;
 
 use serde_json::{Map, json};
 
@@ -77,7 +77,7 @@ fn check(text: &str, expect: &str) {
 }
 
 #[test]
-fn u2_only_an_object_has_fields() {
+pub(crate) fn u2_only_an_object_has_fields() {
     for text in [
         "",
         " \n\t\r",
@@ -113,7 +113,7 @@ fn u2_only_an_object_has_fields() {
 }
 
 #[test]
-fn u2_an_open_key_is_not_emitted() {
+pub(crate) fn u2_an_open_key_is_not_emitted() {
     for text in [
         r#"{""#,
         r#"{"a"#,
@@ -137,7 +137,7 @@ fn u2_an_open_key_is_not_emitted() {
 }
 
 #[test]
-fn u2_an_open_string_is_emitted_as_far_as_it_goes() {
+pub(crate) fn u2_an_open_string_is_emitted_as_far_as_it_goes() {
     check(r#"{"a":""#, "{}");
     check(r#"{"a":"h"#, r#"{"a":"h"}"#);
     check_pieces(r#"{"a":"hello"#, r#"{"a":"hello"}"#, r#"{"a":"h"}"#);
@@ -158,7 +158,7 @@ fn u2_an_open_string_is_emitted_as_far_as_it_goes() {
 }
 
 #[test]
-fn u2_a_cut_escape_waits_until_it_is_whole() {
+pub(crate) fn u2_a_cut_escape_waits_until_it_is_whole() {
     for cut in [r"\", r"\u", r"\u1", r"\u12", r"\u123", r"\ud83d", r"\ud83d\", r"\ud83d\ude"] {
         check(&format!(r#"{{"a":"x{cut}"#), r#"{"a":"x"}"#);
         check(&format!(r#"{{"a":["{cut}"#), r#"{"a":[""]}"#);
@@ -173,7 +173,7 @@ fn u2_a_cut_escape_waits_until_it_is_whole() {
 }
 
 #[test]
-fn u2_a_number_or_literal_is_emitted_when_it_is_complete() {
+pub(crate) fn u2_a_number_or_literal_is_emitted_when_it_is_complete() {
     for (token, told) in [
         ("1", "1"),
         ("-12", "-12"),
@@ -202,7 +202,7 @@ fn u2_a_number_or_literal_is_emitted_when_it_is_complete() {
 }
 
 #[test]
-fn u2_arrays_and_objects_are_emitted_as_far_as_they_go() {
+pub(crate) fn u2_arrays_and_objects_are_emitted_as_far_as_they_go() {
     check(r#"{"a":["#, "{}");
     check(r#"{"a":[1"#, "{}");
     check(r#"{"a":[1,"#, r#"{"a":[1]}"#);
@@ -221,7 +221,7 @@ fn u2_arrays_and_objects_are_emitted_as_far_as_they_go() {
 }
 
 #[test]
-fn u2_deep_nesting_waits_for_its_end() {
+pub(crate) fn u2_deep_nesting_waits_for_its_end() {
     for (open, within, close) in [("[", "[]", "]"), (r#"{"k":"#, "{}", "}")] {
         for (levels, told) in [(MAX_DEPTH, 1), (MAX_DEPTH + 1, 0), (50_000, 0)] {
             let (open, close) = (open.repeat(levels - 1), close.repeat(levels - 1));
@@ -234,7 +234,7 @@ fn u2_deep_nesting_waits_for_its_end() {
 }
 
 #[test]
-fn u2_what_is_malformed_keeps_the_last_good() {
+pub(crate) fn u2_what_is_malformed_keeps_the_last_good() {
     let (x, none) = (r#"{"a":"x"}"#, "{}");
     for bad in ["\n", "\t", "\u{0}", r"\q", r"\u12g4"] {
         check_pieces(&format!(r#"{{"a":"x{bad} more, and some more"#), none, x);
@@ -282,7 +282,7 @@ fn u2_what_is_malformed_keeps_the_last_good() {
 }
 
 #[test]
-fn u2_an_emitted_value_is_not_retracted_before_its_end() {
+pub(crate) fn u2_an_emitted_value_is_not_retracted_before_its_end() {
     let mut partial = PartialInput::default();
     let mut text = String::new();
     let mut step = |piece: &str, expect: Value| {
@@ -339,7 +339,7 @@ fn write_of(bytes: usize) -> String {
 }
 
 #[test]
-fn u2_the_cost_is_linear_in_the_text() {
+pub(crate) fn u2_the_cost_is_linear_in_the_text() {
     check_cost(&write_of(512 << 10), 64, 8, 60);
     check_cost(&write_of(32 << 10), 12, 8, 60);
     let fields = (0..10_000).map(|at| (format!("key{at}"), json!({"at": at})));

@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn r1_redacted_reasoning_in_its_real_shape_is_silent() {
+pub(crate) fn r1_redacted_reasoning_in_its_real_shape_is_silent() {
     let redacted = r#"{"type":"redacted_thinking","data":"EmwKAhgBEgy3va3pzix"}"#;
     check(
         &[
@@ -25,7 +25,7 @@ fn r1_redacted_reasoning_in_its_real_shape_is_silent() {
 }
 
 #[test]
-fn r1_a_block_with_a_signature_only_is_silent() {
+pub(crate) fn r1_a_block_with_a_signature_only_is_silent() {
     let bare = |sign: &str| format!(r#"{{"type":"thinking","thinking":"","signature":"{sign}"}}"#);
     check(
         &[
@@ -43,7 +43,7 @@ fn r1_a_block_with_a_signature_only_is_silent() {
 }
 
 #[test]
-fn r1_counts_of_withheld_reasoning_are_silent_and_part_nothing() {
+pub(crate) fn r1_counts_of_withheld_reasoning_are_silent_and_part_nothing() {
     // thinking_tokens comes before each delta, 2.1.200 and later.
     let count = || system("thinking_tokens", r#","estimated_tokens":9"#);
     let withheld = event(
@@ -62,7 +62,7 @@ fn r1_counts_of_withheld_reasoning_are_silent_and_part_nothing() {
 }
 
 #[test]
-fn r1_reasoning_of_a_subagent_has_a_lane_of_its_own() {
+pub(crate) fn r1_reasoning_of_a_subagent_has_a_lane_of_its_own() {
     let thought = |text: &str| format!(r#"{{"type":"thinking","thinking":"{text}"}}"#);
     check(
         &[
@@ -86,7 +86,7 @@ fn r1_reasoning_of_a_subagent_has_a_lane_of_its_own() {
 }
 
 #[test]
-fn messages_without_blocks_say_nothing() {
+pub(crate) fn messages_without_blocks_say_nothing() {
     check(
         &[message("a"), over(), snapshot("b", ""), message("c"), over(), over(), result("")],
         &[r#"ok """#],
@@ -94,7 +94,7 @@ fn messages_without_blocks_say_nothing() {
 }
 
 #[test]
-fn an_empty_text_block_has_no_snapshot() {
+pub(crate) fn an_empty_text_block_has_no_snapshot() {
     check(
         &[
             message("a"),
@@ -112,7 +112,7 @@ fn an_empty_text_block_has_no_snapshot() {
 }
 
 #[test]
-fn u1_input_of_a_server_tool_is_a_string_in_old_snapshots() {
+pub(crate) fn u1_input_of_a_server_tool_is_a_string_in_old_snapshots() {
     // 1.0.128 and 2.0.70 stream it like any other tool.
     let used = |input: &str| {
         format!(r#"{{"type":"server_tool_use","id":"s","name":"web_search","input":{input}}}"#)
@@ -135,7 +135,7 @@ fn u1_input_of_a_server_tool_is_a_string_in_old_snapshots() {
 }
 
 #[test]
-fn u3_parallel_results_come_in_the_order_they_are_done() {
+pub(crate) fn u3_parallel_results_come_in_the_order_they_are_done() {
     check(
         &[
             message("a"),
@@ -162,7 +162,7 @@ fn u3_parallel_results_come_in_the_order_they_are_done() {
 }
 
 #[test]
-fn u3_what_the_cli_keeps_of_a_result_for_itself_is_not_the_result() {
+pub(crate) fn u3_what_the_cli_keeps_of_a_result_for_itself_is_not_the_result() {
     for kept in [r#""Error: no""#, r#"{"stdout":"no","type":"text"}"#, "null", "[]"] {
         let told =
             tool_result("t", "yes").replacen('{', &format!(r#"{{"tool_use_result":{kept},"#), 1);
@@ -174,7 +174,7 @@ fn u3_what_the_cli_keeps_of_a_result_for_itself_is_not_the_result() {
 }
 
 #[test]
-fn u3_a_call_that_was_denied_fails_and_the_run_goes_on() {
+pub(crate) fn u3_a_call_that_was_denied_fails_and_the_run_goes_on() {
     let denied = r#"{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"denied"}"#;
     check(
         &records![

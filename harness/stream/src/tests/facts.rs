@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn several_turns_have_an_init_and_a_result_each() {
+pub(crate) fn several_turns_have_an_init_and_a_result_each() {
     let init = system("init", r#","session_id":"s","model":"m","claude_code_version":"2.1.329""#);
     check(
         &records![
@@ -33,7 +33,7 @@ fn several_turns_have_an_init_and_a_result_each() {
 }
 
 #[test]
-fn a_result_may_be_the_only_record() {
+pub(crate) fn a_result_may_be_the_only_record() {
     // 2.1.100 and later after a failed --resume: no init, and a new session id.
     let lone = r#"{"is_error":true,"errors":["No conversation found with session ID: s"],"session_id":"r","subtype":"error_during_execution","type":"result"}"#;
     check(&[lone.into()], &["session r", r#"error "" execution"#]);
@@ -41,7 +41,7 @@ fn a_result_may_be_the_only_record() {
 }
 
 #[test]
-fn an_empty_result_before_the_real_one_adds_nothing() {
+pub(crate) fn an_empty_result_before_the_real_one_adds_nothing() {
     // 2.1.200 and later, resumed after a subagent in the background was killed.
     let empty = r#"{"result":"","num_turns":0,"origin":{"kind":"task-notification"},"subtype":"success","type":"result"}"#;
     check(
@@ -64,7 +64,7 @@ fn an_empty_result_before_the_real_one_adds_nothing() {
 }
 
 #[test]
-fn control_records_have_no_session_id_and_change_none() {
+pub(crate) fn control_records_have_no_session_id_and_change_none() {
     check(
         &[
             r#"{"type":"control_response","response":{"subtype":"success","request_id":"1","response":{"session_id":"no"}}}"#.into(),
@@ -85,7 +85,7 @@ fn control_records_have_no_session_id_and_change_none() {
 }
 
 #[test]
-fn between_two_deltas_of_a_block_anything_may_come() {
+pub(crate) fn between_two_deltas_of_a_block_anything_may_come() {
     let between = [
         event(r#"{"type":"ping"}"#),
         event(r#"{"type":"holo"}"#),
@@ -109,7 +109,7 @@ fn between_two_deltas_of_a_block_anything_may_come() {
 }
 
 #[test]
-fn text_of_the_user_side_is_no_answer() {
+pub(crate) fn text_of_the_user_side_is_no_answer() {
     for blocks in [
         says("Count the entries."),
         says("<local-command-stdout>Total cost: $0</local-command-stdout>"),
@@ -127,7 +127,7 @@ fn text_of_the_user_side_is_no_answer() {
 }
 
 #[test]
-fn an_answer_of_the_cli_itself_is_emitted() {
+pub(crate) fn an_answer_of_the_cli_itself_is_emitted() {
     let local = r#"{"type":"assistant","message":{"id":"l","model":"<synthetic>","stop_reason":"stop_sequence","content":[{"type":"text","text":"Total cost: $0"}]}}"#;
     check(
         &[local.into(), result("Total cost: $0")],
@@ -136,7 +136,7 @@ fn an_answer_of_the_cli_itself_is_emitted() {
 }
 
 #[test]
-fn t6_an_api_error_after_a_finished_call_ends_neither_the_call_nor_the_run() {
+pub(crate) fn t6_an_api_error_after_a_finished_call_ends_neither_the_call_nor_the_run() {
     let error = r#"{"type":"assistant","error":"server_error","is_api_error_message":true,"message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"API Error: Server error mid-response"}]}}"#;
     check(
         &records![
@@ -156,7 +156,7 @@ fn t6_an_api_error_after_a_finished_call_ends_neither_the_call_nor_the_run() {
 }
 
 #[test]
-fn b3_an_interrupted_call_fails_and_so_does_the_run() {
+pub(crate) fn b3_an_interrupted_call_fails_and_so_does_the_run() {
     // SIGINT while a tool runs (2.1.329); the exit code is 0.
     let rejected = r#"{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"The user doesn't want to proceed"}"#;
     let end = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["[ede_diagnostic] x"]}"#;
@@ -184,7 +184,7 @@ fn b3_an_interrupted_call_fails_and_so_does_the_run() {
 }
 
 #[test]
-fn b3_the_subtype_says_that_a_turn_failed_where_is_error_does_not() {
+pub(crate) fn b3_the_subtype_says_that_a_turn_failed_where_is_error_does_not() {
     // 1.0.128 and 2.0.70 print these with is_error false, and exit with 0.
     for (subtype, kind) in [
         ("error_max_turns", "max_turns"),
@@ -199,13 +199,13 @@ fn b3_the_subtype_says_that_a_turn_failed_where_is_error_does_not() {
 }
 
 #[test]
-fn b3_unknown_reasons_are_no_failure() {
+pub(crate) fn b3_unknown_reasons_are_no_failure() {
     let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"x","terminal_reason":"holo","stop_reason":"holo"}"#;
     check(&[end.into()], &[END]);
 }
 
 #[test]
-fn t2_a_result_that_is_no_text_means_what_was_streamed() {
+pub(crate) fn t2_a_result_that_is_no_text_means_what_was_streamed() {
     for odd in ["null", "5", r#"{"a":1}"#, r#"["x"]"#] {
         let end = format!(r#"{{"type":"result","subtype":"success","result":{odd}}}"#);
         check(&records![spoken("a", "said"), one(end)], &[r#"text a "said""#, r#"ok "said""#]);
@@ -213,7 +213,7 @@ fn t2_a_result_that_is_no_text_means_what_was_streamed() {
 }
 
 #[test]
-fn t2_a_structured_answer_is_the_result_s() {
+pub(crate) fn t2_a_structured_answer_is_the_result_s() {
     check(
         &records![spoken("a", "Here it is."), one(result(r#"{\"a\":1}"#))],
         &[r#"text a "Here it is.""#, r#"ok "{\"a\":1}""#],
@@ -221,7 +221,7 @@ fn t2_a_structured_answer_is_the_result_s() {
 }
 
 #[test]
-fn the_crate_needs_no_runtime() {
+pub(crate) fn the_crate_needs_no_runtime() {
     let manifest = include_str!("../../Cargo.toml");
     let needs: Vec<_> =
         manifest.lines().filter(|line| line.contains(".workspace = true")).collect();

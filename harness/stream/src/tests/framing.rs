@@ -9,7 +9,7 @@ fn check_bytes(bytes: &[u8], expect: &[&str]) -> Stats {
 }
 
 #[test]
-fn every_line_is_accounted_for() {
+pub(crate) fn every_line_is_accounted_for() {
     let lines = [
         "",
         " \r",
@@ -67,7 +67,7 @@ fn every_line_is_accounted_for() {
 }
 
 #[test]
-fn crlf_marks_and_a_last_line_without_lf() {
+pub(crate) fn crlf_marks_and_a_last_line_without_lf() {
     let records = [message("a"), text(0, "hi"), result("hi")].join("\r\n");
     let expect = [r#"text a "hi""#, r#"ok "hi""#];
     check_bytes(records.as_bytes(), &expect);
@@ -75,7 +75,7 @@ fn crlf_marks_and_a_last_line_without_lf() {
 }
 
 #[test]
-fn line_separators_inside_a_string_end_no_line() {
+pub(crate) fn line_separators_inside_a_string_end_no_line() {
     check_bytes(
         text(0, "a\u{2028}b\u{85}c").as_bytes(),
         &["text  \"a\\u{2028}b\\u{85}c\"", "incomplete \"a\\u{2028}b\\u{85}c\" no_result"],
@@ -83,7 +83,7 @@ fn line_separators_inside_a_string_end_no_line() {
 }
 
 #[test]
-fn invalid_utf8_is_replaced_and_reported() {
+pub(crate) fn invalid_utf8_is_replaced_and_reported() {
     let bytes = [text(0, "a").as_bytes(), b"\n", &text(0, "?").into_bytes()].concat();
     let at = bytes.iter().rposition(|b| *b == b'?').unwrap();
     let bytes = [&bytes[..at], b"\xff\xc3", &bytes[at + 1..]].concat();
@@ -99,7 +99,7 @@ fn invalid_utf8_is_replaced_and_reported() {
 }
 
 #[test]
-fn pairs_split_over_deltas_are_joined() {
+pub(crate) fn pairs_split_over_deltas_are_joined() {
     check(
         &[
             message("a"),
@@ -127,7 +127,7 @@ fn pairs_split_over_deltas_are_joined() {
 }
 
 #[test]
-fn type_may_be_any_key_and_keys_may_repeat() {
+pub(crate) fn type_may_be_any_key_and_keys_may_repeat() {
     check(
         &[r#"{"result":"no","session_id":null,"type":"keep_alive","result":"yes","type":"result"}"#.into()],
         &[r#"ok "yes""#],
@@ -135,7 +135,7 @@ fn type_may_be_any_key_and_keys_may_repeat() {
 }
 
 #[test]
-fn long_lines_and_many_deltas() {
+pub(crate) fn long_lines_and_many_deltas() {
     let long = "x".repeat(300_000);
     let mut records = vec![message("a")];
     records.extend((0..20_000).map(|_| text(0, "word ")));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn u2_fields_are_emitted_as_they_come_and_the_start_has_them_all() {
+pub(crate) fn u2_fields_are_emitted_as_they_come_and_the_start_has_them_all() {
     check(
         &[
             message("a"),
@@ -31,7 +31,7 @@ fn u2_fields_are_emitted_as_they_come_and_the_start_has_them_all() {
 }
 
 #[test]
-fn u2_input_of_a_subagent_bears_the_parent() {
+pub(crate) fn u2_input_of_a_subagent_bears_the_parent() {
     check(
         &[
             under("p", &message("s")),
@@ -49,7 +49,7 @@ fn u2_input_of_a_subagent_bears_the_parent() {
 }
 
 #[test]
-fn u2_input_that_never_becomes_json_keeps_what_was_emitted() {
+pub(crate) fn u2_input_that_never_becomes_json_keeps_what_was_emitted() {
     check(
         &[
             message("a"),
@@ -70,7 +70,7 @@ fn u2_input_that_never_becomes_json_keeps_what_was_emitted() {
 }
 
 #[test]
-fn u1_the_snapshot_wins_and_the_difference_is_reported() {
+pub(crate) fn u1_the_snapshot_wins_and_the_difference_is_reported() {
     let streamed = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1,"b":2}"#)];
     let snapshot = snapshot("a", &call("t", r#"{"b":3,"a":1,"c":false}"#));
     let end = [tool_result("t", "ok"), result("x")];
@@ -97,7 +97,7 @@ fn u1_the_snapshot_wins_and_the_difference_is_reported() {
 }
 
 #[test]
-fn u1_other_order_and_blanks_are_no_difference() {
+pub(crate) fn u1_other_order_and_blanks_are_no_difference() {
     check(
         &[
             message("a"),

@@ -60,7 +60,7 @@ fn events(record: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_kind_becomes_what_the_page_says() {
+pub(crate) fn every_kind_becomes_what_the_page_says() {
     for (kind, becomes) in page() {
         let seen = events(&bare(&kind));
         let [only] = &seen[..] else {
@@ -81,7 +81,7 @@ fn every_kind_becomes_what_the_page_says() {
 }
 
 #[test]
-fn every_kind_of_cli_2_1_316_is_on_the_page() {
+pub(crate) fn every_kind_of_cli_2_1_316_is_on_the_page() {
     let page: BTreeSet<String> = page().into_keys().collect();
     for kind in CLI_2_1_316.split_whitespace() {
         let known = page.contains(kind) || page.contains(kind.split('/').next().unwrap());
@@ -109,7 +109,7 @@ fn every_kind_the_parser_knows_is_on_the_page() {
 }
 
 #[test]
-fn every_block_of_cli_2_1_316_is_known() {
+pub(crate) fn every_block_of_cli_2_1_316_is_known() {
     let block = |kind: &str| {
         format!(
             r#"{{"type":"{kind}","id":"t","name":"Bash","tool_use_id":"t","text":"x","thinking":"x","data":"x"}}"#
@@ -129,7 +129,7 @@ fn every_block_of_cli_2_1_316_is_known() {
 }
 
 #[test]
-fn unknown_kinds_are_kept_raw_and_counted() {
+pub(crate) fn unknown_kinds_are_kept_raw_and_counted() {
     let records = [
         r#"{"type":"holo","session_id":"s","x":[1,{"a":2}]}"#,
         r#"{"type":"system","subtype":"holo","x":1e5}"#,

@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn t3_records_of_a_subagent_between_two_deltas_touch_no_block_of_the_main_thread() {
+pub(crate) fn t3_records_of_a_subagent_between_two_deltas_touch_no_block_of_the_main_thread() {
     let other = |record: String| under("p", &record);
     check(
         &[
@@ -40,7 +40,7 @@ fn t3_records_of_a_subagent_between_two_deltas_touch_no_block_of_the_main_thread
 }
 
 #[test]
-fn u5_two_subagents_use_the_same_index_and_the_same_message_id() {
+pub(crate) fn u5_two_subagents_use_the_same_index_and_the_same_message_id() {
     check(
         &[
             under("p", &message("s")),
@@ -65,7 +65,7 @@ fn u5_two_subagents_use_the_same_index_and_the_same_message_id() {
 }
 
 #[test]
-fn u3_a_result_may_come_inside_an_unfinished_message() {
+pub(crate) fn u3_a_result_may_come_inside_an_unfinished_message() {
     check(
         &[
             message("a"),
@@ -83,7 +83,7 @@ fn u3_a_result_may_come_inside_an_unfinished_message() {
 }
 
 #[test]
-fn u3_a_result_before_the_stop_of_its_block_waits_for_the_start() {
+pub(crate) fn u3_a_result_before_the_stop_of_its_block_waits_for_the_start() {
     check(
         &[
             message("a"),
@@ -99,7 +99,7 @@ fn u3_a_result_before_the_stop_of_its_block_waits_for_the_start() {
 }
 
 #[test]
-fn a_stop_without_a_start_and_a_second_one_mean_nothing() {
+pub(crate) fn a_stop_without_a_start_and_a_second_one_mean_nothing() {
     check(
         &[
             message("a"),
@@ -117,7 +117,7 @@ fn a_stop_without_a_start_and_a_second_one_mean_nothing() {
 }
 
 #[test]
-fn input_without_a_start_is_reported_and_changes_no_other_block() {
+pub(crate) fn input_without_a_start_is_reported_and_changes_no_other_block() {
     check(
         &[
             message("a"),
@@ -137,7 +137,7 @@ fn input_without_a_start_is_reported_and_changes_no_other_block() {
 }
 
 #[test]
-fn a_late_snapshot_adds_nothing_however_many_messages_came_since() {
+pub(crate) fn a_late_snapshot_adds_nothing_however_many_messages_came_since() {
     for others in [60, 90] {
         let thought = r#"{"type":"thinking","thinking":"why"}"#;
         let late = snapshot("a", &format!("{thought},{}", says("one")));

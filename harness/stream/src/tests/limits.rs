@@ -24,13 +24,13 @@ const BYTES: &[u8] =
     b"{\"type\":\"keep_alive\"}\n\n{\"type\":\"holo\"}\n{\"type\":\"result\",\"result\":\"x\"}\n";
 
 #[test]
-fn r150310_there_is_no_limit_unless_one_is_set() {
+pub(crate) fn r150310_there_is_no_limit_unless_one_is_set() {
     let seen = ["record keep_alive/-", r#"unknown holo {"type":"holo"}"#, r#"ok "x""#];
     check_limits(BYTES, ParserLimits::default(), &seen, 0);
 }
 
 #[test]
-fn a_line_that_is_too_long_is_skipped() {
+pub(crate) fn a_line_that_is_too_long_is_skipped() {
     check_limits(
         BYTES,
         ParserLimits { line: 20, ..ParserLimits::default() },
@@ -45,7 +45,7 @@ fn a_line_that_is_too_long_is_skipped() {
 }
 
 #[test]
-fn lines_past_the_limit_of_records_are_not_read() {
+pub(crate) fn lines_past_the_limit_of_records_are_not_read() {
     check_limits(
         BYTES,
         ParserLimits { records: 1, ..ParserLimits::default() },
@@ -55,7 +55,7 @@ fn lines_past_the_limit_of_records_are_not_read() {
 }
 
 #[test]
-fn bytes_past_the_limit_are_not_read() {
+pub(crate) fn bytes_past_the_limit_are_not_read() {
     check_limits(
         BYTES,
         ParserLimits { bytes: 30, ..ParserLimits::default() },
@@ -74,7 +74,7 @@ fn bytes_past_the_limit_are_not_read() {
 }
 
 #[test]
-fn replaced_bytes_are_counted() {
+pub(crate) fn replaced_bytes_are_counted() {
     let (_, stats) = run(b"{\"type\":\"\xff\xfe ok \xe2\x82\"}\n{\"a\":\"\xff\"}", || usize::MAX);
     assert_eq!((stats.replaced, stats.diagnostics), (4, 2));
     assert_eq!(stats.unknown_kinds["\u{fffd}\u{fffd} ok \u{fffd}"], 1);

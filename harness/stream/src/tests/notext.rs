@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn t6_an_error_record_makes_a_failure_without_words_the_api_s() {
+pub(crate) fn t6_an_error_record_makes_a_failure_without_words_the_api_s() {
     let error = r#"{"type":"error","error":{"message":"Overloaded"}}"#.to_owned();
     let status = r#"{"type":"system","subtype":"status","status":"requesting"}"#.to_owned();
     let failed =
@@ -15,7 +15,7 @@ fn t6_an_error_record_makes_a_failure_without_words_the_api_s() {
 }
 
 #[test]
-fn t6_a_leading_section_is_reasoning_streamed_or_not() {
+pub(crate) fn t6_a_leading_section_is_reasoning_streamed_or_not() {
     check(
         &[
             message("a"),
@@ -47,7 +47,7 @@ fn t6_white_space_before_a_section_may_be_a_block_of_its_own() {
 }
 
 #[test]
-fn t6_an_unclosed_section_is_shown_as_it_is() {
+pub(crate) fn t6_an_unclosed_section_is_shown_as_it_is() {
     check(
         &[message("a"), text(0, "<think>open"), stop(0), text(1, "<b>"), result("")],
         &[r#"text a "<think>open""#, r#"text a "<b>""#, r#"ok "<think>open<b>""#],
@@ -55,7 +55,7 @@ fn t6_an_unclosed_section_is_shown_as_it_is() {
 }
 
 #[test]
-fn t6_api_error_text_is_no_answer() {
+pub(crate) fn t6_api_error_text_is_no_answer() {
     let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
     let marked = r#"{"type":"assistant","error":"overloaded","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}"#;
     let notice = r#"notice assistant/api_error {"text":"API Error: 529","error":"overloaded"}"#;
@@ -68,7 +68,7 @@ fn t6_api_error_text_is_no_answer() {
 }
 
 #[test]
-fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
+pub(crate) fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
     let mark = |record: String| record.replacen('{', r#"{"error":"max_output_tokens","#, 1);
     check(
         &[
@@ -91,7 +91,7 @@ fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
 }
 
 #[test]
-fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
+pub(crate) fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
     let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
     let unmarked = snapshot("e", &says("API Error: 529"));
     check(&[unmarked.clone(), failed.into()], &[r#"error "" overloaded"#]);
@@ -106,7 +106,7 @@ fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
 }
 
 #[test]
-fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
+pub(crate) fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
     // 1.0.128 marks no error, and these texts do not begin like other errors.
     let says = |text: &str| {
         format!(
@@ -147,7 +147,7 @@ fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
 }
 
 #[test]
-fn t6_a_synthetic_no_response_is_a_failure() {
+pub(crate) fn t6_a_synthetic_no_response_is_a_failure() {
     let nothing = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
     check(&[nothing.into(), result("")], &[r#"error "" other"#]);
     check(&[nothing.into(), result("x")], &[r#"ok "x""#]);

@@ -26,7 +26,7 @@ fn told(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn a_field_that_is_not_read_may_have_any_value() {
+pub(crate) fn a_field_that_is_not_read_may_have_any_value() {
     let plain = told(&roomy("null"));
     assert_eq!(plain.last().unwrap(), r#"ok "Hi" of 0"#);
     assert_eq!(plain.len(), 6, "{plain:?}");
@@ -56,7 +56,7 @@ fn a_field_that_is_not_read_may_have_any_value() {
 }
 
 #[test]
-fn any_key_may_come_twice_or_escaped() {
+pub(crate) fn any_key_may_come_twice_or_escaped() {
     // The last of equal keys counts, however the keys are written.
     check(
         &[
@@ -68,7 +68,7 @@ fn any_key_may_come_twice_or_escaped() {
 }
 
 #[test]
-fn an_escaped_nul_is_a_character() {
+pub(crate) fn an_escaped_nul_is_a_character() {
     check(
         &[message("a"), text(0, r"a\u0000b"), snapshot("a", &says(r"a\u0000b")), result("x")],
         &[r#"text a "a\0b""#, r#"ok "x""#],
@@ -80,7 +80,7 @@ fn an_escaped_nul_is_a_character() {
 }
 
 #[test]
-fn a_raw_nul_in_a_string_is_a_character_and_changes_nothing_else() {
+pub(crate) fn a_raw_nul_in_a_string_is_a_character_and_changes_nothing_else() {
     check(
         &[message("a"), text(0, "o\0n\u{1f}e\t"), result("o\0n\u{1f}e\t")],
         &[
@@ -104,7 +104,7 @@ fn a_raw_nul_in_a_string_is_a_character_and_changes_nothing_else() {
 }
 
 #[test]
-fn a_raw_nul_elsewhere_costs_its_own_line_only() {
+pub(crate) fn a_raw_nul_elsewhere_costs_its_own_line_only() {
     for bad in ["\0", "\0{}", "{\"type\":\"keep_alive\"\0}", "{\"type\":\"keep\0al"] {
         check(
             &[message("a"), text(0, "one"), bad.into(), text(0, " two"), result("one two")],
@@ -129,7 +129,7 @@ fn raw_args(records: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn u1_arguments_keep_every_digit_and_key() {
+pub(crate) fn u1_arguments_keep_every_digit_and_key() {
     for args in [
         r#"{"10":1,"2":123456789012345678901234567890,"a":1.0}"#,
         r#"{"a":1,"a":2}"#,
@@ -143,7 +143,7 @@ fn u1_arguments_keep_every_digit_and_key() {
 }
 
 #[test]
-fn u1_arguments_and_results_100_000_levels_deep() {
+pub(crate) fn u1_arguments_and_results_100_000_levels_deep() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let args = format!(r#"{{"a":{deep}}}"#);
     let result_of = tool_result("t", "x").replace("\"x\"", &deep);

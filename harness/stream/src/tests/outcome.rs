@@ -29,7 +29,7 @@ fn ends(reason: &str) -> String {
 }
 
 #[test]
-fn b3_a_failure_has_a_kind_and_a_sentence() {
+pub(crate) fn b3_a_failure_has_a_kind_and_a_sentence() {
     let said = || vec![message("a"), text(0, "I can"), stop(0)];
     for (record, kind, expect) in [
         (
@@ -83,7 +83,7 @@ fn b3_a_failure_has_a_kind_and_a_sentence() {
 }
 
 #[test]
-fn r134697_refusal_and_output_limit_are_known_by_how_the_last_message_ended() {
+pub(crate) fn r134697_refusal_and_output_limit_are_known_by_how_the_last_message_ended() {
     let api = failed(r#""subtype":"success","result":"API Error: no""#);
     for (reason, kind) in
         [("refusal", "refusal"), ("max_tokens", "max_tokens"), ("end_turn", "api")]
@@ -97,7 +97,7 @@ fn r134697_refusal_and_output_limit_are_known_by_how_the_last_message_ended() {
 }
 
 #[test]
-fn a_refusal_without_words_is_a_failure_though_the_cli_calls_it_success() {
+pub(crate) fn a_refusal_without_words_is_a_failure_though_the_cli_calls_it_success() {
     let words = "The model declined to answer; put the request in other words.";
     let empty = result("");
     check_failure(&[message("a"), ends("refusal"), over(), empty], "refusal", words, "");
@@ -111,7 +111,7 @@ fn the_output_limit_is_a_failure_only_of_a_result_that_says_it_failed() {
 }
 
 #[test]
-fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
+pub(crate) fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
     let cut = "The output ended without a result, so the answer may be cut off; send a message to \
                go on.";
     check_failure(&spoken("a", "half"), "no_result", cut, "half");
@@ -142,7 +142,7 @@ fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
 }
 
 #[test]
-fn usage_is_that_of_the_last_result_and_never_a_sum() {
+pub(crate) fn usage_is_that_of_the_last_result_and_never_a_sum() {
     let usage = |input: u64| {
         format!(r#"{{"type":"result","result":"x{input}","usage":{{"input_tokens":{input}}}}}"#)
     };

@@ -136,20 +136,20 @@ fn mutation() -> impl Strategy<Value = ByteMutation> {
     ]
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cut_gives_the_same_events(messages in vec(vec(part(), 0..4), 1..4), sizes in vec(1..90_usize, 1..20)) {
+#[test]
+pub(crate) fn any_cut_gives_the_same_events() {
+    proptest!(ProptestConfig::with_cases(200), |(messages in vec(vec(part(), 0..4), 1..4), sizes in vec(1..90_usize, 1..20))| {
         let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
         let whole = run(bytes.as_bytes(), || usize::MAX);
         let mut sizes = sizes.iter().cycle();
         let cut = run(bytes.as_bytes(), || *sizes.next().unwrap());
         prop_assert_eq!(cut, whole);
-    }
+    });
+}
 
-    #[test]
-    fn t4_the_deltas_make_up_what_the_snapshots_say(messages in vec(vec(part(), 0..4), 1..4)) {
+#[test]
+pub(crate) fn t4_the_deltas_make_up_what_the_snapshots_say() {
+    proptest!(ProptestConfig::with_cases(200), |(messages in vec(vec(part(), 0..4), 1..4))| {
         let mut parser = Parser::new();
         let mut told: HashMap<(String, &str), String> = HashMap::new();
         let (mut starts, mut ends, mut diagnostics) = (HashMap::new(), Vec::new(), Vec::new());
@@ -193,14 +193,16 @@ proptest! {
         ends.sort();
         ends.dedup();
         prop_assert_eq!((starts.len(), ends.len()), (calls, calls));
-    }
+    });
+}
 
-    #[test]
-    fn mutated_records_cost_their_own_lines_and_give_one_outcome_last(
+#[test]
+pub(crate) fn mutated_records_cost_their_own_lines_and_give_one_outcome_last() {
+    proptest!(ProptestConfig::with_cases(200), |(
         messages in vec(vec(part(), 0..4), 1..4),
         mutations in vec(mutation(), 1..6),
         sizes in vec(1..90_usize, 1..9),
-    ) {
+    )| {
         let mut bytes: Vec<u8> =
             records(&messages).iter().flat_map(|record| format!("{record}\n").into_bytes()).collect();
         let most_broken: usize = mutations.iter().map(|mutation| mutation.apply(&mut bytes)).sum();
@@ -221,5 +223,5 @@ proptest! {
         };
         let broken = seen.iter().filter(is_broken).count();
         prop_assert!(broken <= most_broken, "{} lines are broken by {:?}", broken, mutations);
-    }
+    });
 }

@@ -18,7 +18,7 @@ fn with(record: &str, fields: &str) -> String {
 }
 
 #[test]
-fn text_of_a_message_that_broke_off_is_retracted() {
+pub(crate) fn text_of_a_message_that_broke_off_is_retracted() {
     check(
         &[
             message("a"),
@@ -38,7 +38,7 @@ fn text_of_a_message_that_broke_off_is_retracted() {
 }
 
 #[test]
-fn an_abandoned_call_never_starts_and_what_came_before_it_stays() {
+pub(crate) fn an_abandoned_call_never_starts_and_what_came_before_it_stays() {
     let go_on = r#"{"type":"user","isSynthetic":true,"message":{"content":[{"type":"text","text":"Your response above was cut off mid-stream. Resume directly from where it stops."}]}}"#;
     check(
         &[
@@ -83,13 +83,13 @@ fn a_message_goes_on_in_the_next_only_where_the_cli_asked_for_it() {
 }
 
 #[test]
-fn blocks_abandoned_before_any_event_cause_no_event() {
+pub(crate) fn blocks_abandoned_before_any_event_cause_no_event() {
     check(&[message("a"), tool(0, "t", "{}"), abandon("a", 0), result("x")], &[r#"ok "x""#]);
     check(&[abandon("z", 0), result("x")], &[r#"ok "x""#]);
 }
 
 #[test]
-fn a_record_that_supersedes_others_retracts_them() {
+pub(crate) fn a_record_that_supersedes_others_retracts_them() {
     check(
         &[
             with(&snapshot("a", &says("one")), r#""uuid":"u1""#),
@@ -111,7 +111,7 @@ fn a_record_that_supersedes_others_retracts_them() {
 }
 
 #[test]
-fn a_fallback_to_another_model_retracts_what_it_names() {
+pub(crate) fn a_fallback_to_another_model_retracts_what_it_names() {
     let fallback = |names: &str| {
         format!(
             r#"{{"type":"system","subtype":"model_refusal_fallback","retracted_message_uuids":[{names}]}}"#
@@ -142,7 +142,7 @@ fn a_fallback_to_another_model_retracts_what_it_names() {
 }
 
 #[test]
-fn an_aborted_message_is_reported_and_stays() {
+pub(crate) fn an_aborted_message_is_reported_and_stays() {
     let interrupted = r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
     let end = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","errors":["[ede_diagnostic] x"]}"#;
     check(
@@ -165,7 +165,7 @@ fn an_aborted_message_is_reported_and_stays() {
 }
 
 #[test]
-fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
+pub(crate) fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
     let end = |reason: &str| {
         event(&format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}}}}"#))
     };
@@ -200,7 +200,7 @@ fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
 }
 
 #[test]
-fn an_unfinished_message_is_retracted_when_another_replaces_it() {
+pub(crate) fn an_unfinished_message_is_retracted_when_another_replaces_it() {
     // CLIs up to 2.1.148 print nothing about the failure: neither a stop nor what is abandoned.
     let whole = format!("{},{}", says("Counting."), call("u", "{}"));
     let broken = [
@@ -241,7 +241,7 @@ fn an_unfinished_message_is_retracted_when_another_replaces_it() {
 }
 
 #[test]
-fn a_message_that_only_lacks_its_end_is_not_retracted() {
+pub(crate) fn a_message_that_only_lacks_its_end_is_not_retracted() {
     // The block has stopped or was never started, so the message did not break off.
     for open in [vec![message("a"), text(0, "one"), stop(0)], vec![message("a"), text(0, "one")]] {
         check(
@@ -252,7 +252,7 @@ fn a_message_that_only_lacks_its_end_is_not_retracted() {
 }
 
 #[test]
-fn a_refused_message_is_retracted_when_the_model_is_asked_again() {
+pub(crate) fn a_refused_message_is_retracted_when_the_model_is_asked_again() {
     let asked = r#"{"type":"user","isSynthetic":true,"refused_message_id":"a","message":{"content":[{"type":"text","text":"Your response above was stopped by a safety classifier."}]}}"#;
     check(
         &records![spoken("a", "Here is how"), one(asked), spoken("b", "No."), one(result("No."))],
@@ -267,7 +267,7 @@ fn a_refused_message_is_retracted_when_the_model_is_asked_again() {
 }
 
 #[test]
-fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_on() {
+pub(crate) fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_on() {
     let asked = r#"{"type":"user","isSynthetic":true,"message":{"content":"Output token limit hit. Resume directly."}}"#;
     check(
         &[snapshot("a", &says("one, t")), asked.into(), snapshot("b", &says("wo.")), result("wo.")],
@@ -282,7 +282,7 @@ fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_o
 }
 
 #[test]
-fn t7_an_empty_block_has_no_snapshot_and_shifts_no_other() {
+pub(crate) fn t7_an_empty_block_has_no_snapshot_and_shifts_no_other() {
     let empty = block(0, r#"{"type":"text","text":""}"#);
     let open = [message("a"), empty, stop(0), block(1, r#"{"type":"text","text":""}"#)];
     let shown = with(&snapshot("a", &says("one")), r#""uuid":"u1""#);

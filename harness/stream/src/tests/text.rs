@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn t1_blank_line_between_messages() {
+pub(crate) fn t1_blank_line_between_messages() {
     check(
         &records![spoken("a", "one"), spoken("b", r"two\n"), spoken("c", r"\nthree")],
         &[
@@ -16,7 +16,7 @@ fn t1_blank_line_between_messages() {
 }
 
 #[test]
-fn r115890_blank_line_where_a_tool_split_a_message() {
+pub(crate) fn r115890_blank_line_where_a_tool_split_a_message() {
     check(
         &[
             message("a"),
@@ -43,7 +43,7 @@ fn r115890_blank_line_where_a_tool_split_a_message() {
 }
 
 #[test]
-fn t1_text_blocks_of_one_message_are_joined_as_they_are() {
+pub(crate) fn t1_text_blocks_of_one_message_are_joined_as_they_are() {
     check(
         &[message("a"), text(0, "A"), stop(0), text(1, "B"), stop(1), over(), result("AB")],
         &[r#"text a "A""#, r#"text a "B""#, r#"ok "AB""#],
@@ -51,7 +51,7 @@ fn t1_text_blocks_of_one_message_are_joined_as_they_are() {
 }
 
 #[test]
-fn r106760_text_before_a_tool_stays_in_the_final_text() {
+pub(crate) fn r106760_text_before_a_tool_stays_in_the_final_text() {
     let turn = records![
         spoken("a", "Let me look."),
         called("b", "t"),
@@ -74,7 +74,7 @@ fn r106760_text_before_a_tool_stays_in_the_final_text() {
 }
 
 #[test]
-fn t2_a_message_boundary_without_a_tool_starts_the_final_text_anew() {
+pub(crate) fn t2_a_message_boundary_without_a_tool_starts_the_final_text_anew() {
     check(
         &records![spoken("a", "Draft."), spoken("b", "Answer."), one(result("Answer."))],
         &[r#"text a "Draft.""#, r#"text b "\n\nAnswer.""#, r#"ok "Answer.""#],
@@ -82,7 +82,7 @@ fn t2_a_message_boundary_without_a_tool_starts_the_final_text_anew() {
 }
 
 #[test]
-fn r90450_an_empty_result_means_the_streamed_text() {
+pub(crate) fn r90450_an_empty_result_means_the_streamed_text() {
     check(
         &records![spoken("a", "streamed"), one(result("")), spoken("b", "more"), one(result(""))],
         &[r#"text a "streamed""#, r#"text b "\n\nmore""#, r#"ok "streamed\nmore""#],
@@ -90,7 +90,7 @@ fn r90450_an_empty_result_means_the_streamed_text() {
 }
 
 #[test]
-fn t2_several_results_join_and_an_immediate_repeat_is_dropped() {
+pub(crate) fn t2_several_results_join_and_an_immediate_repeat_is_dropped() {
     check(
         &[result("one"), result("one"), result("two"), result("one")],
         &[r#"ok "one\ntwo\none""#],
@@ -98,7 +98,7 @@ fn t2_several_results_join_and_an_immediate_repeat_is_dropped() {
 }
 
 #[test]
-fn t2_results_held_back_until_several_turns_are_over_find_their_text() {
+pub(crate) fn t2_results_held_back_until_several_turns_are_over_find_their_text() {
     check(
         &records![
             spoken("a", "I'll ask."),
@@ -121,14 +121,14 @@ fn t2_results_held_back_until_several_turns_are_over_find_their_text() {
 }
 
 #[test]
-fn t2_an_error_replaces_what_came_before_and_a_success_the_error() {
+pub(crate) fn t2_an_error_replaces_what_came_before_and_a_success_the_error() {
     let error = r#"{"type":"result","is_error":true,"result":"no"}"#;
     check(&[result("one"), error.into()], &[r#"error "" other"#]);
     check(&[result("one"), error.into(), result("two")], &[r#"ok "two""#]);
 }
 
 #[test]
-fn t3_a_subagent_has_a_lane_of_its_own() {
+pub(crate) fn t3_a_subagent_has_a_lane_of_its_own() {
     check(
         &[
             message("a"),
@@ -156,7 +156,7 @@ fn t3_a_subagent_has_a_lane_of_its_own() {
 }
 
 #[test]
-fn r86050_snapshots_alone_give_the_text() {
+pub(crate) fn r86050_snapshots_alone_give_the_text() {
     check(
         &[
             snapshot("a", &says("Hel")),
@@ -180,7 +180,7 @@ fn r86050_snapshots_alone_give_the_text() {
 }
 
 #[test]
-fn t4_a_snapshot_adds_only_what_the_stream_missed() {
+pub(crate) fn t4_a_snapshot_adds_only_what_the_stream_missed() {
     check(
         &[
             message("a"),
@@ -207,7 +207,7 @@ fn t4_a_snapshot_adds_only_what_the_stream_missed() {
 }
 
 #[test]
-fn t4_what_old_clis_put_into_message_start_is_no_text() {
+pub(crate) fn t4_what_old_clis_put_into_message_start_is_no_text() {
     let start =
         r#"{"type":"message_start","message":{"id":"a","content":[{"type":"text","text":"Hi"}]}}"#;
     check(
@@ -217,7 +217,7 @@ fn t4_what_old_clis_put_into_message_start_is_no_text() {
 }
 
 #[test]
-fn t4_a_snapshot_names_the_message_that_began_without_an_id() {
+pub(crate) fn t4_a_snapshot_names_the_message_that_began_without_an_id() {
     let nameless = event(r#"{"type":"message_start","message":{}}"#);
     check(
         &[
@@ -233,7 +233,7 @@ fn t4_a_snapshot_names_the_message_that_began_without_an_id() {
 }
 
 #[test]
-fn t4_text_in_the_start_block_is_emitted_once() {
+pub(crate) fn t4_text_in_the_start_block_is_emitted_once() {
     check(
         &[
             message("a"),
@@ -247,7 +247,7 @@ fn t4_text_in_the_start_block_is_emitted_once() {
 }
 
 #[test]
-fn t4_the_mark_of_an_empty_block_is_no_text() {
+pub(crate) fn t4_the_mark_of_an_empty_block_is_no_text() {
     check(&[snapshot("a", &says("(no content)")), result("")], &[r#"ok """#]);
     check(
         &[message("a"), block(0, &says("")), snapshot("a", &says("(no content)")), result("")],
@@ -259,7 +259,7 @@ fn t4_the_mark_of_an_empty_block_is_no_text() {
 }
 
 #[test]
-fn t5_a_run_without_a_result_yields_what_was_streamed() {
+pub(crate) fn t5_a_run_without_a_result_yields_what_was_streamed() {
     check(
         &[message("a"), text(0, "half")],
         &[r#"text a "half""#, r#"incomplete "half" no_result"#],
@@ -276,7 +276,7 @@ fn t5_a_run_without_a_result_yields_what_was_streamed() {
 }
 
 #[test]
-fn r136498_a_stopped_turn_without_text_is_a_failure() {
+pub(crate) fn r136498_a_stopped_turn_without_text_is_a_failure() {
     let stopped =
         r#"{"type":"result","subtype":"success","result":"","terminal_reason":"hook_stopped"}"#;
     check(&[stopped.into()], &[r#"error "" stopped"#]);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn r1_cumulative_with_a_blank_line_between_blocks() {
+pub(crate) fn r1_cumulative_with_a_blank_line_between_blocks() {
     check(
         &[
             message("a"),
@@ -31,7 +31,7 @@ fn r1_cumulative_with_a_blank_line_between_blocks() {
 }
 
 #[test]
-fn r85381_text_in_the_start_block_is_emitted_if_no_delta_repeats_it() {
+pub(crate) fn r85381_text_in_the_start_block_is_emitted_if_no_delta_repeats_it() {
     let seeded = block(0, r#"{"type":"thinking","thinking":"seed"}"#);
     let end = r#"incomplete "" no_result"#;
     let start = message("a");
@@ -49,7 +49,7 @@ fn r85381_text_in_the_start_block_is_emitted_if_no_delta_repeats_it() {
 }
 
 #[test]
-fn r1_snapshot_only_blocks_are_emitted_once() {
+pub(crate) fn r1_snapshot_only_blocks_are_emitted_once() {
     let thought = snapshot("a", r#"{"type":"thinking","thinking":"whole"}"#);
     check(
         &[thought.clone(), thought, snapshot("a", &says("hi"))],
@@ -58,7 +58,7 @@ fn r1_snapshot_only_blocks_are_emitted_once() {
 }
 
 #[test]
-fn a_session_is_emitted_first_and_on_change() {
+pub(crate) fn a_session_is_emitted_first_and_on_change() {
     check(
         &[
             r#"{"type":"system","subtype":"hook_started","session_id":" s "}"#.into(),
@@ -83,7 +83,7 @@ fn a_session_is_emitted_first_and_on_change() {
 }
 
 #[test]
-fn usage_of_messages_and_of_the_turn() {
+pub(crate) fn usage_of_messages_and_of_the_turn() {
     let start = r#"{"type":"message_start","message":{"id":"a","usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}"#;
     let change = r#"{"type":"message_delta","usage":{"output_tokens":9}}"#;
     let placeholder =

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn u1_snapshot_before_stop() {
+pub(crate) fn u1_snapshot_before_stop() {
     check(
         &[
             message("a"),
@@ -22,7 +22,7 @@ fn u1_snapshot_before_stop() {
 }
 
 #[test]
-fn u1_deltas_alone_and_a_start_never_stopped() {
+pub(crate) fn u1_deltas_alone_and_a_start_never_stopped() {
     check(
         &records![called("a", "t"), one(tool_result("t", "ok")), one(result("x"))],
         &[r#"start t Bash {"a":1}"#, r#"result t Bash "ok""#, END],
@@ -40,7 +40,7 @@ fn u1_deltas_alone_and_a_start_never_stopped() {
 }
 
 #[test]
-fn r120737_input_on_the_start_block_counts() {
+pub(crate) fn r120737_input_on_the_start_block_counts() {
     let server = r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}}"#;
     check(
         &[message("a"), block(0, server), stop(0), result("x")],
@@ -54,7 +54,7 @@ fn r120737_input_on_the_start_block_counts() {
 }
 
 #[test]
-fn r113631_an_empty_snapshot_does_not_beat_the_input_of_the_start_block() {
+pub(crate) fn r113631_an_empty_snapshot_does_not_beat_the_input_of_the_start_block() {
     check(
         &[
             message("a"),
@@ -68,7 +68,7 @@ fn r113631_an_empty_snapshot_does_not_beat_the_input_of_the_start_block() {
 }
 
 #[test]
-fn u1_invalid_deltas_wait_for_the_snapshot() {
+pub(crate) fn u1_invalid_deltas_wait_for_the_snapshot() {
     let cut = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":"#), stop(0)];
     let end = ["result t Bash incompletenull", END];
     let late = snapshot("a", &call("t", r#"{"a":2}"#));
@@ -87,7 +87,7 @@ fn u1_invalid_deltas_wait_for_the_snapshot() {
 }
 
 #[test]
-fn u1_an_empty_snapshot_is_no_arguments() {
+pub(crate) fn u1_an_empty_snapshot_is_no_arguments() {
     let open = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":"#)];
     let empty = snapshot("a", &call("t", "{}"));
     let end = "result t Bash incompletenull";
@@ -107,7 +107,7 @@ fn u1_an_empty_snapshot_is_no_arguments() {
 }
 
 #[test]
-fn u1_an_index_used_again_loses_no_call() {
+pub(crate) fn u1_an_index_used_again_loses_no_call() {
     check(
         &[
             message("a"),
@@ -134,7 +134,7 @@ fn u1_an_index_used_again_loses_no_call() {
 }
 
 #[test]
-fn u1_parallel_calls_interleave() {
+pub(crate) fn u1_parallel_calls_interleave() {
     check(
         &[
             message("a"),
@@ -162,7 +162,7 @@ fn u1_parallel_calls_interleave() {
 }
 
 #[test]
-fn u3_assistant_side_results_come_twice_and_are_emitted_once() {
+pub(crate) fn u3_assistant_side_results_come_twice_and_are_emitted_once() {
     let used = r#"{"type":"mcp_tool_use","id":"m","name":"look","input":{"q":1}}"#;
     let found = r#"{"type":"mcp_tool_result","tool_use_id":"m","is_error":true,"content":[1]}"#;
     let failed =
@@ -192,7 +192,7 @@ fn u3_assistant_side_results_come_twice_and_are_emitted_once() {
 }
 
 #[test]
-fn u3_one_result_a_call() {
+pub(crate) fn u3_one_result_a_call() {
     check(
         &[
             tool_result("t", "early"),
@@ -212,7 +212,7 @@ fn u3_one_result_a_call() {
 }
 
 #[test]
-fn u3_only_true_is_an_error() {
+pub(crate) fn u3_only_true_is_an_error() {
     for (flag, expect) in [("true", "error "), ("\"true\"", ""), ("1", "")] {
         let failed = format!(
             r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","is_error":{flag}}}]}}}}"#
@@ -225,7 +225,7 @@ fn u3_only_true_is_an_error() {
 }
 
 #[test]
-fn u4_an_id_used_again_is_a_new_call() {
+pub(crate) fn u4_an_id_used_again_is_a_new_call() {
     check(
         &records![
             called("a", "t"),
@@ -251,7 +251,7 @@ fn u4_an_id_used_again_is_a_new_call() {
 }
 
 #[test]
-fn u4_snapshots_alone_may_use_an_id_again() {
+pub(crate) fn u4_snapshots_alone_may_use_an_id_again() {
     check(
         &[
             snapshot("a", &call("t", r#"{"n":1}"#)),
@@ -272,7 +272,7 @@ fn u4_snapshots_alone_may_use_an_id_again() {
 }
 
 #[test]
-fn u4_ids_are_trimmed_and_empty_ones_are_diagnostics() {
+pub(crate) fn u4_ids_are_trimmed_and_empty_ones_are_diagnostics() {
     check(
         &[
             snapshot("a", &call(r" t\n", "{}")),
@@ -298,7 +298,7 @@ fn u4_ids_are_trimmed_and_empty_ones_are_diagnostics() {
 }
 
 #[test]
-fn u5_calls_of_a_subagent_bear_the_parent() {
+pub(crate) fn u5_calls_of_a_subagent_bear_the_parent() {
     check(
         &[
             message("a"),
@@ -321,7 +321,7 @@ fn u5_calls_of_a_subagent_bear_the_parent() {
 }
 
 #[test]
-fn u1_300_levels_of_arguments() {
+pub(crate) fn u1_300_levels_of_arguments() {
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
     let records =
         [message("a"), tool(0, "t", "{}"), json(0, &format!(r#"{{"d":{deep}}}"#)), stop(0)];
@@ -332,7 +332,7 @@ fn u1_300_levels_of_arguments() {
 }
 
 #[test]
-fn u4_an_id_used_twice_in_one_message_is_reported() {
+pub(crate) fn u4_an_id_used_twice_in_one_message_is_reported() {
     let end = [r#"start t Bash {"a":1}"#, "result t Bash incompletenull", END];
     let second = [tool(1, "t", "{}"), json(1, r#"{"a":2}"#), stop(1), result("x")];
     let first = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1}"#)];

@@ -6,7 +6,7 @@ use super::random::IndependentClient;
 use super::*;
 
 #[test]
-fn a1_a_client_can_follow_every_recorded_run() {
+pub(crate) fn a1_a_client_can_follow_every_recorded_run() {
     let cassettes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
     let folders = |dir: &Path| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let versions = folders(&cassettes).flat_map(|scenario| folders(&scenario).collect::<Vec<_>>());

@@ -105,7 +105,7 @@ fn a1_a_call_that_will_never_start_ends_failed() {
 }
 
 #[test]
-fn a1_a_cancelled_turn_leaves_no_call_open() {
+pub(crate) fn a1_a_cancelled_turn_leaves_no_call_open() {
     let mut converter = AcpConverter::new(settings(false));
     let before = [
         BusData::Lifecycle(Phase::Start),

@@ -138,12 +138,12 @@ fn parent(call: &ToolCallUpdate) -> Option<String> {
     call.meta.claude_code.parent_tool_call_id.clone()
 }
 
-proptest! {
-    #[test]
-    fn a1_a_client_can_follow_whatever_comes(
+#[test]
+pub(crate) fn a1_a_client_can_follow_whatever_comes() {
+    proptest!(|(
         turns in proptest::collection::vec(proptest::collection::vec(data(), 0..30), 1..3),
         terminal in any::<bool>(),
-    ) {
+    )| {
         let mut converter = AcpConverter::new(settings(terminal));
         let mut client = IndependentClient::default();
         for turn in turns {
@@ -156,5 +156,5 @@ proptest! {
             }
             prop_assert!(client.all_ended());
         }
-    }
+    });
 }

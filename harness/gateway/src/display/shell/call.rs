@@ -72,6 +72,7 @@ impl<'a> ProgramCall<'a> {
         let short =
             |at: usize| cluster.get(at..=at).and_then(|letter| group(&format!("-{letter}")));
         if let Some(name) = group(arg) {
+            // The last word of a command may be an option without its value.
             self.values.push((name, args.next().unwrap_or_default()));
         } else if let Some((name, value)) = arg.split_once('=')
             && let Some(name) = group(name)
@@ -88,7 +89,7 @@ impl<'a> ProgramCall<'a> {
             self.options.push(arg);
             self.values.push((name, args.next().unwrap_or_default()));
         } else if let Some(name) = short(0) {
-            self.values.push((name, arg.get(2..).unwrap_or_default()));
+            self.values.push((name, &arg[2..]));
         } else {
             self.options.push(arg);
         }

@@ -160,4 +160,4 @@ fn run(words: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -146,7 +146,7 @@ fn v2_programs_with_verbs_have_words() {
 }
 
 #[test]
-fn v2_other_commands_are_shown_unchanged() {
+pub(crate) fn v2_other_commands_are_shown_unchanged() {
     check(&[
         ("frob --all", "frob --all"),
         ("export A=1", "export A=1"),
@@ -171,7 +171,7 @@ fn v2_other_commands_are_shown_unchanged() {
 }
 
 #[test]
-fn b2_no_secret_is_shown() {
+pub(crate) fn b2_no_secret_is_shown() {
     check(&[
         ("deploy --token hunter2", "deploy --token ***"),
         ("deploy --token \\\n hunter2", "deploy --token ***"),

@@ -13,7 +13,7 @@ enum Ours {
 }
 
 #[test]
-fn v2_lines_of_the_reference() {
+pub(crate) fn v2_lines_of_the_reference() {
     use Ours::{Differs, Same};
     const LABEL: &str = "the label stands in whatever case the name is written (openclaw#116350)";
     const ENTRY: &str = "the CLI's own tools have entries";

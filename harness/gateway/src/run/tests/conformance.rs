@@ -61,14 +61,6 @@ async fn check(silent: bool, expect: &[&str], failures: &[u64]) {
     let mut other = Run::start(other, RunSettings::default(), None);
     let began = Instant::now();
     let until = |ms| tokio::time::sleep_until(began + Duration::from_millis(ms));
-    let read = Event::ToolResult {
-        id: "t1".into(),
-        name: "Read".into(),
-        is_error: false,
-        result: Json::NULL,
-        incomplete: None,
-        parent: None,
-    };
     run.on_event(&text("a", None));
     until(5).await;
     run.on_event(&text("", None));
@@ -77,7 +69,7 @@ async fn check(silent: bool, expect: &[&str], failures: &[u64]) {
     until(12).await;
     run.on_event(&start("t1", "Read"));
     until(14).await;
-    run.on_event(&read);
+    run.on_event(&read_result());
     until(16).await;
     other.on_event(&start("t2", "X"));
     until(18).await;
@@ -119,17 +111,17 @@ const IN_ORDER: [&str; 12] = [
 ];
 
 #[tokio::test(start_paused = true)]
-async fn g1_bridge_case_1_slow_and_throwing_callbacks() {
+pub(crate) async fn g1_bridge_case_1_slow_and_throwing_callbacks() {
     check(false, &IN_ORDER, &[1]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_bridge_case_2_order_across_bridges() {
+pub(crate) async fn g1_bridge_case_2_order_across_bridges() {
     // OpenClaw starts callbacks in order only where it is asked to, and then they overlap.
     check(false, &IN_ORDER, &[1]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn g3_bridge_case_3_silent() {
+pub(crate) async fn g3_bridge_case_3_silent() {
     check(true, &[], &[]).await;
 }

@@ -89,7 +89,7 @@ const AFTER: [&str; 7] =
 const RETRY: &str = "⏳ The API failed; trying again";
 
 #[tokio::test(start_paused = true)]
-async fn g4_no_progress_comes_once_a_message_was_sent() {
+pub(crate) async fn g4_no_progress_comes_once_a_message_was_sent() {
     let events = progress_after("mcp__openclaw__message", result("t1", false, None));
     let expect = [&UNTIL_SENT[..], &["typing ends", "leave"]].concat();
     check(message_tool_only(), &events, RunStatus::Ok, &expect).await;
@@ -98,7 +98,7 @@ async fn g4_no_progress_comes_once_a_message_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g4_nothing_is_held_back_where_no_message_was_sent() {
+pub(crate) async fn g4_nothing_is_held_back_where_no_message_was_sent() {
     let incomplete = Some(clitape_stream::Incomplete::Incomplete);
     let all = [&UNTIL_SENT[..], &AFTER[..], &["typing ends"]].concat();
     for (settings, name, sent) in [
@@ -112,7 +112,7 @@ async fn g4_nothing_is_held_back_where_no_message_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g4_names_can_be_added() {
+pub(crate) async fn g4_names_can_be_added() {
     let settings = RunSettings {
         message_tools: MessageTools::default().with("telegram_send"),
         ..message_tool_only()
@@ -123,7 +123,7 @@ async fn g4_names_can_be_added() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g4_a_run_that_fails_after_the_message_says_so() {
+pub(crate) async fn g4_a_run_that_fails_after_the_message_says_so() {
     let events = progress_after("message", result("t1", false, None));
     let failed = "finish ⚠️ The run failed: It broke. See the agent's log for details, then send \
                   the message again.";
@@ -132,7 +132,7 @@ async fn g4_a_run_that_fails_after_the_message_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g4_the_follow_up_path_bridges_tools_only() {
+pub(crate) async fn g4_the_follow_up_path_bridges_tools_only() {
     let tools = ["typing", "start t1", "start t2", "result t1"];
     let rest = ["result t2", "start t3", "result t3", "finish final", "typing ends"];
     let events = progress_after("message", result("t1", false, None));

@@ -24,7 +24,7 @@ async fn check<F: Future<Output = ()>>(end: impl FnOnce(Run) -> F, expect: &[&st
 const ALL: [&str; 5] = ["0 text a", "10 text a.", "10 text ab", "20 text ab.", "20 finish ab"];
 
 #[tokio::test(start_paused = true)]
-async fn g7_no_listener_is_left_after_success() {
+pub(crate) async fn g7_no_listener_is_left_after_success() {
     let end = |mut run: Run| async {
         run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Ok, "ab"))));
         run.finish().await;
@@ -33,7 +33,7 @@ async fn g7_no_listener_is_left_after_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_no_listener_is_left_after_an_error() {
+pub(crate) async fn g7_no_listener_is_left_after_an_error() {
     let end = |mut run: Run| async {
         run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Error, "ab"))));
         run.finish().await;
@@ -44,7 +44,7 @@ async fn g7_no_listener_is_left_after_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_no_listener_is_left_after_an_abort() {
+pub(crate) async fn g7_no_listener_is_left_after_an_abort() {
     let dropped = |run| async {
         sleep(Duration::from_millis(5)).await;
         drop(run);
@@ -59,7 +59,7 @@ async fn g7_no_listener_is_left_after_an_abort() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g7_no_listener_is_left_after_a_panic() {
+pub(crate) async fn g7_no_listener_is_left_after_a_panic() {
     let end = |run: Run| async {
         let task = tokio::spawn(async move {
             let _run = run;

@@ -18,7 +18,7 @@ async fn check(hows: [fn(usize) -> CallbackBehaviour; 2], expect: [&[&str]; 2]) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn g1_a_slow_channel_delays_no_other() {
+pub(crate) async fn g1_a_slow_channel_delays_no_other() {
     let slow = ["0 text a", "60 text a.", "60 text ab", "120 text ab.", "120 finish ab"];
     let quick = ["0 text a", "1 text a.", "1 text ab", "2 text ab.", "2 finish ab"];
     let report =
@@ -28,7 +28,7 @@ async fn g1_a_slow_channel_delays_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g2_failures_are_counted_by_channel() {
+pub(crate) async fn g2_failures_are_counted_by_channel() {
     let broken = ["0 text a", "15000 text ab", "15000 finish ab"];
     let well = ["0 text a", "0 text a.", "0 text ab", "0 text ab.", "0 finish ab"];
     let how = |n| if n == 1 { CallbackBehaviour::Never } else { CallbackBehaviour::Panics };
@@ -50,7 +50,7 @@ async fn g2_a_listener_that_panics_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b3_nothing_comes_after_the_end_when_a_callback_publishes() {
+pub(crate) async fn b3_nothing_comes_after_the_end_when_a_callback_publishes() {
     let (bus, log) = (Bus::new("r1"), RecorderLog::default());
     let (to, seen) = (bus.clone(), log.clone());
     let say = move |what: &str| {

@@ -28,7 +28,7 @@ fn result() -> Event<'static> {
     Event::ToolResult { id: "t1".into(), name, is_error: false, result, incomplete, parent: None }
 }
 
-/// Plays `script` and then nothing; the second at which the run is given up, and its last word.
+/// Plays `script` and then nothing; the second at which the run is given up, and its final message.
 async fn play(
     watchdog: Watchdog,
     script: StallScript<'_>,
@@ -75,7 +75,7 @@ async fn check(watchdog: Watchdog, script: StallScript<'_>, expect: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g8_silence_is_counted_from_the_last_bytes() {
+pub(crate) async fn g8_silence_is_counted_from_the_last_bytes() {
     check(fresh(), &[], 480).await;
     check(Watchdog::resumed(Duration::from_secs(600)), &[], 180).await;
     check(fresh(), &[(100, On(text("a", None)))], 580).await;
@@ -83,14 +83,14 @@ async fn g8_silence_is_counted_from_the_last_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g8_a_tool_at_work_may_be_silent_for_900_s() {
+pub(crate) async fn g8_a_tool_at_work_may_be_silent_for_900_s() {
     check(fresh(), &[(10, On(start()))], 910).await;
     check(fresh(), &[(10, On(start())), (800, On(result()))], 1_280).await;
     check(fresh(), &[(10, On(start())), (800, Bytes)], 1_700).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn g8_the_last_word_says_that_the_agent_was_given_up() {
+pub(crate) async fn g8_the_final_message_says_that_the_agent_was_given_up() {
     let words = "⚠️ The answer is incomplete: The agent printed nothing for 480 s and was given \
                  up; send the message again, or raise the run's limit if it needs longer.";
     let script = [(0, On(text("so far", None)))];
@@ -110,7 +110,7 @@ async fn g8_a_result_that_came_before_the_silence_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g8_the_bus_has_the_stall_and_the_open_calls() {
+pub(crate) async fn g8_the_bus_has_the_stall_and_the_open_calls() {
     let bus = Bus::new("r1");
     let (told, _subscription) = listen(&bus);
     let settings = RunSettings { watchdog: Some(fresh()), ..RunSettings::default() };

@@ -40,7 +40,7 @@ async fn play(reads: &[&[u8]]) -> (u128, Vec<String>, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn x7_a_stall_after_any_read_ends_in_one_visible_outcome() {
+pub(crate) async fn x7_a_stall_after_any_read_ends_in_one_visible_outcome() {
     for cassette in CASSETTES {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes").join(cassette);
         let stdout = std::fs::read(path.join("stdout.jsonl")).unwrap();

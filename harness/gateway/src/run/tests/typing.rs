@@ -28,13 +28,13 @@ async fn finish(run: Run) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_typing_begins_in_the_turn_of_the_first_tool() {
+pub(crate) async fn g6_typing_begins_in_the_turn_of_the_first_tool() {
     // The text before it takes 60 ms, and so does each of the five callbacks.
     check(|_| CallbackBehaviour::Takes(60), finish, &["60 typing", "300 typing ends"]).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_typing_ends_when_the_run_fails_or_breaks() {
+pub(crate) async fn g6_typing_ends_when_the_run_fails_or_breaks() {
     let fail = |mut run: Run| async {
         run.on_event(&Event::Outcome(Cow::Owned(outcome(RunStatus::Error, ""))));
         run.finish().await;
@@ -45,7 +45,7 @@ async fn g6_typing_ends_when_the_run_fails_or_breaks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_typing_ends_when_the_run_is_dropped() {
+pub(crate) async fn g6_typing_ends_when_the_run_is_dropped() {
     let dropped = |run| async { drop(run) };
     check(|_| CallbackBehaviour::Takes(0), dropped, &["0 typing", "50 typing ends"]).await;
     check(
@@ -67,7 +67,7 @@ async fn g6_typing_ends_when_the_run_is_dropped() {
     .await;
 }
 
-/// A channel whose last word panics.
+/// A channel whose final message panics.
 struct Broken(RecorderLog);
 
 impl Channel for Broken {
@@ -94,7 +94,7 @@ impl Channel for Broken {
 }
 
 #[tokio::test(start_paused = true)]
-async fn g6_typing_ends_when_the_last_word_panics() {
+pub(crate) async fn g6_typing_ends_when_the_final_message_panics() {
     let log = RecorderLog::default();
     let channel: Box<dyn Channel> = Box::new(Broken(log.clone()));
     let mut run = Run::start(Bus::new("r1"), RunSettings::default(), [channel]);

@@ -26,7 +26,7 @@ impl Read for Grows {
 }
 
 #[test]
-fn x1_a_transcript_that_grows_while_it_is_read() {
+pub(crate) fn x1_a_transcript_that_grows_while_it_is_read() {
     let lines = [
         (prompt("u", "", "hi"), "no-assistant"),
         (said("1", "u", "m", Some("tool_use"), call("a")), "orphaned-tool-use"),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 
 #[test]
-fn x1_a_working_folder_has_a_slug() {
+pub(crate) fn x1_a_working_folder_has_a_slug() {
     // The CLI's hash is signed and told without its sign: that of the first is -931632369.
     let [negative, positive] =
         [format!("/{}", "a".repeat(250)), format!("/srv/{}", "bé😀/".repeat(60))];
@@ -27,7 +27,7 @@ fn x1_a_working_folder_has_a_slug() {
 }
 
 #[test]
-fn r145309_the_config_folder_of_the_environment_counts() {
+pub(crate) fn r145309_the_config_folder_of_the_environment_counts() {
     let check = |config: Option<&str>, home: Option<&str>, expect: Option<&str>| {
         let found = config_dir(config.map(OsStr::new), home.map(OsStr::new));
         assert_eq!(found, expect.map(PathBuf::from));
@@ -40,7 +40,7 @@ fn r145309_the_config_folder_of_the_environment_counts() {
 }
 
 #[test]
-fn x1_ids_that_look_like_paths_are_refused_before_the_disk_is_touched() {
+pub(crate) fn x1_ids_that_look_like_paths_are_refused_before_the_disk_is_touched() {
     let nowhere = Path::new("/no/such/folder");
     for id in ["", "  ", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "a\0b", ".hidden", "c:x"]
     {
@@ -52,7 +52,7 @@ fn x1_ids_that_look_like_paths_are_refused_before_the_disk_is_touched() {
 
 #[cfg(unix)]
 #[test]
-fn x1_links_out_of_the_projects_folder_are_refused() {
+pub(crate) fn x1_links_out_of_the_projects_folder_are_refused() {
     use std::os::unix::fs::symlink;
 
     let dir = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn x1_links_out_of_the_projects_folder_are_refused() {
 
 /// A folder's name with a letter and its accent apart: versions differ in how they spell it.
 #[test]
-fn x1_a_folder_is_found_in_either_spelling() {
+pub(crate) fn x1_a_folder_is_found_in_either_spelling() {
     let dir = tempfile::tempdir().unwrap();
     let work = dir.path().canonicalize().unwrap().join("cafe\u{301}");
     std::fs::create_dir(&work).unwrap();

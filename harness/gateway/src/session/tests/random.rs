@@ -211,11 +211,9 @@ fn check(lines: &[(String, Expect)], bytes: &[u8]) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn x2_any_beginning_of_a_good_transcript_is_judged(steps in steps(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 12)) {
+#[test]
+pub(crate) fn x2_any_beginning_of_a_good_transcript_is_judged() {
+    proptest!(ProptestConfig::with_cases(200), |(steps in steps(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 12))| {
         let lines = write(&steps);
         let bytes: String = lines.iter().map(|(line, _)| line.as_str()).collect();
         let line_feeds = bytes.match_indices('\n').flat_map(|(at, _)| [at, at + 1]);
@@ -224,11 +222,13 @@ proptest! {
         for end in ends {
             check(&lines, &bytes.as_bytes()[..end])?;
         }
-    }
+    });
+}
 
-    #[test]
-    fn x1_no_bytes_make_the_reader_fail(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\":,\\\n".to_vec())], 0..400)) {
+#[test]
+pub(crate) fn x1_no_bytes_make_the_reader_fail() {
+    proptest!(ProptestConfig::with_cases(200), |(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\":,\\\n".to_vec())], 0..400))| {
         let read = transcript::read(&bytes[..]).unwrap();
         let _ = resumability(&read);
-    }
+    });
 }

@@ -11,7 +11,7 @@ fn check(text: &[u8], expect: &Value) {
 }
 
 #[test]
-fn x1_every_line_is_counted_as_what_it_is() {
+pub(crate) fn x1_every_line_is_counted_as_what_it_is() {
     check(b"", &json!({}));
     check(b"\n \r\n", &json!({"whole": 2}));
     check(b"no JSON\n[1]\n\"x\"\n{\"a\":1} {}\n", &json!({"whole": 4, "unusable": 4}));

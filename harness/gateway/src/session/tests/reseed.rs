@@ -32,7 +32,7 @@ fn says(text: &str) -> Value {
 
 /// The conversations that were tried on OpenClaw 2026.9.6.
 #[test]
-fn x5_histories_of_the_reference() {
+pub(crate) fn x5_histories_of_the_reference() {
     let mut hi = prompt("", "", "hi");
     hi["timestamp"] = "2026-01-01T00:00:00.000Z".into();
     let mut yo = says("yo");
@@ -57,7 +57,7 @@ fn x5_histories_of_the_reference() {
 }
 
 #[test]
-fn x5_the_end_of_a_long_history_is_kept() {
+pub(crate) fn x5_the_end_of_a_long_history_is_kept() {
     let truncated = "[OpenClaw reseed history truncated; older turns dropped]\n";
     let lines = [prompt("", "", &"a".repeat(234)), says("tail")];
     let history = told(&lines, 200).unwrap();
@@ -71,7 +71,7 @@ fn x5_the_end_of_a_long_history_is_kept() {
 }
 
 #[test]
-fn x5_limits_are_a_share_of_what_the_model_takes() {
+pub(crate) fn x5_limits_are_a_share_of_what_the_model_takes() {
     for (tokens, expect) in [
         (0, 12_288),
         (38_399, 12_288),
@@ -85,7 +85,7 @@ fn x5_limits_are_a_share_of_what_the_model_takes() {
 }
 
 #[test]
-fn x5_secrets_stay_behind() {
+pub(crate) fn x5_secrets_stay_behind() {
     let key = format!("sk-ant-api03-{}", "Ab1".repeat(30));
     let mut leaked = result("", "", "c");
     leaked["message"]["content"][0]["content"] = format!("ANTHROPIC_API_KEY={key}").into();
@@ -99,7 +99,7 @@ fn x5_secrets_stay_behind() {
 }
 
 #[test]
-fn x5_a_history_contains_only_what_was_said() {
+pub(crate) fn x5_a_history_contains_only_what_was_said() {
     let mut synthetic = says("No response requested.");
     synthetic["message"]["model"] = "<synthetic>".into();
     let mut meta = prompt("", "", "Caveat");
@@ -119,7 +119,7 @@ fn x5_a_history_contains_only_what_was_said() {
 }
 
 #[test]
-fn x5_a_history_is_refused_where_it_does_not_belong() {
+pub(crate) fn x5_a_history_is_refused_where_it_does_not_belong() {
     let transcript = parse(&[prompt("", "", "hi"), says("yo")]);
     let ask = |given_up, provider: &str| prelude(&transcript, given_up, provider, 12_288, "p");
     assert_eq!(ask(None, CLAUDE), Err(ReseedError::Resumable));

@@ -18,7 +18,7 @@ fn check(lines: &[Value], expect: &str) {
 
 /// The conversations that were tried on OpenClaw, without ids: lines follow each other.
 #[test]
-fn x2_conversations_of_the_reference() {
+pub(crate) fn x2_conversations_of_the_reference() {
     let hi = prompt("", "", "hi");
     let say =
         |block: Value| line("", "", "assistant", &json!({"role": "assistant", "content": [block]}));
@@ -47,7 +47,7 @@ fn x2_conversations_of_the_reference() {
 }
 
 #[test]
-fn x2_the_lines_of_one_message_belong_together() {
+pub(crate) fn x2_the_lines_of_one_message_belong_together() {
     let ask = prompt("u", "", "hi");
     let a = said("1", "u", "m", Some("tool_use"), call("a"));
     let b = said("2", "1", "m", Some("tool_use"), call("b"));
@@ -62,7 +62,7 @@ fn x2_the_lines_of_one_message_belong_together() {
 }
 
 #[test]
-fn x2_a_branch_that_was_left_does_not_count() {
+pub(crate) fn x2_a_branch_that_was_left_does_not_count() {
     // What the CLI up to 2.1.200 writes when it resumes a session that ends in an open call.
     let killed = [
         prompt("u", "", "hi"),
@@ -100,7 +100,7 @@ fn x2_a_branch_that_was_left_does_not_count() {
 }
 
 #[test]
-fn x2_a_message_that_was_cut() {
+pub(crate) fn x2_a_message_that_was_cut() {
     let ask = prompt("u", "", "hi");
     let ended = said("1", "u", "m", Some("end_turn"), text("yo"));
     check(&[ask.clone(), ended.clone()], "complete");
@@ -124,7 +124,7 @@ fn x2_a_message_that_was_cut() {
 
 /// What versions 1.0.128, 2.1.148 and 2.1.329 leave behind, and what they add when they resume it.
 #[test]
-fn x2_what_the_cli_writes_when_it_is_killed() {
+pub(crate) fn x2_what_the_cli_writes_when_it_is_killed() {
     let ask = prompt("u", "", "hi");
     // Killed while it answers: the prompt alone, or with version 1 nothing at all.
     check(std::slice::from_ref(&ask), "no-assistant cut");

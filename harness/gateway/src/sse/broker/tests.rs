@@ -53,7 +53,7 @@ async fn check(count: usize, life: StreamLifetime, read: Option<u64>, expect: &[
 }
 
 #[tokio::test]
-async fn s1_a_late_reader_gets_the_backlog_and_then_the_end() {
+pub(crate) async fn s1_a_late_reader_gets_the_backlog_and_then_the_end() {
     use StreamLifetime::{Conversation, OneRun};
     check(3, OneRun, None, &["1", "2", "3", "over"]).await;
     check(3, Conversation, None, &["1", "2", "3"]).await;
@@ -68,7 +68,7 @@ async fn s1_a_late_reader_gets_the_backlog_and_then_the_end() {
 }
 
 #[tokio::test]
-async fn s1_every_reader_gets_every_event_once_and_a_slow_reader_is_dropped() {
+pub(crate) async fn s1_every_reader_gets_every_event_once_and_a_slow_reader_is_dropped() {
     let (broker, bus) = (broker(4), Bus::new("r1"));
     let mut feed = broker.open("r1", StreamLifetime::OneRun).unwrap();
     feed.follow(&bus);

@@ -68,7 +68,7 @@ fn s2_text_calls_and_context() {
 }
 
 #[test]
-fn s2_found_texts_are_collected_once_and_all_turns_count() {
+pub(crate) fn s2_found_texts_are_collected_once_and_all_turns_count() {
     let mut collector = Collector::new();
     collector.on(&frame(r#"output {"content":"first"}"#));
     collector.on(&frame(&search("a", &[(1, "one"), (2, "two")])));
@@ -87,7 +87,7 @@ fn s2_found_texts_are_collected_once_and_all_turns_count() {
 }
 
 #[test]
-fn s2_an_error_keeps_what_was_collected() {
+pub(crate) fn s2_an_error_keeps_what_was_collected() {
     let collected =
         |error: &str| json!({"output": "par", "error": error, "metadata": {"toolCalls": [bash()]}});
     for (error, expect) in [
@@ -120,7 +120,7 @@ fn s2_lost_events_are_reported_and_the_rest_is_kept() {
 }
 
 #[test]
-fn s2_what_comes_twice_counts_once() {
+pub(crate) fn s2_what_comes_twice_counts_once() {
     let mut collector = Collector::new();
     let numbered = |id: &str, line: &str| SseFrame { id: Some(id.into()), ..frame(line) };
     for _ in 0..2 {

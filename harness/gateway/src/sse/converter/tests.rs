@@ -76,7 +76,7 @@ fn failed() -> BusData {
 const COMPLETE: &str = r#"complete {"processedMessageIds":["r1"]}"#;
 
 #[test]
-fn s1_a_call_is_sent_once_it_has_ended_after_the_text_before_it() {
+pub(crate) fn s1_a_call_is_sent_once_it_has_ended_after_the_text_before_it() {
     check(
         vec![
             BusData::Lifecycle(Phase::Start),
@@ -100,7 +100,7 @@ fn s1_a_call_is_sent_once_it_has_ended_after_the_text_before_it() {
 }
 
 #[test]
-fn s1_input_comes_from_the_start() {
+pub(crate) fn s1_input_comes_from_the_start() {
     let broken = BusData::Tool(Tool::Start {
         id: "t4".into(),
         name: "Bash".into(),
@@ -138,7 +138,7 @@ fn s1_input_comes_from_the_start() {
 }
 
 #[test]
-fn s1_every_call_is_sent_before_the_end_and_none_twice() {
+pub(crate) fn s1_every_call_is_sent_before_the_end_and_none_twice() {
     let unanswered = concat!(
         r#"tool_use {"toolCallId":"t2","name":"Read","input":{},"isError":true,"#,
         r#""result_summary":{"error":"the run ended before the tool answered"}}"#
@@ -209,7 +209,7 @@ fn t7_what_was_taken_back_is_replaced() {
 }
 
 #[test]
-fn s1_what_a_person_waits_for_is_a_status() {
+pub(crate) fn s1_what_a_person_waits_for_is_a_status() {
     let notice = |subtype: &str, detail: Value| {
         let Value::Object(detail) = detail else { panic!("{detail}") };
         BusData::Notice(crate::notice::Notice::new("system", Some(subtype), &detail))

@@ -183,10 +183,12 @@ impl Compositor {
             DraftPart::Line(line) => Some(line.depth),
             DraftPart::Text(..) => None,
         };
-        let is_parent = |part: &DraftPart| matches!(part, DraftPart::Line(line) if Some(line.id.as_str()) == parent);
-        let (at, depth) = match self.parts.iter().rposition(is_parent) {
-            Some(place) => {
-                let parent_depth = depth_at(&self.parts[place]).unwrap_or_default();
+        let parent_line = |(place, part): (usize, &DraftPart)| match part {
+            DraftPart::Line(line) if Some(line.id.as_str()) == parent => Some((place, line.depth)),
+            _ => None,
+        };
+        let (at, depth) = match self.parts.iter().enumerate().rev().find_map(parent_line) {
+            Some((place, parent_depth)) => {
                 let below = self.parts[place + 1..]
                     .iter()
                     .take_while(|part| depth_at(part).is_some_and(|depth| depth > parent_depth));
@@ -278,9 +280,10 @@ fn newest(text: &str) -> String {
         return text.to_owned();
     }
     let end: String = text.chars().skip(surplus).collect();
+    // A text without a blank begins inside a word.
     let word = end.find(char::is_whitespace).unwrap_or_default();
     format!("…{}", &end[word..])
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

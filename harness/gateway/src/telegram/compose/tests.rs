@@ -69,7 +69,7 @@ fn check(mode: DraftMode, ops: &[ComposeStep], expect: &str) {
 }
 
 #[test]
-fn v2_a_line_belongs_to_its_call() {
+pub(crate) fn v2_a_line_belongs_to_its_call() {
     check(
         DraftMode::Partial,
         &[
@@ -88,7 +88,7 @@ fn v2_a_line_belongs_to_its_call() {
 }
 
 #[test]
-fn v2_equal_neighbours_are_counted() {
+pub(crate) fn v2_equal_neighbours_are_counted() {
     check(
         DraftMode::Partial,
         &[
@@ -103,7 +103,7 @@ fn v2_equal_neighbours_are_counted() {
 }
 
 #[test]
-fn u4_an_id_used_again_is_a_new_line() {
+pub(crate) fn u4_an_id_used_again_is_a_new_line() {
     check(
         DraftMode::Partial,
         &[
@@ -117,7 +117,7 @@ fn u4_an_id_used_again_is_a_new_line() {
 }
 
 #[test]
-fn u5_tools_of_a_subagent_are_below_their_parent() {
+pub(crate) fn u5_tools_of_a_subagent_are_below_their_parent() {
     check(
         DraftMode::Progress,
         &[
@@ -134,7 +134,7 @@ fn u5_tools_of_a_subagent_are_below_their_parent() {
 }
 
 #[test]
-fn v2_older_lines_fold() {
+pub(crate) fn v2_older_lines_fold() {
     let names = ["0", "1", "1", "3", "4", "5", "6", "7", "8", "9", "10"];
     let mut ops = vec![Text("Before.")];
     for name in names {
@@ -145,7 +145,7 @@ fn v2_older_lines_fold() {
 }
 
 #[test]
-fn v3_lines_show_before_between_and_after_text() {
+pub(crate) fn v3_lines_show_before_between_and_after_text() {
     let ops = || {
         [
             Start("a", "A", None),
@@ -200,7 +200,7 @@ fn v3_text_taken_back_from_the_middle_leaves_what_still_begins_the_answer() {
 }
 
 #[test]
-fn v4_a_first_message_needs_a_line_or_thirty_characters() {
+pub(crate) fn v4_a_first_message_needs_a_line_or_thirty_characters() {
     check(DraftMode::Partial, &[Text("twenty-nine characters, <b>. ")], "");
     check(
         DraftMode::Partial,
@@ -251,7 +251,7 @@ fn v5_long_lines_fold_early() {
 }
 
 #[test]
-fn v1_block_mode_shows_blocks_that_have_ended() {
+pub(crate) fn v1_block_mode_shows_blocks_that_have_ended() {
     let ops = [
         Text("Hm.\n\nSecond **par"),
         Text("agraph**\ngoes on"),
@@ -288,7 +288,7 @@ fn check_reasoning(mode: DraftMode, ops: &[ComposeStep], expect: &str) {
 }
 
 #[test]
-fn v9_reasoning_is_among_lines_with_the_time() {
+pub(crate) fn v9_reasoning_is_among_lines_with_the_time() {
     let ops = [
         Thought("I look at *the* <file>."),
         Wait(2),

@@ -121,9 +121,9 @@ fn markdown_without(marks: &[char]) -> impl Strategy<Value = String> + use<> {
     prop::collection::vec(prop::sample::select(parts), 0..40).prop_map(|parts| parts.concat())
 }
 
-proptest! {
-    #[test]
-    fn v5_pages_say_what_the_markdown_says(text in markdown(), limit in 90_usize..400) {
+#[test]
+pub(crate) fn v5_pages_say_what_the_markdown_says() {
+    proptest!(|(text in markdown(), limit in 90_usize..400)| {
         let profile = Profile { limit, ..TELEGRAM };
         let pages = pages(&read(&text), &profile);
         let mut all = String::new();
@@ -132,10 +132,12 @@ proptest! {
             all += &shown(page)?;
         }
         prop_assert_eq!(all, expected_letters(&text));
-    }
+    });
+}
 
-    #[test]
-    fn v8_every_draft_is_valid(text in markdown()) {
+#[test]
+fn v8_every_draft_is_valid() {
+    proptest!(|(text in markdown())| {
         for (at, _) in text.char_indices() {
             for draft in [&mend(&text[..at]), finished(&text[..at])] {
                 for page in pages(&read(draft), &TELEGRAM) {
@@ -143,36 +145,42 @@ proptest! {
                 }
             }
         }
-    }
+    });
+}
 
-    /// The marks that are left out can change what the lines before them are: a line of `===` makes
-    /// a heading of the paragraph before it, a line of `***` is a rule until a letter follows, and
-    /// an indented line continues the list or the code before it.
-    #[test]
-    fn v1_what_has_ended_stays(
+/// The marks that are left out can change what the lines before them are: a line of `===` makes
+/// a heading of the paragraph before it, a line of `***` is a rule until a letter follows, and
+/// an indented line continues the list or the code before it.
+#[test]
+fn v1_what_has_ended_stays() {
+    proptest!(|(
         text in markdown_without(&['|', '[', '>', '-', '=', '`', '*', '_', '.', ' ']),
-    ) {
+    )| {
         let mut before = 0;
         for (at, _) in text.char_indices() {
             let ended = finished(&text[..at]).len();
             prop_assert!(ended >= before, "{:?}: {} < {}", &text[..at], ended, before);
             before = ended;
         }
-    }
+    });
+}
 
-    #[test]
-    fn v1_blanks_after_a_block_do_not_reopen_it(blanks in "[ \t]{0,3}") {
+#[test]
+fn v1_blanks_after_a_block_do_not_reopen_it() {
+    proptest!(|(blanks in "[ \t]{0,3}")| {
         let text = format!("word\n\n{blanks}");
         prop_assert_eq!(finished(&text), "word");
-    }
+    });
+}
 
-    #[test]
-    fn v10_other_profiles_keep_their_limits(text in markdown(), limit in 90_usize..400) {
+#[test]
+fn v10_other_profiles_keep_their_limits() {
+    proptest!(|(text in markdown(), limit in 90_usize..400)| {
         for profile in [DISCORD, SLACK] {
             let profile = Profile { limit, ..profile };
             for page in pages(&read(&text), &profile) {
                 prop_assert!(profile.unit.count(&page) <= limit, "{page}");
             }
         }
-    }
+    });
 }

@@ -6,7 +6,7 @@ fn wait(seconds: u64) -> FakeReply {
     Fails(BotApiError::RetryAfter { seconds })
 }
 
-/// The calls, and why the last word did not arrive.
+/// The calls, and why the final message did not arrive.
 async fn check(script: Vec<FakeReply>, steps: &[ChannelStep], calls: &[&str], reason: &str) {
     let (log, delivery) = run(DraftMode::Partial, script, steps).await;
     assert_eq!(log, calls);
@@ -16,19 +16,20 @@ async fn check(script: Vec<FakeReply>, steps: &[ChannelStep], calls: &[&str], re
 }
 
 #[tokio::test(start_paused = true)]
-async fn issue_13_finding_15_an_endless_wait_causes_no_panic_and_is_reported() {
+pub(crate) async fn issue_13_finding_15_an_endless_wait_causes_no_panic_and_is_reported() {
     for seconds in [300, 1 << 63, u64::MAX] {
-        let asked = format!("Telegram asks to wait {seconds} s; the last word waits 10 times");
+        let asked = format!("Telegram asks to wait {seconds} s; the final message waits 10 times");
         check(vec![wait(seconds)], &[End(0, "x")], &["0 send final x"], &asked).await;
-        // The draft is asked: nobody calls again before, the last word neither.
+        // The draft is asked: nobody calls again before, the final message neither.
         let drafts = [Text(0, A), Text(2_000, B), End(90_000, C)];
         let calls = [&format!("0 send {A}")[..]];
         let (log, delivery) = run(DraftMode::Partial, vec![wait(seconds)], &drafts).await;
         match seconds {
-            // Of 300 s 210 are left, which the last word waits for.
+            // Of 300 s 210 are left, which the final message waits for.
             300 => assert_eq!(log[1..], [format!("300000 send final {C}")]),
             _ => {
-                let longer = "Telegram asks to wait longer than a last word does; the last word";
+                let longer =
+                    "Telegram asks to wait longer than a final message does; the final message";
                 check(vec![wait(seconds)], &drafts, &calls, longer).await;
                 assert!(matches!(delivery, Some(Delivery::Failed { .. })));
             }

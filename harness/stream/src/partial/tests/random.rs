@@ -50,14 +50,14 @@ fn cycle(sizes: Vec<usize>) -> impl FnMut() -> usize {
     move || sizes.next().unwrap_or(1)
 }
 
-proptest! {
-    // A case that fails also belongs in the tables.
+// A case that fails also belongs in the tables.
 
-    #[test]
-    fn u2_updates_only_grow_and_end_as_the_strict_parse(
+#[test]
+pub(crate) fn u2_updates_only_grow_and_end_as_the_strict_parse() {
+    proptest!(|(
         text in any_text(),
         sizes in prop::collection::vec(1_usize..40, 1..20),
-    ) {
+    )| {
         let strict: Value = serde_json::from_str(&text).unwrap();
         let mut partial = PartialInput::default();
         let mut merged = Map::new();
@@ -70,15 +70,17 @@ proptest! {
             }
         }
         prop_assert_eq!(Value::Object(merged), strict);
-    }
+    });
+}
 
-    #[test]
-    fn u2_no_cut_hides_a_field_of_garbled_text(
+#[test]
+pub(crate) fn u2_no_cut_hides_a_field_of_garbled_text() {
+    proptest!(|(
         text in any_text(),
         garble in "[\\PC\\x00{}\\[\\]:,\"\\\\0-9 -]{1,3}",
         at in any::<prop::sample::Index>(),
         sizes in prop::collection::vec(1_usize..40, 1..20),
-    ) {
+    )| {
         let mut garbled: Vec<char> = text.chars().collect();
         let at = at.index(garbled.len());
         garbled.splice(at..at, garble.chars());
@@ -90,5 +92,5 @@ proptest! {
             prop_assert_eq!(&Value::Object(whole), &strict);
             prop_assert_eq!(&Value::Object(told), &strict);
         }
-    }
+    });
 }
