@@ -1,5 +1,5 @@
-//! Shows what scenarios have the CLI do before they are recorded, and asks once about one that was
-//! not recorded here before.
+//! Shows what a scenario makes the CLI run before it is recorded, and asks about a scenario that was not
+//! recorded here before.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -73,7 +73,8 @@ pub(crate) fn confirm(
     Ok(())
 }
 
-/// Marks a scenario that was just written here as known. If that fails, `record` asks about it.
+/// Marks a scenario that was just written here as known. If that fails, `record` asks about it, which a
+/// note says.
 pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
     let remember = || -> anyhow::Result<()> {
         let scenario = workspace.load(name.as_str())?;
@@ -81,19 +82,22 @@ pub(crate) fn remember(workspace: &Workspace, name: &ScenarioName) {
         let folder = folder().context("there is no folder for it")?;
         Ok(KnownScenarios::read(&folder)?.add(&digest, name.as_str())?)
     };
-    let _ = remember();
+    if let Err(error) = remember() {
+        terminal::note(format_args!("note: {name} will be asked about: {error:#}"));
+    }
 }
 
 /// Asks a question on the terminal; yes is `y` or `yes`.
 fn ask(question: &str, stop: &AtomicBool) -> anyhow::Result<bool> {
     terminal::stderr().ask(question)?;
-    let (tell, told) = channel();
+    let (sender, answers) = channel();
     std::thread::spawn(move || {
         let mut line = String::new();
-        let _ = tell.send(io::stdin().lock().read_line(&mut line).map(|_| line));
+        // An error means that a signal has ended the question.
+        let _ = sender.send(io::stdin().lock().read_line(&mut line).map(|_| line));
     });
     loop {
-        match told.recv_timeout(LOOK) {
+        match answers.recv_timeout(LOOK) {
             Ok(line) => {
                 let answer = line.context("can't read the answer")?.trim().to_ascii_lowercase();
                 return Ok(matches!(answer.as_str(), "y" | "yes"));

@@ -87,8 +87,9 @@ struct ReviewItem {
 }
 
 impl ReviewItem {
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn new(scenario: &str, golden: PathBuf, state: GoldenState) -> Self {
-        let view = golden.file_stem().unwrap_or_default().to_string_lossy();
+        let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
         Self { id: format!("{scenario}/{view}"), golden, state }
     }
 

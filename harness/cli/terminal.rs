@@ -1,9 +1,9 @@
 //! The only place that writes to stdout and stderr.
 //!
-//! What is printed for people is made safe here ([`TerminalSafe`]); only the writers of reports, which
-//! make recorded text safe themselves, may put styles around it. Below them all a filter passes
-//! printable text, line breaks and the few escape sequences that clitape writes, and no line that
-//! GitHub Actions would obey: such a command is printed with [`Terminal::workflow`] alone.
+//! [`Terminal`] makes text for people safe ([`TerminalSafe`]). Only the writers of reports, which make
+//! recorded text safe themselves, may add styles. Below both, [`Filtered`] passes printable text, line
+//! breaks and the few escape sequences that clitape writes. It passes no command that GitHub Actions would
+//! obey; only [`Terminal::workflow`] prints such commands.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
@@ -13,38 +13,39 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clitape_runner::text::{TerminalSafe, is_hidden, json, plain};
 
-/// How errors are marked.
+/// The style of the word `error:`.
 const RED: Style = AnsiColor::Red.on_default().bold();
 
-/// Bytes of the longest escape sequence that may pass.
+/// The bytes of the longest escape sequence that passes the filter.
 const SEQUENCE: usize = 32;
 
-/// Where a command prints for people.
+/// A stream on which a command prints for people.
 pub(crate) struct Terminal<W: Write = Box<dyn Write>> {
     out: Filtered<W>,
 }
 
-/// Standard output, locked.
+/// Returns the locked standard output.
 pub(crate) fn stdout() -> Terminal {
     Terminal::over(Box::new(anstream::stdout().lock()))
 }
 
-/// Standard error, locked.
+/// Returns the locked standard error.
 pub(crate) fn stderr() -> Terminal {
     Terminal::over(Box::new(anstream::stderr().lock()))
 }
 
-/// Standard error for a line that is rewritten, whatever colours are wanted; not locked.
+/// Returns the standard error for a line that is rewritten. It is not locked, and keeps escape sequences
+/// even if colours are off.
 pub(crate) fn rewritable() -> Filtered<Box<dyn Write>> {
     Filtered::over(Box::new(AutoStream::always_ansi(io::stderr())))
 }
 
-/// Whether standard error is a terminal on which a line can be rewritten.
+/// Returns whether standard error is a terminal on which a line can be rewritten.
 pub(crate) fn can_rewrite() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Sets when colours are printed: always, never, or (without a word) on a terminal.
+/// Sets when colours are printed: always, never, or (`None`) on a terminal.
 pub(crate) fn set_colors(always: Option<bool>) {
     match always {
         None => ColorChoice::Auto,
@@ -54,45 +55,46 @@ pub(crate) fn set_colors(always: Option<bool>) {
     .write_global();
 }
 
-/// Prints an error on stderr; its line breaks stay.
+/// Prints an error with its line breaks on stderr.
 pub(crate) fn error(text: impl Display) {
-    // There is nowhere else to say that stderr can't be written to.
+    // There is no other stream on which to report that stderr can't be written.
     let _ = stderr().marked("error:", &text);
 }
 
 /// Prints a line on stderr.
 pub(crate) fn note(text: impl Display) {
+    // As in `error`.
     let _ = stderr().line(text);
 }
 
-/// Writes bytes of clitape's own, such as shell completions, to stdout as they are.
+/// Writes bytes that clitape generates, such as shell completions, to stdout unchanged.
 pub(crate) fn verbatim(bytes: &[u8]) -> io::Result<()> {
     io::stdout().write_all(bytes)
 }
 
-/// Prints what clap says of a command line, and whether that is an error.
+/// Prints the message of clap about a command line, and returns whether it is an error.
 ///
-/// clap repeats the arguments as they are; it keeps its colours only where they are plain text.
-pub(crate) fn usage(said: &clap::Error) -> bool {
+/// The message repeats the arguments unchanged, so it keeps its colours only if they are plain text.
+pub(crate) fn usage(error: &clap::Error) -> bool {
     let is_plain = |arg: std::ffi::OsString| arg.to_str().is_some_and(|arg| plain(arg) == arg);
-    let text = said.render();
-    let mut out = if said.use_stderr() { stderr() } else { stdout() };
-    // A reader that went away wants no help.
+    let text = error.render();
+    let mut out = if error.use_stderr() { stderr() } else { stdout() };
+    // An error means that the reader of the help has closed the stream.
     let _ = match std::env::args_os().all(is_plain) {
         true => write!(out.styled(), "{}", text.ansi()).and_then(|()| out.flush()),
         false => out.lines(text.to_string().trim_end()),
     };
-    said.use_stderr()
+    error.use_stderr()
 }
 
-/// Prints panics like everything else: their messages may hold recorded text.
+/// Prints panics through the filter, because their messages may contain recorded text.
 pub(crate) fn catch_panics() {
     panic::set_hook(Box::new(|panic| {
         let thread = std::thread::current();
         let name = thread.name().unwrap_or("of no name");
         let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
         let mut out = stderr();
-        // As above: there is nowhere else to say it.
+        // As in `error`.
         let _ = out.line(format_args!("thread '{name}' panicked{place}:"));
         let _ = out.lines(words(panic));
         let trace = std::backtrace::Backtrace::capture();
@@ -113,7 +115,7 @@ impl<W: Write> Terminal<W> {
         Self { out: Filtered::over(out) }
     }
 
-    /// Prints a text on one line.
+    /// Prints a text as one line.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
         writeln!(self.out, "{}", TerminalSafe::line(&text.to_string()))?;
         self.flush()
@@ -125,14 +127,14 @@ impl<W: Write> Terminal<W> {
         self.flush()
     }
 
-    /// Prints a text with its line breaks behind a red word.
+    /// Prints a text with its line breaks after a red word.
     fn marked(&mut self, word: &str, text: &impl Display) -> io::Result<()> {
         let text = text.to_string();
         writeln!(self.out, "{RED}{word}{RED:#} {}", TerminalSafe::lines(&text))?;
         self.flush()
     }
 
-    /// Prints a question, whose answer is typed on the same line.
+    /// Prints a question without a line break, so that the answer is typed on the same line.
     pub(crate) fn ask(&mut self, text: &str) -> io::Result<()> {
         write!(self.out, "{}", TerminalSafe::line(text))?;
         self.flush()
@@ -144,49 +146,49 @@ impl<W: Write> Terminal<W> {
         self.flush()
     }
 
-    /// Prints commands for GitHub Actions, which obeys them.
+    /// Prints commands that GitHub Actions obeys.
     pub(crate) fn workflow(&mut self, commands: &str) -> io::Result<()> {
         self.flush()?;
         writeln!(self.out.out, "{}", TerminalSafe::lines(commands.trim_end()))?;
         self.out.out.flush()
     }
 
-    /// What a writer of reports gets: it makes recorded text safe itself.
+    /// Returns the filter for a writer of reports, which makes recorded text safe itself.
     pub(crate) fn styled(&mut self) -> &mut Filtered<W> {
         &mut self.out
     }
 
-    /// Passes on what was printed.
+    /// Writes all buffered text to the stream.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }
 
-/// A writer that escapes what nothing of clitape prints, and every command of a log's reader.
+/// A writer that escapes control characters, unknown escape sequences, and commands to a CI service.
 pub(crate) struct Filtered<W: Write> {
     out: W,
-    /// The beginning of a character or of an escape sequence, whose end has not come.
-    held: Vec<u8>,
+    /// The first bytes of a character or escape sequence that is not complete yet.
+    retained: Vec<u8>,
     line: LineStart,
 }
 
-/// How far a line may have become a command: `::…` at its start, or `##[…` or `##word[…` anywhere.
+/// How much of a command a line contains so far: `::…` at its start, or `##[…` or `##word[…` anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineStart {
-    /// Only blanks so far.
+    /// Only blanks.
     Start,
     /// Blanks and one colon.
     Colon,
     /// One `#`.
     Hash,
-    /// `##`, and small letters maybe.
+    /// `##`, maybe followed by small letters.
     Hashes,
-    /// None of these.
+    /// No part of a command.
     Inside,
 }
 
 impl LineStart {
-    /// What the line is after `c`; nothing where `c` makes it a command.
+    /// Returns the state after `c`, or `None` if `c` completes a command.
     fn after(self, c: char) -> Option<Self> {
         Some(match (self, c) {
             (Self::Colon, ':') | (Self::Hashes, '[') => return None,
@@ -196,7 +198,7 @@ impl LineStart {
             (_, '#') => Self::Hash,
             (Self::Hashes, 'a'..='z') => Self::Hashes,
             (Self::Start, c) if c.is_whitespace() => Self::Start,
-            // What is not seen does not part the characters of a command for every reader.
+            // Some readers ignore invisible characters inside a command.
             (same, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}') => same,
             _ => Self::Inside,
         })
@@ -205,14 +207,14 @@ impl LineStart {
 
 impl<W: Write> Filtered<W> {
     fn over(out: W) -> Self {
-        Self { out, held: Vec::new(), line: LineStart::Start }
+        Self { out, retained: Vec::new(), line: LineStart::Start }
     }
 
-    /// Writes what is held; `all` takes what has begun as whatever it is.
+    /// Writes the retained bytes. `all` also writes an incomplete character or sequence, escaped.
     fn pass(&mut self, all: bool) -> io::Result<()> {
-        let held = std::mem::take(&mut self.held);
-        let mut safe = String::with_capacity(held.len());
-        let mut rest = &held[..];
+        let retained = std::mem::take(&mut self.retained);
+        let mut safe = String::with_capacity(retained.len());
+        let mut rest = &retained[..];
         while !rest.is_empty() {
             let length = match sequence(rest) {
                 Sequence::Whole { length, starts_line } => {
@@ -235,7 +237,7 @@ impl<W: Write> Filtered<W> {
             };
             rest = &rest[length..];
         }
-        self.held = rest.to_vec();
+        self.retained = rest.to_vec();
         self.out.write_all(safe.as_bytes())
     }
 
@@ -259,7 +261,7 @@ impl<W: Write> Filtered<W> {
 
 impl<W: Write> Write for Filtered<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.extend_from_slice(bytes);
+        self.retained.extend_from_slice(bytes);
         self.pass(false)?;
         Ok(bytes.len())
     }
@@ -272,33 +274,33 @@ impl<W: Write> Write for Filtered<W> {
 
 impl<W: Write> Drop for Filtered<W> {
     fn drop(&mut self) {
-        // Whoever wants to know flushes.
+        // A caller that needs the error calls `flush` itself.
         let _ = self.flush();
     }
 }
 
-/// What bytes begin with.
+/// The escape sequence at the start of bytes.
 enum Sequence {
-    /// An escape sequence that clitape writes, and whether a line starts after it.
+    /// A sequence that clitape writes; `starts_line` if the cursor is then at the start of a line.
     Whole { length: usize, starts_line: bool },
-    /// The beginning of one.
+    /// The first bytes of such a sequence.
     Begun,
     /// No such sequence.
     None,
 }
 
-/// Colours (`ESC [ … m`), and what [`Screen`](clitape_runner::report::Screen) and `progress.rs` write:
-/// `ESC [ n A`, `ESC [ J`, and CR with `ESC [ 2 K`.
+/// Finds a sequence that clitape writes: a colour (`ESC [ … m`), or one of those of
+/// [`Screen`](clitape_runner::report::Screen) and `progress.rs` (`ESC [ n A`, `ESC [ J`, CR `ESC [ 2 K`).
 fn sequence(bytes: &[u8]) -> Sequence {
-    let lead = usize::from(bytes[0] == b'\r');
-    let (body, begin) = (&bytes[lead..], b"\x1b[");
+    let cr = usize::from(bytes[0] == b'\r');
+    let (body, begin) = (&bytes[cr..], b"\x1b[");
     if !body.starts_with(begin) {
-        let begun = begin.starts_with(body) && (lead == 1 || !body.is_empty());
+        let begun = begin.starts_with(body) && (cr == 1 || !body.is_empty());
         return if begun { Sequence::Begun } else { Sequence::None };
     }
     let parameters = body[2..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b';')).count();
-    let length = lead + 2 + parameters + 1;
-    match (bytes.get(length - 1), lead, &body[2..2 + parameters]) {
+    let length = cr + 2 + parameters + 1;
+    match (bytes.get(length - 1), cr, &body[2..2 + parameters]) {
         (Some(b'm'), 0, _) => Sequence::Whole { length, starts_line: false },
         (Some(b'A'), 0, _) | (Some(b'J'), 0, []) => Sequence::Whole { length, starts_line: true },
         (Some(b'K'), 1, b"2") => Sequence::Whole { length, starts_line: true },
@@ -307,13 +309,14 @@ fn sequence(bytes: &[u8]) -> Sequence {
     }
 }
 
-/// The first character, and its length in bytes; nothing where its end has not come.
+/// Returns the first character and its length in bytes, or `None` if the character is not complete.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 fn character(bytes: &[u8]) -> Option<(char, usize)> {
     let bytes = &bytes[..bytes.len().min(4)];
     let valid = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) if error.valid_up_to() > 0 => {
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).expect("the error comes later")
         }
         Err(error) => {
             return error.error_len().map(|length| (char::REPLACEMENT_CHARACTER, length));
@@ -326,7 +329,7 @@ fn character(bytes: &[u8]) -> Option<(char, usize)> {
 mod tests {
     use super::*;
 
-    /// What passes, written whole and byte by byte.
+    /// Checks the output for a text that is written whole and byte by byte.
     fn check(text: &[u8], expect: &str) {
         for size in [text.len().max(1), 1] {
             let mut out = Vec::new();

@@ -189,7 +189,11 @@ pub(crate) mod tests {
 
     #[test]
     pub(crate) fn x6_no_value_is_ever_shown() {
-        proptest!(ProptestConfig::with_cases(500), |(before in settings(), after in settings(), cut in 0..40_usize)| {
+        proptest!(ProptestConfig::with_cases(500), |(
+            before in settings(),
+            after in settings(),
+            cut in 0..40_usize,
+        )| {
             let [before_text, after_text] = [before.to_string(), after.to_string()];
             let cut = before_text.get(..cut).unwrap_or(&before_text);
             let mut secrets = Vec::new();

@@ -116,6 +116,7 @@ impl Cassette {
             text => text?,
         };
         let manifest = parse_manifest(&path, &text)?;
+        // A path such as `..` has no name, and so not the name of another version.
         let name = dir.file_name().unwrap_or_default().to_string_lossy();
         if name.parse::<CliVersion>().is_ok_and(|version| version != manifest.cli.version) {
             let what = format!("it holds a recording of CLI {}", manifest.cli.version);
@@ -143,6 +144,7 @@ impl Cassette {
             }
         }
         let (stdout, timeline) = printed(dir, &mut files, 1, manifest.counts)?;
+        // A part that the manifest does not name is empty.
         let mut take = |part, run| files.remove(&CassetteFile::new(part, run)).unwrap_or_default();
         let [stderr, stdin, transcript] =
             [CassettePart::Stderr, CassettePart::Stdin, CassettePart::Transcript]

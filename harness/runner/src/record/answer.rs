@@ -1,7 +1,7 @@
-//! A scripted message as the Messages API sends it: server-sent events, or one JSON object.
+//! Writes a scripted message as the Messages API sends it: as server-sent events or as one JSON object.
 //!
-//! Ids are made of conversation and turn, and token counts of the texts, so that the same request
-//! gets the same bytes on every machine and at every time.
+//! Ids are computed from the conversation and the turn, and token counts from the texts, so that the same
+//! request gets the same bytes on every machine and at every time.
 
 use std::time::Duration;
 
@@ -18,20 +18,20 @@ use crate::scenario::{
 /// A step of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResponseStep {
-    /// How long to wait first.
+    /// The wait before the bytes are sent.
     pub(crate) delay: Duration,
-    /// The bytes of one write; none means that the connection is lost.
+    /// The bytes of one write; `None` closes the connection.
     pub(crate) bytes: Option<Bytes>,
 }
 
-/// Tokens that every request of a conversation is said to have.
+/// The input tokens that are reported for every request of a conversation.
 pub(crate) const INPUT_TOKENS: u64 = 1000;
 
-/// The time before a connection is lost: a client that has not read what came may never
-/// do so, and what it prints would differ from run to run.
+/// The wait before a connection is closed. A client that has not read all bytes by then may lose them, and
+/// its output would differ from run to run.
 const BEFORE_DROP: Duration = Duration::from_millis(250);
 
-/// Turns an [`Answer`] into bytes.
+/// Converts a [`ScriptedAnswer`] to bytes.
 pub(crate) struct Writer<'a> {
     pub(crate) script: &'a Model,
     pub(crate) folders: &'a Folders,
@@ -41,14 +41,14 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The value of the `request-id` header, which the CLI prints.
+    /// Returns the value of the `request-id` header, which the CLI prints.
     pub(crate) fn request_id(&self) -> String {
         self.id("req")
     }
 
-    /// The body of an HTTP error.
+    /// Returns the body of an HTTP error.
     pub(crate) fn error(&self, error: &ModelApiError) -> Bytes {
-        let (kind, message) = self.told(error);
+        let (kind, message) = self.type_and_message(error);
         let id = Value::from(self.request_id());
         let body = format!(
             "{{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":{message}}},\"request_id\":{id}}}"
@@ -56,7 +56,7 @@ impl Writer<'_> {
         Bytes::from(body)
     }
 
-    /// The answer to a request that wants no stream.
+    /// Returns the answer to a request that is not streamed.
     pub(crate) fn whole(&self) -> Bytes {
         let blocks = self.answer.turn.blocks.iter().enumerate();
         let content: Vec<_> = blocks.map(|(i, block)| self.full_block(i, block)).collect();
@@ -65,11 +65,11 @@ impl Writer<'_> {
         Bytes::from(message.to_string())
     }
 
-    /// The answer as a stream: one step a delta, as far as it comes.
+    /// Returns the answer as a stream with one step for each delta, up to a failure.
     ///
-    /// All that ends the message is one step, because a fast tool's result would otherwise be
-    /// printed before the last of it in one run and after it in the next; a turn may ask for a
-    /// pause in which it surely is.
+    /// The events that end the message are one step. Otherwise the result of a fast tool would be printed
+    /// before the last event in one run and after it in the next. A turn may ask for a pause before this
+    /// step, so that the result is printed first.
     pub(crate) fn stream(&self) -> Vec<ResponseStep> {
         let mut steps = Vec::new();
         let mut pending = String::new();
@@ -146,21 +146,21 @@ impl Writer<'_> {
         steps
     }
 
-    /// A connection that is lost before anything came.
+    /// Returns the steps of a connection that is closed before the first byte.
     pub(crate) fn lost(&self) -> Vec<ResponseStep> {
         self.broken(Vec::new(), String::new())
     }
 
-    /// Whether the stream ends here, after a number of deltas of a block or after all of it.
+    /// Returns whether the failure comes after this number of deltas of a block, or after the whole block.
     fn breaks_at(&self, index: usize, deltas: Option<usize>) -> bool {
         let after = self.answer.failure.and_then(ModelFailureKind::after);
         after.is_some_and(|spot: Spot| spot.block.get() == index + 1 && spot.deltas == deltas)
     }
 
-    /// The steps of a stream that breaks off.
+    /// Returns the steps of a stream that ends with the failure.
     fn broken(&self, mut steps: Vec<ResponseStep>, mut pending: String) -> Vec<ResponseStep> {
         if let Some(ModelFailureKind::Event { error, .. }) = self.answer.failure {
-            let (kind, message) = self.told(error);
+            let (kind, message) = self.type_and_message(error);
             let error = format!(",\"error\":{{\"type\":\"{kind}\",\"message\":{message}}}");
             event(&mut pending, "error", &error);
             push(&mut steps, 0, pending);
@@ -171,8 +171,8 @@ impl Writer<'_> {
         steps
     }
 
-    /// Type and JSON literal of the message of an error.
-    fn told(&self, error: &ModelApiError) -> (&'static str, String) {
+    /// Returns the type of an error and the JSON literal of its message.
+    fn type_and_message(&self, error: &ModelApiError) -> (&'static str, String) {
         let message = Value::from(self.folders.expand(&error.message)).to_string();
         (error.kind.as_str(), message)
     }
@@ -210,7 +210,7 @@ impl Writer<'_> {
         })
     }
 
-    /// One token for four characters of the answer, folders counted by their canonical names.
+    /// Returns one token for every four characters of the answer, with the canonical names of the folders.
     fn output_tokens(&self) -> u64 {
         let blocks = self.answer.turn.blocks.iter();
         let texts =
@@ -233,15 +233,15 @@ impl Writer<'_> {
                     ToolSide::Client => ("tool_use", "toolu"),
                     ToolSide::Server => ("server_tool_use", "srvtoolu"),
                 };
-                let made_up = || format!("{}_{}", self.id(prefix), index + 1);
-                let id = id.clone().unwrap_or_else(made_up);
+                let synthetic = || format!("{}_{}", self.id(prefix), index + 1);
+                let id = id.clone().unwrap_or_else(synthetic);
                 json!({"type": kind, "id": id, "name": name, "input": {}})
             }
             ModelContent::Raw(block) => self.real(&Value::from(block.clone())),
         }
     }
 
-    /// A value of the file as the API sends it: real folders, and `type` before the other keys.
+    /// Converts a value of the script to one of the API: with real folders, and `type` as the first key.
     fn real(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::from(self.folders.expand(text)),
@@ -283,12 +283,12 @@ impl Writer<'_> {
     }
 }
 
-/// Whether the API counts a block as a web search.
+/// Returns whether the API counts a block as a web search.
 fn is_search(block: &ModelBlock) -> bool {
     matches!(&block.content, ModelContent::Tool { side: ToolSide::Server, name, .. } if name == "web_search")
 }
 
-/// Type of a block's deltas, and the field of what they bring.
+/// Returns the type of a block's deltas and the field with their content.
 fn delta_names(content: &ModelContent) -> Option<(&'static str, &'static str)> {
     match content {
         ModelContent::Text { .. } => Some(("text_delta", "text")),

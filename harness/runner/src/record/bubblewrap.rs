@@ -1,13 +1,13 @@
-//! Confines a program with bubblewrap, on a system without Landlock: it sees the system's files and its
-//! own, and no others, and can write its temporary folder alone. The network, the processes and their
-//! ids are those of the machine.
+//! Confines a program with bubblewrap, on a system without Landlock. The program sees the files of the
+//! system and its own files, and can write only its temporary folder. It has the network, the processes
+//! and the process ids of the machine.
 //!
-//! `bwrap` makes the sandbox, starts a program in it and waits for that. Its own process would turn a
-//! signal that ends the program into an exit code, and it would keep the program's pipes open. So the
-//! program that it starts is `clitape` ([`enter`]); once that says it is there, the process of `bwrap`
-//! is killed, which makes the supervisor the parent of the one in the sandbox, as it is the parent of all
-//! that lose theirs. Only then does that process become the program. From there on the processes are the
-//! same as without bubblewrap: the exit, the pipes, the process group and the signals are the program's own.
+//! `bwrap` makes the sandbox, starts a program in it, and waits for that program. A waiting `bwrap` would
+//! turn a signal that ends the program into an exit code, and would keep the program's pipes open. So
+//! `bwrap` starts `clitape` ([`enter`]) instead. When that process reports that it runs, the supervisor
+//! kills `bwrap` and, as a subreaper, becomes the parent of the process in the sandbox. Only then does
+//! that process execute the program. From then on, the exit, the pipes, the process group and the signals
+//! are those of the program, as they are without bubblewrap.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -30,40 +30,40 @@ use super::launch::ENTER;
 
 /// How long `bwrap` may take to make the sandbox, and the process in it to become the program.
 const PATIENCE: Duration = Duration::from_secs(7);
-/// Bytes that are kept of what `bwrap` prints when it fails.
-const SAID: u64 = 500;
+/// The bytes that are kept of the output of a `bwrap` that fails.
+const KEPT_OUTPUT: u64 = 500;
 
-/// The messages of the process in the sandbox, each on a line as JSON.
+/// A message of the process in the sandbox, a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 enum SandboxReport {
-    /// It is there, with this id.
+    /// The process runs and has this id.
     Ready(i32),
-    /// It could not become the program, for this reason of the operating system.
+    /// It could not execute the program; this is the error number of the operating system.
     Failed(i32),
 }
 
-/// The message to that process once it is the supervisor's child: the numbers of the files that it has.
+/// The message to that process once it is a child of the supervisor: the numbers of its open files.
 #[derive(Debug, Serialize, Deserialize)]
 struct Order {
-    /// The program's stdin; `/dev/null` when absent.
+    /// The program's stdin; without it, `/dev/null`.
     stdin: Option<RawFd>,
-    /// The program's stderr; what the process itself has there is for the messages of `bwrap`.
+    /// The program's stderr; the process's own stderr is for the messages of `bwrap`.
     stderr: RawFd,
-    /// The file of `clitape`, which is to be closed.
+    /// The file of `clitape`, which the process closes.
     clitape: RawFd,
 }
 
-/// Why a program does not run in a sandbox.
+/// The reason why a program does not run in a sandbox.
 #[derive(Debug)]
 pub(super) enum SandboxFailure {
-    /// There is no sandbox.
+    /// The sandbox can't be made.
     NotConfined(NotConfined),
     /// The program can't be started.
     Io(io::Error),
 }
 
-/// Starts a program in a sandbox and in a process group of its own; it is then a child of this process,
-/// which has to be the one that gets what loses its parent. Stdout is that of this process, and so is stderr.
+/// Starts a program in a sandbox and in its own process group, with the stdout and stderr of this process.
+/// The program becomes a child of this process, which has to be a subreaper.
 pub(super) fn start(
     program: &OsStr,
     arguments: &[OsString],
@@ -74,7 +74,7 @@ pub(super) fn start(
         return Err(SandboxFailure::NotConfined(NotConfined::NoBubblewrap));
     };
     let failed = |why: String| SandboxFailure::NotConfined(NotConfined::Bubblewrap(why));
-    // A file that is open is there in the sandbox too, where this program is not.
+    // The sandbox does not contain the file of clitape, so the process there gets it as an open file.
     let clitape = inherited(File::open("/proc/self/exe"))?;
     let stderr = inherited(File::options().write(true).open("/proc/self/fd/2"))?;
     let stdin = stdin.map(|stdin| inherited(Ok(stdin))).transpose()?;
@@ -102,18 +102,18 @@ pub(super) fn start(
     drop(command);
     let mut reports = BufReader::new(ours.try_clone().map_err(SandboxFailure::Io)?);
     let ready = read(&mut reports);
-    // A process that is killed can't become the parent of anything again.
+    // An error means that `bwrap` has ended by itself; `ready` then has the reason.
     let _ = bwrap.kill();
     let _ = bwrap.wait();
     let pid = match ready {
         Ok(Some(SandboxReport::Ready(pid))) => Pid::from_raw(pid),
-        Ok(_) => return Err(failed(said(&mut bwrap))),
+        Ok(_) => return Err(failed(error_output(&mut bwrap))),
         Err(_) => return Err(failed("it did not make one in time".to_owned())),
     };
     drop((clitape, stderr, stdin));
     write(&mut ours, &order).map_err(SandboxFailure::Io)?;
     match read(&mut reports) {
-        // The program has its place: the connection closes with the process that was there before.
+        // The connection closes when the process executes the program.
         Ok(None) => Ok(pid),
         Ok(Some(SandboxReport::Failed(reason))) => {
             Err(SandboxFailure::Io(io::Error::from_raw_os_error(reason)))
@@ -123,7 +123,7 @@ pub(super) fn start(
     }
 }
 
-/// The file, which the processes that this one starts have too.
+/// Lets the processes that this process starts inherit the file.
 fn inherited<F: AsFd>(file: io::Result<F>) -> Result<F, SandboxFailure> {
     let file = file.map_err(SandboxFailure::Io)?;
     fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty()))
@@ -131,19 +131,19 @@ fn inherited<F: AsFd>(file: io::Result<F>) -> Result<F, SandboxFailure> {
     Ok(file)
 }
 
-/// The output of a `bwrap` that has ended, on one line.
-fn said(bwrap: &mut Child) -> String {
-    let mut said = Vec::new();
+/// Returns the output of a `bwrap` that has ended, on one line.
+fn error_output(bwrap: &mut Child) -> String {
+    let mut output = Vec::new();
     if let Some(stderr) = bwrap.stderr.take() {
         // Output that cannot be read is left out.
-        let _ = stderr.take(SAID).read_to_end(&mut said);
+        let _ = stderr.take(KEPT_OUTPUT).read_to_end(&mut output);
     }
-    let said = String::from_utf8_lossy(&said);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    if said.is_empty() { "it ended without a word".to_owned() } else { said }
+    let output = String::from_utf8_lossy(&output);
+    let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    if output.is_empty() { "it ended without a message".to_owned() } else { output }
 }
 
-/// The next line of the other side; nothing at the end of the connection.
+/// Reads the next message; `None` at the end of the connection.
 fn read<T: for<'a> Deserialize<'a>>(from: &mut impl io::BufRead) -> io::Result<Option<T>> {
     let mut line = String::new();
     match from.read_line(&mut line)? {
@@ -158,9 +158,9 @@ fn write(to: &mut impl io::Write, what: &impl Serialize) -> io::Result<()> {
     to.write_all(&line)
 }
 
-/// The arguments of `bwrap` that make the sandbox.
+/// Returns the arguments of `bwrap` that make the sandbox.
 fn arguments(bounds: &Bounds) -> Vec<OsString> {
-    // A user namespace of its own keeps `/proc` from leading to what other processes see.
+    // With its own user namespace, the program can't reach files of other processes through `/proc`.
     let mut arguments =
         ["--unshare-user", "--unshare-ipc", "--cap-drop", "ALL"].map(OsString::from).to_vec();
     let mut add = |option: &str, paths: &[&Path]| {
@@ -178,7 +178,7 @@ fn arguments(bounds: &Bounds) -> Vec<OsString> {
             continue;
         }
         match link_to_file(path) {
-            // A program finds the files beside it by the target of the link.
+            // A program follows the link to find the files beside it.
             Some(target) => add("--symlink", &[&target, path]),
             None => add("--ro-bind-try", &[path, path]),
         }
@@ -187,23 +187,23 @@ fn arguments(bounds: &Bounds) -> Vec<OsString> {
     for path in &bounds.write {
         add("--bind", &[path, path]);
     }
-    // The folders above those, which are in memory.
+    // The parent folders of these are in memory; the program must not write them.
     add("--remount-ro", &[Path::new("/dev")]);
     add("--remount-ro", &[Path::new("/")]);
     arguments
 }
 
-/// Where a link leads, if that is a file.
+/// Returns the target of a link if it is a file.
 fn link_to_file(path: &Path) -> Option<PathBuf> {
     path.is_symlink().then(|| path.canonicalize().ok()).flatten().filter(|target| target.is_file())
 }
 
-/// The part of `clitape` in the sandbox: it says that it is there, waits for the supervisor, and becomes the
-/// program. `arguments` are those after [`ENTER`], stdin is the connection to the supervisor.
+/// Runs in the sandbox: reports that it runs, waits for the supervisor, and executes the program.
+/// `arguments` are those after [`ENTER`]; stdin is the connection to the supervisor.
 pub fn enter(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match become_program(arguments) {
         Ok(never) => match never {},
-        // The supervisor knows why, or a person has called it by hand.
+        // The supervisor got the reason, or a person has called it by hand.
         Err(_) => ExitCode::from(2),
     }
 }
@@ -216,7 +216,7 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
     let order = read(&mut BufReader::new(control.try_clone()?))?;
     let order: Order = order.ok_or(io::ErrorKind::UnexpectedEof)?;
     let mut command = Command::new(program);
-    // `bwrap` sets this one, and nothing else.
+    // `bwrap` sets only this variable.
     command.args(arguments).env_remove("PWD");
     let error = match redirect(&mut command, &order) {
         Ok(()) => command.exec(),
@@ -227,7 +227,7 @@ fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<I
     Err(error)
 }
 
-/// Gives the program its stdin and stderr, and closes the files that it is not to have.
+/// Sets the stdin and stderr of the program, and closes the files that it must not inherit.
 fn redirect(command: &mut Command, order: &Order) -> io::Result<()> {
     let path = |number: RawFd| format!("/proc/self/fd/{number}");
     match order.stdin {

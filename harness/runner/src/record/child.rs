@@ -1,7 +1,7 @@
-//! Runs a program in its own process group and keeps all it prints, with the time of every read.
+//! Runs a program in its own process group and keeps its output with the time of every read.
 //!
-//! The CLI loses its tail when the reader of its stdout lags, so a thread does nothing but read
-//! into memory, and nothing else ever delays it.
+//! The CLI loses the end of its output when the reader of its stdout is slow. So a thread does nothing but
+//! read stdout into memory.
 
 use std::io::{self, Read, Write};
 use std::process::Command;
@@ -19,49 +19,49 @@ use crate::cassette::{Confinement, Exit, TickKind};
 use crate::limits::OutputLimits;
 use crate::scenario::{SignalName, SignalPlan, StdinLine};
 
-/// Messages from the threads around a run to the one that watches it.
+/// A message to the thread that watches a run.
 pub(crate) enum Note {
     /// Bytes of stdout, and when they were read.
     Out(Instant, Vec<u8>),
     /// Bytes of stderr.
     Err(Instant, Vec<u8>),
-    /// One of the two is at its end.
+    /// Stdout or stderr was closed.
     Closed,
-    /// The run makes no sense any more.
+    /// The run has to end for this reason.
     Alarm(String),
-    /// More was printed than is kept.
+    /// The program printed more than its limit.
     Overflow(Overflow),
 }
 
-/// Where [`Note`]s go and come from.
+/// The two ends of the channel for [`Note`]s.
 pub(crate) struct Notes {
-    pub(crate) tell: Sender<Note>,
-    told: Receiver<Note>,
+    pub(crate) sender: Sender<Note>,
+    receiver: Receiver<Note>,
 }
 
 impl Notes {
     pub(crate) fn new() -> Self {
-        let (tell, told) = channel();
-        Self { tell, told }
+        let (sender, receiver) = channel();
+        Self { sender, receiver }
     }
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// By itself.
+    /// The program ended by itself.
     Itself,
-    /// Its time was up.
+    /// It reached its time limit.
     Limit,
-    /// The caller said so.
+    /// The caller stopped it.
     Stopped,
-    /// For the reason of a [`Note::Alarm`].
+    /// The reason of a [`Note::Alarm`].
     Alarm(String),
-    /// It printed more than it may.
+    /// It reached a limit of its output.
     Overflow(Overflow),
 }
 
-/// A run that is over.
+/// A run that has ended.
 pub(crate) struct Ended {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
@@ -69,32 +69,32 @@ pub(crate) struct Ended {
     pub(crate) events: Vec<(u64, TickKind)>,
     pub(crate) exit: Exit,
     pub(crate) why: Why,
-    /// How the program was confined.
+    /// The way in which the program was confined.
     pub(crate) confined: Option<Confinement>,
 }
 
-/// How long a program may take to end once it was asked to, or to close its pipes once it ended.
+/// How long a program may take to end after it was asked to, or to close its pipes after it ended.
 const GRACE: Duration = Duration::from_secs(2);
-/// How often the watching thread looks whether the program has ended or is to be stopped.
+/// The interval at which the watching thread checks whether the program has ended or has to be stopped.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The actions on a program while it runs.
+/// The input, signal and limits of a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Script<'a> {
-    /// Lines for its stdin; none means `/dev/null`.
+    /// Lines for its stdin; without lines it is `/dev/null`.
     pub(crate) stdin: &'a [StdinLine],
-    /// A signal for the program alone, as its user would send it.
+    /// A signal that only the program gets, not its process group.
     pub(crate) signal: Option<&'a SignalPlan>,
-    /// How much it may print.
+    /// The most that it may print.
     pub(crate) output: OutputLimits,
-    /// What ends and confines it.
+    /// The settings that end and confine it.
     pub(crate) guard: Guard<'a>,
 }
 
-/// Runs `command`, which [`super::launch::command`] has made, to its end, for at most `limit` and
-/// until `stop` is set.
+/// Runs a `command` that [`super::launch::command`] returned, until it ends, `limit` has passed, or `stop`
+/// is set.
 ///
-/// Nothing it started outlives this call; where it is not supervised, nothing of its process group.
+/// No descendant of the program outlives this call. Without a supervisor, only its process group is ended.
 pub(crate) fn drive(
     command: Command,
     script: Script<'_>,
@@ -105,10 +105,10 @@ pub(crate) fn drive(
     let mut child = launch(command, !script.stdin.is_empty(), script.guard)?;
     let begin = Instant::now();
     if let Some(pipe) = child.stdout.take() {
-        drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Out);
+        drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Out);
     }
     if let Some(pipe) = child.stderr.take() {
-        drain(pipe, Meter::new(script.output), notes.tell.clone(), Note::Err);
+        drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Err);
     }
     let mut watch = RunWatcher {
         begin,
@@ -128,7 +128,7 @@ pub(crate) fn drive(
     let mut over: Option<Instant> = None;
     let mut asked_to_end: Option<Instant> = None;
     loop {
-        if let Ok(note) = notes.told.recv_timeout(LOOK) {
+        if let Ok(note) = notes.receiver.recv_timeout(LOOK) {
             watch.take(note);
         }
         watch.feed();
@@ -165,7 +165,7 @@ pub(crate) fn drive(
     Ok(ended)
 }
 
-/// The operating system's word for a signal.
+/// Converts the name of a signal.
 fn number(name: SignalName) -> Signal {
     match name {
         SignalName::Int => Signal::SIGINT,
@@ -174,13 +174,13 @@ fn number(name: SignalName) -> Signal {
     }
 }
 
-/// The watching thread's view of a run.
+/// The state of a run that is watched.
 struct RunWatcher<'a> {
     begin: Instant,
     lines: StdinScript<'a>,
     results: Results,
     fuse: Fuse<'a>,
-    /// How many of stdout and stderr are open.
+    /// The number of open streams: stdout and stderr.
     open: usize,
     ended: Ended,
 }
@@ -217,7 +217,7 @@ impl RunWatcher<'_> {
         }
     }
 
-    /// The signal to send now; the timeline gets a marker with its name.
+    /// Returns the signal that is due, and adds a marker with its name to the timeline.
     fn signal(&mut self) -> Option<SignalName> {
         let now = Instant::now();
         let name = self.fuse.due(now)?;
@@ -241,7 +241,7 @@ impl RunWatcher<'_> {
     }
 }
 
-/// The scripted lines of stdin; a thread writes them, so that a full pipe delays no other thread.
+/// The scripted lines of stdin. A thread of its own writes them, because a full pipe blocks the writer.
 struct StdinScript<'a> {
     left: &'a [StdinLine],
     number: u64,
@@ -254,7 +254,7 @@ impl<'a> StdinScript<'a> {
             let (writer, lines) = channel::<String>();
             std::thread::spawn(move || {
                 for line in lines {
-                    // A program that no longer reads shows it by its output.
+                    // An error means that the program no longer reads; its output shows the consequence.
                     let _ = writeln!(pipe, "{line}");
                 }
             });
@@ -263,8 +263,8 @@ impl<'a> StdinScript<'a> {
         Self { left, number: 0, writer }
     }
 
-    /// Writes the next line if it is due after this number of results and gives its number, from 1;
-    /// closes stdin after the last.
+    /// Writes the next line if it is due after this number of results, and returns its number, from 1.
+    /// Closes stdin after the last line.
     fn next_due(&mut self, results: u64) -> Option<u64> {
         let Some((line, left)) = self.left.split_first() else {
             self.writer = None;
@@ -274,7 +274,7 @@ impl<'a> StdinScript<'a> {
             return None;
         }
         if let Some(writer) = &self.writer {
-            // The writer never ends before this sender does.
+            // The thread ends only after this sender is dropped, so there is no error.
             let _ = writer.send(line.line.clone());
         }
         self.left = left;
@@ -283,10 +283,11 @@ impl<'a> StdinScript<'a> {
     }
 }
 
+/// Reads a stream to its end on a thread of its own.
 fn drain(
     mut pipe: impl Read + Send + 'static,
     mut meter: Meter,
-    tell: Sender<Note>,
+    sender: Sender<Note>,
     note: fn(Instant, Vec<u8>) -> Note,
 ) {
     std::thread::spawn(move || {
@@ -297,17 +298,17 @@ fn drain(
                 Ok(0) | Err(_) => break,
                 Ok(n) => {
                     if let Err(what) = meter.take(&buffer[..n]) {
-                        // Nothing more is read: the program is ended.
-                        let _ = tell.send(Note::Overflow(what));
+                        // The receiver is dropped only once the run is over; it ends the program.
+                        let _ = sender.send(Note::Overflow(what));
                         break;
                     }
-                    // The receiver is dropped only once the run is over, and the rest is not kept.
-                    let _ = tell.send(note(Instant::now(), buffer[..n].to_vec()));
+                    // The receiver is dropped only once the run is over; later output is not kept.
+                    let _ = sender.send(note(Instant::now(), buffer[..n].to_vec()));
                 }
             }
         }
         // The receiver is dropped only once the run is over.
-        let _ = tell.send(Note::Closed);
+        let _ = sender.send(Note::Closed);
     });
 }
 

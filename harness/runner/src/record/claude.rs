@@ -22,7 +22,7 @@ use crate::names::{CliVersion, NameError};
 /// The start of the names of folders for installs in progress.
 const INSTALLING: &str = ".installing-";
 
-/// Which CLI to record, as `--claude` says it.
+/// The CLI to record, a value of `--claude`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaudeChoice {
     /// A path: the program there.
@@ -48,16 +48,16 @@ impl FromStr for ClaudeChoice {
     }
 }
 
-/// How much it may take to find a CLI.
+/// The limits of the search for a CLI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResolveLimits {
-    /// How long `claude --version` may take.
+    /// The longest time of `claude --version`.
     pub version_time: Duration,
-    /// Bytes that it may print on stdout, and as many on stderr.
+    /// The most bytes that it may print on stdout; stderr has the same limit.
     pub version_output: ByteSize,
-    /// How long npm may take to install a CLI.
+    /// The longest time that npm may take to install a CLI.
     pub install_time: Duration,
-    /// Bytes that npm may print on stdout, and as many on stderr.
+    /// The most bytes that npm may print on stdout; stderr has the same limit.
     pub install_output: ByteSize,
 }
 
@@ -79,10 +79,10 @@ pub struct Claude {
     pub program: PathBuf,
     /// Its version, as it prints it.
     pub version: CliVersion,
-    /// SHA-256 of the file that is run in the end, every link followed. npm's `.bin/claude` leads to
-    /// the native binary itself in later versions, the same one for all who install on that
-    /// platform, and to `cli.js`, which node runs, in earlier ones. Of a script that starts a CLI
-    /// somewhere else it is the script's.
+    /// The SHA-256 of the program after every link was followed. npm's `.bin/claude` is a link to the
+    /// native binary in later versions, which is the same for everybody on that platform, and to `cli.js`,
+    /// which node runs, in earlier ones. If the program is a script that starts a CLI in another place, this
+    /// is the hash of the script.
     pub sha256: String,
 }
 
@@ -93,7 +93,7 @@ impl Claude {
     }
 }
 
-/// Finds the CLI of `choice`; `note` is called before slow steps, and setting `stop` ends the search.
+/// Finds the CLI of `choice`. `note` is called before slow steps; setting `stop` ends the search.
 ///
 /// `npm:VERSION` is installed once as `<cache>/claude/<VERSION>`, whole or not at all.
 ///
@@ -162,7 +162,7 @@ impl Npm {
             ..Script::default()
         };
         let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
-        let said = match ended.why {
+        let reason = match ended.why {
             Why::Stopped => return Err(RecordError::Stopped),
             Why::Itself if ended.exit == Exit::Code(0) => return Ok(()),
             Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
@@ -180,7 +180,7 @@ impl Npm {
             }
         };
         Err(no_claude(
-            format!("npm could not install {package}: {said}"),
+            format!("npm could not install {package}: {reason}"),
             &format!(
                 "run `npm install {package}` to see why, or name an installed CLI with `--claude PATH`"
             ),
@@ -206,7 +206,7 @@ fn installed(
         fs::create_dir(&whole)?;
         npm.install(wanted, &whole, &fresh.lock(), limits, stop)?;
         let moved = fs::rename(&whole, &folder);
-        // Somebody else who installed it at the same time has done the same.
+        // Another process may have installed the same version at the same time.
         if !folder.exists() {
             moved?;
         }
@@ -224,7 +224,7 @@ fn installed(
     Claude::new(program, version)
 }
 
-/// The first line that `program --version` prints, run with an empty HOME.
+/// Returns the version that `program --version` prints, run with an empty HOME.
 fn version(
     program: &Path,
     hint: &str,
@@ -265,17 +265,18 @@ fn version(
         Why::Itself | Why::Alarm(_) => {}
     }
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    // A program that prints nothing has no version either.
     match text.split_whitespace().next().unwrap_or_default().parse() {
         Ok(version) => Ok(version),
         Err(_) => {
-            let said = CliOutput::new(&ended.stdout, &ended.stderr);
-            let why = format!("{} --version prints no version{said}\n", program.display());
+            let printed = CliOutput::new(&ended.stdout, &ended.stderr);
+            let why = format!("{} --version prints no version{printed}\n", program.display());
             Err(no_claude(why, hint))
         }
     }
 }
 
-/// The PATH of a recorded CLI: where it and node are, and the system's own folders.
+/// Returns the PATH of a recorded CLI: the folders of the CLI, of node and of the system.
 pub(crate) fn search_path(program: &Path) -> OsString {
     let node = node();
     let beside = [Some(program), node.as_deref()];
@@ -285,16 +286,16 @@ pub(crate) fn search_path(program: &Path) -> OsString {
         .filter_map(|program| program.parent().map(Path::to_owned))
         .collect();
     folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
-    // Only a folder with a colon in its name can't be joined, and no PATH could contain it.
+    // Only a folder with a colon in its name is refused, and no PATH can contain it.
     std::env::join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
-/// The `node` on PATH.
+/// Returns the `node` on PATH.
 pub(crate) fn node() -> Option<PathBuf> {
     on_path("node")
 }
 
-/// The program of this name on PATH.
+/// Returns the program of this name on PATH.
 pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));

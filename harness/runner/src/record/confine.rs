@@ -1,6 +1,6 @@
-//! Confines what is recorded: it reads the system and itself, writes its temporary folder, and
-//! connects to the scripted model, as far as Landlock can enforce it. [`super::bubblewrap`] confines
-//! it to the files where there is no Landlock.
+//! Confines a recorded CLI: it can read the system and its own files, write its temporary folder, and
+//! connect to the scripted model, as far as Landlock can enforce that. Without Landlock,
+//! [`super::bubblewrap`] confines it to these files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use super::claude::{Claude, node, on_path};
 use crate::cassette::Confinement;
 
 /// The parts of the system that the CLI and its tools may read and execute.
+#[cfg(target_os = "linux")]
 pub(super) const SYSTEM: [&str; 14] = [
     "/usr",
     "/bin",
@@ -27,6 +28,7 @@ pub(super) const SYSTEM: [&str; 14] = [
     "/run/current-system",
 ];
 /// Devices without data of a user.
+#[cfg(target_os = "linux")]
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -38,12 +40,12 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// The way in which a CLI is to be confined to its temporary folder.
+/// The way in which a CLI is confined to its temporary folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConfineBy {
-    /// The first of these that the system can do: Landlock, bubblewrap, nothing.
+    /// The first way that the system supports: Landlock, bubblewrap, or no confinement.
     Any,
-    /// This one; where the system can't do it, nothing is recorded.
+    /// Only this way. If the system does not support it, nothing is recorded.
     Only(Confinement),
 }
 
@@ -59,7 +61,7 @@ impl ConfineBy {
     }
 }
 
-/// Why a CLI that is to be confined is not.
+/// The reason why a CLI could not be confined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub(crate) enum NotConfined {
     /// The kernel does not offer Landlock.
@@ -75,13 +77,13 @@ pub(crate) enum NotConfined {
          bubblewrap, or use `--confine auto`, or `--confine none` to let it do whatever you can"
     )]
     NoBubblewrap,
-    /// `bwrap` can't make a sandbox, and says this.
+    /// `bwrap` can't make a sandbox and printed this message.
     #[error(
         "the CLI can't be confined by bubblewrap: {0}; let bwrap make user namespaces on this system, or use \
          `--confine auto`, or `--confine none` to let it do whatever you can"
     )]
     Bubblewrap(String),
-    /// Nothing supervises the CLI here.
+    /// This system has no supervisor for the CLI.
     #[error(
         "the CLI can't be confined on this system, which is not Linux; use `--confine auto`, or \
          `--confine none` to let it do whatever you can"
@@ -89,18 +91,18 @@ pub(crate) enum NotConfined {
     NoSupervisor,
 }
 
-/// Where a program is confined to.
+/// The files, folders and port to which a program is confined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bounds {
-    /// Files and folders it may read and execute, beside the system's.
+    /// Files and folders that it may read and execute in addition to the system's.
     pub(crate) read: Vec<PathBuf>,
-    /// Folders it may do anything in.
+    /// Folders in which it may read, write and execute everything.
     pub(crate) write: Vec<PathBuf>,
-    /// The port it may connect to.
+    /// The TCP port that it may connect to.
     pub(crate) port: u16,
-    /// The way to confine it.
+    /// The way in which it is confined.
     pub(crate) by: ConfineBy,
-    /// The program of bubblewrap, as clitape itself finds it: the CLI's PATH may name folders of others.
+    /// The `bwrap` that clitape finds on its own PATH; the CLI's PATH may contain folders of other users.
     pub(crate) bwrap: Option<PathBuf>,
 }
 
@@ -117,8 +119,8 @@ impl Bounds {
         let home = home.map(|home| home.canonicalize().unwrap_or(home));
         let temporary = std::env::temp_dir();
         let temporary = temporary.canonicalize().unwrap_or(temporary);
-        // The user's own folder, and the one in which other programs leave files, are what is kept
-        // from the CLI, so a program that lies right there is alone what it may read.
+        // The CLI must not read the user's home folder or the folder for temporary files. If a program
+        // is directly in one of them, the CLI may read the program and not the folder.
         read.retain(|path| {
             path != Path::new("/")
                 && !temporary.starts_with(path)
@@ -130,8 +132,8 @@ impl Bounds {
     }
 }
 
-/// The files of a program that it may read itself: its file and the folder that this is in, by every name it has;
-/// of a program of npm's, all modules that were installed with it.
+/// The files that a program may read of itself: the program and its folder, before and after its links
+/// are followed. A program that npm installed may read all modules that were installed with it.
 fn places(program: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let names = [Some(program.to_owned()), program.canonicalize().ok()];
@@ -157,10 +159,10 @@ mod landlocked {
 
     use super::{Bounds, DEVICES, SYSTEM};
 
-    /// The version of Landlock whose rights are asked for; older systems apply those that they know.
+    /// The version of Landlock whose rights are requested; an older kernel enforces the rights that it supports.
     const RIGHTS: ABI = ABI::V4;
 
-    /// Confines this thread and what it starts; whether the system can do that.
+    /// Confines this thread and the processes that it starts. Returns whether the system can do that.
     pub(crate) fn restrict(bounds: &Bounds) -> bool {
         apply(bounds).is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
     }
@@ -257,7 +259,7 @@ mod tests {
                 let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
                 let is_required = way == Confinement::Bubblewrap && required.contains("bwrap");
                 assert!(!is_required, "bwrap can't be used, and CLITAPE_REQUIRE names it");
-                // This system can't confine in this way.
+                // This system does not support this way.
                 continue;
             };
             let text = String::from_utf8_lossy(&output.stdout).into_owned();

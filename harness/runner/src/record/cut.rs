@@ -1,18 +1,18 @@
 //! Cuts a scripted text into deltas, so that a recording is the same on every machine.
 //!
-//! A text may name the folders of the run, whose real paths differ in length from one machine to
-//! the next. So cuts are counted on the text with the canonical folders in it, and a cut that falls
-//! inside a folder's name keeps its distance from the name's start.
+//! A text may contain the folders of the run, whose real paths differ in length from one machine to the
+//! next. So the cuts are counted in the text with the canonical paths. A cut inside a path keeps its
+//! distance from the start of the path.
 
 use serde_json::Value;
 
 use super::sandbox::Folders;
 use crate::scenario::{DeltaCut, Model, ModelFailureKind, ModelTurn, Pieces};
 
-/// The deltas of a text, as JSON string literals.
+/// Returns the deltas of a text as JSON string literals.
 ///
-/// Literals, because a cut in UTF-16 units may leave half of a surrogate pair in a delta, which a
-/// `String` cannot contain and JSON can.
+/// A cut in UTF-16 units may leave half of a surrogate pair in a delta, which a `String` can't contain and
+/// a JSON literal can.
 pub(crate) fn deltas(pieces: &Pieces, cut: DeltaCut, folders: &Folders) -> Vec<String> {
     match pieces {
         Pieces::Listed(pieces) => {
@@ -23,7 +23,7 @@ pub(crate) fn deltas(pieces: &Pieces, cut: DeltaCut, folders: &Folders) -> Vec<S
     }
 }
 
-/// Says which failure of the script would come after more deltas than its block has.
+/// Describes the first failure of the script that comes after more deltas than its block has.
 pub(crate) fn overrun(model: &Model) -> Option<String> {
     let turns = model.all_turns().flat_map(|(name, turns)| {
         turns.iter().enumerate().map(move |(at, turn)| (name, at + 1, turn))
@@ -38,7 +38,7 @@ pub(crate) fn overrun(model: &Model) -> Option<String> {
     overruns.next()
 }
 
-/// Block, deltas before the failure, and deltas there are.
+/// Returns the block, the deltas before the failure, and the deltas of the block.
 fn overrun_in(
     model: &Model,
     turn: &ModelTurn,
@@ -66,7 +66,7 @@ fn whole(text: &str, cut: DeltaCut, folders: &Folders) -> Vec<String> {
     .collect()
 }
 
-/// Where the deltas of `text` end, in UTF-16 units.
+/// Returns the ends of the deltas of `text` in UTF-16 units.
 fn ends(text: &str, cut: DeltaCut) -> Vec<usize> {
     let total = text.encode_utf16().count();
     let mut ends: Vec<usize> = match cut {
@@ -87,9 +87,9 @@ fn ends(text: &str, cut: DeltaCut) -> Vec<usize> {
     ends
 }
 
-/// A folder's name in a text, in UTF-16 units.
+/// The path of a folder in a text; its offsets are UTF-16 units.
 struct FolderName {
-    /// Where it starts in the canonical text.
+    /// Its offset in the canonical text.
     start: usize,
     canonical: usize,
     real: usize,
@@ -113,7 +113,7 @@ fn names(text: &str, folders: &Folders) -> Vec<FolderName> {
     names
 }
 
-/// The offset in the real text for an offset in the canonical one.
+/// Converts an offset in the canonical text to one in the real text.
 fn map(names: &[FolderName], offset: usize) -> usize {
     let (mut canonical, mut real) = (0, 0);
     for name in names.iter().take_while(|name| name.start < offset) {
@@ -127,7 +127,7 @@ fn map(names: &[FolderName], offset: usize) -> usize {
     real + offset - canonical
 }
 
-/// A JSON string literal; half of a surrogate pair becomes its `\u` escape.
+/// Returns a JSON string literal, in which half of a surrogate pair is a `\u` escape.
 fn literal(units: &[u16]) -> String {
     let mut text = String::from('"');
     for unit in char::decode_utf16(units.iter().copied()) {

@@ -11,7 +11,7 @@ use crate::cassette::Exit;
 use crate::scenario::ScenarioError;
 use crate::text::TerminalSafe;
 
-/// Why there is no recording.
+/// The reason why there is no recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file system or the operating system returned an error.
@@ -36,14 +36,14 @@ pub enum RecordError {
         /// What is wrong with it.
         what: String,
     },
-    /// Something in the workspace is no file.
+    /// The workspace contains an entry that is not a file, folder or link.
     #[error(
         "{path} is {what}, which a workspace can't have; remove it, or put a file in its place"
     )]
     OddFile {
-        /// Where it is.
+        /// The path of the entry.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the entry.
         what: &'static str,
     },
     /// The workspace is larger than what is copied.
@@ -54,7 +54,7 @@ pub enum RecordError {
     LargeWorkspace {
         /// The workspace.
         path: PathBuf,
-        /// How large it may be.
+        /// The most bytes that it may have.
         limit: ByteSize,
     },
     /// The workspace has more files than are copied.
@@ -65,10 +65,10 @@ pub enum RecordError {
     ManyFiles {
         /// The workspace.
         path: PathBuf,
-        /// How many it may have.
+        /// The most entries that it may have.
         limit: usize,
     },
-    /// The CLI asked the model something the script has no answer to.
+    /// The CLI sent the model a request that is not scripted.
     #[error(
         "nobody scripted this request: {asked}\nadd a [[turn]], [[spare]] or [[side]] to {path}"
     )]
@@ -80,25 +80,25 @@ pub enum RecordError {
     },
     /// The CLI did not end in time.
     #[error(
-        "the CLI had not ended after {limit_s} s and was stopped; raise {raise} if it needs longer{said}"
+        "the CLI had not ended after {limit_s} s and was stopped; raise {raise} if it needs longer{printed}"
     )]
     Timeout {
-        /// How long it might take.
+        /// The time limit in seconds.
         limit_s: u64,
-        /// The origin of the limit: `record.timeout_s` of the scenario, or the option that is a limit for all.
+        /// The setting that raises the limit: `record.timeout_s` of the scenario, or an option.
         raise: &'static str,
         /// The end of the CLI's output.
-        said: CliOutput,
+        printed: CliOutput,
     },
-    /// The CLI printed more than is kept.
-    #[error("the CLI printed {what} and was ended; nothing was written; if that is what it is to print, raise the limit with `{}`{said}", .what.option())]
+    /// The CLI printed more than its limit.
+    #[error("the CLI printed {what} and was ended; nothing was written; if that is what it is to print, raise the limit with `{}`{printed}", .what.option())]
     Overflow {
-        /// Which limit it reached.
+        /// The limit that it reached.
         what: Overflow,
         /// The end of its output.
-        said: CliOutput,
+        printed: CliOutput,
     },
-    /// A person was asked whether to record it, and did not say yes.
+    /// A person was asked whether to record the scenario and did not answer yes.
     #[error("{name} was not recorded: the answer was not `y`")]
     Declined {
         /// The scenario.
@@ -107,9 +107,9 @@ pub enum RecordError {
     /// The caller asked to stop.
     #[error("stopped; nothing was written")]
     Stopped,
-    /// The CLI ended otherwise than the scenario says.
+    /// The CLI did not end as the scenario expects.
     #[error(
-        "the CLI {}, the scenario expects that it {}; if this is what it is to show, set `record.exit`{said}", ended(*.exit), ends(*.expected)
+        "the CLI {}, the scenario expects that it {}; if this is what it is to show, set `record.exit`{printed}", ended(*.exit), ends(*.expected)
     )]
     Exit {
         /// How it ended.
@@ -117,27 +117,27 @@ pub enum RecordError {
         /// The exit of `record.exit`.
         expected: Exit,
         /// The end of its output.
-        said: CliOutput,
+        printed: CliOutput,
     },
     /// The signal of the scenario was never sent.
-    #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{said}", ended(*.exit))]
+    #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{printed}", ended(*.exit))]
     NoSignal {
         /// How it ended.
         exit: Exit,
         /// The end of its output.
-        said: CliOutput,
+        printed: CliOutput,
     },
     /// The CLI ended without an answer.
-    #[error("the CLI {} before it printed a `result`; run it by hand with the scenario's arguments to see why{said}", ended(*.exit))]
+    #[error("the CLI {} before it printed a `result`; run it by hand with the scenario's arguments to see why{printed}", ended(*.exit))]
     NoResult {
         /// How it ended.
         exit: Exit,
         /// The end of its output.
-        said: CliOutput,
+        printed: CliOutput,
     },
 }
 
-/// The end of the CLI's output when it failed.
+/// The end of the output of a CLI that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CliOutput {
     /// Its stderr.
@@ -152,6 +152,7 @@ impl CliOutput {
         let last = lines.find(|line| !line.is_empty());
         Self {
             stderr: String::from_utf8_lossy(stderr).trim().to_owned(),
+            // A CLI that printed nothing has no last line.
             last_line: String::from_utf8_lossy(last.unwrap_or_default()).into_owned(),
         }
     }

@@ -1,20 +1,20 @@
-//! The answers of a scripted model without a server (feature `fuzzing`), for the fuzz target
+//! Computes the answers of a scripted model without a server (feature `fuzzing`), for the fuzz target
 //! `scenario`.
 
 use hyper::body::Bytes;
 
 use super::answer::Writer;
 use super::cut::overrun;
-use super::request::{Asked, Spoken};
+use super::request::{Asked, ModelMessage};
 use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose};
 use crate::scenario::{Model, ModelFailureKind};
 
-/// How often each request is repeated, so that failures and what comes after them are answered.
+/// How often each request is repeated, to reach the failures of a turn and the answer after them.
 const ATTEMPTS: usize = 3;
 
-/// The body of every answer that the model has for the requests of a run: for each number of
-/// messages in each conversation, as a stream and as one message, or as the error that it is.
+/// Returns the bodies of all answers that the model has for a run: for each number of messages in each
+/// conversation, as a stream and as one message, or as an error.
 pub fn answers(model: &Model) -> impl Iterator<Item = Vec<u8>> {
     let is_served = overrun(model).is_none();
     requests(model)
@@ -28,18 +28,18 @@ pub fn answers(model: &Model) -> impl Iterator<Item = Vec<u8>> {
         .map(|body| body.concat())
 }
 
-/// One request for each turn, and one more.
+/// Returns one request for each turn, and one more.
 fn requests(model: &Model) -> impl Iterator<Item = (Asked, RunStage)> {
     let markers = model.conversations.iter().map(|one| (one.marker.as_str(), 0, &one.turns));
     let steps = (1..).zip(&model.steps).map(|(before, step)| ("", before, &step.turns));
     let all = std::iter::once(("", 0, &model.turns)).chain(steps).chain(markers);
     all.flat_map(|(marker, before, turns)| {
         (0..=turns.len()).map(move |answered| {
-            let said = Spoken { by_model: true, text: String::new() };
+            let message = ModelMessage { by_model: true, text: String::new() };
             let asked = Asked {
                 model: "claude-fuzzed".to_owned(),
                 first_user: marker.to_owned(),
-                messages: vec![said; answered],
+                messages: vec![message; answered],
                 ..Asked::default()
             };
             (asked, RunStage { before, prompt: String::new() })
@@ -47,7 +47,7 @@ fn requests(model: &Model) -> impl Iterator<Item = (Asked, RunStage)> {
     })
 }
 
-/// The parts of the bodies that answer a request.
+/// Returns the bodies that answer a request.
 fn bodies(
     model: &Model,
     asked: &Asked,

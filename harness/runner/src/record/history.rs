@@ -1,23 +1,22 @@
-//! The part of the earlier conversation that the CLI sends to the model on resume: the messages of its
-//! first request, one a line, without the CLI's own reminders and prompts.
+//! Extracts the earlier conversation that the CLI sends to the model on resume: the messages of its first
+//! request, one per line, without the reminders and prompts that the CLI adds.
 
 use serde_json::{Map, Value, json};
 
-/// Text that the CLI adds to a user message and that is no part of the conversation.
+/// The start of a text that the CLI adds to a user message.
 const REMINDER: &str = "<system-reminder>";
-/// Fields of a block that say what it is and whose it is; the rest is in the transcript.
+/// The fields of a block that are kept; the transcript contains all of them.
 const KEPT: [&str; 8] =
     ["type", "text", "id", "name", "input", "tool_use_id", "is_error", "content"];
 
-/// The messages of a request as JSON lines; empty when the body is no request.
+/// Returns the messages of a request as JSON lines; nothing if the body is not a request.
 ///
-/// Reasoning, messages with the role `system`, reminders and all that only tells the API how to
-/// cache is left out.
+/// Reasoning, messages with the role `system`, reminders, and fields that control caching are left out.
 pub(crate) fn history(body: &[u8]) -> Vec<u8> {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     let mut lines = Vec::new();
     for message in body["messages"].as_array().into_iter().flatten() {
-        let role = message["role"].as_str().unwrap_or_default();
+        let Some(role) = message["role"].as_str() else { continue };
         let content = blocks(&message["content"]);
         if role != "system" && !content.is_empty() {
             lines.extend(json!({ "role": role, "content": content }).to_string().into_bytes());
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_tells_what_the_model_is_sent_of_the_conversation() {
+    fn a_request_contains_the_conversation_so_far() {
         let body = br#"{"model":"m","messages":[
             {"role":"user","content":[
                 {"type":"text","text":"<system-reminder>date"},

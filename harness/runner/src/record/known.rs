@@ -1,5 +1,5 @@
-//! The scenarios that were recorded here before, by their digests: one file of the user's, which is
-//! written whole by a rename.
+//! The list of the scenarios that were recorded here before, by their digests. It is a file of the user,
+//! which a rename replaces as a whole.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The name of the file.
 const NAME: &str = "known-scenarios.toml";
 
-/// The text of the file.
+/// The content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KnownFile {
@@ -20,7 +20,7 @@ struct KnownFile {
     scenarios: BTreeMap<String, String>,
 }
 
-/// The scenarios that are known in a folder of the user's.
+/// The list of known scenarios in a folder of the user.
 #[derive(Debug)]
 pub struct KnownScenarios {
     path: PathBuf,
@@ -28,11 +28,11 @@ pub struct KnownScenarios {
 }
 
 impl KnownScenarios {
-    /// Reads what is known in `folder`; nothing is when there is no file.
+    /// Reads the list in `folder`; without a file it is empty.
     ///
     /// # Errors
     ///
-    /// When the file can't be read, or contains something else.
+    /// When the file can't be read or is not such a list.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let path = folder.join(NAME);
         let text = match fs::read_to_string(&path) {
@@ -46,20 +46,20 @@ impl KnownScenarios {
         Ok(Self { path, text })
     }
 
-    /// Whether a scenario of this digest is known.
+    /// Returns whether a scenario with this digest is known.
     pub fn has(&self, digest: &str) -> bool {
         self.text.scenarios.contains_key(digest)
     }
 
-    /// Makes a scenario known, now and for later runs.
+    /// Adds a scenario to the list and writes the file.
     ///
     /// # Errors
     ///
-    /// When the file can't be written; the one that was there stays.
+    /// When the file can't be written; the old file then stays.
     pub fn add(&mut self, digest: &str, name: &str) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // Another clitape may have written in the meantime.
+        // Another clitape may have added scenarios in the meantime.
         self.text.scenarios.extend(Self::read(folder)?.text.scenarios);
         self.text.scenarios.insert(digest.to_owned(), name.to_owned());
         let text = toml::to_string(&self.text).map_err(io::Error::other)?;

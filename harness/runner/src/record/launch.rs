@@ -1,8 +1,8 @@
-//! Starts a program so that it and all that it starts can be ended, whatever becomes of this process.
+//! Starts a program so that it and all its descendants are ended, even when this process is killed.
 //!
 //! On Linux the command runs under a second process of `clitape` ([`super::supervise`]), which ends
-//! everything when this one closes their connection, also by being killed. Elsewhere, and where no
-//! supervisor is known, as in a test of the library, the program is a child of this process.
+//! them when this process closes their connection or is killed. On other systems, and when no supervisor is
+//! set, as in a test of the library, the program is a child of this process.
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write};
@@ -26,26 +26,26 @@ use crate::cassette::{Confinement, Exit};
 pub const SUPERVISE: &str = "__supervise";
 /// The first argument of a `clitape` that becomes a program in the sandbox of bubblewrap.
 pub const ENTER: &str = "__enter";
-/// The message to the supervisor that there was no error and that only processes are to be ended.
+/// The message that tells the supervisor to end the processes and to leave the folder alone.
 pub(crate) const DONE: &[u8] = b"done\n";
 /// How long the supervisor may take to start the program, and to end everything.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The time between two looks whether it has ended.
+/// The time between two checks whether it has ended.
 const PAUSE: Duration = Duration::from_millis(1);
 
 static SUPERVISOR: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on `program`, which is `clitape` itself, supervises every program that is started. Its `main` has to
-/// call [`super::supervise`] when its first argument is [`SUPERVISE`].
+/// Sets `program`, which is `clitape` itself, as the supervisor of every program that is started from now
+/// on. Its `main` has to call [`super::supervise`] when its first argument is [`SUPERVISE`].
 pub fn supervise_with(program: PathBuf) {
     if cfg!(target_os = "linux") {
-        // A second call is ignored: the program is the same.
+        // An error means a second call, which names the same program.
         let _ = SUPERVISOR.set(program);
     }
 }
 
-/// A command that runs `program` once it is [launched](launch): like [`Command::new`], but by way of
-/// the supervisor where there is one, whose environment and folder the program then has too.
+/// Returns a command that runs `program` once it is [launched](launch). If there is a supervisor, the
+/// command starts the supervisor, which passes its environment and folder on to the program.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     match SUPERVISOR.get() {
         Some(supervisor) => {
@@ -57,50 +57,50 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     }
 }
 
-/// The settings for the supervisor beside the command: the first line that it gets, as JSON.
+/// The settings that the supervisor gets in addition to the command, as a first line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LaunchPlan {
-    /// The process that asks.
+    /// The process that starts the program.
     pub(crate) parent: i32,
-    /// Its file that is the program's stdin; `/dev/null` when absent.
+    /// The number of that process's file that becomes the program's stdin; without it, `/dev/null`.
     pub(crate) stdin: Option<i32>,
-    /// The lock file of the folder to remove when that process is killed.
+    /// The lock file of the folder that is removed when that process is killed.
     pub(crate) lock: Option<PathBuf>,
-    /// Where the program is confined to.
+    /// The bounds of a program that is confined.
     pub(crate) bounds: Option<Bounds>,
 }
 
-/// The answers of the supervisor, each on a line as JSON.
+/// An answer of the supervisor, a line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SupervisorAnswer {
     /// The program runs.
     Started { pid: i32, confined: Option<Confinement> },
-    /// It could not be started, for this reason of the operating system.
+    /// The program could not be started; this is the error number of the operating system.
     Failed(i32),
-    /// It was not started, because it can't be confined as it has to be.
+    /// The program was not started because it can't be confined as requested.
     NotConfined(NotConfined),
-    /// It has ended.
+    /// The program has ended.
     Ended(Exit),
 }
 
-/// The settings of a program beside its command.
+/// The settings of a program in addition to its command.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Guard<'a> {
-    /// The lock file of the folder to remove when this process is killed.
+    /// The lock file of the folder that is removed when this process is killed.
     pub(crate) lock: Option<&'a Path>,
-    /// Where the program is confined to, if the system can do that.
+    /// The bounds to which the program is confined if the system supports that.
     pub(crate) bounds: Option<&'a Bounds>,
 }
 
-/// A program that was started; when dropped, it and all it has started are ended.
+/// A running program. Dropping this ends the program and its descendants.
 pub(crate) struct Running {
-    /// The program's process, which is also the id of its group. While it is supervised no other
-    /// process can get this id.
+    /// The id of the program's process and of its group. The system does not reuse it while the program
+    /// is supervised.
     pid: Pid,
     pub(crate) stdin: Option<Box<dyn Write + Send>>,
     pub(crate) stdout: Option<ChildStdout>,
     pub(crate) stderr: Option<ChildStderr>,
-    /// How it is confined.
+    /// The way in which it is confined.
     pub(crate) confined: Option<Confinement>,
     how: Supervision,
 }
@@ -110,8 +110,8 @@ enum Supervision {
     Supervised { supervisor: Child, control: Control },
 }
 
-/// Starts a [`command`] in a process group of its own. Its stdout and stderr are pipes, and its stdin
-/// is one when `with_stdin`.
+/// Starts a [`command`] in its own process group. Its stdout and stderr are pipes; its stdin is a pipe
+/// if `with_stdin` is set.
 pub(crate) fn launch(
     mut command: Command,
     with_stdin: bool,
@@ -143,7 +143,7 @@ fn direct(mut command: Command, with_stdin: bool) -> io::Result<Running> {
 
 fn supervised(mut command: Command, with_stdin: bool, guard: Guard<'_>) -> io::Result<Running> {
     let (ours, theirs) = UnixStream::pair()?;
-    // The supervisor opens the reading end by its number here, so it stays open until then.
+    // The supervisor opens the reading end by its number, so this process keeps it open until then.
     let (input, stdin) = if with_stdin { Some(io::pipe()?) } else { None }.unzip();
     let plan = LaunchPlan {
         parent: nix::unistd::getpid().as_raw(),
@@ -177,7 +177,7 @@ fn gone() -> io::Error {
 }
 
 impl Running {
-    /// How the program ended, once it has.
+    /// Returns how the program ended, or `None` while it runs.
     pub(crate) fn poll(&mut self) -> io::Result<Option<Exit>> {
         match &mut self.how {
             Supervision::Direct(child) => Ok(child.try_wait()?.map(exit_of)),
@@ -189,20 +189,20 @@ impl Running {
         }
     }
 
-    /// Signals the program and what is in its process group.
+    /// Sends a signal to the process group of the program.
     pub(crate) fn signal(&self, signal: Signal) {
-        // The process may have ended already.
+        // An error means that the process has ended already.
         let _ = killpg(self.pid, signal);
     }
 
-    /// Signals the program, and none that it has started.
+    /// Sends a signal to the program alone.
     pub(crate) fn signal_program(&self, signal: Signal) {
-        // The process may have ended already.
+        // An error means that the process has ended already.
         let _ = kill(self.pid, signal);
     }
 }
 
-/// How a process ended.
+/// Converts the exit status of a process.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
 pub(crate) fn exit_of(status: ExitStatus) -> Exit {
     match status.code() {
@@ -216,13 +216,13 @@ impl Drop for Running {
         match &mut self.how {
             Supervision::Direct(_) => self.signal(Signal::SIGKILL),
             Supervision::Supervised { supervisor, control } => {
-                // A supervisor that has ended reads nothing, and needs no message.
+                // An error means that the supervisor has ended already.
                 let _ = control.stream.write_all(DONE);
                 let _ = control.stream.shutdown(Shutdown::Both);
                 let begin = Instant::now();
                 while matches!(supervisor.try_wait(), Ok(None)) {
                     if begin.elapsed() > PATIENCE {
-                        // An error means that it has ended, which the loop sees next.
+                        // An error means that it has ended; the loop then stops.
                         let _ = supervisor.kill();
                     }
                     std::thread::sleep(PAUSE);
@@ -235,7 +235,7 @@ impl Drop for Running {
 /// The connection to the supervisor.
 struct Control {
     stream: UnixStream,
-    /// Bytes that were read and are no whole line yet.
+    /// Bytes that were read and do not make a whole line yet.
     pending: Vec<u8>,
 }
 
@@ -246,7 +246,7 @@ impl Control {
         self.stream.write_all(&line)
     }
 
-    /// The next answer, which has to come within this time.
+    /// Waits at most `limit` for the next answer.
     fn wait(&mut self, limit: Duration) -> io::Result<SupervisorAnswer> {
         self.stream.set_read_timeout(Some(limit))?;
         let answer = self.read()?;
@@ -254,7 +254,7 @@ impl Control {
         answer.ok_or_else(gone)
     }
 
-    /// The next answer, if it is there.
+    /// Returns the next answer if it has arrived.
     fn poll(&mut self) -> io::Result<Option<SupervisorAnswer>> {
         self.read()
     }

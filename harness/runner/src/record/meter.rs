@@ -1,4 +1,4 @@
-//! Counts what a program prints against its limits.
+//! Counts the output of a program and compares it with its limits.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl Overflow {
     }
 }
 
-/// The excess in words: "more than 64MiB".
+/// Writes the excess in words, such as "more than 64MiB".
 impl fmt::Display for Overflow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -39,11 +39,11 @@ impl fmt::Display for Overflow {
     }
 }
 
-/// The counts of one of a program's two streams.
+/// The counts of one output stream of a program.
 pub(super) struct Meter {
     limits: OutputLimits,
     bytes: u64,
-    /// Bytes of the line that has not ended.
+    /// The bytes of the current line.
     line: u64,
     lines: u64,
     reads: u64,
@@ -54,7 +54,7 @@ impl Meter {
         Self { limits, bytes: 0, line: 0, lines: 0, reads: 0 }
     }
 
-    /// Counts one read; the first limit that it passes.
+    /// Counts one read, and returns the first limit that it exceeds as an error.
     pub(super) fn take(&mut self, read: &[u8]) -> Result<(), Overflow> {
         let OutputLimits { bytes, line, lines } = self.limits;
         self.bytes += read.len() as u64;

@@ -1,11 +1,16 @@
-//! Runs the real CLI against a scripted model and keeps all it prints.
+//! Runs the real CLI against a scripted model and records its output.
 //!
-//! In order: the CLI is found or installed ([`resolve`]); the scenario's `model.toml` is served on
-//! loopback (`server`, which asks `script` for the answer and `answer` and `cut` for its bytes);
-//! the CLI runs in fresh folders (`sandbox`) while `child` reads what it prints (`run`), with a
-//! signal when `trigger` says so, and again where the scenario goes on with the session, of which
-//! `history` keeps what the model is sent; and the canonical form of that is a take ([`record`]). Real IO,
-//! real time: nothing here is for a replay.
+//! A recording has these steps:
+//!
+//! 1. [`resolve`] finds or installs the CLI.
+//! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
+//!    `answer` and `cut` make its bytes.
+//! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `child` reads
+//!    its output, `trigger` decides when it gets a signal, and `history` keeps the part of a resumed
+//!    session that the CLI sends to the model.
+//! 4. [`record`] returns the canonical form of the result, a take.
+//!
+//! All of this is real IO in real time; no replay uses it.
 
 mod answer;
 #[cfg(target_os = "linux")]
@@ -22,6 +27,7 @@ mod known;
 mod launch;
 mod meter;
 mod paced;
+#[cfg(target_os = "linux")]
 mod processes;
 mod request;
 mod results;
@@ -63,20 +69,20 @@ use crate::cassette::Take;
 use crate::limits::{MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME};
 use crate::scenario::Scenario;
 
-/// How recordings are made.
+/// The settings of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordSettings {
-    /// How much the CLI may print.
+    /// The most that the CLI may print.
     pub output: OutputLimits,
-    /// How long one run of the CLI may take, whatever `record.timeout_s` of the scenario allows.
+    /// The longest time of one run of the CLI, even if `record.timeout_s` of the scenario is longer.
     pub time: Duration,
     /// The most that a workspace may contain.
     pub workspace: WorkspaceLimits,
-    /// Lines that all `{{lines:N}}` of a `model.toml` may ask for.
+    /// The most lines that all `{{lines:N}}` of a `model.toml` may ask for together.
     pub model_lines: usize,
-    /// Bytes of a request to the scripted model.
+    /// The most bytes of a request to the scripted model.
     pub request: ByteSize,
-    /// The way to confine the CLI to its temporary folder, if it is to be confined.
+    /// The way in which the CLI is confined to its temporary folder; `None` does not confine it.
     pub confine: Option<ConfineBy>,
 }
 
@@ -93,26 +99,38 @@ impl Default for RecordSettings {
     }
 }
 
-/// No supervisor is known on this system, so nothing asks for one.
+/// Without `/proc`, no process is found.
+#[cfg(not(target_os = "linux"))]
+mod processes {
+    pub(crate) fn start_time(_pid: i32) -> Option<u64> {
+        None
+    }
+
+    pub(crate) fn end_living_in(_folder: &std::path::Path) -> usize {
+        0
+    }
+}
+
+/// This system has no supervisor, so no process is one.
 #[cfg(not(target_os = "linux"))]
 pub fn supervise(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     std::process::ExitCode::from(2)
 }
 
-/// There is no bubblewrap on this system, so nothing enters a sandbox.
+/// This system has no bubblewrap, so no process enters a sandbox.
 #[cfg(not(target_os = "linux"))]
 pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     std::process::ExitCode::from(2)
 }
 
-/// Records a scenario: runs the CLI, once or as often as the scenario says, in real time, and gives
-/// the canonical form of what it left. Setting `stop` ends it.
+/// Records a scenario: runs the CLI as often as the scenario says, in real time, and returns the
+/// canonical form of the recording. Setting `stop` ends it.
 ///
 /// # Errors
 ///
-/// [`RecordError`] when `model.toml` can't be used, the CLI can't be started, asks what nobody
-/// scripted, does not end in time, prints too much, is stopped, ends without a `result`, or not as the scenario expects. Nothing it
-/// started is left by then.
+/// [`RecordError`] when `model.toml` can't be used, or when the CLI can't be started, sends a request
+/// that is not scripted, does not end in time, prints too much, is stopped, ends without a `result`, or
+/// does not end as the scenario expects. No process of the CLI is left when this returns.
 pub fn record(
     scenario: &Scenario,
     claude: &Claude,

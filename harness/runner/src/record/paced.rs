@@ -1,4 +1,4 @@
-//! A response body whose pieces go out one by one, each after its delay, or that breaks off.
+//! A response body that sends its pieces one by one, each after a delay, or breaks off.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,10 +11,10 @@ use tokio::time::{Sleep, sleep};
 
 use super::answer::ResponseStep;
 
-/// A body made of [`Step`]s; a single one that waits for nothing is sent with its length.
+/// A body of [`ResponseStep`]s. A single step without a delay is sent with its length.
 pub(crate) struct Paced {
     steps: VecDeque<ResponseStep>,
-    /// Runs out when the first of the steps is due.
+    /// The timer for the next step.
     due: Option<Pin<Box<Sleep>>>,
 }
 
@@ -30,7 +30,7 @@ impl Paced {
 
 impl Body for Paced {
     type Data = Bytes;
-    /// The error that makes the server close the connection in the middle of the body.
+    /// Returns the error that makes the server close the connection inside the body.
     type Error = io::Error;
 
     fn poll_frame(

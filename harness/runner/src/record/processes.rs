@@ -1,5 +1,4 @@
-//! The processes of this machine as `/proc` lists them, so that what a CLI started can be found and
-//! ended. Systems without `/proc` have none.
+//! Finds the processes that a CLI started in `/proc`, and ends them. Only Linux has this module.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,18 +11,18 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
 
-/// How long processes are ended before the rest is given up.
+/// The longest time that is spent on ending processes.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time between two checks for remaining processes.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// One line of `/proc/PID/stat`, as far as it matters here.
+/// The fields of `/proc/PID/stat` that are used here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
     parent: i32,
-    /// It has ended and waits for its parent to notice.
+    /// Whether the process has ended and its parent has not waited for it yet.
     is_zombie: bool,
-    /// Clock ticks between the start of the machine and that of the process.
+    /// The clock ticks between the start of the machine and the start of the process.
     start: u64,
 }
 
@@ -32,8 +31,8 @@ impl Stat {
         Self::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The name of a program may contain blanks and parentheses, so the fields are those after the
-    /// last parenthesis: the third is the first of them.
+    /// The program's name may contain blanks and parentheses, so this reads the fields after the last
+    /// parenthesis. The first of them is the third field of the line.
     fn parse(stat: &str) -> Option<Self> {
         let (_, rest) = stat.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split(' ').collect();
@@ -45,13 +44,13 @@ impl Stat {
     }
 }
 
-/// When the process `pid` started, in clock ticks since the machine did. With its id this names
-/// one process, also after the id was given to another.
+/// Returns when the process `pid` started, in clock ticks since the machine started. The id and this
+/// time together identify one process, even after the system has reused the id.
 pub(crate) fn start_time(pid: i32) -> Option<u64> {
     Stat::of(pid).filter(|stat| !stat.is_zombie).map(|stat| stat.start)
 }
 
-/// The exit of a child of this process for which no thread waited.
+/// Returns the exit status of a child process for which no thread has waited.
 pub(crate) fn exit_status(pid: Pid) -> Option<ExitStatus> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
@@ -64,7 +63,7 @@ fn pids() -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The processes that `ancestor` started, and those that they started, zombies left out.
+/// Returns all live descendants of the process `ancestor`.
 fn descendants(ancestor: i32) -> Vec<Pid> {
     let all: HashMap<i32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
     let is_descendant = |pid: i32| {
@@ -74,7 +73,7 @@ fn descendants(ancestor: i32) -> Vec<Pid> {
             if stat.parent == ancestor {
                 return true;
             }
-            // The table was read while it changed, so it may contain a ring.
+            // The processes changed while they were read, so their parents may form a cycle.
             if !seen.insert(at) {
                 return false;
             }
@@ -86,7 +85,7 @@ fn descendants(ancestor: i32) -> Vec<Pid> {
     alive.filter(|pid| is_descendant(*pid)).map(Pid::from_raw).collect()
 }
 
-/// The children of this process that have ended and were not waited for.
+/// Returns the children of this process that have ended and were not waited for.
 pub(crate) fn zombies() -> Vec<Pid> {
     let me = nix::unistd::getpid().as_raw();
     let is_left =
@@ -94,8 +93,8 @@ pub(crate) fn zombies() -> Vec<Pid> {
     pids().filter(is_left).map(Pid::from_raw).collect()
 }
 
-/// The user's processes whose current folder is `folder` or below it, or whose environment names a
-/// path in it. This process is none of them.
+/// Returns the user's processes whose current folder is `folder` or below it, or whose environment
+/// contains a path in it. This process is left out.
 fn living_in(folder: &Path) -> Vec<Pid> {
     let me = nix::unistd::getpid().as_raw();
     let user = Uid::effective().as_raw();
@@ -113,7 +112,7 @@ fn living_in(folder: &Path) -> Vec<Pid> {
     pids().filter(lives).map(Pid::from_raw).collect()
 }
 
-/// Whether an environment contains the path of a folder, alone or with a place in it.
+/// Returns whether an environment contains the path of a folder or of a file in it.
 fn names(environment: &[u8], folder: &[u8]) -> bool {
     let ends = |rest: &[u8]| matches!(rest.first(), None | Some(0 | b'/' | b':'));
     environment
@@ -122,16 +121,16 @@ fn names(environment: &[u8], folder: &[u8]) -> bool {
         .any(|(at, window)| window == folder && ends(&environment[at + folder.len()..]))
 }
 
-/// Ends every process below this one, also those that left their process group and their session.
-/// Only for a process that has started nothing but what is to be ended.
+/// Ends every descendant of this process, including those that left their process group and session.
+/// Call it only from a process all of whose descendants are to be ended.
 pub(crate) fn end_descendants() {
     let me = nix::unistd::getpid().as_raw();
     end(
         || descendants(me),
         || {
             use nix::sys::wait::{WaitPidFlag, waitpid};
-            // What has ended leaves the table; its own children came to this process, if it is their
-            // reaper, and are found by the next look.
+            // Waiting removes processes that have ended. If this process is a subreaper, their children
+            // are now its children, and the next call of `find` returns them.
             while waitpid(None, Some(WaitPidFlag::WNOHANG))
                 .is_ok_and(|status| status.pid().is_some())
             {}
@@ -139,24 +138,24 @@ pub(crate) fn end_descendants() {
     );
 }
 
-/// Ends every process of the user that lives in `folder`; how many there were.
+/// Ends every process of the user that [uses](living_in) `folder`, and returns how many there were.
 pub(crate) fn end_living_in(folder: &Path) -> usize {
     end(|| living_in(folder), || {})
 }
 
-/// Kills what `look` finds until it finds nothing; how many processes it found.
-fn end(look: impl Fn() -> Vec<Pid>, tidy: impl Fn()) -> usize {
+/// Kills the processes that `find` returns until it returns none. Returns how many it killed.
+fn end(find: impl Fn() -> Vec<Pid>, reap: impl Fn()) -> usize {
     let begin = Instant::now();
     let mut ended = HashSet::new();
     loop {
-        tidy();
-        let found = look();
+        reap();
+        let found = find();
         if found.is_empty() || begin.elapsed() > PATIENCE {
-            tidy();
+            reap();
             return ended.len();
         }
         for pid in found {
-            // It may have ended since.
+            // An error means that the process has ended since.
             let _ = kill(pid, Signal::SIGKILL);
             ended.insert(pid);
         }
@@ -196,7 +195,6 @@ mod tests {
         }
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn what_lives_in_a_folder_is_found_by_folder_and_by_environment() {
         use std::os::unix::process::ExitStatusExt as _;

@@ -1,33 +1,33 @@
-//! A request to the scripted model: the parts of a request that decide its answer.
+//! Reads a request to the scripted model: the parts that decide its answer.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::text::{Keep, truncate};
 
-/// The parts of a Messages API request that matter here.
+/// The parts of a Messages API request that the script uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Asked {
-    /// The model's name, echoed in the answer.
+    /// The name of the model, which the answer repeats.
     pub(crate) model: String,
-    /// Whether the answer is to be streamed.
+    /// Whether the request asks for a streamed answer.
     pub(crate) stream: bool,
     /// The system prompt.
     pub(crate) system: String,
-    /// The text of the first user message, which identifies the conversation.
+    /// The text of the first user message; it identifies the conversation.
     pub(crate) first_user: String,
-    /// The last text of a user message, the CLI's reminders left out.
+    /// The last text of a user message, without the CLI's reminders.
     pub(crate) last_user: String,
     /// The messages, oldest first.
-    pub(crate) messages: Vec<Spoken>,
+    pub(crate) messages: Vec<ModelMessage>,
 }
 
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spoken {
-    /// Whether the model said it.
+pub(crate) struct ModelMessage {
+    /// Whether the model wrote it.
     pub(crate) by_model: bool,
-    /// Its texts, one a line.
+    /// Its texts, one per line.
     pub(crate) text: String,
 }
 
@@ -49,7 +49,7 @@ struct RequestMessage {
 }
 
 impl Asked {
-    /// Reads the body of a request; on failure what is wrong with it.
+    /// Reads the body of a request. The error says why the body is invalid.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let body: RequestBody = serde_json::from_slice(body).map_err(|error| error.to_string())?;
         let mut asked = Self {
@@ -66,37 +66,38 @@ impl Asked {
                 if users == 1 {
                     asked.first_user = texts.join("\n");
                 }
-                let said = texts.iter().rfind(|text| !text.starts_with("<system-reminder>"));
-                if let Some(said) = said {
-                    asked.last_user = (*said).to_owned();
+                let text = texts.iter().rfind(|text| !text.starts_with("<system-reminder>"));
+                if let Some(text) = text {
+                    asked.last_user = (*text).to_owned();
                 }
             }
             let by_model = message.role == "assistant";
-            asked.messages.push(Spoken { by_model, text: texts.join("\n") });
+            asked.messages.push(ModelMessage { by_model, text: texts.join("\n") });
         }
         Ok(asked)
     }
 
-    /// How many assistant messages there are after the last message that says `prompt`; all of
-    /// them, if none says it.
+    /// Returns the number of assistant messages after the last user message that contains `prompt`, or of
+    /// all assistant messages if no message contains it.
     pub(crate) fn assistants_since(&self, prompt: &str) -> usize {
-        let says = |spoken: &Spoken| !spoken.by_model && spoken.text.contains(prompt);
-        let from = self.messages.iter().rposition(says).unwrap_or(0);
-        self.messages[from..].iter().filter(|spoken| spoken.by_model).count()
+        let has_prompt =
+            |message: &ModelMessage| !message.by_model && message.text.contains(prompt);
+        let from = self.messages.iter().rposition(has_prompt).unwrap_or(0);
+        self.messages[from..].iter().filter(|message| message.by_model).count()
     }
 
-    /// How many assistant messages there are.
+    /// Returns the number of assistant messages.
     pub(crate) fn assistants(&self) -> usize {
-        self.messages.iter().filter(|spoken| spoken.by_model).count()
+        self.messages.iter().filter(|message| message.by_model).count()
     }
 
-    /// Whether a message says `text`.
-    pub(crate) fn says(&self, text: &str) -> bool {
-        self.messages.iter().any(|spoken| spoken.text.contains(text))
+    /// Returns whether a message contains `text`.
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        self.messages.iter().any(|message| message.text.contains(text))
     }
 }
 
-/// The texts of a message's content, those inside tool results too.
+/// Returns the texts of a message's content, including those in tool results.
 fn texts(content: &Value) -> Vec<&str> {
     match content {
         Value::String(text) => vec![text],
@@ -108,7 +109,7 @@ fn texts(content: &Value) -> Vec<&str> {
     }
 }
 
-/// The start of a text on one line of no more than `columns` columns.
+/// Returns the start of a text as one line of at most `columns` columns.
 pub(crate) fn clip(text: &str, columns: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     truncate(&line, columns, Keep::Start).into_owned()
@@ -139,12 +140,12 @@ mod tests {
                 (true, ""),
                 (false, "out\n<system-reminder>late"),
             ]
-            .map(|(by_model, text)| Spoken { by_model, text: text.into() })
+            .map(|(by_model, text)| ModelMessage { by_model, text: text.into() })
             .to_vec(),
         };
         let asked = Asked::parse(body).unwrap();
         assert_eq!(asked, expect);
-        assert!(asked.says("MARK") && !asked.says("MARK\nenv"));
+        assert!(asked.contains("MARK") && !asked.contains("MARK\nenv"));
         let since = |prompt| asked.assistants_since(prompt);
         assert_eq!((asked.assistants(), since("MARK"), since("late"), since("?")), (1, 1, 0, 1));
         assert_eq!(Asked::parse(b"{}").unwrap_err(), "missing field `messages` at line 1 column 2");

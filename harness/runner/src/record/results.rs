@@ -1,10 +1,10 @@
-//! The parts of the CLI's stdout that the recorder itself reads: `result` records and the session's id.
+//! Reads the parts of the CLI's stdout that the recorder needs: `result` records and the session's id.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// The fields of a record that the recorder looks at.
+/// The fields of a record that the recorder reads.
 #[derive(Deserialize)]
 struct ResultHead<'a> {
     #[serde(rename = "type", borrow, default)]
@@ -13,7 +13,7 @@ struct ResultHead<'a> {
     session_id: Option<Cow<'a, str>>,
 }
 
-/// Counts the `result` records of a stdout that comes in pieces.
+/// Counts the `result` records of a stdout that is read in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     line: Vec<u8>,
@@ -31,7 +31,7 @@ impl Results {
         }
     }
 
-    /// How many there were so far.
+    /// Returns the number of records so far.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
@@ -41,7 +41,7 @@ fn is_result(line: &[u8]) -> bool {
     serde_json::from_slice::<ResultHead<'_>>(line).is_ok_and(|head| head.kind == "result")
 }
 
-/// Whether there is a `result` record, and the id of the session, for a whole stdout.
+/// Returns whether a whole stdout has a `result` record, and the id of its session.
 pub(crate) fn summary(stdout: &[u8]) -> (bool, Option<String>) {
     let mut lines = stdout.split(|&byte| byte == b'\n');
     let plain = |id: &str| id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');

@@ -1,5 +1,5 @@
-//! What a scenario makes the CLI run, for the person who is about to record it, and the digest by which
-//! a scenario is known again.
+//! Lists the programs and settings that a scenario makes the CLI run, for the person who is about to record
+//! it, and computes the digest that identifies the scenario later.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,26 +15,27 @@ use crate::files;
 use crate::scenario::{Model, ModelContent, Scenario, ScenarioError, ToolSide};
 use crate::text::{MARK, plural, start};
 
-/// Files of the project that the CLI obeys, and folders of them.
-const OBEYED: [&str; 5] = [".claude", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
-/// Fields of a tool's input that say best what the call does, in order.
-const TELLING: [&str; 7] =
+/// The files and folders of a project from which the CLI takes instructions.
+const INSTRUCTIONS: [&str; 5] =
+    [".claude", ".mcp.json", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
+/// The fields of a tool's input that describe a call best, in order.
+const DESCRIPTIVE: [&str; 7] =
     ["command", "file_path", "notebook_path", "path", "url", "pattern", "query"];
-/// Characters of one call that are shown.
+/// The characters of a call that are shown.
 const CLIP: usize = 300;
 
-/// The programs and settings that a scenario makes the CLI run.
+/// The list and the digest of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     /// SHA-256 over `scenario.toml`, `model.toml` and every file of the workspace.
     pub digest: String,
-    /// The tools that the CLI is allowed and the model calls, one line each, in the scenario's own words: a
-    /// terminal must not be given them as they are.
+    /// One line for each prompt, argument, tool call and file of instructions. The lines contain text of the
+    /// scenario, so they must be made safe before a terminal shows them.
     pub lines: Vec<String>,
 }
 
 impl Review {
-    /// Reads all that a recording would use.
+    /// Reads the files that a recording would use.
     ///
     /// # Errors
     ///
@@ -58,12 +59,12 @@ impl Review {
             lines.push(format!("arguments: {}", clipped(&scenario.record.args.join(" "))));
         }
         lines.extend(calls(&model));
-        lines.extend(obeyed(scenario, &workspace));
+        lines.extend(instructions(scenario, &workspace));
         Ok(Self { digest, lines })
     }
 }
 
-/// The digest of a scenario, by which it is known again.
+/// Computes the digest that identifies a scenario.
 ///
 /// # Errors
 ///
@@ -96,7 +97,7 @@ fn digest_of(
     Ok(hex(&hash.finalize()))
 }
 
-/// The tools that the model calls, each with how often and what for.
+/// Returns a line for each tool that the model calls: how often, and with which inputs.
 fn calls(model: &Model) -> Vec<String> {
     let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let turns = model.all_turns().flat_map(|(_, turns)| turns);
@@ -105,14 +106,14 @@ fn calls(model: &Model) -> Vec<String> {
             ModelContent::Tool { side: ToolSide::Client, name, input, .. } => {
                 let input = input.joined();
                 let parsed = serde_json::from_str(&input).ok();
-                calls.entry(name.clone()).or_default().push(telling(parsed.as_ref(), &input));
+                calls.entry(name.clone()).or_default().push(description(parsed.as_ref(), &input));
             }
-            // A block that is sent as it is may be a call too.
+            // A block that is sent unchanged may be a call too.
             ModelContent::Raw(block) if block.contains_key("input") => {
                 let name = block.get("name").and_then(Value::as_str).unwrap_or("?").to_owned();
                 let input = block.get("input").and_then(Value::as_object);
                 let text = Value::from(block.clone()).to_string();
-                calls.entry(name).or_default().push(telling(input, &text));
+                calls.entry(name).or_default().push(description(input, &text));
             }
             _ => {}
         }
@@ -127,16 +128,16 @@ fn calls(model: &Model) -> Vec<String> {
         .collect()
 }
 
-/// The field that describes a call best, or all of its input if no field does.
-fn telling(input: Option<&Map<String, Value>>, whole: &str) -> String {
+/// Returns the field that describes a call best, or the whole input if there is none.
+fn description(input: Option<&Map<String, Value>>, whole: &str) -> String {
     let best = |input: &Map<String, Value>| {
-        TELLING.iter().find_map(|name| input.get(*name)?.as_str().map(str::to_owned))
+        DESCRIPTIVE.iter().find_map(|name| input.get(*name)?.as_str().map(str::to_owned))
     };
     input.and_then(best).unwrap_or_else(|| whole.to_owned())
 }
 
-/// Files of the workspace that make the CLI do something, with the commands in them.
-fn obeyed(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
+/// Returns a line for each file of the workspace from which the CLI takes instructions, with its commands.
+fn instructions(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
     let is_named = |path: &Path| {
         let args = scenario.record.args.iter();
         args.flat_map(|arg| arg.split(['=', ',', ' '])).any(|word| {
@@ -144,11 +145,11 @@ fn obeyed(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
                 == path.to_string_lossy()
         })
     };
-    let is_obeyed = |path: &Path| {
-        path.components().any(|part| OBEYED.iter().any(|name| part.as_os_str() == *name))
+    let is_instruction = |path: &Path| {
+        path.components().any(|part| INSTRUCTIONS.iter().any(|name| part.as_os_str() == *name))
     };
     let mut lines = Vec::new();
-    for inside in workspace.files().filter(|path| is_obeyed(path) || is_named(path)) {
+    for inside in workspace.files().filter(|path| is_instruction(path) || is_named(path)) {
         let shown = clipped(&inside.to_string_lossy());
         let commands = commands(&scenario.dir.join("workspace").join(inside));
         match commands.is_empty() {
@@ -161,10 +162,10 @@ fn obeyed(scenario: &Scenario, workspace: &ScenarioFolder) -> Vec<String> {
     lines
 }
 
-/// The commands that a JSON file names: hooks, and servers of tools with their arguments.
+/// Returns the commands in a JSON file: hooks, and MCP servers with their arguments.
 fn commands(path: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    // A link is copied as a link, and this command does not read its target.
+    // A link is copied as a link, so its target is not read.
     if let Ok(text) = files::read_text(path)
         && let Ok(value) = serde_json::from_str(&text)
     {
@@ -189,7 +190,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The start of a long text, and how much is left out.
+/// Returns the start of a long text with the number of characters that are left out.
 fn clipped(text: &str) -> String {
     let start = start(text, CLIP);
     match text[start.len()..].chars().count() {

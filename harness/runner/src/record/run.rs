@@ -19,29 +19,29 @@ use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::names::CliVersion;
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SessionStep, SignalPlan, StdinLine};
 
-/// The files and output of the runs of a scenario.
+/// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recording {
     /// The CLI's version.
     pub(crate) version: CliVersion,
     /// SHA-256 of the CLI's program.
     pub(crate) cli_sha256: String,
-    /// Where the runs took place.
+    /// The folders in which the runs took place.
     pub(crate) folders: Folders,
-    /// Where the model was served, `127.0.0.1:PORT`.
+    /// The address of the scripted model, `127.0.0.1:PORT`.
     pub(crate) address: String,
-    /// How the CLI was confined.
+    /// The way in which the CLI was confined.
     pub(crate) confined: Option<Confinement>,
     /// The first run.
     pub(crate) first: RawRun,
-    /// One for each `[[record.then]]`.
+    /// One further run for each `[[record.then]]`.
     pub(crate) further: Vec<RawRun>,
 }
 
-/// One run of the CLI, as it was.
+/// The raw result of one run of the CLI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RawRun {
-    /// The command line, the program as `claude`.
+    /// The command line, with the program as `claude`.
     pub(crate) argv: Vec<String>,
     /// All bytes of stdout.
     pub(crate) stdout: Vec<u8>,
@@ -53,14 +53,14 @@ pub(crate) struct RawRun {
     pub(crate) events: Vec<(u64, TickKind)>,
     /// How the CLI ended.
     pub(crate) exit: Exit,
-    /// The CLI's own record of the session after the run; empty if it kept none.
+    /// The CLI's transcript of the session after the run; empty if there is none.
     pub(crate) transcript: Vec<u8>,
-    /// The conversation as a run that resumes one sent it to the model; empty for a first run.
+    /// The conversation that a resumed run sent to the model; empty for a first run.
     pub(crate) history: Vec<u8>,
 }
 
-/// The CLI's environment, beside PATH, its folders and the model's address: nothing of the
-/// machine's own.
+/// The fixed part of the CLI's environment. PATH, the folders and the model's address are added; no
+/// variable of the machine is.
 const ENVIRONMENT: [(&str, &str); 10] = [
     ("ANTHROPIC_API_KEY", "clitape"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
@@ -74,12 +74,12 @@ const ENVIRONMENT: [(&str, &str); 10] = [
     ("USER", "clitape"),
 ];
 
-/// One run as the scenario has it.
+/// One run that the scenario describes.
 struct Wanted<'a> {
     /// Its number in the scenario, from 0.
     at: usize,
     prompt: Option<&'a str>,
-    /// Arguments that say which session goes on.
+    /// The arguments that select the session to resume.
     resume: Vec<&'a str>,
     stdin: &'a [StdinLine],
     signal: Option<&'a SignalPlan>,
@@ -114,7 +114,7 @@ impl<'a> Wanted<'a> {
 /// An id that no session has.
 const UNKNOWN: &str = "00000000-0000-4000-8000-00000000dead";
 
-/// The arguments that say which session goes on; `session` is the id of the run before.
+/// Returns the arguments that select the session to resume; `session` is the id of the previous run.
 fn resume(which: Resume, session: &str) -> Vec<&str> {
     match which {
         Resume::Id => vec!["--resume", session],
@@ -124,7 +124,8 @@ fn resume(which: Resume, session: &str) -> Vec<&str> {
     }
 }
 
-/// How long a run may take, and what says so: the scenario, unless that is more than anyone may.
+/// Returns the time limit of a run and the name of the setting that raises it. The limit is that of the
+/// scenario, but at most `most`.
 fn time(timeout_s: u64, most: Duration) -> (Duration, &'static str) {
     match Duration::from_secs(timeout_s) {
         limit if limit > most => (most, "the limit with `--max-time`"),
@@ -133,17 +134,17 @@ fn time(timeout_s: u64, most: Duration) -> (Duration, &'static str) {
 }
 
 /// The parts that all runs of a scenario share.
-struct Stand<'a> {
+struct SessionRig<'a> {
     scenario: &'a Scenario,
     claude: &'a Claude,
     sandbox: Sandbox,
     server: ModelServer,
     settings: RecordSettings,
-    /// Where the CLI is confined to.
+    /// The bounds of a CLI that is confined.
     bounds: Option<Bounds>,
 }
 
-/// Runs the CLI as often as the scenario says, in real time; setting `stop` ends the run.
+/// Runs the CLI as often as the scenario says, in real time. Setting `stop` ends the run.
 ///
 /// # Errors
 ///
@@ -165,28 +166,29 @@ pub(crate) fn run(
     let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();
     let bounds = settings.confine.map(|by| Bounds::new(claude, sandbox.root(), port, by));
-    let stand = Stand { scenario, claude, sandbox, server, settings, bounds };
-    let (first, mut session, confined) = stand.run(&Wanted::first(scenario), stop)?;
+    let rig = SessionRig { scenario, claude, sandbox, server, settings, bounds };
+    let (first, mut session, confined) = rig.run(&Wanted::first(scenario), stop)?;
     let mut further = Vec::new();
     for (at, step) in (1..).zip(&scenario.record.then) {
+        // Without an id the argument is empty; the CLI refuses it, and the recording ends with its message.
         let before = session.unwrap_or_default();
-        let (run, its_session, _) = stand.run(&Wanted::further(at, step, &before), stop)?;
+        let (run, its_session, _) = rig.run(&Wanted::further(at, step, &before), stop)?;
         further.push(run);
         session = its_session.or(Some(before));
     }
     Ok(Recording {
         version: claude.version.clone(),
         cli_sha256: claude.sha256.clone(),
-        folders: stand.sandbox.folders.clone(),
-        address: stand.server.address.to_string(),
+        folders: rig.sandbox.folders.clone(),
+        address: rig.server.address.to_string(),
         confined,
         first,
         further,
     })
 }
 
-impl Stand<'_> {
-    /// One run, the id of its session, and how the CLI was confined.
+impl SessionRig<'_> {
+    /// Runs the CLI once. Returns the result, the id of its session, and how the CLI was confined.
     fn run(
         &self,
         wanted: &Wanted<'_>,
@@ -195,11 +197,12 @@ impl Stand<'_> {
         let Self { scenario, claude, sandbox, server, settings, bounds } = self;
         let folders = &sandbox.folders;
         let notes = Notes::new();
-        let tell = notes.tell.clone();
+        let sender = notes.sender.clone();
+        // A run that reads its messages from stdin has no prompt.
         let prompt = folders.expand(wanted.prompt.unwrap_or_default());
         server.begin(RunStage { before: wanted.at, prompt }, move |asked| {
-            // The receiver is dropped once the run is over.
-            let _ = tell.send(Note::Alarm(asked));
+            // An error means that the run is over.
+            let _ = sender.send(Note::Alarm(asked));
         });
         let args = self.args(wanted);
         let stdin = wanted.stdin.iter();
@@ -212,35 +215,35 @@ impl Stand<'_> {
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
         let script = Script { stdin: &stdin, signal: wanted.signal, output, guard };
         let ended = drive(self.command(&args), script, limit, stop, &notes)?;
-        let said = || CliOutput::new(&ended.stdout, &ended.stderr);
+        let printed = || CliOutput::new(&ended.stdout, &ended.stderr);
         match &ended.why {
             Why::Stopped => return Err(RecordError::Stopped),
             Why::Limit => {
                 let limit_s = limit.as_secs();
-                return Err(RecordError::Timeout { limit_s, raise, said: said() });
+                return Err(RecordError::Timeout { limit_s, raise, printed: printed() });
             }
             Why::Alarm(asked) => {
                 let path = scenario.dir.join("model.toml");
                 return Err(RecordError::Unscripted { path, asked: asked.clone() });
             }
             Why::Overflow(what) => {
-                return Err(RecordError::Overflow { what: *what, said: said() });
+                return Err(RecordError::Overflow { what: *what, printed: printed() });
             }
             Why::Itself => {}
         }
         let (answered, session) = results::summary(&ended.stdout);
         let is_sent = |(_, kind): &(u64, TickKind)| matches!(kind, TickKind::Marker(_));
         if wanted.signal.is_some() && !ended.events.iter().any(is_sent) {
-            return Err(RecordError::NoSignal { exit: ended.exit, said: said() });
+            return Err(RecordError::NoSignal { exit: ended.exit, printed: printed() });
         }
         let expected = wanted.exit.of(&claude.version);
-        // A session that can't be resumed has no result in older CLIs.
+        // Older CLIs print no result when a session can't be resumed.
         let may_be_mute = wanted.at > 0 && expected != Exit::Code(0);
         if !answered && wanted.signal.is_none() && !may_be_mute {
-            return Err(RecordError::NoResult { exit: ended.exit, said: said() });
+            return Err(RecordError::NoResult { exit: ended.exit, printed: printed() });
         }
         if ended.exit != expected {
-            return Err(RecordError::Exit { exit: ended.exit, expected, said: said() });
+            return Err(RecordError::Exit { exit: ended.exit, expected, printed: printed() });
         }
         let transcript = match &session {
             Some(session) => sandbox.transcript(session)?,
@@ -265,8 +268,8 @@ impl Stand<'_> {
         Ok((run, session, confined))
     }
 
-    /// The command line. A prompt that begins with `-` comes last, after `--`: the CLI would take it
-    /// for an option, such as `--dangerously-skip-permissions`, where it usually is.
+    /// Returns the arguments of the CLI. A prompt that begins with `-` is the last argument, after `--`, so that
+    /// the CLI does not take it for an option such as `--dangerously-skip-permissions`.
     fn args(&self, wanted: &Wanted<'_>) -> Vec<String> {
         let record = &self.scenario.record;
         let (last, first) = match wanted.prompt {

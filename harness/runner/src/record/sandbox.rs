@@ -1,4 +1,4 @@
-//! The folders of one run: a fresh HOME, TMPDIR and project under one short temporary folder.
+//! The folders of a run: a fresh HOME, TMPDIR and project in one temporary folder with a short path.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::scratch::{PREFIX, Scratch};
 use super::workspace::ScenarioFolder;
 use crate::files;
 
-/// The real paths of the run's folders, or their canonical names in a cassette.
+/// The paths of the folders of a run: the real ones, or the canonical ones of a cassette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
-    /// Where the CLI runs: `{{project}}`.
+    /// The folder in which the CLI runs, `{{project}}`.
     pub(crate) project: String,
-    /// Its HOME: `{{home}}`.
+    /// The HOME of the CLI, `{{home}}`.
     pub(crate) home: String,
-    /// Its TMPDIR: `{{tmp}}`.
+    /// The TMPDIR of the CLI, `{{tmp}}`.
     pub(crate) tmp: String,
 }
 
@@ -34,7 +34,7 @@ const WRITTEN: [(&str, Folder); 3] =
     [("{{project}}", Folder::Project), ("{{home}}", Folder::Home), ("{{tmp}}", Folder::Tmp)];
 
 impl Folders {
-    /// The canonical names of the real paths.
+    /// Returns the canonical paths.
     pub(crate) fn canonical() -> Self {
         Self::under("/clitape")
     }
@@ -47,7 +47,7 @@ impl Folders {
         }
     }
 
-    /// The text with `{{project}}`, `{{home}}` and `{{tmp}}` replaced by the paths.
+    /// Replaces `{{project}}`, `{{home}}` and `{{tmp}}` in a text by the paths.
     pub(crate) fn expand(&self, text: &str) -> String {
         let mut expanded = String::new();
         let mut rest = text;
@@ -67,7 +67,7 @@ impl Folders {
         }
     }
 
-    /// The first folder named in `text`, with the text before and after it.
+    /// Returns the first folder that `text` names, with the text before and after it.
     pub(crate) fn first_in(text: &str) -> Option<(&str, Folder, &str)> {
         WRITTEN
             .iter()
@@ -77,7 +77,7 @@ impl Folders {
     }
 }
 
-/// The folders of one run on disk. Dropping them removes them and ends every process in them.
+/// The folders of a run on disk. Dropping this removes them and ends every process that uses them.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     pub(crate) folders: Folders,
@@ -85,7 +85,7 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// Makes the folders under `parent` and copies `workspace` into the project.
+    /// Creates the folders in `parent` and copies `workspace` into the project.
     pub(crate) fn new(
         parent: &Path,
         workspace: &ScenarioFolder,
@@ -116,17 +116,17 @@ impl Sandbox {
         Ok(Self { folders, root })
     }
 
-    /// The folder that all of them are in.
+    /// Returns the folder that contains all of them.
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// The lock file that says who uses them.
+    /// Returns the lock file, which names the process that uses them.
     pub(crate) fn lock(&self) -> PathBuf {
         self.root.lock()
     }
 
-    /// The CLI's own record of the session, or nothing if it kept none.
+    /// Returns the CLI's transcript of a session; empty if there is none.
     pub(crate) fn transcript(&self, session: &str) -> io::Result<Vec<u8>> {
         let projects = PathBuf::from(&self.folders.home).join(".claude/projects");
         if !projects.is_dir() {
@@ -142,7 +142,7 @@ impl Sandbox {
     }
 }
 
-/// The folder for temporary files, which the environment names, can't be used.
+/// Returns the error for a folder for temporary files that can't be used.
 pub(crate) fn no_folder(error: &io::Error) -> RecordError {
     let what = match error.kind() {
         io::ErrorKind::NotFound => "there is no such folder".to_owned(),

@@ -1,8 +1,9 @@
-//! Temporary folders that are always removed in the end, also after a `kill -9`.
+//! Temporary folders that are always removed in the end, even after a `kill -9`.
 //!
-//! Beside a folder `clitape-Ab12Cd` is `clitape-Ab12Cd.lock`, which names the process that uses it
-//! and is locked by it. The lock file is there before the folder and goes after it, so that no moment
-//! leaves a folder without one. [`sweep`] removes the folders whose process has ended.
+//! A folder `clitape-Ab12Cd` has a lock file `clitape-Ab12Cd.lock` beside it. The lock file names the
+//! process that uses the folder, and this process holds a lock on it. It is created before the folder and
+//! removed after it, so that there is never a folder without a lock file. [`sweep`] removes the folders
+//! whose process has ended.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -24,15 +25,15 @@ use super::processes::{end_living_in, start_time};
 pub(crate) const PREFIX: &str = "clitape-";
 /// The end of the names of lock files.
 const LOCK: &str = ".lock";
-/// Bytes of a lock file at most; a longer one is not ours.
+/// The most bytes of a lock file; clitape writes no longer ones.
 const LONGEST: u64 = 200;
 
-/// The text of a lock file: who uses the folder.
+/// The content of a lock file: the process that uses the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Owner {
     pid: i32,
-    /// When the process started, in clock ticks since the machine did; 0 where that is not known.
+    /// When the process started, in clock ticks since the machine started; 0 if that is unknown.
     start: u64,
 }
 
@@ -52,12 +53,12 @@ impl Owner {
 pub(crate) struct Scratch {
     root: PathBuf,
     lock: Option<TempPath>,
-    /// Held for as long as the folder is used; the file alone where the file system can't lock.
+    /// The lock on the lock file while the folder is used; an unlocked file if the file system has no locks.
     _held: Result<Flock<File>, File>,
 }
 
 impl Scratch {
-    /// Makes a folder in `parent` whose name begins with `prefix`.
+    /// Creates a folder in `parent` whose name begins with `prefix`.
     pub(crate) fn new(parent: &Path, prefix: &str) -> io::Result<Self> {
         loop {
             let file = tempfile::Builder::new().prefix(prefix).suffix(LOCK).tempfile_in(parent)?;
@@ -65,7 +66,7 @@ impl Scratch {
             let text = toml::to_string(&Owner::this_process()).map_err(io::Error::other)?;
             let held = match Flock::lock(file.try_clone()?, FlockArg::LockExclusiveNonblock) {
                 Ok(held) => Ok(held),
-                // Another process looks whether the file is a stale one, and will remove it.
+                // Another process has found the new file stale and will remove it.
                 Err((_, Errno::EWOULDBLOCK)) => continue,
                 Err((file, _)) => Err(file),
             };
@@ -99,7 +100,7 @@ impl Drop for Scratch {
         if remove(&self.root).is_err()
             && let Some(lock) = self.lock.take()
         {
-            // The next sweep finds the folder by its lock file and tries again.
+            // Keeps the lock file, by which the next sweep finds the folder. `keep` fails only on Windows.
             let _ = lock.keep();
         }
     }
@@ -111,7 +112,7 @@ fn lock_of(root: &Path) -> PathBuf {
     name.into()
 }
 
-/// Removes a folder with all that is in it; no folder is no error.
+/// Removes a folder with its content. A folder that does not exist is not an error.
 fn remove(root: &Path) -> io::Result<()> {
     let gone = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -120,7 +121,7 @@ fn remove(root: &Path) -> io::Result<()> {
     if gone(std::fs::remove_dir_all(root)).is_ok() {
         return Ok(());
     }
-    // A folder without write permission keeps what is in it; it is ours to change.
+    // The content of a folder without write permission is not removed, so this adds the permission.
     for entry in WalkDir::new(root).into_iter().flatten().filter(|e| e.file_type().is_dir()) {
         // The removal below reports an error if a folder cannot be changed.
         let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o700));
@@ -131,14 +132,14 @@ fn remove(root: &Path) -> io::Result<()> {
 /// The number of folders and processes that [`sweep`] removed and ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
-    /// Folders that no running clitape uses.
+    /// The folders that no running clitape used.
     pub folders: usize,
-    /// Processes that lived in them.
+    /// The processes that used them.
     pub processes: usize,
 }
 
-/// Removes the folders of `parent` whose names begin with `prefix` and which a process has left
-/// behind that has ended. A folder without a lock file, or of another user, stays.
+/// Removes the folders in `parent` whose names begin with `prefix` and whose process has ended. A folder
+/// without a lock file, or of another user, stays.
 pub(crate) fn sweep(parent: &Path, prefix: &str) -> Swept {
     let mut swept = Swept::default();
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -152,14 +153,14 @@ pub(crate) fn sweep(parent: &Path, prefix: &str) -> Swept {
     swept
 }
 
-/// Removes what stopped runs left in the folder for temporary files.
+/// Removes the folders that killed runs left in the folder for temporary files.
 pub fn remove_stale() -> Swept {
     let parent = std::env::temp_dir();
-    // Sandboxes have the real path of the folder, and so have the processes in them.
+    // Sandboxes and the processes in them use the real path of the folder.
     sweep(&parent.canonicalize().unwrap_or(parent), PREFIX)
 }
 
-/// Whether a lock file may have this name: the prefix, maybe a word more, and random characters.
+/// Returns whether a name is that of a lock file: the prefix, maybe a word, and random characters.
 fn is_lock_name(name: &str, prefix: &str) -> bool {
     let stem = name.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(LOCK));
     stem.is_some_and(|stem| {
@@ -167,8 +168,8 @@ fn is_lock_name(name: &str, prefix: &str) -> bool {
     })
 }
 
-/// Removes the folder of a stale lock file, and the lock file; how many processes lived in it.
-/// Nothing when the lock file is in use, or not ours.
+/// Removes the folder of a stale lock file and the lock file. Returns how many processes used the folder,
+/// or `None` if the lock file is in use or is not one of clitape's.
 pub(crate) fn clean(lock: &Path) -> Option<usize> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(lock).ok()?;
@@ -191,7 +192,7 @@ pub(crate) fn clean(lock: &Path) -> Option<usize> {
     let folder = std::fs::symlink_metadata(&root).ok();
     let mut processes = 0;
     match (toml::from_str::<Owner>(&text), folder) {
-        // Its process was killed before it could write, and so before it made the folder.
+        // Its process was killed before it wrote the lock file, and so before it created the folder.
         (_, None) if text.is_empty() => {}
         (Ok(owner), None) if !owner.is_alive() => {}
         (Ok(owner), Some(folder)) if !owner.is_alive() && folder.is_dir() && is_ours(&folder) => {

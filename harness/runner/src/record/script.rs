@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use super::request::{Asked, clip};
 use crate::scenario::{Conversation, Model, ModelFailureKind, ModelTurn};
@@ -21,12 +20,12 @@ pub(crate) struct ScriptedAnswer<'a> {
     pub(crate) failure: Option<&'a ModelFailureKind>,
     /// The number of requests for the turn that failed before this one, a part of ids.
     pub(crate) failed: usize,
-    /// Whether the CLI asked beside the conversation. It does not wait for such an answer, so
-    /// whether its tokens are in the sum of the `result` would differ from run to run.
+    /// Whether the request is outside the conversation. The CLI does not wait for such an answer, so its
+    /// tokens would be part of the sum in the `result` of some runs only.
     pub(crate) aside: bool,
 }
 
-/// The part of a request by which a question of the CLI's own is known.
+/// The part of a request that identifies a question of the CLI itself.
 enum KnownRequest {
     /// The system prompt has this text.
     System(&'static str),
@@ -61,19 +60,19 @@ const QUESTIONS: &[(KnownRequest, &str)] = &[
     (KnownRequest::LastUser("Warmup"), "Ready."),
 ];
 
-/// How often each turn was asked for: conversation, number of the turn.
+/// The number of requests for each turn, by conversation and number of the turn.
 pub(crate) type Attempts = HashMap<(String, usize), usize>;
 
-/// Which run of the scenario asks.
+/// The run of the scenario that sends a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunStage {
-    /// How many there were before it.
+    /// The number of runs before it.
     pub(crate) before: usize,
-    /// Its prompt, if there were any.
+    /// Its prompt; empty for the first run if that reads stdin.
     pub(crate) prompt: String,
 }
 
-/// The answer to a request, if the script has one; a request for a turn is counted.
+/// Returns the scripted answer to a request, and counts a request for a turn.
 pub(crate) fn choose<'a>(
     model: &'a Model,
     asked: &Asked,
@@ -84,7 +83,7 @@ pub(crate) fn choose<'a>(
 }
 
 fn side<'a>(model: &'a Model, asked: &Asked) -> Option<ScriptedAnswer<'a>> {
-    let has = |text: &str| asked.system.contains(text) || asked.says(text);
+    let has = |text: &str| asked.system.contains(text) || asked.contains(text);
     let scripted = model.sides.iter().map(|side| (has(&side.contains), side.text.as_str()));
     let known = QUESTIONS.iter().map(|(known, text)| {
         let fits = match known {
@@ -131,7 +130,7 @@ fn turn<'a>(
     Some(ScriptedAnswer { conversation, number, turn, failure, failed, aside: false })
 }
 
-/// The conversation a request belongs to: its name, its turns, and how many of them it has had.
+/// Returns the conversation of a request: its name, its turns, and how many of them were answered.
 fn conversation<'a>(
     model: &'a Model,
     asked: &Asked,
@@ -151,7 +150,7 @@ fn conversation<'a>(
     }
 }
 
-/// Says what was asked and what the script has, for a request without an answer.
+/// Describes a request without an answer, and the script.
 pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &RunStage) -> String {
     let (conversation, _, answered) = conversation(model, asked, stage);
     let mut text = format!(
@@ -162,18 +161,16 @@ pub(crate) fn complaint(model: &Model, request: &str, asked: &Asked, stage: &Run
         clip(&asked.last_user, 200),
     );
     for (name, turns) in model.all_turns() {
-        // A write to a `String` never fails.
-        let _ = write!(text, " `{name}` with {},", plural(turns.len(), "turn"));
+        text.push_str(&format!(" `{name}` with {},", plural(turns.len(), "turn")));
     }
     let times = model.spares.iter().map(|spare| spare.times.get());
     let spares = times.fold(0, usize::saturating_add);
-    let _ = write!(text, " {spares} spare");
-    text
+    text + &format!(" {spares} spare")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::Spoken;
+    use super::super::request::ModelMessage;
     use super::*;
 
     const MODEL: &str = "
@@ -195,7 +192,7 @@ mod tests {
         text = 'a title'";
 
     fn asked(assistants: usize, first: &str, last: &str, system: &str) -> Asked {
-        let spoken = |by_model, text: &str| Spoken { by_model, text: text.into() };
+        let spoken = |by_model, text: &str| ModelMessage { by_model, text: text.into() };
         let mut messages = vec![spoken(false, first)];
         messages.extend(std::iter::repeat_n(spoken(true, ""), assistants));
         messages.push(spoken(false, last));
@@ -245,14 +242,14 @@ mod tests {
         let mut request = asked(3, "hi", "Go on.", "");
         let mut stage = RunStage { before: 1, prompt: "Go on.".into() };
         assert_eq!(found(&model, &request, &stage), "run2 1: again 1");
-        request.messages.push(Spoken { by_model: true, text: String::new() });
+        request.messages.push(ModelMessage { by_model: true, text: String::new() });
         assert_eq!(found(&model, &request, &stage), "run2 2: more");
         request.first_user = "SUB".into();
         assert_eq!(found(&model, &request, &stage), "nothing");
         stage.before = 2;
-        let told = complaint(&model, "POST /", &asked(0, "hi", "Go on.", ""), &stage);
-        assert!(told.contains("0 assistant messages, conversation `main`"), "{told}");
-        assert!(told.contains("`run2` with 1 turn"), "{told}");
+        let text = complaint(&model, "POST /", &asked(0, "hi", "Go on.", ""), &stage);
+        assert!(text.contains("0 assistant messages, conversation `main`"), "{text}");
+        assert!(text.contains("`run2` with 1 turn"), "{text}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The scripted model behind a Messages API on loopback, in real time, on a thread of its own.
+//! Serves the scripted model as a Messages API on loopback, in real time, on its own thread.
 
 use std::convert::Infallible;
 use std::io;
@@ -27,31 +27,31 @@ use super::sandbox::Folders;
 use super::script::{Attempts, RunStage, choose, complaint};
 use crate::scenario::{Conversation, Model, ModelFailureKind};
 
-/// A running server; stopped when dropped.
+/// A running server. Dropping it stops the server.
 pub(crate) struct ModelServer {
     pub(crate) address: SocketAddr,
-    desk: Arc<ModelState>,
+    state: Arc<ModelState>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The script from which the server answers.
+/// The script and the progress of the server.
 struct ModelState {
     script: Model,
     folders: Folders,
-    /// Bytes of a request.
+    /// The most bytes of a request.
     max_request: ByteSize,
     attempts: Mutex<Attempts>,
     run: Mutex<CurrentRun>,
 }
 
-/// The run of the scenario that asks at the moment.
+/// The run of the scenario that sends requests at present.
 #[derive(Default)]
 struct CurrentRun {
     stage: RunStage,
-    /// The body of its first request for a turn of the main conversation.
+    /// The body of its first request that belongs to the main conversation.
     first: Option<Bytes>,
-    /// Called with a request that has no scripted answer.
+    /// The callback for a request that has no scripted answer.
     unscripted: Option<Box<dyn Fn(String) + Send>>,
 }
 
@@ -60,7 +60,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 impl ModelServer {
-    /// Starts to serve `script`; a request may have `max_request` bytes.
+    /// Starts a server for `script`. A request may have at most `max_request` bytes.
     pub(crate) fn start(
         script: Model,
         folders: Folders,
@@ -75,8 +75,8 @@ impl ModelServer {
             TcpListener::from_std(listener)?
         };
         let (attempts, run) = (Mutex::default(), Mutex::default());
-        let desk = Arc::new(ModelState { script, folders, max_request, attempts, run });
-        let for_thread = Arc::clone(&desk);
+        let state = Arc::new(ModelState { script, folders, max_request, attempts, run });
+        let for_thread = Arc::clone(&state);
         let (stop, stopped) = oneshot::channel();
         let thread =
             std::thread::Builder::new().name("scripted-model".into()).spawn(move || {
@@ -87,19 +87,19 @@ impl ModelServer {
                     }
                 });
             })?;
-        Ok(Self { address, desk, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { address, state, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// From now on the requests are those of this run of the scenario; `unscripted` is called for
-    /// every one that has no answer in the script.
+    /// Begins a run of the scenario: later requests belong to it. `unscripted` is called for every request
+    /// that has no answer in the script.
     pub(crate) fn begin(&self, stage: RunStage, unscripted: impl Fn(String) + Send + 'static) {
         let unscripted = Some(Box::new(unscripted) as Box<_>);
-        *self.desk.run() = CurrentRun { stage, first: None, unscripted };
+        *self.state.run() = CurrentRun { stage, first: None, unscripted };
     }
 
-    /// The first request of the run for its own conversation; empty if there was none.
+    /// Returns the body of the first request of the run for the main conversation; empty if there was none.
     pub(crate) fn first_request(&self) -> Bytes {
-        self.desk.run().first.clone().unwrap_or_default()
+        self.state.run().first.clone().unwrap_or_default()
     }
 }
 
@@ -113,44 +113,44 @@ impl Drop for ModelServer {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed by the panic hook.
+            // An error means that the thread panicked, which the panic hook has printed.
             let _ = thread.join();
         }
     }
 }
 
-async fn accept(listener: TcpListener, desk: Arc<ModelState>) {
+async fn accept(listener: TcpListener, state: Arc<ModelState>) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, Arc::clone(&desk)));
+            tokio::spawn(serve(stream, Arc::clone(&state)));
         } else {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 }
 
-async fn serve(stream: TcpStream, desk: Arc<ModelState>) {
-    // Without this option the answers are only slower.
+async fn serve(stream: TcpStream, state: Arc<ModelState>) {
+    // An error makes the answers slower, and changes nothing else.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
-        let desk = Arc::clone(&desk);
-        async move { Ok::<_, Infallible>(answer(&desk, request).await) }
+        let state = Arc::clone(&state);
+        async move { Ok::<_, Infallible>(answer(&state, request).await) }
     });
-    // A connection that the CLI closes early is no error of the server.
+    // An error means that the CLI closed the connection early, which it may do.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
-async fn answer(desk: &ModelState, request: Request<Incoming>) -> Response<Paced> {
+async fn answer(state: &ModelState, request: Request<Incoming>) -> Response<Paced> {
     let (head, body) = request.into_parts();
     if head.method == Method::HEAD {
         return Response::new(Paced::at_once(""));
     }
-    let limit = usize::try_from(desk.max_request.get()).unwrap_or(usize::MAX);
+    let limit = usize::try_from(state.max_request.get()).unwrap_or(usize::MAX);
     let body = Limited::new(body, limit).collect().await.map(|body| body.to_bytes());
     let asked = match body {
         Ok(body) => Asked::parse(&body).map(|asked| (asked, body)),
         Err(error) if error.is::<LengthLimitError>() => {
-            let most = desk.max_request;
+            let most = state.max_request;
             Err(format!("it is longer than {most}; raise the limit with `--max-request`"))
         }
         Err(error) => Err(error.to_string()),
@@ -161,32 +161,32 @@ async fn answer(desk: &ModelState, request: Request<Incoming>) -> Response<Paced
             typed(JSON, Paced::at_once(count.to_string()))
         }
         ("POST", "/v1/messages") => match asked {
-            Ok((asked, body)) => message(desk, &head, &asked, &body),
-            Err(error) => unscripted(desk, format!("{}, unreadable: {error}", line(&head))),
+            Ok((asked, body)) => message(state, &head, &asked, &body),
+            Err(error) => unscripted(state, format!("{}, unreadable: {error}", line(&head))),
         },
-        _ => unscripted(desk, line(&head)),
+        _ => unscripted(state, line(&head)),
     }
 }
 
-fn message(desk: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Response<Paced> {
-    let mut run = desk.run();
+fn message(state: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Response<Paced> {
+    let mut run = state.run();
     let answer = {
-        let mut attempts = desk.attempts.lock().unwrap_or_else(PoisonError::into_inner);
-        choose(&desk.script, asked, &run.stage, &mut attempts)
+        let mut attempts = state.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        choose(&state.script, asked, &run.stage, &mut attempts)
     };
     let Some(answer) = answer else {
-        let what = complaint(&desk.script, &line(head), asked, &run.stage);
+        let what = complaint(&state.script, &line(head), asked, &run.stage);
         drop(run);
-        return unscripted(desk, what);
+        return unscripted(state, what);
     };
     let is_of_another = |one: &Conversation| one.name == answer.conversation;
-    if !answer.aside && !desk.script.conversations.iter().any(is_of_another) {
+    if !answer.aside && !state.script.conversations.iter().any(is_of_another) {
         run.first.get_or_insert_with(|| body.clone());
     }
     drop(run);
     let writer = Writer {
-        script: &desk.script,
-        folders: &desk.folders,
+        script: &state.script,
+        folders: &state.folders,
         answer: &answer,
         model: &asked.model,
     };
@@ -214,7 +214,7 @@ fn message(desk: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Resp
     response
 }
 
-/// An HTTP error with this body.
+/// Returns an HTTP error with this body.
 fn failed(status: u16, body: Bytes) -> Response<Paced> {
     let mut response = typed(JSON, Paced::at_once(body));
     *response.status_mut() =
@@ -226,13 +226,13 @@ fn line(head: &Parts) -> String {
     format!("{} {}", head.method, head.uri)
 }
 
-fn unscripted(desk: &ModelState, what: String) -> Response<Paced> {
+fn unscripted(state: &ModelState, what: String) -> Response<Paced> {
     let error = json!({
         "type": "error",
         "error": {"type": "api_error", "message": format!("nobody scripted {what}")},
     });
-    if let Some(tell) = &desk.run().unscripted {
-        tell(what);
+    if let Some(report) = &state.run().unscripted {
+        report(what);
     }
     let mut response = failed(500, error.to_string().into());
     let headers = response.headers_mut();

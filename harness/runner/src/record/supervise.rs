@@ -28,7 +28,7 @@ use super::processes::{end_descendants, exit_status, zombies};
 use super::scratch::clean;
 use crate::cassette::{Confinement, Exit};
 
-/// How long a folder is tried to be removed whose process is just ending.
+/// How long the removal of a folder is retried while its processes end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub fn supervise(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        // A person has called it by hand, or stdin is no connection.
+        // A person has called it by hand, or stdin is not a connection.
         Err(_) => ExitCode::from(2),
     }
 }
@@ -53,25 +53,25 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     set_child_subreaper(true)?;
     let arguments: Vec<OsString> = arguments.collect();
     let started = start(&program, &arguments, &plan);
-    // The program that runs already is ended below when this fails.
-    match let_go().map_err(SandboxFailure::Io).and(started) {
+    // When this fails, a program that already runs is ended below.
+    match release().map_err(SandboxFailure::Io).and(started) {
         Err(SandboxFailure::Io(error)) => {
             let reason = error.raw_os_error().unwrap_or(Errno::EINVAL as i32);
-            tell(&mut control, &SupervisorAnswer::Failed(reason));
+            send(&mut control, &SupervisorAnswer::Failed(reason));
         }
         Err(SandboxFailure::NotConfined(why)) => {
-            tell(&mut control, &SupervisorAnswer::NotConfined(why));
+            send(&mut control, &SupervisorAnswer::NotConfined(why));
         }
         Ok((pid, confined)) => {
-            tell(&mut control, &SupervisorAnswer::Started { pid: pid.as_raw(), confined });
+            send(&mut control, &SupervisorAnswer::Started { pid: pid.as_raw(), confined });
             thread::spawn(move || watch(pid, &mut control));
         }
     }
-    let mut said = Vec::new();
-    // A connection that breaks is one that has ended.
-    let _ = orders.read_to_end(&mut said);
+    let mut rest = Vec::new();
+    // A broken connection has the same meaning as a closed one: the other side has ended.
+    let _ = orders.read_to_end(&mut rest);
     end_descendants();
-    if said != DONE
+    if rest != DONE
         && let Some(lock) = &plan.lock
     {
         remove(lock);
@@ -128,8 +128,8 @@ fn landlocked(command: Command, bounds: Bounds) -> Result<Pid, SandboxFailure> {
     starter.join().unwrap_or_else(|_| Err(SandboxFailure::Io(io::Error::other("it panicked"))))
 }
 
-/// Lets go of the program's pipes and of its folder.
-fn let_go() -> io::Result<()> {
+/// Closes this process's copies of the program's pipes, and leaves its folder.
+fn release() -> io::Result<()> {
     let null = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&null)?;
     dup2_stdout(&null)?;
@@ -137,32 +137,32 @@ fn let_go() -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-/// Sends `clitape` a message. A killed `clitape` gets none, and the end of the connection is
-/// seen where that is read: nothing here may return before the program was ended.
+/// Sends `clitape` a message. An error means that `clitape` was killed; it is ignored here because
+/// `serve` also sees the end of the connection, and has to end the program before it returns.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
-fn tell(control: &mut UnixStream, answer: &SupervisorAnswer) {
+fn send(control: &mut UnixStream, answer: &SupervisorAnswer) {
     let mut line = serde_json::to_vec(answer).expect("numbers and texts serialise");
     line.push(b'\n');
     let _ = control.write_all(&line);
 }
 
-/// Says when the program has ended and how. Until then it reaps what came to this process, as the
-/// system's first process would have done. The program itself stays in the table, so that its id is
-/// given to no other.
+/// Waits for the program and reports how it ended. Until then this reaps the orphans that became
+/// children of this process, as the system's first process would do. The program itself is not reaped, so
+/// that the system does not reuse its id.
 fn watch(pid: Pid, control: &mut UnixStream) {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     loop {
         match waitid(Id::Pid(pid), flags | WaitPidFlag::WNOHANG) {
             Ok(WaitStatus::StillAlive) => {}
             Ok(WaitStatus::Exited(_, code)) => {
-                break tell(control, &SupervisorAnswer::Ended(Exit::Code(code)));
+                break send(control, &SupervisorAnswer::Ended(Exit::Code(code)));
             }
             Ok(WaitStatus::Signaled(_, signal, _)) => {
-                break tell(control, &SupervisorAnswer::Ended(Exit::Signal(signal as i32)));
+                break send(control, &SupervisorAnswer::Ended(Exit::Signal(signal as i32)));
             }
-            // A signal without a name; the state of the process has its number.
+            // The signal has no name; `/proc` contains its number.
             _ => match exit_status(pid) {
-                Some(status) => break tell(control, &SupervisorAnswer::Ended(exit_of(status))),
+                Some(status) => break send(control, &SupervisorAnswer::Ended(exit_of(status))),
                 None => break,
             },
         }
@@ -170,14 +170,14 @@ fn watch(pid: Pid, control: &mut UnixStream) {
             // An error means that it was reaped already.
             let _ = waitpid(other, Some(WaitPidFlag::WNOHANG));
         }
-        // One more of its children ends, or the program itself.
+        // Waits until the program or another child ends.
         if matches!(waitid(Id::All, flags), Err(Errno::ECHILD)) {
             break;
         }
     }
 }
 
-/// Removes the folder of a `clitape` that was killed. Its files are closed before the process ends.
+/// Removes the folder of a `clitape` that was killed, once the system has closed its files.
 fn remove(lock: &Path) {
     let begin = Instant::now();
     while lock.exists() && begin.elapsed() < PATIENCE {

@@ -1,4 +1,4 @@
-//! Turns a run into a take: the canonical form of all it left.
+//! Converts a recording to its canonical form, a take.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,14 @@ use crate::cassette::{sha256, timeline, today};
 use crate::names::{CassetteFile, CassettePart};
 use crate::scenario::{Scenario, SessionStep};
 
-/// The canonical form of `recording`; a value in several runs gets the same placeholder.
+/// Converts `recording` to its canonical form. A value that several runs contain gets one placeholder.
 pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
-    let mut maker = Maker { substitutions: None, facts: facts(recording), counts: [].into() };
-    let first = maker.made(&recording.first);
+    let mut canonicalizer =
+        Canonicalizer { substitutions: None, facts: facts(recording), counts: [].into() };
+    let first = canonicalizer.convert(&recording.first);
     let further = recording.further.iter().zip(&scenario.record.then);
-    let further = further.map(|(run, step)| maker.made(run).into_further(run, step)).collect();
+    let further =
+        further.map(|(run, step)| canonicalizer.convert(run).into_further(run, step)).collect();
     let manifest = Manifest {
         format: FORMAT,
         scenario: scenario.name.clone(),
@@ -32,7 +34,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         },
         exit: Some(recording.first.exit),
         counts: RecordCounts::default(),
-        canonical: maker.counts,
+        canonical: canonicalizer.counts,
         redacted: BTreeMap::new(),
         sha256: (1..)
             .zip(std::iter::once(&recording.first).chain(&recording.further))
@@ -42,12 +44,12 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
             .collect(),
         runs: Vec::new(),
     };
-    let Made { stdout, timeline, stderr, stdin, transcript, .. } = first;
+    let CanonicalRun { stdout, timeline, stderr, stdin, transcript, .. } = first;
     Take { manifest, timeline, stdout, stderr, stdin, transcript, further }
 }
 
 /// The canonical form of one run.
-struct Made {
+struct CanonicalRun {
     argv: Vec<String>,
     timeline: Vec<Tick>,
     stdout: Vec<u8>,
@@ -57,7 +59,7 @@ struct Made {
     history: Vec<u8>,
 }
 
-impl Made {
+impl CanonicalRun {
     fn into_further(self, run: &RawRun, step: &SessionStep) -> FurtherRun {
         let Self { argv, timeline, stdout, stderr, transcript, history, .. } = self;
         let (resume, exit, counts) = (step.resume, run.exit, RecordCounts::default());
@@ -66,16 +68,16 @@ impl Made {
     }
 }
 
-/// Makes the canonical form of run after run.
-struct Maker {
+/// Converts one run after the other to its canonical form.
+struct Canonicalizer {
     facts: Facts,
     substitutions: Option<Substitutions>,
-    /// Replacements by rule, of all runs.
+    /// The number of replacements in all runs, by rule.
     counts: BTreeMap<String, u64>,
 }
 
-impl Maker {
-    fn made(&mut self, run: &RawRun) -> Made {
+impl Canonicalizer {
+    fn convert(&mut self, run: &RawRun) -> CanonicalRun {
         let (stdout, mut substitutions) = match self.substitutions.take() {
             None => canonical(&run.stdout, &self.facts),
             Some(mut known) => (known.apply_lines(&run.stdout), known),
@@ -93,7 +95,7 @@ impl Maker {
         let timeline = timeline(events, |raw| stdout.map_offset(raw), |raw| stderr.map_offset(raw));
         let argv = run.argv.iter().map(|arg| substitutions.apply_text(arg)).collect();
         self.substitutions = Some(substitutions);
-        Made {
+        CanonicalRun {
             argv,
             timeline,
             stdout: stdout.bytes,

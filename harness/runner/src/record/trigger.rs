@@ -1,4 +1,4 @@
-//! When the signal of a scenario is due: follows what the CLI prints.
+//! Finds when the signal of a scenario is due, from the output of the CLI.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,15 +7,15 @@ use clitape_stream::{Event, Parser};
 
 use crate::scenario::{SignalName, SignalPlan, Trigger};
 
-/// The signal of a run, until it is sent.
+/// The signal of a run that was not sent yet.
 pub(crate) struct Fuse<'a> {
     plan: Option<&'a SignalPlan>,
     parser: Parser,
-    /// Calls that have started.
+    /// The number of calls that have started.
     calls: u64,
     /// The text of each thread so far.
     texts: HashMap<Option<String>, String>,
-    /// When the trigger was seen.
+    /// When the trigger was read.
     lit: Option<Instant>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Fuse<'a> {
         Self { plan, parser: Parser::new(), calls: 0, texts: HashMap::new(), lit: None }
     }
 
-    /// Takes what was read of stdout at `at`.
+    /// Reads the bytes of stdout that came at `at`.
     pub(crate) fn feed(&mut self, at: Instant, bytes: &[u8]) {
         let Some(plan) = self.plan.filter(|_| self.lit.is_none()) else { return };
         let Self { parser, calls, texts, lit, .. } = self;
@@ -48,7 +48,7 @@ impl<'a> Fuse<'a> {
         });
     }
 
-    /// The signal, when it is due: once.
+    /// Returns the signal once, when it is due.
     pub(crate) fn due(&mut self, now: Instant) -> Option<SignalName> {
         let (plan, lit) = (self.plan?, self.lit?);
         if now < lit + Duration::from_millis(plan.delay_ms) {

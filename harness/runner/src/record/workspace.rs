@@ -1,5 +1,5 @@
-//! The files that a scenario brings along: looked through before anything is done with them, and
-//! copied into the folder that the CLI runs in.
+//! The files of a scenario's workspace: they are checked first, and then copied into the folder in which
+//! the CLI runs.
 
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -20,9 +20,9 @@ use crate::limits::{WORKSPACE_BYTES, WORKSPACE_FILES};
 /// The most that a workspace may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkspaceLimits {
-    /// Bytes of all its files together.
+    /// The most bytes of all files together.
     pub bytes: ByteSize,
-    /// Files, folders and links.
+    /// The most files, folders and links.
     pub files: usize,
 }
 
@@ -32,10 +32,10 @@ impl Default for WorkspaceLimits {
     }
 }
 
-/// Bytes that are read at a time; between them the caller may stop.
+/// The bytes of one read; the caller can stop between two reads.
 const CHUNK: usize = 1 << 20;
 
-/// The kind of an [`Entry`].
+/// The kind of a [`CopiedFile`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CopiedKind {
     Folder,
@@ -43,16 +43,16 @@ enum CopiedKind {
     File,
 }
 
-/// One thing in a workspace.
+/// An entry of a workspace.
 #[derive(Debug)]
 struct CopiedFile {
-    /// Its place in the workspace.
+    /// Its path in the workspace.
     inside: PathBuf,
     kind: CopiedKind,
     mode: u32,
 }
 
-/// A workspace that contains only folders, links and regular files, within the limit.
+/// A workspace that contains only folders, links and regular files, within its limits.
 #[derive(Debug)]
 pub(crate) struct ScenarioFolder {
     root: PathBuf,
@@ -61,7 +61,7 @@ pub(crate) struct ScenarioFolder {
 }
 
 impl ScenarioFolder {
-    /// Looks through `root`; a workspace that is not there is an empty one. Nothing is opened.
+    /// Checks the workspace in `root` without opening a file. A missing folder is an empty workspace.
     pub(crate) fn read(
         root: &Path,
         limits: WorkspaceLimits,
@@ -71,7 +71,7 @@ impl ScenarioFolder {
         match std::fs::symlink_metadata(root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
             Ok(folder) if folder.is_dir() => {}
-            Ok(_) => return Err(odd(root, "no folder")),
+            Ok(_) => return Err(unsupported(root, "no folder")),
             Err(error) => return Err(error.into()),
         }
         let mut size = 0;
@@ -93,7 +93,7 @@ impl ScenarioFolder {
                     _ if kind.is_socket() => "a socket",
                     _ => "a device",
                 };
-                return Err(odd(entry.path(), what));
+                return Err(unsupported(entry.path(), what));
             };
             if size > limits.bytes.get() {
                 return Err(found.too_large());
@@ -110,7 +110,7 @@ impl ScenarioFolder {
         Ok(found)
     }
 
-    /// The places of its files and links.
+    /// Returns the paths of its files and links.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.entries.iter().filter(|entry| entry.kind != CopiedKind::Folder);
         files.map(|entry| entry.inside.as_path())
@@ -120,7 +120,7 @@ impl ScenarioFolder {
         RecordError::LargeWorkspace { path: self.root.clone(), limit: self.limits.bytes }
     }
 
-    /// Copies all of it into `to`, which is there, with modes and links as they are.
+    /// Copies the workspace into the folder `to`, and keeps modes and links.
     pub(crate) fn copy(&self, to: &Path, stop: &AtomicBool) -> Result<(), RecordError> {
         let mut size = 0;
         for CopiedFile { inside, kind, mode } in &self.entries {
@@ -142,7 +142,7 @@ impl ScenarioFolder {
         Ok(())
     }
 
-    /// Adds what makes it this workspace and no other to a hash.
+    /// Adds the names, kinds, contents and executable bits of all entries to a hash.
     pub(crate) fn hash(&self, hash: &mut Sha256, stop: &AtomicBool) -> Result<(), RecordError> {
         let mut size = 0;
         for CopiedFile { inside, kind, mode } in &self.entries {
@@ -167,7 +167,7 @@ impl ScenarioFolder {
         Ok(())
     }
 
-    /// Hands out the bytes of a regular file; `size` counts those of all files.
+    /// Passes the bytes of a regular file to `take`; `size` counts the bytes of all files.
     fn each_chunk(
         &self,
         path: &Path,
@@ -175,11 +175,11 @@ impl ScenarioFolder {
         stop: &AtomicBool,
         mut take: impl FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), RecordError> {
-        // It may have become something else since it was looked at.
+        // The file may have been replaced since it was checked.
         let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
         let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(odd(path, "no regular file"));
+            return Err(unsupported(path, "no regular file"));
         }
         let mut buffer = vec![0; CHUNK];
         loop {
@@ -198,7 +198,7 @@ impl ScenarioFolder {
     }
 }
 
-/// Adds bytes to a hash so that no others give the same one by being cut in another way.
+/// Adds bytes with their length to a hash, so that other cuts of the same bytes give another hash.
 pub(crate) fn field(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);
@@ -208,7 +208,7 @@ fn check(stop: &AtomicBool) -> Result<(), RecordError> {
     if stop.load(Ordering::Relaxed) { Err(RecordError::Stopped) } else { Ok(()) }
 }
 
-fn odd(path: &Path, what: &'static str) -> RecordError {
+fn unsupported(path: &Path, what: &'static str) -> RecordError {
     RecordError::OddFile { path: path.to_owned(), what }
 }
 

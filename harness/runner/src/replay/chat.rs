@@ -72,9 +72,9 @@ fn is_refusal(fault: Fault) -> bool {
 }
 
 /// The trace entry of a call.
-fn data(call: &BotCall, fate: &CallOutcome) -> Map<String, Value> {
+fn data(call: &BotCall, outcome: &CallOutcome) -> Map<String, Value> {
     let mut data = Map::new();
-    if let Some(id) = fate.message_id {
+    if let Some(id) = outcome.message_id {
         data.insert("message_id".into(), id.into());
     }
     data.insert("text".into(), call.text.as_str().into());
@@ -82,7 +82,7 @@ fn data(call: &BotCall, fate: &CallOutcome) -> Map<String, Value> {
     if call.is_final {
         data.insert("final".into(), true.into());
     }
-    if let Some(fault) = fate.fault {
+    if let Some(fault) = outcome.fault {
         data.insert("answer".into(), fault.answer().into());
         if is_refusal(fault) {
             data.insert("shown".into(), false.into());
@@ -102,12 +102,13 @@ impl BotApi for ChatServer {
         })
     }
 
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn call(&self, call: BotCall) -> CallFuture<'_> {
-        let fate = self.take(&call);
-        self.log.add(Lane::Telegram, call.method.as_str(), data(&call, &fate));
+        let outcome = self.take(&call);
+        self.log.add(Lane::Telegram, call.method.as_str(), data(&call, &outcome));
         Box::pin(async move {
             let (kind, amount) =
-                fate.fault.map_or((None, 0), |fault| (Some(fault.kind), fault.amount));
+                outcome.fault.map_or((None, 0), |fault| (Some(fault.kind), fault.amount));
             match kind {
                 Some(FaultKind::Hang) => std::future::pending().await,
                 Some(FaultKind::Slow) => tokio::time::sleep(Duration::from_millis(amount)).await,
@@ -122,9 +123,10 @@ impl BotApi for ChatServer {
                 Some(FaultKind::LostReply) => {
                     Err(BotApiError::Lost("the connection was closed".to_owned()))
                 }
-                // What is done is about a message.
                 None | Some(FaultKind::Slow | FaultKind::Hang) => {
-                    Ok(SentMessage { message_id: fate.message_id.unwrap_or_default() })
+                    let message_id =
+                        outcome.message_id.expect("only a refused call has no message");
+                    Ok(SentMessage { message_id })
                 }
             }
         })

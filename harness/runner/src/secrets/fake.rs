@@ -131,11 +131,12 @@ fn is_continued(text: &str) -> bool {
 
 /// `text` without the tags of HTML in it, up to a quote, also one that HTML escapes, or to an escape
 /// sequence of a terminal.
+#[allow(clippy::expect_used, reason = "the state is impossible")]
 fn without_tags(text: &str) -> String {
     let ends = ["\"", "&quot;", "&#34;", "&#39;", "\u{1b}"];
     let quote = ends.iter().filter_map(|end| text.find(end)).filter(|at| *at > 0).min();
     let mut parts = text[..quote.unwrap_or(text.len())].split('<');
-    let first = parts.next().unwrap_or_default().to_owned();
+    let first = parts.next().expect("a split text has a first part").to_owned();
     parts.fold(first, |rest, part| {
         rest + " " + part.split_once('>').map_or("", |(_, behind)| behind)
     })

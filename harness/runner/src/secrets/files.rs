@@ -112,7 +112,8 @@ pub fn scan_goldens(scenario: &Path, allowed: &[String]) -> io::Result<Scanned> 
     Ok(scanned)
 }
 
-/// The rules that the `cassette.toml` of a folder allows; none where there is no such file.
+/// Returns the rules that the `cassette.toml` of a folder allows. A file that is missing or invalid allows
+/// none, so that no secret is left out.
 pub fn allowed_in(cassette: &Path) -> Vec<String> {
     #[derive(Deserialize)]
     struct Head {

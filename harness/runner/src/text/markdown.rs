@@ -59,8 +59,8 @@ fn is_link(word: &str) -> bool {
     let is_key =
         |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_uppercase());
     let issue = word.split_once('-').is_some_and(|(key, number)| {
-        let key = key.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-        is_key(key) && number.starts_with(|c: char| c.is_ascii_digit())
+        key.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().is_some_and(is_key)
+            && number.starts_with(|c: char| c.is_ascii_digit())
     });
     address || emphasis || commit || issue
 }

@@ -138,7 +138,10 @@ fn mutation() -> impl Strategy<Value = ByteMutation> {
 
 #[test]
 pub(crate) fn any_cut_gives_the_same_events() {
-    proptest!(ProptestConfig::with_cases(200), |(messages in vec(vec(part(), 0..4), 1..4), sizes in vec(1..90_usize, 1..20))| {
+    proptest!(ProptestConfig::with_cases(200), |(
+        messages in vec(vec(part(), 0..4), 1..4),
+        sizes in vec(1..90_usize, 1..20),
+    )| {
         let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
         let whole = run(bytes.as_bytes(), || usize::MAX);
         let mut sizes = sizes.iter().cycle();

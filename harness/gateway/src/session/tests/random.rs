@@ -213,7 +213,10 @@ fn check(lines: &[(String, Expect)], bytes: &[u8]) -> Result<(), TestCaseError> 
 
 #[test]
 pub(crate) fn x2_any_beginning_of_a_good_transcript_is_judged() {
-    proptest!(ProptestConfig::with_cases(200), |(steps in steps(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 12))| {
+    proptest!(ProptestConfig::with_cases(200), |(
+        steps in steps(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 12),
+    )| {
         let lines = write(&steps);
         let bytes: String = lines.iter().map(|(line, _)| line.as_str()).collect();
         let line_feeds = bytes.match_indices('\n').flat_map(|(at, _)| [at, at + 1]);
@@ -227,7 +230,9 @@ pub(crate) fn x2_any_beginning_of_a_good_transcript_is_judged() {
 
 #[test]
 pub(crate) fn x1_no_bytes_make_the_reader_fail() {
-    proptest!(ProptestConfig::with_cases(200), |(bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\":,\\\n".to_vec())], 0..400))| {
+    proptest!(ProptestConfig::with_cases(200), |(
+        bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\":,\\\n".to_vec())], 0..400),
+    )| {
         let read = transcript::read(&bytes[..]).unwrap();
         let _ = resumability(&read);
     });

@@ -36,6 +36,13 @@ fn check(turn: &str, expect: &[&str]) {
     assert_eq!(lines, expect);
 }
 
+/// The last step: the end of a block, the reason why the message ends, its tokens in and out.
+fn end(block: usize, reason: &str, [input, output]: [u64; 2]) -> String {
+    format!(
+        r#"0: content_block_stop "index":{block}, message_delta "delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"input_tokens":{input},"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":{output}}}, message_stop"#
+    )
+}
+
 fn short(event: &str) -> String {
     let (name, data) = event.split_once('\n').unwrap();
     let name = name.strip_prefix("event: ").unwrap();
@@ -54,11 +61,7 @@ fn a_text_streams_delta_by_delta() {
             r#"0: message_start, content_block_start "index":0,"content_block":{"type":"text","text":""}"#,
             r#"9: content_block_delta "index":0,"delta":{"type":"text_delta","text":"One \ud83d"}"#,
             r#"9: content_block_delta "index":0,"delta":{"type":"text_delta","text":"\ude00"}"#,
-            concat!(
-                r#"0: content_block_stop "index":0, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
-                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}, "#,
-                "message_stop"
-            ),
+            &end(0, "end_turn", [1000, 2]),
         ],
     );
 }
@@ -79,11 +82,7 @@ fn thinking_is_signed_and_a_call_opens_with_an_empty_delta() {
             ),
             r#"0: content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\": "}"#,
             r#"0: content_block_delta "index":1,"delta":{"type":"input_json_delta","partial_json":"1"}"#,
-            concat!(
-                r#"0: content_block_stop "index":1, message_delta "delta":{"stop_reason":"max_tokens","stop_sequence":null},"#,
-                r#""usage":{"input_tokens":1000,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}, "#,
-                "message_stop"
-            ),
+            &end(1, "max_tokens", [1000, 3]),
         ],
     );
 }
@@ -126,11 +125,7 @@ fn an_answer_aside_comes_at_once_and_counts_no_tokens() {
         &[
             r#"0: message_start, content_block_start "index":0,"content_block":{"type":"text","text":""}"#,
             r#"0: content_block_delta "index":0,"delta":{"type":"text_delta","text":"A rather long title."}"#,
-            concat!(
-                r#"0: content_block_stop "index":0, message_delta "delta":{"stop_reason":"end_turn","stop_sequence":null},"#,
-                r#""usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}, "#,
-                "message_stop"
-            ),
+            &end(0, "end_turn", [0, 0]),
         ],
     );
 }

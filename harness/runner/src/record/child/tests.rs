@@ -37,7 +37,7 @@ fn run(case: &Case) -> Ended {
     command.args(["-c", case.script]).env("READY", &ready).env("LINE", LINE);
     let notes = Notes::new();
     if case.alarm {
-        let tell = notes.tell.clone();
+        let tell = notes.sender.clone();
         std::thread::spawn(move || {
             while !ready.exists() {
                 std::thread::sleep(LOOK);
