@@ -15,30 +15,14 @@ pub enum DiagnosticCode {
     /// The last line has no LF and is not whole JSON: the output was cut.
     CutLine,
     /// The line contained bytes that are not UTF-8; each bad sequence was replaced by U+FFFD.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The line held bytes that are not UTF-8; each bad sequence was replaced by U+FFFD."
-        )
-    )]
     #[serde(rename = "invalid-utf8")]
     InvalidUtf8,
     /// The line contained raw control characters in a string, which JSON wants escaped; it was read
     /// as if they were.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The line held control characters in a string, which JSON wants escaped; it was read all the\nsame."
-        )
-    )]
     ControlCharacter,
     /// A record lacks a field its type needs, or the field has the wrong shape.
     BadRecord,
     /// A tool call or result has an empty or missing id or name (rule [U4](crate::rules::U4)).
-    #[cfg_attr(
-        feature = "schema",
-        schemars(description = "A tool call or result has an empty or missing id or name (U4).")
-    )]
     BadToolId,
     /// A second result for a call that has ended.
     DuplicateResult,
@@ -48,30 +32,12 @@ pub enum DiagnosticCode {
     InputDiffers,
     /// The line is longer than [`ParserLimits::line`](crate::ParserLimits::line), so it was not
     /// read.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The line is longer than [`Limits::line`](crate::Limits); nothing of it was read."
-        )
-    )]
     LineTooLong,
     /// The run has more lines than [`ParserLimits::records`](crate::ParserLimits::records); the
     /// rest was not read.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The run has more lines than [`Limits::records`](crate::Limits); the rest was not read."
-        )
-    )]
     TooManyRecords,
     /// The run has more bytes than [`ParserLimits::bytes`](crate::ParserLimits::bytes); the rest
     /// was not read.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The run has more bytes than [`Limits::bytes`](crate::Limits); the rest was not read."
-        )
-    )]
     TooManyBytes,
 }
 

@@ -40,23 +40,12 @@ pub enum Event<'a, T = &'a str> {
     },
     /// More of the answer. The piece includes the blank line that separates it from an earlier
     /// message or from the text before a tool call (rule [T1](crate::rules::T1)).
-    #[cfg_attr(feature = "schema", schemars(description = "More of the answer (T1)."))]
     Text {
         /// Message the text belongs to; empty when the stream names none.
         message_id: Cow<'a, str>,
         /// The new piece, including the blank line before it, if there is one.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(
-                description = "The new piece, with the blank line that parts it from what came before, if any."
-            )
-        )]
         delta: Cow<'a, str>,
         /// Length of the conversation's text so far in characters, including `delta`.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(description = "Characters of the lane's text so far, `delta` included.")
-        )]
         length: u64,
         /// The text of the conversation so far, including `delta`.
         #[serde(skip)]
@@ -70,7 +59,6 @@ pub enum Event<'a, T = &'a str> {
         parent: Option<Cow<'a, str>>,
     },
     /// More of the reasoning, block by block (rule [R1](crate::rules::R1)).
-    #[cfg_attr(feature = "schema", schemars(description = "More of the reasoning (R1)."))]
     Thinking {
         /// Message the reasoning belongs to.
         message_id: Cow<'a, str>,
@@ -78,18 +66,8 @@ pub enum Event<'a, T = &'a str> {
         block: u64,
         /// The new piece, including the blank line that separates it from the block before, if
         /// there is one.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(
-                description = "The new piece, with the blank line that parts it from the block before, if any."
-            )
-        )]
         delta: Cow<'a, str>,
         /// Length of the conversation's reasoning so far in characters, including `delta`.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(description = "Characters of the lane's reasoning so far, `delta` included.")
-        )]
         length: u64,
         /// The reasoning of the conversation so far, including `delta`.
         #[serde(skip)]
@@ -103,34 +81,14 @@ pub enum Event<'a, T = &'a str> {
     },
     /// The CLI has abandoned, superseded or refused a message, so its text, reasoning and calls no
     /// longer count (rule [T7](crate::rules::T7)). Later content follows what is left.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "What was told of a message does not count any more: the CLI has abandoned, superseded or\nrefused it. What comes later goes after what is left."
-        )
-    )]
     Retract {
         /// The message.
         message_id: Cow<'a, str>,
         /// Length of the conversation's text that is left, in characters.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(description = "Characters of the lane's text that are left.")
-        )]
         length: u64,
         /// Length of the conversation's reasoning that is left, in characters.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(description = "Characters of the lane's reasoning that are left.")
-        )]
         thinking_length: u64,
         /// Ids of calls whose input was reported ([`Event::ToolInput`]) and that will never start.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(
-                description = "Calls whose input was told ([`Event::ToolInput`]) and that will never start."
-            )
-        )]
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         calls: Cow<'a, [String]>,
         /// The text of the conversation that is left.
@@ -145,12 +103,6 @@ pub enum Event<'a, T = &'a str> {
     },
     /// More of a call's arguments while they stream (rule [U2](crate::rules::U2)). It comes before
     /// the start of the call; one that comes after it corrects the arguments of the start.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "More of a call's arguments, while they stream (U2). It comes before the call's start; one\nthat comes after it corrects the arguments that the start told."
-        )
-    )]
     ToolInput {
         /// Id of the call.
         id: Cow<'a, str>,
@@ -166,16 +118,8 @@ pub enum Event<'a, T = &'a str> {
     },
     /// A tool call with its full arguments; there is one such event for each call (rule
     /// [U1](crate::rules::U1)).
-    #[cfg_attr(
-        feature = "schema",
-        schemars(description = "A tool call with its full arguments, once a call (U1).")
-    )]
     ToolStart {
         /// Id of the call, trimmed and never empty (rule [U4](crate::rules::U4)).
-        #[cfg_attr(
-            feature = "schema",
-            schemars(description = "Id of the call, trimmed, never empty (U4).")
-        )]
         id: Cow<'a, str>,
         /// Name of the tool, trimmed, never empty.
         name: Cow<'a, str>,
@@ -191,10 +135,6 @@ pub enum Event<'a, T = &'a str> {
     },
     /// The result of a tool call; there is one such event for each call (rule
     /// [U3](crate::rules::U3)).
-    #[cfg_attr(
-        feature = "schema",
-        schemars(description = "The result of a tool call, once a call (U3).")
-    )]
     ToolResult {
         /// Id of the call.
         id: Cow<'a, str>,
@@ -228,12 +168,6 @@ pub enum Event<'a, T = &'a str> {
         /// `subtype` of the record, or of the request in it. For an `assistant` record it is
         /// `api_error` if the CLI made the message up because the API failed (rule
         /// [T6](crate::rules::T6)), and `aborted` if an interrupt cut the message off.
-        #[cfg_attr(
-            feature = "schema",
-            schemars(
-                description = "`subtype` of the record, or of the request in it; of an `assistant` record `api_error`\nfor the message the CLI makes up when the API fails (T6), `aborted` for one that an\ninterrupt cut off."
-            )
-        )]
         #[serde(skip_serializing_if = "Option::is_none")]
         subtype: Option<Cow<'a, str>>,
         /// The fields worth showing.
@@ -241,10 +175,6 @@ pub enum Event<'a, T = &'a str> {
         detail: Cow<'a, Map<String, Value>>,
     },
     /// A recognised record with no event of its own, passed through verbatim.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(description = "A known record of which nothing needs telling, passed through.")
-    )]
     Record {
         /// `type` of the record.
         #[serde(rename = "type")]
@@ -302,7 +232,6 @@ words!(ToolKind {
 /// The reason why a call has no result of its own (rule [U3](crate::rules::U3)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(description = "Why a call has no result of its own (U3)."))]
 #[serde(rename_all = "snake_case")]
 pub enum Incomplete {
     /// The CLI ran the tool; the run ended, or the call was given up, before it answered.

@@ -14,12 +14,6 @@ pub struct Outcome {
     /// The final text (rule [T2](crate::rules::T2)), or the streamed text if the run failed or was
     /// cut off (rule [T5](crate::rules::T5)). The text of an API error is only in `error` (rule
     /// [T6](crate::rules::T6)).
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The final text (T2); what was streamed, when the run was cut off (T5) or failed. The text\nof an API error is never in it, only in `error` (T6)."
-        )
-    )]
     pub text: String,
     /// Why it is not ok.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +36,6 @@ impl Outcome {
 /// Whether a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Status"))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// A `result` record said success.
@@ -51,12 +44,6 @@ pub enum RunStatus {
     Error,
     /// The bytes ended without a `result` record, or were not all read (rule
     /// [T5](crate::rules::T5)).
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The bytes ended without a `result` record (T5), or were not all read."
-        )
-    )]
     Incomplete,
 }
 
@@ -87,7 +74,6 @@ pub struct Usage {
 #[non_exhaustive]
 pub struct Failure {
     /// The kind of failure, for programs.
-    #[cfg_attr(feature = "schema", schemars(description = "A closed set of kinds."))]
     pub kind: FailureKind,
     /// What a person should see: the CLI's own words where it gave any, else a sentence.
     pub message: String,
@@ -103,7 +89,6 @@ impl Failure {
 /// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(description = "The kinds of failure: a closed set."))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -127,7 +112,6 @@ pub enum FailureKind {
     /// The budget was used up.
     MaxBudget,
     /// A person interrupted the turn.
-    #[cfg_attr(feature = "schema", schemars(description = "Somebody interrupted the turn."))]
     Interrupted,
     /// A hook ended the turn.
     Stopped,
@@ -139,12 +123,6 @@ pub enum FailureKind {
     NoOutput,
     /// The CLI printed nothing for so long that its caller gave up. The parser reads no clock, so
     /// the caller reports this kind.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "The CLI printed nothing for so long that it was given up. The parser, which reads no clock,\nnever tells this one: who runs the CLI does."
-        )
-    )]
     Stalled,
     /// A limit of the parser's was reached.
     Limit,

@@ -121,7 +121,7 @@ mod schema {
 
     impl JsonSchema for ToolArguments<'_> {
         fn schema_name() -> std::borrow::Cow<'static, str> {
-            "Args".into()
+            "ToolArguments".into()
         }
 
         fn inline_schema() -> bool {
