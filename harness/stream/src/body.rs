@@ -1,6 +1,6 @@
 //! Messages, their content blocks and their token counts, sliced in the pass that validates them.
 
-use crate::json::{self, JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
+use crate::json::{self, JsonCursor, JsonField, JsonResult, RawJson, ReadJson, json_object};
 use crate::outcome::Usage;
 
 /// The message of a record or of a `message_start` event.
@@ -9,9 +9,21 @@ pub(crate) struct MessageBody<'a> {
     pub(crate) raw: RawJson<'a>,
     pub(crate) id: JsonField<'a>,
     pub(crate) model: JsonField<'a>,
-    pub(crate) content: JsonField<'a>,
-    /// Whether `content` is an array.
-    is_list: bool,
+    pub(crate) content: Option<MessageContent<'a>>,
+    pub(crate) usage: Option<TokenCounts<'a>>,
+}
+
+json_object!(MessageBody {
+    b"id" => id,
+    b"model" => model;
+    b"content" => content,
+    b"usage" => usage
+});
+
+/// The content of a message: an array of blocks, or another value.
+#[derive(Debug, Default)]
+pub(crate) struct MessageContent<'a> {
+    pub(crate) raw: RawJson<'a>,
     /// The first element; most messages have exactly one.
     first: Option<RecordBlock<'a>>,
     /// The next elements, up to [`FEW`].
@@ -20,7 +32,6 @@ pub(crate) struct MessageBody<'a> {
     count: usize,
     /// A cursor behind the stored elements, if the array has more.
     rest: Option<JsonCursor<'a>>,
-    pub(crate) usage: Option<TokenCounts<'a>>,
 }
 
 /// Number of elements that are stored while the message is read. A message has a few blocks; the
@@ -43,143 +54,78 @@ pub(crate) struct RecordBlock<'a> {
     pub(crate) is_error: JsonField<'a>,
 }
 
+json_object!(RecordBlock {
+    b"type" => kind,
+    b"text" => text,
+    b"thinking" => thinking,
+    b"id" => id,
+    b"name" => name,
+    b"input" => input,
+    b"tool_use_id" => call,
+    b"content" => content,
+    b"is_error" => is_error
+});
+
 /// Token counts as JSON fields.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCounts<'a> {
+    raw: RawJson<'a>,
     input: JsonField<'a>,
     output: JsonField<'a>,
     read: JsonField<'a>,
     write: JsonField<'a>,
 }
 
-/// Fills an optional value. `fill` returns whether the value is present.
-#[inline]
-pub(crate) fn filled<T: Default>(
-    place: &mut Option<T>,
-    fill: impl FnOnce(&mut T) -> JsonResult<bool>,
-) -> JsonResult<()> {
-    if !fill(place.insert(T::default()))? {
-        *place = None;
-    }
-    Ok(())
-}
+json_object!(TokenCounts {
+    b"input_tokens" => input,
+    b"output_tokens" => output,
+    b"cache_read_input_tokens" => read,
+    b"cache_creation_input_tokens" => write
+});
 
 impl<'a> MessageBody<'a> {
-    /// Reads the message at the cursor; returns false if it is `null`. The last of equal keys
-    /// counts.
-    #[inline]
-    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        self.raw = scan.object(&mut |key, scan| self.member(key, scan))?;
-        Ok(self.raw.get() != "null")
-    }
-
-    #[inline(always)]
-    fn member(&mut self, key: JsonKey<'_>, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        let field = if key == "id" {
-            &mut self.id
-        } else if key == "model" {
-            &mut self.model
-        } else if key == "content" {
-            return self.content(scan);
-        } else if key == "usage" {
-            return filled(&mut self.usage, |counts| counts.fill(scan));
-        } else {
-            return scan.skip();
-        };
-        *field = scan.field()?;
-        Ok(())
-    }
-
-    /// Reads the value at the cursor and, if it is an array, its elements.
-    #[inline]
-    fn content(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        (self.is_list, self.first, self.count, self.rest) = (false, None, 0, None);
-        self.next_few.clear();
-        if scan.ahead() != b'[' {
-            self.content = scan.field()?;
-            return Ok(());
-        }
-        self.is_list = true;
-        let raw = scan.array(&mut |scan| {
-            self.count += 1;
-            if self.count > FEW {
-                return scan.skip();
-            }
-            let mut part = RecordBlock::default();
-            if self.count == 1 {
-                self.first.insert(part).fill(scan)?;
-            } else {
-                part.fill(scan)?;
-                self.next_few.push(part);
-            }
-            self.rest = (self.count == FEW).then_some(*scan);
-            Ok(())
-        })?;
-        self.content = Some(raw);
-        Ok(())
-    }
-
     /// Iterates over the content blocks, parsing those behind the stored ones lazily; `None` if the
     /// content is not an array.
     pub(crate) fn parts(&self) -> Option<impl Iterator<Item = RecordBlock<'a>>> {
-        let mut rest = self.rest;
+        let content = self.content.as_ref().filter(|content| content.raw.get().starts_with('['))?;
+        let mut rest = content.rest;
         let more = std::iter::from_fn(move || {
-            let scan = rest.as_mut()?;
+            let cursor = rest.as_mut()?;
             let mut part = RecordBlock::default();
-            (scan.has_next_element() && part.fill(scan).is_ok()).then_some(part)
+            (cursor.has_next_element() && part.fill(cursor).is_ok()).then_some(part)
         });
-        let few = self.first.iter().chain(&self.next_few).copied();
-        self.is_list.then(|| few.chain(more))
+        Some(content.first.iter().chain(&content.next_few).copied().chain(more))
     }
 
-    /// Whether the content has exactly one element.
+    /// Whether the content has exactly one block.
     pub(crate) fn is_single(&self) -> bool {
-        self.count == 1
+        self.content.as_ref().is_some_and(|content| content.count == 1)
     }
 }
 
-impl<'a> RecordBlock<'a> {
-    /// Reads the block at the cursor, whatever value it is; returns false if it is `null`.
-    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        self.raw = scan.fields(self, Self::field)?;
+impl<'a> ReadJson<'a> for MessageContent<'a> {
+    #[inline]
+    fn fill(&mut self, cursor: &mut JsonCursor<'a>) -> JsonResult<bool> {
+        self.raw = cursor.array(&mut |cursor| {
+            self.count += 1;
+            if self.count > FEW {
+                return cursor.skip();
+            }
+            if self.count == 1 {
+                self.first.insert(RecordBlock::default()).fill(cursor)?;
+            } else {
+                let mut part = RecordBlock::default();
+                part.fill(cursor)?;
+                self.next_few.push(part);
+            }
+            self.rest = (self.count == FEW).then_some(*cursor);
+            Ok(())
+        })?;
         Ok(self.raw.get() != "null")
     }
-
-    #[inline(always)]
-    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
-        Some(match key {
-            key if key == "type" => &mut self.kind,
-            key if key == "text" => &mut self.text,
-            key if key == "thinking" => &mut self.thinking,
-            key if key == "id" => &mut self.id,
-            key if key == "name" => &mut self.name,
-            key if key == "input" => &mut self.input,
-            key if key == "tool_use_id" => &mut self.call,
-            key if key == "content" => &mut self.content,
-            key if key == "is_error" => &mut self.is_error,
-            _ => return None,
-        })
-    }
 }
 
-impl<'a> TokenCounts<'a> {
-    /// Reads the `usage` object at the cursor; returns false if it is `null`.
-    #[inline]
-    pub(crate) fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        Ok(scan.fields(self, Self::field)?.get() != "null")
-    }
-
-    #[inline(always)]
-    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
-        Some(match key {
-            key if key == "input_tokens" => &mut self.input,
-            key if key == "output_tokens" => &mut self.output,
-            key if key == "cache_read_input_tokens" => &mut self.read,
-            key if key == "cache_creation_input_tokens" => &mut self.write,
-            _ => return None,
-        })
-    }
-
+impl TokenCounts<'_> {
     /// Returns the counts; a count that the record lacks comes from `base`.
     pub(crate) fn usage(&self, base: Usage) -> Usage {
         let or = |field: JsonField<'_>, base: u64| field.map_or(base, |_| json::count(field));

@@ -1,12 +1,14 @@
 //! The head of a record: the fields that give its kind and its conversation, and the message or API
 //! event in it.
 
-use crate::body::{MessageBody, RecordBlock, TokenCounts, filled};
-use crate::json::{JsonCursor, JsonField, JsonKey, JsonResult, RawJson};
+use crate::body::{MessageBody, RecordBlock, TokenCounts};
+use crate::json::{JsonCursor, JsonField, RawJson, ReadJson, json_object};
 
 /// The fields that a record may have. Each record has only some of them.
 #[derive(Debug, Default)]
 pub(crate) struct RecordHead<'a> {
+    /// The whole record.
+    pub(crate) raw: RawJson<'a>,
     pub(crate) kind: JsonField<'a>,
     pub(crate) subtype: JsonField<'a>,
     pub(crate) event: Option<ApiEvent<'a>>,
@@ -57,13 +59,13 @@ pub(crate) struct ApiEvent<'a> {
     pub(crate) message: Option<MessageBody<'a>>,
     pub(crate) block: Option<RecordBlock<'a>>,
     pub(crate) usage: Option<TokenCounts<'a>>,
-    pub(crate) delta: ApiDelta<'a>,
+    pub(crate) delta: Option<ApiDelta<'a>>,
 }
 
 /// The change to a block or a message in an event.
 #[derive(Debug, Default)]
 pub(crate) struct ApiDelta<'a> {
-    pub(crate) raw: JsonField<'a>,
+    pub(crate) raw: RawJson<'a>,
     pub(crate) kind: JsonField<'a>,
     pub(crate) text: JsonField<'a>,
     pub(crate) thinking: JsonField<'a>,
@@ -71,131 +73,69 @@ pub(crate) struct ApiDelta<'a> {
     pub(crate) stop_reason: JsonField<'a>,
 }
 
-impl<'a> RecordHead<'a> {
-    /// Reads a record in one pass into a head without fields. Returns false if the text is not a
-    /// JSON object. The last of equal keys counts.
-    #[inline]
-    pub(crate) fn fill(&mut self, record: &'a str) -> bool {
-        let mut cursor = JsonCursor::new(record);
-        let whole = cursor.object(&mut |key, cursor| self.member(key, cursor));
-        whole.is_ok_and(|whole| whole.get().starts_with('{')) && cursor.end().is_ok()
-    }
+json_object!(RecordHead {
+    b"type" => kind,
+    b"subtype" => subtype,
+    b"parent_tool_use_id" => parent,
+    b"uuid" => uuid,
+    b"error" => error,
+    b"is_api_error_message" => api_error,
+    b"aborted" => aborted,
+    b"supersedes" => supersedes,
+    b"retracted_message_uuids" => retracted,
+    b"refused_message_id" => refused,
+    b"abandoned_blocks" => abandoned,
+    b"isReplay" => replay,
+    b"isSynthetic" => synthetic,
+    b"session_id" => session[0],
+    b"sessionId" => session[1],
+    b"conversation_id" => session[2],
+    b"conversationId" => session[3],
+    b"model" => model,
+    b"claude_code_version" => version,
+    b"is_error" => is_error,
+    b"status" => status,
+    b"result" => result,
+    b"errors" => errors,
+    b"content" => content,
+    b"stop_reason" => stop_reason,
+    b"terminal_reason" => reason,
+    b"api_error_status" => api_status;
+    b"event" => event,
+    b"message" => message,
+    b"usage" => usage
+});
 
-    #[inline(always)]
-    fn member(&mut self, key: JsonKey<'_>, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        let Some(field) = self.field(key) else {
-            return if key == "event" {
-                filled(&mut self.event, |api| api.fill(scan))
-            } else if key == "message" {
-                filled(&mut self.message, |body| body.fill(scan))
-            } else if key == "usage" {
-                filled(&mut self.usage, |counts| counts.fill(scan))
-            } else {
-                scan.skip()
-            };
-        };
-        *field = scan.field()?;
-        Ok(())
+json_object!(ApiEvent {
+    b"type" => kind,
+    b"index" => index;
+    b"message" => message,
+    b"content_block" => block,
+    b"usage" => usage,
+    b"delta" => delta
+});
+
+json_object!(ApiDelta {
+    b"type" => kind,
+    b"text" => text,
+    b"thinking" => thinking,
+    b"partial_json" => json,
+    b"stop_reason" => stop_reason
+});
+
+impl<'a> RecordHead<'a> {
+    /// Reads a record in one pass into an empty head. Returns false if the text is not one JSON
+    /// object.
+    pub(crate) fn fill_from(&mut self, record: &'a str) -> bool {
+        let mut cursor = JsonCursor::new(record);
+        self.fill(&mut cursor).is_ok() && self.raw.get().starts_with('{') && cursor.end().is_ok()
     }
 
     /// Reads a record into a new head.
     #[cfg(test)]
     pub(crate) fn read(record: &'a str) -> Option<Self> {
         let mut head = Self::default();
-        head.fill(record).then_some(head)
-    }
-
-    /// Returns the place for the field with this key. The match on the length comes first, because
-    /// most keys are not read.
-    #[inline(always)]
-    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
-        Some(match key.len() {
-            4 if key == "type" => &mut self.kind,
-            4 if key == "uuid" => &mut self.uuid,
-            5 if key == "error" => &mut self.error,
-            5 if key == "model" => &mut self.model,
-            6 if key == "result" => &mut self.result,
-            6 if key == "status" => &mut self.status,
-            6 if key == "errors" => &mut self.errors,
-            7 if key == "subtype" => &mut self.subtype,
-            7 if key == "aborted" => &mut self.aborted,
-            7 if key == "content" => &mut self.content,
-            8 if key == "is_error" => &mut self.is_error,
-            8 if key == "isReplay" => &mut self.replay,
-            9 if key == "sessionId" => &mut self.session[1],
-            10 if key == "session_id" => &mut self.session[0],
-            10 if key == "supersedes" => &mut self.supersedes,
-            11 if key == "isSynthetic" => &mut self.synthetic,
-            11 if key == "stop_reason" => &mut self.stop_reason,
-            14 if key == "conversationId" => &mut self.session[3],
-            15 if key == "conversation_id" => &mut self.session[2],
-            15 if key == "terminal_reason" => &mut self.reason,
-            16 if key == "api_error_status" => &mut self.api_status,
-            16 if key == "abandoned_blocks" => &mut self.abandoned,
-            18 if key == "parent_tool_use_id" => &mut self.parent,
-            18 if key == "refused_message_id" => &mut self.refused,
-            19 if key == "claude_code_version" => &mut self.version,
-            20 if key == "is_api_error_message" => &mut self.api_error,
-            23 if key == "retracted_message_uuids" => &mut self.retracted,
-            _ => return None,
-        })
-    }
-}
-
-impl<'a> ApiEvent<'a> {
-    /// Reads the event at the cursor; returns false if it is `null`.
-    #[inline]
-    pub(crate) fn fill(&mut self, cursor: &mut JsonCursor<'a>) -> JsonResult<bool> {
-        self.raw = cursor.object(&mut |key, cursor| self.member(key, cursor))?;
-        Ok(self.raw.get() != "null")
-    }
-
-    #[inline(always)]
-    fn member(&mut self, key: JsonKey<'_>, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        let field = if key == "type" {
-            &mut self.kind
-        } else if key == "index" {
-            &mut self.index
-        } else if key == "delta" {
-            self.delta = ApiDelta::default();
-            return self.delta.fill(scan);
-        } else if key == "content_block" {
-            return filled(&mut self.block, |part| part.fill(scan));
-        } else if key == "message" {
-            return filled(&mut self.message, |body| body.fill(scan));
-        } else if key == "usage" {
-            return filled(&mut self.usage, |counts| counts.fill(scan));
-        } else {
-            return scan.skip();
-        };
-        *field = scan.field()?;
-        Ok(())
-    }
-}
-
-impl<'a> ApiDelta<'a> {
-    #[inline]
-    fn fill(&mut self, scan: &mut JsonCursor<'a>) -> JsonResult<()> {
-        let raw = scan.fields(self, Self::field)?;
-        self.raw = (raw.get() != "null").then_some(raw);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn field(&mut self, key: JsonKey<'_>) -> Option<&mut JsonField<'a>> {
-        Some(match key {
-            key if key == "type" => &mut self.kind,
-            key if key == "text" => &mut self.text,
-            key if key == "thinking" => &mut self.thinking,
-            key if key == "partial_json" => &mut self.json,
-            key if key == "stop_reason" => &mut self.stop_reason,
-            _ => return None,
-        })
-    }
-
-    /// The raw text of the delta, for messages.
-    pub(crate) fn text(&self) -> &'a str {
-        self.raw.map_or("", |raw| raw.get())
+        head.fill_from(record).then_some(head)
     }
 }
 

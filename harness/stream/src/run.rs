@@ -77,7 +77,7 @@ impl RunState {
 
     fn record(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
         let mut head = RecordHead::default();
-        if !head.fill(record) {
+        if !head.fill_from(record) {
             return false;
         }
         let kind = json::string(head.kind).unwrap_or_default();
@@ -91,7 +91,7 @@ impl RunState {
                 self.stream_event(conversation, event, head.abandoned, emitter);
             }
             ("assistant", _, Some(message)) => self.assistant(&head, message, emitter),
-            ("user", _, Some(message)) => self.user(&head, message, record, emitter),
+            ("user", _, Some(message)) => self.user(&head, message, emitter),
             ("stream_event" | "assistant" | "user", ..) => {
                 emitter.record(&kind, None);
                 emitter.diagnostic(DiagnosticCode::BadRecord, "The record has no body", record);
@@ -195,27 +195,26 @@ impl RunState {
         &mut self,
         head: &RecordHead<'_>,
         message: &MessageBody<'_>,
-        record: &str,
         emitter: &mut Emitter<'_>,
     ) {
         emitter.record("user", None);
         let at = self.conversation(head.parent);
         snapshot::release_withheld(&mut self.conversations[at], emitter);
-        let content = message.content;
+        let content = message.content.as_ref().map(|content| content.raw);
         if content.is_none() {
             let what = "A user record's message has no content";
             emitter.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         }
         if json::is_true(head.replay) {
-            return notices::pass("user", None, record, emitter);
+            return notices::pass("user", None, head.raw.get(), emitter);
         }
-        let mut says = json::string(content);
-        let mut told = content.is_none();
+        let mut text = json::string(content);
+        let mut is_used = content.is_none();
         for part in message.parts().into_iter().flatten() {
             let kind = json::string(part.kind).unwrap_or_default();
             match (&*kind, json::trimmed(part.call)) {
                 ("tool_result", Some(id)) => {
-                    told = true;
+                    is_used = true;
                     if self.calls.has_no_open_call(&id) {
                         for conversation in &mut self.conversations {
                             stream::settle_before_result(
@@ -229,13 +228,13 @@ impl RunState {
                     self.calls.result(&id, &part, ResultSource::User, emitter);
                 }
                 ("tool_result", None) => {
-                    told = true;
+                    is_used = true;
                     emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get());
                 }
-                ("text", _) => says = says.or_else(|| json::string(part.text)),
+                ("text", _) => text = text.or_else(|| json::string(part.text)),
                 ("image" | "document" | "search_result" | "tool_reference", _) => {}
                 (other, _) => {
-                    told = true;
+                    is_used = true;
                     emitter.unknown(&format!("user/{other}"), None, part.raw.get());
                 }
             }
@@ -245,18 +244,18 @@ impl RunState {
         {
             self.conversations[at].retract(refused, |_| true, emitter);
         }
-        let says = says.unwrap_or_default();
-        self.ending.interrupted |= at == 0 && says.starts_with(INTERRUPTED);
+        let text = text.unwrap_or_default();
+        self.ending.interrupted |= at == 0 && text.starts_with(INTERRUPTED);
         if json::is_true(head.synthetic) {
             let answer = &mut self.conversations[at].answer;
-            if says.contains(GO_ON) {
+            if text.contains(GO_ON) {
                 answer.continue_next();
-            } else if says.contains(BROKE_OFF) {
+            } else if text.contains(BROKE_OFF) {
                 answer.split();
             }
         }
-        if !told {
-            notices::pass("user", None, record, emitter);
+        if !is_used {
+            notices::pass("user", None, head.raw.get(), emitter);
         }
     }
 

@@ -58,7 +58,8 @@ pub(crate) fn event(
     let index = api.index.and_then(|raw| raw.get().parse::<u64>().ok());
     match (&*kind, index) {
         ("content_block_delta", Some(index)) => {
-            block_delta(conversation, index, &api.delta, emitter);
+            let delta = api.delta.as_ref();
+            block_delta(conversation, index, delta.unwrap_or(&ApiDelta::default()), emitter);
         }
         ("content_block_start", Some(index)) => {
             block_start(conversation, calls, (index, api.block.as_ref()), emitter);
@@ -82,7 +83,8 @@ pub(crate) fn event(
             let at = conversation.current_or_new();
             let base = conversation.messages[at].usage;
             let counts = api.usage.as_ref().map(|counts| counts.usage(base));
-            return EventEffect::End(MessageEnd::read(api.delta.stop_reason), counts);
+            let reason = api.delta.as_ref().and_then(|delta| delta.stop_reason);
+            return EventEffect::End(MessageEnd::read(reason), counts);
         }
         ("message_stop", _) => message_end(conversation, calls, emitter),
         ("ping", _) => {}
@@ -220,7 +222,7 @@ fn block_delta(
 ) {
     let kind = json::string(delta.kind).unwrap_or_default();
     let unknown = |emitter: &mut Emitter<'_>| {
-        emitter.unknown(&format!("content_block_delta/{kind}"), None, delta.text());
+        emitter.unknown(&format!("content_block_delta/{kind}"), None, delta.raw.get());
     };
     let Some(target) = DeltaTarget::read(&kind) else {
         match &*kind {
@@ -237,7 +239,7 @@ fn block_delta(
         DeltaTarget::Input => delta.json,
     };
     let Some(added) = json::escaped(added) else {
-        return emitter.diagnostic(BAD, "A delta carries no string", delta.text());
+        return emitter.diagnostic(BAD, "A delta carries no string", delta.raw.get());
     };
     let at = conversation.current_or_new();
     if open_block(conversation, at, index).is_none() {
@@ -246,7 +248,7 @@ fn block_delta(
             DeltaTarget::Thinking => BlockKind::Thinking(BlockStream::default()),
             DeltaTarget::Input => {
                 let what = "Input comes for a block that is not open";
-                return emitter.diagnostic(BAD, what, delta.text());
+                return emitter.diagnostic(BAD, what, delta.raw.get());
             }
         };
         conversation.messages[at].blocks.push(BlockState { index, kind, started: false });

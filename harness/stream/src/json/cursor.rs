@@ -66,21 +66,6 @@ impl<'a> JsonCursor<'a> {
         Ok(scan.raw(from, false))
     }
 
-    /// Reads the object at the cursor into the fields of `parts`. `field` returns the place for a
-    /// key; values of other keys are skipped. The last of equal keys counts.
-    #[inline(always)]
-    pub(crate) fn fields<T>(
-        &mut self,
-        parts: &mut T,
-        field: impl for<'p> Fn(&'p mut T, JsonKey<'_>) -> Option<&'p mut JsonField<'a>>,
-    ) -> JsonResult<RawJson<'a>> {
-        self.object(&mut |key, scan| {
-            let Some(field) = field(parts, key) else { return scan.skip() };
-            *field = scan.field()?;
-            Ok(())
-        })
-    }
-
     /// Reads the member whose key begins with `first`. Returns the first byte of the next key, or
     /// `}`.
     #[inline(always)]

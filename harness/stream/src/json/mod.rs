@@ -6,6 +6,7 @@
 
 mod container_stack;
 mod cursor;
+mod object;
 mod open_string;
 mod special_bytes;
 mod text;
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub(crate) use cursor::JsonCursor;
+pub(crate) use object::{ReadJson, json_object};
 pub(crate) use open_string::stable_prefix;
 pub(crate) use special_bytes::string_end;
 pub(crate) use text::{SurrogateCarry, unescape};
@@ -45,10 +47,10 @@ impl<'a> JsonKey<'a> {
         std::str::from_utf8(self.0).expect("a key is UTF-8 like the text it is in")
     }
 
-    /// Length of the key in bytes.
+    /// The bytes of the key.
     #[inline(always)]
-    pub(crate) fn len(self) -> usize {
-        self.0.len()
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.0
     }
 }
 
