@@ -1,4 +1,4 @@
-//! The state of content blocks while they stream, and the input of a tool block so far (U1).
+//! The state of a content block while it streams: its text, or the input of its tool call (U1).
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use crate::event::{Event, ToolKind};
 use crate::json::{JsonField, SurrogateCarry};
 use crate::partial::PartialInput;
 use crate::payload::Json;
-use crate::snapshot_reconciler::BlockStream;
 use crate::tool_args::SourceArguments;
+use crate::transcript::TextKind;
 
 /// Bytes reserved for the input of a call, so that short inputs need one allocation.
 const ROOM: usize = 256;
@@ -17,7 +17,7 @@ const ROOM: usize = 256;
 #[derive(Debug)]
 pub(crate) struct BlockState {
     pub(crate) index: u64,
-    pub(crate) kind: BlockKind,
+    pub(crate) content: BlockContent,
     /// The CLI printed the start of the block. False if a delta opened the block.
     pub(crate) started: bool,
 }
@@ -25,25 +25,51 @@ pub(crate) struct BlockState {
 impl BlockState {
     /// Whether the block has this type.
     pub(crate) fn is_of_type(&self, block_type: &str) -> bool {
-        match &self.kind {
-            BlockKind::Text(_) => block_type == "text",
-            BlockKind::Thinking(_) => block_type == "thinking",
-            BlockKind::Tool(input) => block_type == input.kind.as_str(),
-            BlockKind::Quiet | BlockKind::Unknown => false,
+        match &self.content {
+            BlockContent::Text(kind, _) => TextKind::of_block(block_type) == Some(*kind),
+            BlockContent::Tool(input) => block_type == input.kind.as_str(),
+            BlockContent::Quiet | BlockContent::Unknown => false,
         }
     }
 
     /// Whether the stop of the block is still missing.
     pub(crate) fn is_unfinished(&self) -> bool {
-        self.started && !matches!(&self.kind, BlockKind::Tool(input) if input.stopped)
+        self.started && !self.is_stopped()
+    }
+
+    /// Whether the block has stopped and waits for a snapshot, because its deltas are not JSON.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.tool().is_some_and(|input| input.stopped)
+    }
+
+    /// The input of a tool block.
+    pub(crate) fn tool(&self) -> Option<&BlockInput> {
+        match &self.content {
+            BlockContent::Tool(input) => Some(input),
+            _ => None,
+        }
+    }
+
+    /// Drops a surrogate half at the end of the text, because a snapshot has provided the character.
+    pub(crate) fn clear_carry(&mut self) {
+        if let BlockContent::Text(_, stream) = &mut self.content {
+            stream.carry = SurrogateCarry::default();
+        }
+    }
+
+    /// The text of a block that has this kind of text.
+    pub(crate) fn text(&mut self, wanted: TextKind) -> Option<&mut BlockStream> {
+        match &mut self.content {
+            BlockContent::Text(kind, stream) if *kind == wanted => Some(stream),
+            _ => None,
+        }
     }
 }
 
 /// The content of a block.
 #[derive(Debug)]
-pub(crate) enum BlockKind {
-    Text(BlockStream),
-    Thinking(BlockStream),
+pub(crate) enum BlockContent {
+    Text(TextKind, BlockStream),
     Tool(Box<BlockInput>),
     /// Deltas of this block cause no event: it is a result, redacted reasoning, or a call without
     /// an id.
@@ -57,6 +83,54 @@ pub(crate) fn tool_kind(block_type: &str) -> Option<ToolKind> {
     [ToolKind::ToolUse, ToolKind::ServerToolUse, ToolKind::McpToolUse]
         .into_iter()
         .find(|kind| kind.as_str() == block_type)
+}
+
+/// The text of a block while it streams.
+#[derive(Debug, Default)]
+pub(crate) struct BlockStream {
+    carry: SurrogateCarry,
+    /// Text from the start of the block. It is emitted unless the deltas repeat it.
+    prefill: String,
+    /// Length of the part of the prefill that the deltas have repeated.
+    repeated: usize,
+}
+
+impl BlockStream {
+    pub(crate) fn new(prefill: String) -> Self {
+        Self { prefill, ..Self::default() }
+    }
+
+    /// Writes the next piece without escapes.
+    pub(crate) fn append(&mut self, escaped: &str, out: &mut String) {
+        if self.prefill.is_empty() {
+            self.carry.append(escaped, out);
+            return;
+        }
+        let mut piece = String::new();
+        self.carry.append(escaped, &mut piece);
+        let rest = &self.prefill[self.repeated..];
+        if rest.len() > piece.len() && rest.starts_with(&piece) {
+            self.repeated += piece.len();
+            return;
+        }
+        if !piece.starts_with(rest) {
+            out.push_str(&self.prefill);
+        }
+        out.push_str(&self.prefill[..self.repeated]);
+        out.push_str(&piece);
+        self.prefill.clear();
+    }
+
+    /// Writes the withheld text at the end of the block.
+    pub(crate) fn close(&mut self, out: &mut String) {
+        self.write_prefill(out);
+        self.carry.close(out);
+    }
+
+    /// Writes the prefill, if it is still withheld, before the text is compared with a snapshot.
+    pub(crate) fn write_prefill(&mut self, out: &mut String) {
+        out.push_str(&std::mem::take(&mut self.prefill));
+    }
 }
 
 /// The input of a tool block so far.
@@ -186,5 +260,24 @@ pub(crate) mod tests {
         check(r#""{\"q\":""#, &[], true, r#"cut {"q":"#);
         check(r#"{"__unparsedToolInput":{"raw":"{\"q","len":3}}"#, &[], true, r#"cut {"q"#);
         check("{}", &[r#"{\"a\":\"\ud83d"#, r#"\ude00\"}"#], true, r#"{"a":"😀"}"#);
+    }
+
+    #[test]
+    fn r1_a_prefill_is_emitted_unless_deltas_repeat_it() {
+        for (prefill, deltas, expect) in [
+            ("Let me ", vec!["think"], "Let me think"),
+            ("Let me ", vec!["Let", " me ", "think"], "Let me think"),
+            ("Let me", vec!["Let me think"], "Let me think"),
+            ("Let me", vec!["Let"], "Let me"),
+            ("Let me", vec!["Let", "ter"], "Let meLetter"),
+            ("Let me", vec![], "Let me"),
+        ] {
+            let (mut stream, mut out) = (BlockStream::new(prefill.to_owned()), String::new());
+            for delta in &deltas {
+                stream.append(delta, &mut out);
+            }
+            stream.close(&mut out);
+            assert_eq!(out, expect, "{prefill:?} {deltas:?}");
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Messages, their content blocks and their token counts, sliced in the pass that validates them.
 
+use std::borrow::Cow;
+
 use crate::json::{self, JsonCursor, JsonField, JsonResult, RawJson, ReadJson, json_object};
 use crate::outcome::Usage;
+use crate::transcript::TextKind;
 
 /// The message of a record or of a `message_start` event.
 #[derive(Debug, Default)]
@@ -122,6 +125,17 @@ impl<'a> ReadJson<'a> for MessageContent<'a> {
             Ok(())
         })?;
         Ok(self.raw.get() != "null")
+    }
+}
+
+impl<'a> RecordBlock<'a> {
+    /// The text of a block that has this kind of text.
+    pub(crate) fn text_of(&self, kind: TextKind) -> Cow<'a, str> {
+        let field = match kind {
+            TextKind::Answer => self.text,
+            TextKind::Reasoning => self.thinking,
+        };
+        json::string(field).unwrap_or_default()
     }
 }
 

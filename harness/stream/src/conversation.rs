@@ -1,17 +1,14 @@
-//! One conversation, that of the main thread or of one subagent: its messages, its answer and its
-//! reasoning so far (T1, T3, R1).
+//! The state of a conversation, that of the main thread or of one subagent: its messages and its
+//! transcript so far (T1, T3, R1).
 
 use std::collections::BTreeMap;
 
-use crate::answer::AnswerText;
-use crate::block::{BlockKind, BlockState};
+use crate::block::{BlockContent, BlockState};
 use crate::calls::CallSite;
 use crate::emitter::Emitter;
 use crate::event::Event;
-use crate::outcome::Usage;
-use crate::snapshot_reconciler::SnapshotReconciler;
-use crate::think_tags::{FilteredText, ThinkTagFilter};
-use crate::transcript_buffer::{BlockId, PartJoin, TranscriptBuffer};
+use crate::message::MessageState;
+use crate::transcript::{BlockId, TextKind, Transcript};
 
 /// Number of messages in a conversation whose text is retained for the comparison with late
 /// snapshots. A snapshot of an older message causes no event.
@@ -25,46 +22,12 @@ pub(crate) struct ConversationState {
     /// Index of the message whose stream events come now.
     pub(crate) current: Option<usize>,
     pub(crate) messages: Vec<MessageState>,
-    pub(crate) answer: AnswerText,
-    pub(crate) reasoning: ReasoningText,
-    /// Text that may be an error: either the CLI itself said it, or a snapshot begins with `API
+    pub(crate) transcript: Transcript,
+    /// Text that may be an error: either the CLI itself wrote it, or a snapshot begins with `API
     /// Error`, and the record marks no error. It becomes an answer only if the run goes on or ends
     /// well (T6).
     pub(crate) withheld: Option<(usize, String)>,
     by_id: BTreeMap<String, usize>,
-}
-
-/// The state of one message.
-#[derive(Debug, Default)]
-pub(crate) struct MessageState {
-    pub(crate) id: String,
-    /// The message came as stream events.
-    pub(crate) streamed: bool,
-    pub(crate) text: SnapshotReconciler,
-    pub(crate) thinking: SnapshotReconciler,
-    pub(crate) think_tags: ThinkTagFilter,
-    pub(crate) blocks: Vec<BlockState>,
-    /// Number of blocks that snapshots have shown.
-    pub(crate) shown: u64,
-    /// Token counts of `message_start`.
-    pub(crate) usage: Usage,
-    /// The message was evicted from the bounded history; its text is no longer available.
-    pub(crate) evicted: bool,
-}
-
-impl MessageState {
-    /// Returns the index of the block of this type that a snapshot shows now, and counts the block
-    /// as shown.
-    ///
-    /// That is the open block of this type. Without one it is the number of blocks shown before,
-    /// because an empty block has no snapshot.
-    pub(crate) fn next_shown_index(&mut self, block_type: &str) -> u64 {
-        let open =
-            self.blocks.iter().find(|block| block.is_of_type(block_type)).map(|block| block.index);
-        let index = open.unwrap_or(self.shown);
-        self.shown = index + 1;
-        index
-    }
 }
 
 impl ConversationState {
@@ -131,7 +94,7 @@ impl ConversationState {
         self.by_id.insert(id.to_owned(), at);
         if let Some(old) = at.checked_sub(RETAINED_MESSAGES) {
             let old = &mut self.messages[old];
-            (old.text, old.thinking, old.blocks) = Default::default();
+            (old.consumed, old.blocks) = Default::default();
             old.evicted = true;
         }
         at
@@ -147,48 +110,33 @@ impl ConversationState {
         }
     }
 
-    /// Adds text to a message and emits it, sorted into answer and reasoning (T6).
+    /// Adds what `write` writes to the text of a message and emits it. The answer passes the
+    /// think-tag filter, which sorts it into answer and reasoning (T6). `write` gets the open blocks
+    /// of the message, too.
     pub(crate) fn add_text(
         &mut self,
+        kind: TextKind,
         by: BlockId,
-        write: impl FnOnce(&mut String),
+        write: impl FnOnce(&mut [BlockState], &mut String),
         emitter: &mut Emitter<'_>,
     ) {
-        self.filter_text(by, write, |prefix, piece, out| prefix.push(piece, out), emitter);
+        let MessageState { id, blocks, consumed, think_tags, .. } = &mut self.messages[by.message];
+        let piece = consumed[kind as usize].append(|out| write(blocks, out));
+        let (transcript, place) = (&mut self.transcript, (id.as_str(), self.parent.as_deref()));
+        match kind {
+            TextKind::Answer => think_tags
+                .push(piece, &mut |kind, piece| transcript.emit(kind, by, place, piece, emitter)),
+            TextKind::Reasoning => transcript.emit(kind, by, place, piece, emitter),
+        }
     }
 
-    /// Ends a text block: the think-tag filter releases what it withholds.
-    pub(crate) fn end_text(&mut self, by: BlockId, emitter: &mut Emitter<'_>) {
-        self.filter_text(by, |_| {}, |prefix, _, out| prefix.end(out), emitter);
-    }
-
-    fn filter_text(
-        &mut self,
-        by: BlockId,
-        write: impl FnOnce(&mut String),
-        prefix: impl FnOnce(&mut ThinkTagFilter, &str, &mut dyn FnMut(FilteredText<'_>)),
-        emitter: &mut Emitter<'_>,
-    ) {
-        let message = &mut self.messages[by.message];
-        let piece = message.text.append(write);
-        let (id, parent) = (message.id.as_str(), self.parent.as_deref());
-        let (answer, thoughts) = (&mut self.answer, &mut self.reasoning);
-        prefix(&mut message.think_tags, piece, &mut |part| match part {
-            FilteredText::Visible(piece) => answer.emit(by, id, parent, piece, emitter),
-            FilteredText::Reasoning(piece) => thoughts.emit(by, id, parent, piece, emitter),
-        });
-    }
-
-    /// Adds reasoning to a message and emits it.
-    pub(crate) fn add_thinking(
-        &mut self,
-        by: BlockId,
-        write: impl FnOnce(&mut String),
-        emitter: &mut Emitter<'_>,
-    ) {
-        let message = &mut self.messages[by.message];
-        let piece = message.thinking.append(write);
-        self.reasoning.emit(by, &message.id, self.parent.as_deref(), piece, emitter);
+    /// Ends a block of this kind of text: the think-tag filter releases what it withholds.
+    pub(crate) fn end_text(&mut self, kind: TextKind, by: BlockId, emitter: &mut Emitter<'_>) {
+        if kind == TextKind::Answer {
+            let MessageState { id, think_tags, .. } = &mut self.messages[by.message];
+            let (transcript, place) = (&mut self.transcript, (id.as_str(), self.parent.as_deref()));
+            think_tags.end(&mut |kind, piece| transcript.emit(kind, by, place, piece, emitter));
+        }
     }
 
     /// Retracts the blocks of a message for which `retracted` returns true, and drops those that
@@ -199,69 +147,30 @@ impl ConversationState {
         retracted: impl Fn(u64) -> bool,
         emitter: &mut Emitter<'_>,
     ) {
-        let (message, answer) = (&mut self.messages[at], &mut self.answer);
+        let (message, transcript) = (&mut self.messages[at], &mut self.transcript);
         let mut calls = Vec::new();
         message.blocks.retain_mut(|block| {
             let keep = !retracted(block.index);
-            if let (false, BlockKind::Tool(input)) = (keep, &mut block.kind) {
-                answer.unsplit();
+            if let (false, BlockContent::Tool(input)) = (keep, &mut block.content) {
+                transcript.unsplit();
                 calls.extend(input.is_emitted().then(|| std::mem::take(&mut input.id)));
             }
             keep
         });
-        let named = |by: BlockId| by.message == at && retracted(by.block);
-        let from_answer = self.answer.retract(named);
-        let from_reasoning = self.reasoning.transcript.retract(named, &mut []);
-        if !(from_answer || from_reasoning) && calls.is_empty() {
+        let was_any = transcript.retract(&|by| by.message == at && retracted(by.block));
+        if !was_any && calls.is_empty() {
             return;
         }
-        let (answer, thoughts) = (self.answer.transcript(), &self.reasoning.transcript);
+        let [answer, reasoning] =
+            [TextKind::Answer, TextKind::Reasoning].map(|kind| transcript.text(kind));
         emitter.emit(Event::Retract {
             message_id: message.id.as_str().into(),
             length: answer.length(),
-            thinking_length: thoughts.length(),
+            thinking_length: reasoning.length(),
             calls: calls.into(),
             text: answer.text(),
-            thinking: thoughts.text(),
+            thinking: reasoning.text(),
             parent: self.parent.as_deref().map(Into::into),
-        });
-    }
-}
-
-/// The reasoning of a conversation so far (R1).
-#[derive(Debug, Default)]
-pub(crate) struct ReasoningText {
-    transcript: TranscriptBuffer,
-    last: Option<BlockId>,
-}
-
-impl ReasoningText {
-    fn emit(
-        &mut self,
-        by: BlockId,
-        id: &str,
-        parent: Option<&str>,
-        piece: &str,
-        emitter: &mut Emitter<'_>,
-    ) {
-        if piece.is_empty() {
-            return;
-        }
-        let is_other = self.last.replace(by).is_some_and(|last| last != by);
-        let from = self.transcript.add(
-            by,
-            if is_other { PartJoin::BlankLine } else { PartJoin::Append },
-            piece,
-        );
-        let text = self.transcript.text();
-        emitter.emit(Event::Thinking {
-            message_id: id.into(),
-            block: by.block,
-            delta: text[from..].into(),
-            length: self.transcript.length(),
-            text,
-            block_text: self.transcript.since(self.transcript.part_count() - 1),
-            parent: parent.map(Into::into),
         });
     }
 }

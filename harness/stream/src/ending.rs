@@ -1,10 +1,10 @@
 //! The end of a turn and of the run: the final text (T2), failures (B3), and missing ends (T5).
 
-use crate::answer::AnswerText;
 use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, TurnState, sentence};
 use crate::outcome::{Failure, FailureKind, Outcome, RunStatus, Usage};
 use crate::result_record::{ResultRecord, plain};
 use crate::stream::MessageEnd;
+use crate::transcript::Transcript;
 
 /// Collects the results of the turns until the run ends.
 #[derive(Debug, Default)]
@@ -37,18 +37,18 @@ impl OutcomeBuilder {
     pub(crate) fn add_result(
         &mut self,
         record: &ResultRecord,
-        answer: &mut AnswerText,
+        transcript: &mut Transcript,
         calls: usize,
     ) {
-        let (text, mut used) = answer.final_text(&record.text);
+        let (text, mut used) = transcript.final_text(&record.text);
         self.failure = self.failure_of(record, text, calls);
         if let Some(failure) = &self.failure {
-            used = answer.run_count();
+            used = transcript.run_count();
             self.parts.clear();
             self.failed_text.clear();
             // A refused text is withheld.
             if failure.kind != FailureKind::Refusal {
-                self.failed_text.push_str(answer.since_result());
+                self.failed_text.push_str(transcript.since_result());
             }
         } else if !text.is_empty() && self.parts.last().is_none_or(|last| last != text) {
             self.parts.push(text.to_owned());
@@ -58,7 +58,7 @@ impl OutcomeBuilder {
         (self.open, self.api_error, self.no_response) = (false, None, false);
         (self.interrupted, self.stop) = (false, MessageEnd::Done);
         self.calls = calls;
-        answer.settle(used);
+        transcript.settle(used);
     }
 
     fn failure_of(&self, record: &ResultRecord, text: &str, calls: usize) -> Option<Failure> {
@@ -92,11 +92,11 @@ impl OutcomeBuilder {
     /// Returns the outcome after the last byte. `silent` is true if there was no output at all.
     pub(crate) fn outcome(
         mut self,
-        answer: &AnswerText,
+        transcript: &Transcript,
         session_id: Option<String>,
         silent: bool,
     ) -> Outcome {
-        let (usage, streamed) = (self.usage, answer.since_result());
+        let (usage, streamed) = (self.usage, transcript.since_result());
         let (status, text, error) = match self.failure.take() {
             _ if self.limit.is_some() || self.open || self.results == 0 => {
                 let mut parts = std::mem::take(&mut self.parts);
@@ -186,10 +186,10 @@ pub(crate) mod tests {
             let mut ending = OutcomeBuilder::default();
             ending.add_result(
                 &ResultRecord::read(&RecordHead::read(record).unwrap()),
-                &mut AnswerText::default(),
+                &mut Transcript::default(),
                 0,
             );
-            let error = ending.outcome(&AnswerText::default(), None, false).error.unwrap();
+            let error = ending.outcome(&Transcript::default(), None, false).error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
         }
     }

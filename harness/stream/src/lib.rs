@@ -3,7 +3,6 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_debug_implementations)]
 
-mod answer;
 mod block;
 mod body;
 mod calls;
@@ -19,6 +18,7 @@ mod head;
 mod json;
 mod limits;
 mod lines;
+mod message;
 mod notices;
 mod outcome;
 mod owned;
@@ -30,11 +30,10 @@ pub mod rules;
 mod run;
 mod session;
 mod snapshot;
-mod snapshot_reconciler;
 mod stream;
 mod think_tags;
 mod tool_args;
-mod transcript_buffer;
+mod transcript;
 mod value;
 mod words;
 

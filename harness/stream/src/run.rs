@@ -135,7 +135,7 @@ impl RunState {
             }
             EventEffect::End(stop, usage) => {
                 if stop == MessageEnd::MaxTokens {
-                    conversation.answer.continue_next();
+                    conversation.transcript.continue_next();
                 }
                 if at == 0 {
                     self.ending.stop = stop;
@@ -247,11 +247,11 @@ impl RunState {
         let text = text.unwrap_or_default();
         self.ending.interrupted |= at == 0 && text.starts_with(INTERRUPTED);
         if json::is_true(head.synthetic) {
-            let answer = &mut self.conversations[at].answer;
+            let transcript = &mut self.conversations[at].transcript;
             if text.contains(GO_ON) {
-                answer.continue_next();
+                transcript.continue_next();
             } else if text.contains(BROKE_OFF) {
-                answer.split();
+                transcript.split();
             }
         }
         if !is_used {
@@ -270,7 +270,7 @@ impl RunState {
         if let Some(usage) = record.usage {
             emitter.emit(Event::Usage { usage, is_final: true });
         }
-        self.ending.add_result(&record, &mut main.answer, self.calls.count());
+        self.ending.add_result(&record, &mut main.transcript, self.calls.count());
     }
 
     /// Ends the run and emits the outcome. `silent` is true if there was no output at all.
@@ -283,7 +283,7 @@ impl RunState {
         }
         self.calls.finish(emitter);
         let outcome =
-            self.ending.outcome(&self.conversations[0].answer, self.session.into_id(), silent);
+            self.ending.outcome(&self.conversations[0].transcript, self.session.into_id(), silent);
         emitter.emit(Event::Outcome(std::borrow::Cow::Owned(outcome)));
     }
 

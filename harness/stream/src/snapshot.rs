@@ -1,6 +1,6 @@
 //! Reads `assistant` records, which are snapshots of finished blocks of a message (T4, U1, R1).
 
-use crate::block::{BlockKind, BlockState, tool_kind};
+use crate::block::{BlockContent, BlockState, tool_kind};
 use crate::body::{MessageBody, RecordBlock};
 use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
@@ -8,10 +8,10 @@ use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
 use crate::event::ToolKind;
 use crate::json::{self, JsonField};
-use crate::snapshot_reconciler::{SnapshotContext, SnapshotFit};
+use crate::message::{MessageState, SnapshotContext};
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
 use crate::tool_args::SourceArguments;
-use crate::transcript_buffer::BlockId;
+use crate::transcript::{BlockId, TextKind};
 
 /// Beginning of the text of an API error.
 pub(crate) const API_ERROR: &str = "API Error";
@@ -101,7 +101,7 @@ pub(crate) fn assistant(
     };
     let (alone, shown) =
         (message.is_single(), ShownBlocks { message: at, blocks: vec![], calls: vec![] });
-    let mut record = SnapshotRecord { at, alone, synthetic, text: None, thinking: None, shown };
+    let mut record = SnapshotRecord { at, alone, synthetic, cursors: [None; 2], shown };
     for part in parts {
         record.content_block(conversation, calls, &part, emitter);
     }
@@ -118,20 +118,20 @@ pub(crate) fn retract(
 ) {
     conversation.retract(shown.message, |block| shown.blocks.contains(&block), emitter);
     let message = &mut conversation.messages[shown.message];
-    (message.text, message.thinking, message.streamed) = Default::default();
+    (message.consumed, message.streamed) = Default::default();
     for id in &shown.calls {
         calls.give_up(id, emitter);
     }
 }
 
-/// The state of one record: how far its blocks have been matched in text and reasoning.
+/// The state of one record while its blocks are read.
 struct SnapshotRecord {
     at: usize,
     alone: bool,
     /// The CLI wrote the message instead of the model.
     synthetic: bool,
-    text: Option<usize>,
-    thinking: Option<usize>,
+    /// The end of the last matched block, for each kind of text.
+    cursors: [Option<usize>; 2],
     shown: ShownBlocks,
 }
 
@@ -146,21 +146,16 @@ impl SnapshotRecord {
         let kind = json::string(part.kind).unwrap_or_default();
         let index = conversation.messages[self.at].next_shown_index(&kind);
         self.shown.blocks.push(index);
-        let forgotten = conversation.messages[self.at].evicted;
-        let streamed = conversation.messages[self.at].streamed;
+        let MessageState { streamed, evicted, .. } = conversation.messages[self.at];
+        if let Some(kind) = TextKind::of_block(&kind) {
+            let text = part.text_of(kind);
+            let is_empty = text.is_empty() || kind == TextKind::Answer && text == NO_CONTENT;
+            if !(is_empty || evicted) {
+                self.text(conversation, (kind, index), &text, emitter);
+            }
+            return;
+        }
         match (&*kind, tool_kind(&kind)) {
-            ("text", _) => {
-                let text = json::string(part.text).unwrap_or_default();
-                if !(text.is_empty() || text == NO_CONTENT || forgotten) {
-                    self.text(conversation, index, &text, emitter);
-                }
-            }
-            ("thinking", _) => {
-                let text = json::string(part.thinking).unwrap_or_default();
-                if !(text.is_empty() || forgotten) {
-                    self.thinking(conversation, index, &text, emitter);
-                }
-            }
             ("redacted_thinking", _) => {}
             (_, Some(tool)) => match (json::trimmed(part.id), json::trimmed(part.name)) {
                 (Some(id), Some(name)) => {
@@ -181,67 +176,52 @@ impl SnapshotRecord {
     fn text(
         &mut self,
         conversation: &mut ConversationState,
-        index: u64,
+        (kind, index): (TextKind, u64),
         text: &str,
         emitter: &mut Emitter<'_>,
     ) {
         let here = BlockId { message: self.at, block: index };
-        for_each_block(conversation, self.at, &mut |conversation, kind| {
-            if let BlockKind::Text(flow) = kind {
-                conversation.add_text(here, |out| flow.write_prefill(out), emitter);
-            }
-        });
+        for open in 0..conversation.messages[self.at].blocks.len() {
+            let write = |blocks: &mut [BlockState], out: &mut String| {
+                if let Some(stream) = blocks[open].text(kind) {
+                    stream.write_prefill(out);
+                }
+            };
+            conversation.add_text(kind, here, write, emitter);
+        }
+        let is_answer = kind == TextKind::Answer;
         let message = &mut conversation.messages[self.at];
-        let parted = self.alone && !message.streamed && conversation.answer.is_split();
-        let how = SnapshotContext { streamed: message.streamed, after_call: parted };
-        match message.text.fit(text, how, &mut self.text) {
-            SnapshotFit::Differs => {
-                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text);
+        let streamed = message.streamed;
+        let context = match streamed {
+            true => SnapshotContext::Streamed,
+            false if is_answer && self.alone && conversation.transcript.is_split() => {
+                SnapshotContext::AfterCall
             }
-            SnapshotFit::From(known) if known == text.len() => {}
-            SnapshotFit::From(known) => {
-                let doubtful = !message.streamed && (self.synthetic || text.starts_with(API_ERROR));
-                if doubtful && known == 0 && conversation.withheld.is_none() {
+            false => SnapshotContext::Plain,
+        };
+        let cursor = &mut self.cursors[kind as usize];
+        match message.consumed[kind as usize].fit(text, context, cursor) {
+            None => emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
+            Some(known) if known == text.len() => {}
+            Some(known) => {
+                let doubtful = self.synthetic || text.starts_with(API_ERROR);
+                if is_answer
+                    && !streamed
+                    && doubtful
+                    && known == 0
+                    && conversation.withheld.is_none()
+                {
                     conversation.withheld = Some((self.at, text.to_owned()));
                     return;
                 }
-                let (new, cursor) = (&text[known..], &mut self.text);
-                conversation.add_text(here, |out| out.push_str(new), emitter);
-                conversation.messages[self.at].text.confirm_all(cursor);
-                clear_carries(conversation, self.at);
+                conversation.add_text(kind, here, |_, out| out.push_str(&text[known..]), emitter);
+                let message = &mut conversation.messages[self.at];
+                message.consumed[kind as usize].confirm_all(cursor);
+                message.blocks.iter_mut().for_each(BlockState::clear_carry);
             }
         }
-        if !conversation.messages[self.at].streamed {
-            conversation.end_text(here, emitter);
-        }
-    }
-
-    fn thinking(
-        &mut self,
-        conversation: &mut ConversationState,
-        index: u64,
-        text: &str,
-        emitter: &mut Emitter<'_>,
-    ) {
-        let here = BlockId { message: self.at, block: index };
-        for_each_block(conversation, self.at, &mut |conversation, kind| {
-            if let BlockKind::Thinking(flow) = kind {
-                conversation.add_thinking(here, |out| flow.write_prefill(out), emitter);
-            }
-        });
-        let message = &mut conversation.messages[self.at];
-        let how = SnapshotContext { streamed: message.streamed, after_call: false };
-        match message.thinking.fit(text, how, &mut self.thinking) {
-            SnapshotFit::Differs => {
-                emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text);
-            }
-            SnapshotFit::From(known) if known == text.len() => {}
-            SnapshotFit::From(known) => {
-                let (new, cursor) = (&text[known..], &mut self.thinking);
-                conversation.add_thinking(here, |out| out.push_str(new), emitter);
-                conversation.messages[self.at].thinking.confirm_all(cursor);
-                clear_carries(conversation, self.at);
-            }
+        if !streamed {
+            conversation.end_text(kind, here, emitter);
         }
     }
 
@@ -255,75 +235,46 @@ impl SnapshotRecord {
         emitter: &mut Emitter<'_>,
     ) {
         if !conversation.messages[self.at].streamed {
-            conversation.answer.split();
+            conversation.transcript.split();
         }
         self.shown.calls.push(id.to_owned());
         let arguments = SourceArguments::read(input);
-        let open = |block: &BlockState| matches!(&block.kind, BlockKind::Tool(input) if input.id == id && input.has_input());
-        let streams = conversation.messages[self.at].blocks.iter().position(open);
-        let streams = streams.map(|found| &mut conversation.messages[self.at].blocks[found].kind);
-        match streams {
-            Some(BlockKind::Tool(streams)) if arguments.is_empty() && !streams.stopped => {
-                streams.empty_snapshot = true;
+        let blocks = conversation.messages[self.at].blocks.iter_mut();
+        let open = blocks.filter_map(|block| match &mut block.content {
+            BlockContent::Tool(input) if input.id == id && input.has_input() => Some(input),
+            _ => None,
+        });
+        let (arguments, origin) = match { open }.next() {
+            Some(input) if arguments.is_empty() && !input.stopped => {
+                input.empty_snapshot = true;
+                return;
             }
-            Some(BlockKind::Tool(streams)) if arguments.is_empty() => {
-                let streamed = streams.streamed().into_owned();
-                calls.start(
-                    (id, name, kind),
-                    &streamed,
-                    CallOrigin::Stream,
-                    conversation.call_site(self.at),
-                    emitter,
-                );
+            Some(input) if arguments.is_empty() => {
+                (input.streamed().into_owned(), CallOrigin::Stream)
             }
-            streams => {
-                if let Some(BlockKind::Tool(streams)) = streams
-                    && !streams.equals_deltas(&arguments)
-                    && let Some((_, how)) = streams.streamed().difference(&arguments)
+            input => {
+                if let Some(input) = input
+                    && !input.equals_deltas(&arguments)
+                    && let Some((_, how)) = input.streamed().difference(&arguments)
                 {
                     emitter.differs(name, &how);
                 }
-                calls.start(
-                    (id, name, kind),
-                    &arguments,
-                    CallOrigin::Snapshot,
-                    conversation.call_site(self.at),
-                    emitter,
-                );
+                (arguments, CallOrigin::Snapshot)
             }
-        }
+        };
+        let site = conversation.call_site(self.at);
+        calls.start((id, name, kind), &arguments, origin, site, emitter);
     }
 }
 
 const MISMATCH: &str = "A snapshot does not repeat what was streamed; the streamed text stands";
-
-/// Calls `visit` for each streaming block of a message.
-fn for_each_block(
-    conversation: &mut ConversationState,
-    at: usize,
-    visit: &mut dyn FnMut(&mut ConversationState, &mut BlockKind),
-) {
-    let mut blocks = std::mem::take(&mut conversation.messages[at].blocks);
-    for block in &mut blocks {
-        visit(conversation, &mut block.kind);
-    }
-    conversation.messages[at].blocks = blocks;
-}
-
-fn clear_carries(conversation: &mut ConversationState, at: usize) {
-    for block in &mut conversation.messages[at].blocks {
-        if let BlockKind::Text(flow) | BlockKind::Thinking(flow) = &mut block.kind {
-            flow.clear_carry();
-        }
-    }
-}
 
 /// Emits text that was withheld because it looks like an API error: the run went on, so it is an
 /// answer.
 pub(crate) fn release_withheld(conversation: &mut ConversationState, emitter: &mut Emitter<'_>) {
     if let Some((at, text)) = conversation.withheld.take() {
         let by = BlockId { message: at, block: 0 };
-        conversation.add_text(by, |out| out.push_str(&text), emitter);
-        conversation.end_text(by, emitter);
+        conversation.add_text(TextKind::Answer, by, |_, out| out.push_str(&text), emitter);
+        conversation.end_text(TextKind::Answer, by, emitter);
     }
 }

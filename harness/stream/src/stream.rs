@@ -1,6 +1,6 @@
 //! Handles `stream_event` records: the API's own events of a message while it streams.
 
-use crate::block::{BlockInput, BlockKind, BlockState, tool_kind};
+use crate::block::{BlockContent, BlockInput, BlockState, BlockStream, tool_kind};
 use crate::body::RecordBlock;
 use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
@@ -9,9 +9,8 @@ use crate::emitter::Emitter;
 use crate::head::{ApiDelta, ApiEvent};
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;
-use crate::snapshot_reconciler::BlockStream;
 use crate::tool_args::SourceArguments;
-use crate::transcript_buffer::BlockId;
+use crate::transcript::{BlockId, TextKind};
 
 /// The effect of an event on the rest of the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +118,7 @@ pub(crate) fn settle_before_result(
     let Some(at) = conversation.current else { return };
     let blocks = &mut conversation.messages[at].blocks;
     let waits =
-        |block: &BlockState| matches!(&block.kind, BlockKind::Tool(i) if i.stopped && i.id == id);
+        |block: &BlockState| block.is_stopped() && block.tool().is_some_and(|input| input.id == id);
     if let Some(found) = blocks.iter().position(waits) {
         let block = blocks.remove(found);
         settle(conversation, calls, (at, block), emitter);
@@ -141,24 +140,26 @@ fn block_start(
         return emitter.diagnostic(BAD, "A block starts without a content_block", "");
     };
     let kind = json::string(part.kind).unwrap_or_default();
-    let prefill = |field| BlockStream::new(json::string(field).unwrap_or_default().into_owned());
-    let kind = match (&*kind, tool_kind(&kind)) {
-        ("text", _) => BlockKind::Text(prefill(part.text)),
-        ("thinking", _) => BlockKind::Thinking(prefill(part.thinking)),
-        ("redacted_thinking", _) => BlockKind::Quiet,
+    if let Some(text) = TextKind::of_block(&kind) {
+        let stream = BlockStream::new(part.text_of(text).into_owned());
+        let content = BlockContent::Text(text, stream);
+        return conversation.messages[at].blocks.push(BlockState { index, content, started: true });
+    }
+    let content = match (&*kind, tool_kind(&kind)) {
+        ("redacted_thinking", _) => BlockContent::Quiet,
         (_, Some(tool)) => {
-            conversation.answer.split();
+            conversation.transcript.split();
             match (json::trimmed(part.id), json::trimmed(part.name)) {
                 (Some(id), Some(_)) if is_repeated_call(conversation, calls, at, &id) => {
                     emitter.diagnostic(BAD_ID, TWICE, part.raw.get());
-                    BlockKind::Quiet
+                    BlockContent::Quiet
                 }
                 (Some(id), Some(name)) => {
-                    BlockKind::Tool(Box::new(BlockInput::new(&id, &name, tool, part.input)))
+                    BlockContent::Tool(Box::new(BlockInput::new(&id, &name, tool, part.input)))
                 }
                 _ => {
                     emitter.diagnostic(BAD_ID, NAMELESS_CALL, part.raw.get());
-                    BlockKind::Quiet
+                    BlockContent::Quiet
                 }
             }
         }
@@ -167,14 +168,14 @@ fn block_start(
                 Some(id) => calls.result(&id, part, ResultSource::Assistant, emitter),
                 None => emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get()),
             }
-            BlockKind::Quiet
+            BlockContent::Quiet
         }
         (other, None) => {
             emitter.unknown(&format!("content_block_start/{other}"), None, part.raw.get());
-            BlockKind::Unknown
+            BlockContent::Unknown
         }
     };
-    conversation.messages[at].blocks.push(BlockState { index, kind, started: true });
+    conversation.messages[at].blocks.push(BlockState { index, content, started: true });
 }
 
 /// Whether the message already has a call with this id.
@@ -184,7 +185,7 @@ fn is_repeated_call(
     at: usize,
     id: &str,
 ) -> bool {
-    let open = |block: &BlockState| matches!(&block.kind, BlockKind::Tool(input) if input.id == id);
+    let open = |block: &BlockState| block.tool().is_some_and(|input| input.id == id);
     calls.has_call_at(id, conversation.call_site(at))
         || conversation.messages[at].blocks.iter().any(open)
 }
@@ -193,26 +194,6 @@ const TWICE: &str = "A message calls a tool twice with one id; the second call i
 pub(crate) const BAD_ID: DiagnosticCode = DiagnosticCode::BadToolId;
 pub(crate) const NAMELESS_CALL: &str = "A tool call without an id or a name is left out";
 pub(crate) const NAMELESS_RESULT: &str = "A tool result without the id of its call is left out";
-
-/// The kind of content that a delta extends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DeltaTarget {
-    Text,
-    Thinking,
-    Input,
-}
-
-impl DeltaTarget {
-    /// Returns the target for a type of delta, or `None` if such a delta extends nothing.
-    fn read(delta_type: &str) -> Option<Self> {
-        match delta_type {
-            "text_delta" => Some(Self::Text),
-            "thinking_delta" => Some(Self::Thinking),
-            "input_json_delta" => Some(Self::Input),
-            _ => None,
-        }
-    }
-}
 
 fn block_delta(
     conversation: &mut ConversationState,
@@ -224,71 +205,49 @@ fn block_delta(
     let unknown = |emitter: &mut Emitter<'_>| {
         emitter.unknown(&format!("content_block_delta/{kind}"), None, delta.raw.get());
     };
-    let Some(target) = DeltaTarget::read(&kind) else {
-        match &*kind {
-            "signature_delta" | "citations_delta" => {
-                conversation.current_or_new();
-            }
-            _ => unknown(emitter),
+    // The kind of text that the delta extends; `None` for the input of a call.
+    let (target, added) = match &*kind {
+        "text_delta" => (Some(TextKind::Answer), delta.text),
+        "thinking_delta" => (Some(TextKind::Reasoning), delta.thinking),
+        "input_json_delta" => (None, delta.json),
+        "signature_delta" | "citations_delta" => {
+            conversation.current_or_new();
+            return;
         }
-        return;
-    };
-    let added = match target {
-        DeltaTarget::Text => delta.text,
-        DeltaTarget::Thinking => delta.thinking,
-        DeltaTarget::Input => delta.json,
+        _ => return unknown(emitter),
     };
     let Some(added) = json::escaped(added) else {
         return emitter.diagnostic(BAD, "A delta carries no string", delta.raw.get());
     };
     let at = conversation.current_or_new();
-    if open_block(conversation, at, index).is_none() {
-        let kind = match target {
-            DeltaTarget::Text => BlockKind::Text(BlockStream::default()),
-            DeltaTarget::Thinking => BlockKind::Thinking(BlockStream::default()),
-            DeltaTarget::Input => {
-                let what = "Input comes for a block that is not open";
-                return emitter.diagnostic(BAD, what, delta.raw.get());
-            }
-        };
-        conversation.messages[at].blocks.push(BlockState { index, kind, started: false });
-    }
-    if !append_to_block(conversation, index, (target, added), emitter) {
-        unknown(emitter);
-    }
-}
-
-/// Appends a piece to the open block with its index; returns false if there is none, or it has
-/// other content.
-fn append_to_block(
-    conversation: &mut ConversationState,
-    index: u64,
-    (target, text): (DeltaTarget, &str),
-    emitter: &mut Emitter<'_>,
-) -> bool {
-    let Some(at) = conversation.current else { return false };
-    let Some(open) = open_block(conversation, at, index) else { return false };
-    let by = BlockId { message: at, block: index };
-    let block = &mut conversation.messages[at].blocks[open].kind;
-    if let (DeltaTarget::Input, BlockKind::Tool(input)) = (target, &mut *block) {
-        input.append(text, conversation.parent.as_deref(), emitter);
-        return true;
-    }
-    let mut block = std::mem::replace(block, BlockKind::Quiet);
-    let is_appended = match (target, &mut block) {
-        (DeltaTarget::Text, BlockKind::Text(flow)) => {
-            conversation.add_text(by, |out| flow.append(text, out), emitter);
-            true
+    let open = match (open_block(conversation, at, index), target) {
+        (Some(open), _) => open,
+        (None, Some(text)) => {
+            let content = BlockContent::Text(text, BlockStream::default());
+            let blocks = &mut conversation.messages[at].blocks;
+            blocks.push(BlockState { index, content, started: false });
+            blocks.len() - 1
         }
-        (DeltaTarget::Thinking, BlockKind::Thinking(flow)) => {
-            conversation.add_thinking(by, |out| flow.append(text, out), emitter);
-            true
+        (None, None) => {
+            let what = "Input comes for a block that is not open";
+            return emitter.diagnostic(BAD, what, delta.raw.get());
         }
-        (_, BlockKind::Quiet) => true,
-        _ => false,
     };
-    conversation.messages[at].blocks[open].kind = block;
-    is_appended
+    match (target, &mut conversation.messages[at].blocks[open].content) {
+        (None, BlockContent::Tool(input)) => {
+            input.append(added, conversation.parent.as_deref(), emitter);
+        }
+        (Some(target), BlockContent::Text(kind, _)) if target == *kind => {
+            let write = |blocks: &mut [BlockState], out: &mut String| {
+                if let Some(stream) = blocks[open].text(target) {
+                    stream.append(added, out);
+                }
+            };
+            conversation.add_text(target, BlockId { message: at, block: index }, write, emitter);
+        }
+        (_, BlockContent::Quiet) => {}
+        _ => unknown(emitter),
+    }
 }
 
 fn block_stop(
@@ -300,7 +259,7 @@ fn block_stop(
     let at = conversation.current_or_new();
     let Some(open) = open_block(conversation, at, index) else { return };
     let mut block = conversation.messages[at].blocks.remove(open);
-    if let BlockKind::Tool(input) = &mut block.kind {
+    if let BlockContent::Tool(input) = &mut block.content {
         input.stop();
         let waits =
             !input.empty_snapshot && !calls.has_call_at(&input.id, conversation.call_site(at));
@@ -319,15 +278,12 @@ fn settle(
     emitter: &mut Emitter<'_>,
 ) {
     let by = BlockId { message: at, block: block.index };
-    match block.kind {
-        BlockKind::Text(mut flow) => {
-            conversation.add_text(by, |out| flow.close(out), emitter);
-            conversation.end_text(by, emitter);
+    match block.content {
+        BlockContent::Text(kind, mut stream) => {
+            conversation.add_text(kind, by, |_, out| stream.close(out), emitter);
+            conversation.end_text(kind, by, emitter);
         }
-        BlockKind::Thinking(mut flow) => {
-            conversation.add_thinking(by, |out| flow.close(out), emitter);
-        }
-        BlockKind::Tool(mut input) => {
+        BlockContent::Tool(mut input) => {
             let place = conversation.call_site(at);
             if !calls.has_call_at(&input.id, place) {
                 input.close();
@@ -335,14 +291,12 @@ fn settle(
                 calls.start(call, &input.streamed(), CallOrigin::Stream, place, emitter);
             }
         }
-        BlockKind::Quiet | BlockKind::Unknown => {}
+        BlockContent::Quiet | BlockContent::Unknown => {}
     }
 }
 
 /// Returns the position of the block with this index that has not stopped.
 fn open_block(conversation: &ConversationState, at: usize, index: u64) -> Option<usize> {
-    let open = |block: &BlockState| {
-        block.index == index && !matches!(&block.kind, BlockKind::Tool(input) if input.stopped)
-    };
+    let open = |block: &BlockState| block.index == index && !block.is_stopped();
     conversation.messages[at].blocks.iter().rposition(open)
 }

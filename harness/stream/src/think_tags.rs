@@ -2,6 +2,8 @@
 //! into their text. That section is reasoning, not answer; a section that never closes is text
 //! after all.
 
+use crate::transcript::TextKind;
+
 /// Names of the tags, in lower case; any case matches.
 const TAGS: [&str; 4] = ["think", "thinking", "thought", "antthinking"];
 
@@ -33,15 +35,6 @@ impl Default for ThinkTagFilter {
     }
 }
 
-/// A piece of text with its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FilteredText<'a> {
-    /// Text of the answer.
-    Visible(&'a str),
-    /// Text of the reasoning.
-    Reasoning(&'a str),
-}
-
 /// Result of looking for an opening tag at the beginning of a text.
 enum TagOpening {
     No,
@@ -51,21 +44,21 @@ enum TagOpening {
 
 impl ThinkTagFilter {
     /// Sorts the next piece, and withholds it only while it could belong to a section.
-    pub(crate) fn push(&mut self, piece: &str, out: &mut dyn FnMut(FilteredText<'_>)) {
+    pub(crate) fn push(&mut self, piece: &str, out: &mut dyn FnMut(TextKind, &str)) {
         match self {
-            Self::Done => out(FilteredText::Visible(piece)),
+            Self::Done => out(TextKind::Answer, piece),
             Self::After => {
                 let text = piece.trim_start();
                 if !text.is_empty() {
                     *self = Self::Done;
-                    out(FilteredText::Visible(text));
+                    out(TextKind::Answer, text);
                 }
             }
             Self::Maybe(retained)
                 if retained.is_empty() && matches!(opening(piece), TagOpening::No) =>
             {
                 *self = Self::Done;
-                out(FilteredText::Visible(piece));
+                out(TextKind::Answer, piece);
             }
             Self::Maybe(retained) => {
                 retained.push_str(piece);
@@ -88,7 +81,7 @@ impl ThinkTagFilter {
 
     /// Ends the block and releases the withheld text as answer. White space alone leaves the
     /// question open.
-    pub(crate) fn end(&mut self, out: &mut dyn FnMut(FilteredText<'_>)) {
+    pub(crate) fn end(&mut self, out: &mut dyn FnMut(TextKind, &str)) {
         if let Self::Maybe(retained) | Self::Inside { retained, .. } =
             std::mem::replace(self, Self::Done)
         {
@@ -96,13 +89,13 @@ impl ThinkTagFilter {
                 *self = Self::default();
             }
             if !retained.is_empty() {
-                out(FilteredText::Visible(&retained));
+                out(TextKind::Answer, &retained);
             }
         }
     }
 
     /// Ends the section if its closing tag has come.
-    fn close(&mut self, out: &mut dyn FnMut(FilteredText<'_>)) {
+    fn close(&mut self, out: &mut dyn FnMut(TextKind, &str)) {
         let Self::Inside { retained, body, tag, searched } = self else { return };
         let closing = format!("</{tag}>");
         let found = retained[*searched..].to_ascii_lowercase().find(&closing);
@@ -114,7 +107,7 @@ impl ThinkTagFilter {
         };
         let (retained, body) = (std::mem::take(retained), *body);
         *self = Self::After;
-        out(FilteredText::Reasoning(&retained[body..end]));
+        out(TextKind::Reasoning, &retained[body..end]);
         self.push(&retained[end + closing.len()..], out);
     }
 }
@@ -141,9 +134,9 @@ fn opening(retained: &str) -> TagOpening {
 /// Returns a whole text without its leading section.
 pub(crate) fn visible(text: &str) -> String {
     let (mut filter, mut shown) = (ThinkTagFilter::default(), String::new());
-    let mut keep = |part: FilteredText<'_>| {
-        if let FilteredText::Visible(text) = part {
-            shown.push_str(text);
+    let mut keep = |kind, piece: &str| {
+        if kind == TextKind::Answer {
+            shown.push_str(piece);
         }
     };
     filter.push(text, &mut keep);
@@ -160,9 +153,9 @@ pub(crate) mod tests {
         for size in 1..=text.len().max(1) {
             let (mut filter, mut sorted) =
                 (ThinkTagFilter::default(), (String::new(), String::new()));
-            let mut keep = |part: FilteredText<'_>| match part {
-                FilteredText::Reasoning(t) => sorted.0.push_str(t),
-                FilteredText::Visible(t) => sorted.1.push_str(t),
+            let mut keep = |kind, piece: &str| match kind {
+                TextKind::Reasoning => sorted.0.push_str(piece),
+                TextKind::Answer => sorted.1.push_str(piece),
             };
             let mut piece = String::new();
             for c in text.chars() {
@@ -206,9 +199,9 @@ pub(crate) mod tests {
         let mut filter = ThinkTagFilter::default();
         let mut seen = Vec::new();
         for piece in ["<th", "x", "y"] {
-            filter.push(piece, &mut |part| seen.push(format!("{part:?}")));
+            filter.push(piece, &mut |kind, piece| seen.push(format!("{kind:?} {piece}")));
             seen.push("|".to_owned());
         }
-        assert_eq!(seen.concat(), r#"|Visible("<thx")|Visible("y")|"#);
+        assert_eq!(seen.concat(), "|Answer <thx|Answer y|");
     }
 }

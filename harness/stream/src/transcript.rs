@@ -1,0 +1,397 @@
+//! The transcript of a conversation: its answer and its reasoning so far, and the choice of the
+//! final text (T1, T2, R1).
+
+use crate::emitter::Emitter;
+use crate::event::Event;
+
+/// Bytes reserved for a text, so that short texts need one allocation.
+pub(crate) const ROOM: usize = 512;
+
+/// The two kinds of text. Pairs of one item for each kind are in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextKind {
+    Answer,
+    Reasoning,
+}
+
+impl TextKind {
+    /// Returns the kind of text in a block of this type, or `None` if the block is not text.
+    pub(crate) fn of_block(block_type: &str) -> Option<Self> {
+        match block_type {
+            "text" => Some(Self::Answer),
+            "thinking" => Some(Self::Reasoning),
+            _ => None,
+        }
+    }
+}
+
+/// Identifies a block by the index of its message in the conversation and its own index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockId {
+    pub(crate) message: usize,
+    pub(crate) block: u64,
+}
+
+/// The answer and the reasoning so far, and where tool calls and messages divide the answer.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    texts: [TranscriptBuffer; 2],
+    /// Number of tool calls and broken streams since the last piece of the answer.
+    splits: usize,
+    /// The next message continues the sentence at which the output limit cut the last message.
+    continues: bool,
+    /// The runs of the answer that no result has used yet.
+    runs: Vec<TextRun>,
+}
+
+/// A stretch of text that no tool call interrupts. Positions are part numbers of the answer.
+#[derive(Debug, Clone, Copy)]
+struct TextRun {
+    /// First part of the run.
+    start: usize,
+    /// First part of the text that only tool calls and the output limit divide. It is the final
+    /// text if the result repeats this run.
+    unsplit: usize,
+}
+
+impl Transcript {
+    /// The text of this kind.
+    pub(crate) fn text(&self, kind: TextKind) -> &TranscriptBuffer {
+        &self.texts[kind as usize]
+    }
+
+    fn answer(&self) -> &TranscriptBuffer {
+        self.text(TextKind::Answer)
+    }
+
+    /// Records that a tool call, or a stream that broke between two blocks, splits the answer here
+    /// (T1).
+    pub(crate) fn split(&mut self) {
+        self.splits += 1;
+    }
+
+    /// Undoes one split, because its tool call was retracted.
+    pub(crate) fn unsplit(&mut self) {
+        self.splits = self.splits.saturating_sub(1);
+    }
+
+    /// Whether a tool call came after the last piece of the answer.
+    pub(crate) fn is_split(&self) -> bool {
+        self.splits > 0
+    }
+
+    /// Marks the message as cut by the output limit: the next message continues its sentence, so no
+    /// blank line goes between the two.
+    pub(crate) fn continue_next(&mut self) {
+        self.continues = true;
+    }
+
+    /// The text since the last result, trimmed.
+    pub(crate) fn since_result(&self) -> &str {
+        self.runs.first().map_or("", |run| self.answer().since(run.start).trim())
+    }
+
+    /// Returns the final text for the result text `result`, and the number of runs it uses (T2).
+    /// Both texts are trimmed.
+    ///
+    /// The CLI may print a result only after several later turns. If an earlier run equals the
+    /// result, that run is the final text.
+    pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> (&'a str, usize) {
+        let all = self.runs.len();
+        if result.is_empty() {
+            return (self.since_result(), all);
+        }
+        let until = |at: usize| self.runs.get(at + 1).map(|next| next.start);
+        let repeats =
+            |at: &usize| self.answer().between(self.runs[*at].start, until(*at)) == result;
+        let last = all.checked_sub(1).filter(|last| repeats(last));
+        match last.or_else(|| (0..all).find(repeats)) {
+            Some(at) => (self.answer().between(self.runs[at].unsplit, until(at)), at + 1),
+            None => (result, all),
+        }
+    }
+
+    /// Number of runs that no result has used yet.
+    pub(crate) fn run_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Removes the first `used` runs, because a result has used them.
+    pub(crate) fn settle(&mut self, used: usize) {
+        self.runs.drain(..used);
+        self.continues &= !self.runs.is_empty();
+    }
+
+    /// Removes the text of the blocks for which `retracted` returns true. Returns whether there was
+    /// any.
+    pub(crate) fn retract(&mut self, retracted: &dyn Fn(BlockId) -> bool) -> bool {
+        let mut marks: Vec<_> = self.runs.iter().flat_map(|run| [run.start, run.unsplit]).collect();
+        let [answer, reasoning] = &mut self.texts;
+        let was_any = answer.retract(retracted, &mut marks) | reasoning.retract(retracted, &mut []);
+        let (marks, _) = marks.as_chunks();
+        let ends = marks.iter().skip(1).map(|[start, _]| *start).chain([answer.part_count()]);
+        let left = marks.iter().zip(ends).filter(|([start, _], end)| start < end);
+        self.runs = left
+            .map(|([start, unsplit], _)| TextRun { start: *start, unsplit: *unsplit })
+            .collect();
+        was_any
+    }
+
+    /// Adds a piece of a block and emits its event. `id` is the id of the message.
+    pub(crate) fn emit(
+        &mut self,
+        kind: TextKind,
+        by: BlockId,
+        (id, parent): (&str, Option<&str>),
+        piece: &str,
+        emitter: &mut Emitter<'_>,
+    ) {
+        if piece.is_empty() {
+            return;
+        }
+        let join = match kind {
+            TextKind::Answer => self.join_answer(by),
+            TextKind::Reasoning => match self.text(kind).last {
+                Some(last) if last != by => PartJoin::BlankLine,
+                _ => PartJoin::Append,
+            },
+        };
+        let buffer = &mut self.texts[kind as usize];
+        let from = buffer.add(by, join, piece);
+        let (message_id, parent) = (id.into(), parent.map(Into::into));
+        let (text, length) = (buffer.text(), buffer.length());
+        let delta = text[from..].into();
+        emitter.emit(match kind {
+            TextKind::Answer => {
+                let message_text = buffer.last_message_text();
+                Event::Text { message_id, delta, length, text, message_text, parent }
+            }
+            TextKind::Reasoning => {
+                let block_text = buffer.since(buffer.part_count() - 1);
+                let block = by.block;
+                Event::Thinking { message_id, block, delta, length, text, block_text, parent }
+            }
+        });
+    }
+
+    /// Chooses how the next piece of the answer is joined to the text before it, and begins a run
+    /// where one begins.
+    fn join_answer(&mut self, by: BlockId) -> PartJoin {
+        let is_other = self.answer().last.is_some_and(|last| last.message != by.message);
+        let goes_on = is_other && self.continues && !self.is_split();
+        let is_apart = (is_other || self.is_split()) && !goes_on;
+        let start = self.answer().part_count();
+        let join = match self.runs.last().copied() {
+            Some(_) if !is_other && !is_apart => PartJoin::Append,
+            before => {
+                let before = before.filter(|_| goes_on || self.is_split());
+                let unsplit = before.map_or(start, |before| before.unsplit);
+                self.runs.push(TextRun { start, unsplit });
+                if is_apart { PartJoin::BlankLine } else { PartJoin::NewPart }
+            }
+        };
+        self.splits = 0;
+        self.continues &= !is_other;
+        join
+    }
+}
+
+/// A growing text whose parts remember their message and block (T1, R1).
+#[derive(Debug, Default)]
+pub(crate) struct TranscriptBuffer {
+    text: String,
+    /// Length of the text in characters.
+    length: u64,
+    parts: Vec<TranscriptPart>,
+    /// The block of the last piece, even if it was retracted.
+    last: Option<BlockId>,
+}
+
+/// Consecutive text of one block.
+#[derive(Debug, Clone, Copy)]
+struct TranscriptPart {
+    by: BlockId,
+    /// Offset of the newlines that separate this part from the previous one.
+    from: usize,
+    /// Offset of the text of the part.
+    start: usize,
+}
+
+/// How a piece is joined to the text before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PartJoin {
+    /// Append the piece verbatim.
+    Append,
+    /// Append the piece verbatim, as a part of its own.
+    NewPart,
+    /// Append the piece after a blank line.
+    BlankLine,
+}
+
+impl TranscriptBuffer {
+    /// Adds a piece. Returns the offset at which it begins, including the newlines before it.
+    fn add(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
+        self.last = Some(by);
+        self.append(by, join, piece)
+    }
+
+    fn append(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
+        let from = self.text.len();
+        if self.text.capacity() == 0 {
+            self.text.reserve(ROOM.max(piece.len()));
+        }
+        if join == PartJoin::BlankLine {
+            separate(&mut self.text, piece);
+        }
+        if join != PartJoin::Append || self.parts.last().is_none_or(|last| last.by != by) {
+            self.parts.push(TranscriptPart { by, from, start: self.text.len() });
+        }
+        self.text.push_str(piece);
+        self.length += characters(&self.text[from..]);
+        from
+    }
+
+    /// Length of the text in characters.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Number of parts, which is also the number of the next part.
+    fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The text from part `number` on, without the blank line before it.
+    fn since(&self, number: usize) -> &str {
+        self.parts.get(number).map_or("", |part| &self.text[part.start..])
+    }
+
+    /// The trimmed text from part `from` up to part `to`, or to the end.
+    fn between(&self, from: usize, to: Option<usize>) -> &str {
+        let start = self.parts.get(from).map_or(self.text.len(), |part| part.start);
+        let end = to.and_then(|to| self.parts.get(to)).map_or(self.text.len(), |part| part.from);
+        self.text[start..end.max(start)].trim()
+    }
+
+    /// The text of the message that the last part belongs to.
+    fn last_message_text(&self) -> &str {
+        let last = self.parts.last().map(|part| part.by.message);
+        let by_last = |part: &&TranscriptPart| Some(part.by.message) == last;
+        let first = self.parts.iter().rev().take_while(by_last).last();
+        first.map_or("", |part| &self.text[part.start..])
+    }
+
+    /// Removes the parts for which `retracted` returns true, and remaps the part numbers in
+    /// `marks`. Returns whether any part was removed.
+    fn retract(&mut self, retracted: &dyn Fn(BlockId) -> bool, marks: &mut [usize]) -> bool {
+        let Some(first) = self.parts.iter().position(|part| retracted(part.by)) else {
+            return false;
+        };
+        for mark in marks.iter_mut().filter(|mark| **mark > first) {
+            let before = self.parts.iter().take(*mark).skip(first);
+            *mark = first + before.filter(|part| !retracted(part.by)).count();
+        }
+        let parts = self.parts.split_off(first);
+        let text = self.text.split_off(parts[0].from);
+        self.length -= characters(&text);
+        let base = self.text.len();
+        let ends = parts.iter().skip(1).map(|next| next.from).chain([base + text.len()]);
+        for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !retracted(part.by)) {
+            let join = if part.from < part.start { PartJoin::BlankLine } else { PartJoin::NewPart };
+            self.append(part.by, join, &text[part.start - base..end - base]);
+        }
+        true
+    }
+}
+
+/// Completes the newlines at the end of `text` and the start of `piece` to a blank line.
+fn separate(text: &mut String, piece: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let before = text.bytes().rev().take(2).take_while(|b| *b == b'\n').count();
+    let after = piece.bytes().take(2).take_while(|b| *b == b'\n').count();
+    for _ in (before + after)..2 {
+        text.push('\n');
+    }
+}
+
+/// Number of characters in a text.
+fn characters(text: &str) -> u64 {
+    if text.is_ascii() {
+        return text.len() as u64;
+    }
+    text.chars().count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
+        for (text, piece, expect) in [
+            ("one", "two", "one\n\n"),
+            ("one\n", "two", "one\n\n"),
+            ("one\n", "\ntwo", "one\n"),
+            ("one", "\n\ntwo", "one"),
+            ("one\n\n\n", "two", "one\n\n\n"),
+            ("", "two", ""),
+        ] {
+            let mut parted = text.to_owned();
+            separate(&mut parted, piece);
+            assert_eq!(parted, expect);
+        }
+    }
+
+    /// Adds parts of the form `(message, block, text)`, each after a blank line, then retracts
+    /// some.
+    fn check(
+        parts: &[(usize, u64, &str)],
+        retracted: &[usize],
+        expect: (&str, u64),
+        marks: [usize; 2],
+    ) {
+        let mut buffer = TranscriptBuffer::default();
+        for (message, block, text) in parts {
+            buffer.add(BlockId { message: *message, block: *block }, PartJoin::BlankLine, text);
+        }
+        let mut moved = [1, parts.len()];
+        let was_any = buffer.retract(&|by| retracted.contains(&by.message), &mut moved);
+        assert_eq!(was_any, !retracted.is_empty());
+        assert_eq!((buffer.text(), buffer.length()), expect, "{parts:?} less {retracted:?}");
+        assert_eq!(moved, marks, "{parts:?} less {retracted:?}");
+    }
+
+    #[test]
+    fn a_retracted_part_leaves_no_gap() {
+        let parts = [(0, 0, "añ\n"), (1, 0, "b"), (1, 2, "c"), (2, 0, "d")];
+        check(&parts, &[], ("añ\n\nb\n\nc\n\nd", 11), [1, 4]);
+        check(&parts, &[0], ("b\n\nc\n\nd", 7), [0, 3]);
+        check(&parts, &[1], ("añ\n\nd", 5), [1, 2]);
+        check(&parts, &[2], ("añ\n\nb\n\nc", 8), [1, 3]);
+        check(&parts, &[0, 1, 2], ("", 0), [0, 0]);
+    }
+
+    #[test]
+    fn the_last_message_and_what_came_since_a_part() {
+        let mut buffer = TranscriptBuffer::default();
+        let by = |message, block| BlockId { message, block };
+        assert_eq!((buffer.since(0), buffer.last_message_text()), ("", ""));
+        buffer.add(by(0, 0), PartJoin::Append, "a");
+        buffer.add(by(1, 0), PartJoin::BlankLine, "b");
+        let from = buffer.add(by(1, 1), PartJoin::Append, "c");
+        assert_eq!((&buffer.text()[from..], buffer.text(), buffer.length()), ("c", "a\n\nbc", 5));
+        let from = buffer.add(by(1, 1), PartJoin::BlankLine, "d");
+        assert_eq!((&buffer.text()[from..], buffer.length()), ("\n\nd", 8));
+        assert_eq!(
+            (buffer.part_count(), buffer.since(2), buffer.last_message_text()),
+            (4, "c\n\nd", "bc\n\nd")
+        );
+    }
+}
