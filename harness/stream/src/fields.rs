@@ -117,11 +117,11 @@ mod schema {
                 "properties": {
                     "args": {
                         "type": "object",
-                        "description": "The top-level fields that are new or have changed, whole.",
+                        "description": "The top-level fields that are new or have changed, with their whole values.",
                     },
                     "open": {
                         "type": "string",
-                        "description": "The field of them whose value is yet to end.",
+                        "description": "The key of the last of these fields, if its value has not ended yet.",
                     },
                 },
             })

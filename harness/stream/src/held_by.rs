@@ -51,17 +51,17 @@ held_by! {
         notices::tests::other_known_records_are_passed_through,
     ], ["hooks", "subagent-background"];
     "Conversations": [
-        tests::lanes::t3_records_of_a_subagent_between_two_deltas_touch_no_block_of_the_main_thread,
-        tests::lanes::u5_two_subagents_use_the_same_index_and_the_same_message_id,
+        tests::conversations::t3_records_of_a_subagent_between_two_deltas_touch_no_block_of_the_main_thread,
+        tests::conversations::u5_two_subagents_use_the_same_index_and_the_same_message_id,
         tests::text::t3_a_subagent_has_a_lane_of_its_own,
         tests::blocks::r1_reasoning_of_a_subagent_has_a_lane_of_its_own,
         tests::tools::u5_calls_of_a_subagent_bear_the_parent,
         tests::input::u2_input_of_a_subagent_bears_the_parent,
-        tests::lanes::u3_a_result_may_come_inside_an_unfinished_message,
-        tests::lanes::a_stop_without_a_start_and_a_second_one_mean_nothing,
-        tests::lanes::input_without_a_start_is_reported_and_changes_no_other_block,
+        tests::conversations::u3_a_result_may_come_inside_an_unfinished_message,
+        tests::conversations::a_stop_without_a_start_and_a_second_one_mean_nothing,
+        tests::conversations::input_without_a_start_is_reported_and_changes_no_other_block,
         tests::tools::u1_an_index_used_again_loses_no_call,
-        tests::lanes::a_late_snapshot_adds_nothing_however_many_messages_came_since,
+        tests::conversations::a_late_snapshot_adds_nothing_however_many_messages_came_since,
     ], ["subagent-background", "subagent", "parallel-tools"];
     "Text": [
         tests::text::t1_blank_line_between_messages,
@@ -133,7 +133,7 @@ held_by! {
         tests::tools::u1_parallel_calls_interleave,
         tests::blocks::u3_parallel_results_come_in_the_order_they_are_done,
         tests::tools::u3_one_result_a_call,
-        tests::lanes::u3_a_result_before_the_stop_of_its_block_waits_for_the_start,
+        tests::conversations::u3_a_result_before_the_stop_of_its_block_waits_for_the_start,
         tests::tools::u3_only_true_is_an_error,
         tests::blocks::u3_what_the_cli_keeps_of_a_result_for_itself_is_not_the_result,
         tests::blocks::u3_a_call_that_was_denied_fails_and_the_run_goes_on,

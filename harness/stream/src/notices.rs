@@ -170,7 +170,7 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
 /// Whether the record fulfils the condition.
 #[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 fn is_shown(when: NoticeRule, record: &str) -> bool {
-    let says = |field: RawJson<'_>, word: &str| match json::string(Some(field)) {
+    let is_word = |field: RawJson<'_>, word: &str| match json::string(Some(field)) {
         Some(text) => text == word,
         None => field.get() == word,
     };
@@ -184,7 +184,7 @@ fn is_shown(when: NoticeRule, record: &str) -> bool {
             for name in names {
                 [found] = json::inner(found, &[name]);
             }
-            found.is_some_and(|found| !values.iter().any(|value| says(found, value)))
+            found.is_some_and(|found| !values.iter().any(|value| is_word(found, value)))
         }
         Any(names) => {
             let mut found = vec![None; names.len()];
@@ -195,7 +195,7 @@ fn is_shown(when: NoticeRule, record: &str) -> bool {
                 }
                 Ok(())
             });
-            read.is_ok() && found.into_iter().flatten().any(|found| !says(found, "requesting"))
+            read.is_ok() && found.into_iter().flatten().any(|found| !is_word(found, "requesting"))
         }
     }
 }

@@ -38,9 +38,9 @@ impl Outcome {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// A `result` record said success.
+    /// A `result` record reports success.
     Ok,
-    /// A `result` record said failure.
+    /// A `result` record reports a failure.
     Error,
     /// The bytes ended without a `result` record, or were not all read (rule
     /// [T5](crate::rules::T5)).

@@ -10,7 +10,7 @@ use crate::event::Event;
 /// the deltas instead, and cut the joined text to the length in [`Event::Retract`].
 pub type OwnedEvent = Event<'static, OmittedText>;
 
-/// Stands in an [`OwnedEvent`] for a text so far, which only the parser has.
+/// Takes the place of a text so far in an [`OwnedEvent`], because only the parser has that text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OmittedText;
 

@@ -128,7 +128,7 @@ impl PartialInput {
         for (key, emitted) in &before {
             fresh.retain(|of, value| {
                 of != key
-                    || !emitted.as_ref().is_some_and(|emitted| emitted.says(text, value.get()))
+                    || !emitted.as_ref().is_some_and(|emitted| emitted.equals(text, value.get()))
             });
         }
         if let Some((key, value)) = self.open(text) {
@@ -231,7 +231,7 @@ impl Emitted {
     }
 
     /// Whether the emitted value equals `json`, which is a valid value.
-    fn says(&self, text: &str, json: &str) -> bool {
+    fn equals(&self, text: &str, json: &str) -> bool {
         let part = |range: &Range<usize>| &text[range.clone()];
         let same = |ours: &str| ours == json || lenient_value(ours) == lenient_value(json);
         match self {

@@ -1,11 +1,11 @@
 //! Tests of the whole parser: records in, events out, cut at every byte.
 
 pub(crate) mod blocks;
+pub(crate) mod conversations;
 pub(crate) mod facts;
 pub(crate) mod framing;
 pub(crate) mod input;
 pub(crate) mod kinds;
-pub(crate) mod lanes;
 pub(crate) mod limits;
 pub(crate) mod notext;
 pub(crate) mod odd;
@@ -113,8 +113,8 @@ fn check(records: &[String], expect: &[&str]) {
     let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
     let (seen, stats) = run_all(bytes.as_bytes());
     assert_eq!(seen, expect, "of\n{bytes}");
-    let told = seen.iter().filter(|event| event.starts_with("diagnostic")).count();
-    assert_eq!(stats.diagnostics, told as u64);
+    let diagnostics = seen.iter().filter(|event| event.starts_with("diagnostic")).count();
+    assert_eq!(stats.diagnostics, diagnostics as u64);
 }
 
 fn show(event: &Event<'_>) -> String {
@@ -235,7 +235,7 @@ fn snapshot(id: &str, blocks: &str) -> String {
     format!(r#"{{"message":{{"content":[{blocks}],"id":"{id}"}},"type":"assistant"}}"#)
 }
 
-fn says(escaped: &str) -> String {
+fn text_block(escaped: &str) -> String {
     format!(r#"{{"type":"text","text":"{escaped}"}}"#)
 }
 
@@ -275,6 +275,11 @@ fn one(record: impl Into<String>) -> [String; 1] {
 /// A message with one streamed text block.
 fn spoken(id: &str, escaped: &str) -> Vec<String> {
     vec![message(id), text(0, escaped), stop(0), over()]
+}
+
+/// The beginning of a message with a streamed call: its block is open, and its input has begun.
+fn opened(input: &str) -> [String; 3] {
+    [message("a"), tool(0, "t", "{}"), json(0, input)]
 }
 
 /// A message with one streamed call.

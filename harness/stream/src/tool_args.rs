@@ -23,8 +23,7 @@ impl<'a> SourceArguments<'a> {
     /// Reads the `input` of a block. Old CLIs print the input of server tools as a string of JSON.
     pub(crate) fn read(input: JsonField<'a>) -> Self {
         let Some(input) = input else { return Self::Whole(Json::EMPTY) };
-        let inside = input.get().trim_start_matches(['{', '"', ' ']);
-        if inside.starts_with(UNPARSED) {
+        if input.get().contains(UNPARSED) {
             let [wrapped] = json::inner(Some(input), &[UNPARSED]);
             let [raw] = json::inner(wrapped, &["raw"]);
             if let Some(raw) = json::string(raw) {
@@ -94,10 +93,10 @@ impl<'a> SourceArguments<'a> {
             }
         }
         let parts = [("adds", &added), ("changes", &changed), ("leaves out", &left_out)];
-        let told = parts.iter().filter(|(_, names)| !names.is_empty());
-        let told: Vec<_> =
-            told.map(|(verb, names)| format!("it {verb} {}", names.join(", "))).collect();
-        if told.is_empty() {
+        let parts = parts.iter().filter(|(_, names)| !names.is_empty());
+        let sentences: Vec<_> =
+            parts.map(|(verb, names)| format!("it {verb} {}", names.join(", "))).collect();
+        if sentences.is_empty() {
             return None;
         }
         let is_new = |key: &str| added.contains(&key) || changed.contains(&key);
@@ -105,7 +104,7 @@ impl<'a> SourceArguments<'a> {
         for (key, value) in theirs.iter().filter(|(key, _)| is_new(key)) {
             new.add(key.clone(), value.into());
         }
-        Some((new, told.join("; ")))
+        Some((new, sentences.join("; ")))
     }
 }
 
@@ -152,9 +151,9 @@ pub(crate) mod tests {
 
     fn check_difference(streamed: &str, snapshot: &str, expect: Option<(&str, &str)>) {
         let arguments = |text| SourceArguments::Whole(json::whole(text).unwrap().into());
-        let told = arguments(streamed).difference(&arguments(snapshot));
-        let told = told.map(|(new, what)| (Value::Object(new.to_map()).to_string(), what));
-        assert_eq!(told, expect.map(|(new, what)| (new.to_owned(), what.to_owned())));
+        let found = arguments(streamed).difference(&arguments(snapshot));
+        let found = found.map(|(new, what)| (Value::Object(new.to_map()).to_string(), what));
+        assert_eq!(found, expect.map(|(new, what)| (new.to_owned(), what.to_owned())));
     }
 
     #[test]
@@ -165,8 +164,8 @@ pub(crate) mod tests {
             [("[1]", "[1,2]"), ("{}", r#"{"c":1}"#), ("[1.5]", "[1]"), ("1", "true")]
         {
             let new = format!(r#"{{"a":{theirs}}}"#);
-            let told = Some((new.as_str(), "it changes a"));
-            check_difference(&format!(r#"{{"a":{ours}}}"#), &new, told);
+            let expect = Some((new.as_str(), "it changes a"));
+            check_difference(&format!(r#"{{"a":{ours}}}"#), &new, expect);
         }
         check_difference(
             r#"{"a":1}"#,

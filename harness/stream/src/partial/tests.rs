@@ -8,7 +8,7 @@ use super::*;
 
 /// What was emitted for a text that came in pieces.
 struct InputRun {
-    told: Map<String, Value>,
+    emitted: Map<String, Value>,
     updates: usize,
     parsed: usize,
 }
@@ -29,14 +29,14 @@ fn beginnings(text: &str, mut sizes: impl FnMut() -> usize) -> Vec<&str> {
 
 fn run(text: &str, sizes: impl FnMut() -> usize) -> InputRun {
     let mut partial = PartialInput::default();
-    let mut run = InputRun { told: Map::new(), updates: 0, parsed: 0 };
+    let mut run = InputRun { emitted: Map::new(), updates: 0, parsed: 0 };
     for text in beginnings(text, sizes) {
         let Some(update) = partial.update(text) else { continue };
         assert!(!update.is_empty(), "an empty update of {text:?}");
         run.updates += 1;
         for (key, value) in update.to_map() {
-            let earlier = run.told.insert(key, value.clone());
-            assert_ne!(earlier.as_ref(), Some(&value), "told twice of {text:?}");
+            let earlier = run.emitted.insert(key, value.clone());
+            assert_ne!(earlier.as_ref(), Some(&value), "emitted twice of {text:?}");
         }
     }
     run.parsed = partial.parsed;
@@ -60,14 +60,14 @@ fn grows(early: &Value, late: &Value) -> bool {
 /// In one piece, `text` gives `whole`; in single bytes, `bytewise`; in other pieces, anything on
 /// the way to one of the two.
 fn check_pieces(text: &str, whole: &str, bytewise: &str) {
-    let told = |size| Value::Object(run(text, || size).told);
-    assert_eq!(told(usize::MAX).to_string(), whole, "{text:?} in one piece");
-    assert_eq!(told(1).to_string(), bytewise, "{text:?} byte by byte");
+    let emitted = |size| Value::Object(run(text, || size).emitted);
+    assert_eq!(emitted(usize::MAX).to_string(), whole, "{text:?} in one piece");
+    assert_eq!(emitted(1).to_string(), bytewise, "{text:?} byte by byte");
     let ends = [whole, bytewise].map(|json| serde_json::from_str(json).unwrap());
     for size in 2..text.len() {
-        let told = told(size);
-        let on_the_way = ends.iter().any(|end| grows(&told, end));
-        assert!(on_the_way, "{text:?} in pieces of {size} tells {told}");
+        let emitted = emitted(size);
+        let on_the_way = ends.iter().any(|end| grows(&emitted, end));
+        assert!(on_the_way, "{text:?} in pieces of {size} emits {emitted}");
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn u2_a_cut_escape_waits_until_it_is_whole() {
 
 #[test]
 pub(crate) fn u2_a_number_or_literal_is_emitted_when_it_is_complete() {
-    for (token, told) in [
+    for (token, emitted) in [
         ("1", "1"),
         ("-12", "-12"),
         ("0", "0"),
@@ -193,7 +193,7 @@ pub(crate) fn u2_a_number_or_literal_is_emitted_when_it_is_complete() {
             check(&format!(r#"{{"n":{{"m":{}"#, &token[..at]), r#"{"n":{}}"#);
         }
         for end in [" ", "\n", ",", "}"] {
-            check(&format!(r#"{{"n":{token}{end}"#), &format!(r#"{{"n":{told}}}"#));
+            check(&format!(r#"{{"n":{token}{end}"#), &format!(r#"{{"n":{emitted}}}"#));
         }
     }
     for token in ["01", "1.", "-", "1e+", "tru", "TRUE", "NaN", "Infinity", "undefined", "+1"] {
@@ -223,12 +223,12 @@ pub(crate) fn u2_arrays_and_objects_are_emitted_as_far_as_they_go() {
 #[test]
 pub(crate) fn u2_deep_nesting_waits_for_its_end() {
     for (open, within, close) in [("[", "[]", "]"), (r#"{"k":"#, "{}", "}")] {
-        for (levels, told) in [(MAX_DEPTH, 1), (MAX_DEPTH + 1, 0), (50_000, 0)] {
+        for (levels, emitted) in [(MAX_DEPTH, 1), (MAX_DEPTH + 1, 0), (50_000, 0)] {
             let (open, close) = (open.repeat(levels - 1), close.repeat(levels - 1));
             let text = format!(r#"{{"a":{open}{within}{close}"#);
-            let told_of = |text| run(text, || usize::MAX).told.len();
-            assert_eq!(told_of(&text[..text.len() - 1]), told, "{levels} of {within}, open");
-            assert_eq!(told_of(&text), 1, "{levels} of {within}");
+            let count_of = |text| run(text, || usize::MAX).emitted.len();
+            assert_eq!(count_of(&text[..text.len() - 1]), emitted, "{levels} of {within}, open");
+            assert_eq!(count_of(&text), 1, "{levels} of {within}");
         }
     }
 }
@@ -287,8 +287,9 @@ pub(crate) fn u2_an_emitted_value_is_not_retracted_before_its_end() {
     let mut text = String::new();
     let mut step = |piece: &str, expect: Value| {
         text.push_str(piece);
-        let told = partial.update(&text).map_or(Value::Null, |told| Value::Object(told.to_map()));
-        assert_eq!(told, expect, "after {piece:?}");
+        let emitted =
+            partial.update(&text).map_or(Value::Null, |emitted| Value::Object(emitted.to_map()));
+        assert_eq!(emitted, expect, "after {piece:?}");
     };
     step(r#"{"a":"long","#, json!({"a": "long"}));
     step(r#""a":"lo"#, Value::Null);
@@ -325,7 +326,7 @@ pub(crate) fn u2_an_emitted_value_is_not_retracted_before_its_end() {
 /// Parses at most `factor` bytes for each byte of the text, in at most `updates` updates.
 fn check_cost(text: &str, delta: usize, factor: usize, updates: usize) {
     let run = run(text, || delta);
-    assert_eq!(Value::Object(run.told), serde_json::from_str::<Value>(text).unwrap());
+    assert_eq!(Value::Object(run.emitted), serde_json::from_str::<Value>(text).unwrap());
     let (parsed, length) = (run.parsed, text.len());
     assert!(parsed <= factor * length, "{parsed} bytes parsed for {length}");
     assert!(run.updates <= updates, "{} updates", run.updates);

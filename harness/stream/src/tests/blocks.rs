@@ -3,22 +3,20 @@
 
 use super::*;
 
+/// A streamed text block with the index 1, its snapshot, and the end of its message.
+fn text_in_block_1() -> [String; 5] {
+    let shown = snapshot("a", &text_block("x"));
+    [block(1, &text_block("")), text(1, "x"), shown, stop(1), over()]
+}
+
 #[test]
 pub(crate) fn r1_redacted_reasoning_in_its_real_shape_is_silent() {
     let redacted = r#"{"type":"redacted_thinking","data":"EmwKAhgBEgy3va3pzix"}"#;
     check(
-        &[
-            message("a"),
-            block(0, redacted),
-            snapshot("a", redacted),
-            stop(0),
-            block(1, &says("")),
-            text(1, "x"),
-            snapshot("a", &says("x")),
-            stop(1),
-            over(),
-            snapshot("b", redacted),
-            result("x"),
+        &records![
+            [message("a"), block(0, redacted), snapshot("a", redacted), stop(0)],
+            text_in_block_1(),
+            [snapshot("b", redacted), result("x")],
         ],
         &[r#"text a "x""#, END],
     );
@@ -71,7 +69,7 @@ pub(crate) fn r1_reasoning_of_a_subagent_has_a_lane_of_its_own() {
             under("p", &snapshot("s", &thought("sub"))),
             think(0, "in"),
             under("p", &snapshot("s", &thought("more"))),
-            under("p", &snapshot("s", &says("done"))),
+            under("p", &snapshot("s", &text_block("done"))),
             result("x"),
         ],
         &[
@@ -96,16 +94,10 @@ pub(crate) fn messages_without_blocks_say_nothing() {
 #[test]
 pub(crate) fn an_empty_text_block_has_no_snapshot() {
     check(
-        &[
-            message("a"),
-            block(0, &says("")),
-            stop(0),
-            block(1, &says("")),
-            text(1, "x"),
-            snapshot("a", &says("x")),
-            stop(1),
-            over(),
-            result("x"),
+        &records![
+            [message("a"), block(0, &text_block("")), stop(0)],
+            text_in_block_1(),
+            one(result("x")),
         ],
         &[r#"text a "x""#, END],
     );
@@ -164,10 +156,10 @@ pub(crate) fn u3_parallel_results_come_in_the_order_they_are_done() {
 #[test]
 pub(crate) fn u3_what_the_cli_keeps_of_a_result_for_itself_is_not_the_result() {
     for kept in [r#""Error: no""#, r#"{"stdout":"no","type":"text"}"#, "null", "[]"] {
-        let told =
+        let failed =
             tool_result("t", "yes").replacen('{', &format!(r#"{{"tool_use_result":{kept},"#), 1);
         check(
-            &[snapshot("a", &call("t", "{}")), told, result("x")],
+            &[snapshot("a", &call("t", "{}")), failed, result("x")],
             &["start t Bash {}", r#"result t Bash "yes""#, END],
         );
     }

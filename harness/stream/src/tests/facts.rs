@@ -111,10 +111,10 @@ pub(crate) fn between_two_deltas_of_a_block_anything_may_come() {
 #[test]
 pub(crate) fn text_of_the_user_side_is_no_answer() {
     for blocks in [
-        says("Count the entries."),
-        says("<local-command-stdout>Total cost: $0</local-command-stdout>"),
-        says("Your response was cut off. Continue."),
-        format!("{},{}", r#"{"type":"image","source":{}}"#, says("look")),
+        text_block("Count the entries."),
+        text_block("<local-command-stdout>Total cost: $0</local-command-stdout>"),
+        text_block("Your response was cut off. Continue."),
+        format!("{},{}", r#"{"type":"image","source":{}}"#, text_block("look")),
         String::new(),
     ] {
         for record in [user(&blocks), under("p", &user(&blocks))] {
@@ -163,7 +163,11 @@ pub(crate) fn b3_an_interrupted_call_fails_and_so_does_the_run() {
     check(
         &records![
             called("a", "t"),
-            [user(rejected), user(&says("[Request interrupted by user for tool use]")), end.into()],
+            [
+                user(rejected),
+                user(&text_block("[Request interrupted by user for tool use]")),
+                end.into()
+            ],
         ],
         &[
             r#"start t Bash {"a":1}"#,

@@ -106,7 +106,7 @@ pub(crate) fn pairs_split_over_deltas_are_joined() {
             text(0, r"smile \ud83d"),
             text(0, r"\ude00 end"),
             text(0, r" lone \udc00"),
-            snapshot("a", &says(r"smile \ud83d\ude00 end lone \udc00")),
+            snapshot("a", &text_block(r"smile \ud83d\ude00 end lone \udc00")),
             text(0, r"\ud83d"),
             stop(0),
             over(),
@@ -121,7 +121,7 @@ pub(crate) fn pairs_split_over_deltas_are_joined() {
         ],
     );
     check(
-        &[message("a"), text(0, r"x\ud83d"), snapshot("a", &says(r"x\ud83d")), stop(0)],
+        &[message("a"), text(0, r"x\ud83d"), snapshot("a", &text_block(r"x\ud83d")), stop(0)],
         &[r#"text a "x""#, "text a \"\u{fffd}\"", "incomplete \"x\u{fffd}\" no_result"],
     );
 }

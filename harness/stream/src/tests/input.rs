@@ -5,19 +5,19 @@ use super::*;
 #[test]
 pub(crate) fn u2_fields_are_emitted_as_they_come_and_the_start_has_them_all() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, ""),
-            json(0, r#"{"file_path": "/etc/ho"#),
-            json(0, r#"sts", "limit": 1"#),
-            json(0, r#"0, "pages": "#),
-            json(0, "[]}"),
-            snapshot("a", &call("t", r#"{"file_path":"/etc/hosts","limit":10,"pages":[]}"#)),
-            stop(0),
-            over(),
-            tool_result("t", "ok"),
-            result("x"),
+        &records![
+            opened(""),
+            [
+                json(0, r#"{"file_path": "/etc/ho"#),
+                json(0, r#"sts", "limit": 1"#),
+                json(0, r#"0, "pages": "#),
+                json(0, "[]}"),
+                snapshot("a", &call("t", r#"{"file_path":"/etc/hosts","limit":10,"pages":[]}"#)),
+                stop(0),
+                over(),
+                tool_result("t", "ok"),
+                result("x"),
+            ]
         ],
         &[
             r#"input t Bash {"file_path":"/etc/ho"}"#,
@@ -51,14 +51,9 @@ pub(crate) fn u2_input_of_a_subagent_bears_the_parent() {
 #[test]
 pub(crate) fn u2_input_that_never_becomes_json_keeps_what_was_emitted() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, r#"{"a":"one","b":"tw"#),
-            json(0, "\u{1}"),
-            stop(0),
-            over(),
-            result("x"),
+        &records![
+            opened(r#"{"a":"one","b":"tw"#),
+            [json(0, "\u{1}"), stop(0), over(), result("x"),]
         ],
         &[
             r#"input t Bash {"a":"one","b":"tw"}"#,
@@ -71,7 +66,7 @@ pub(crate) fn u2_input_that_never_becomes_json_keeps_what_was_emitted() {
 
 #[test]
 pub(crate) fn u1_the_snapshot_wins_and_the_difference_is_reported() {
-    let streamed = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1,"b":2}"#)];
+    let streamed = opened(r#"{"a":1,"b":2}"#);
     let snapshot = snapshot("a", &call("t", r#"{"b":3,"a":1,"c":false}"#));
     let end = [tool_result("t", "ok"), result("x")];
     check(
@@ -99,14 +94,14 @@ pub(crate) fn u1_the_snapshot_wins_and_the_difference_is_reported() {
 #[test]
 pub(crate) fn u1_other_order_and_blanks_are_no_difference() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, "{\"b\": [1, 2],\n\"a\": \"x  y\"}"),
-            snapshot("a", &call("t", r#"{"a":"x  y","b":[1,2]}"#)),
-            stop(0),
-            tool_result("t", "ok"),
-            result("x"),
+        &records![
+            opened("{\"b\": [1, 2],\n\"a\": \"x  y\"}"),
+            [
+                snapshot("a", &call("t", r#"{"a":"x  y","b":[1,2]}"#)),
+                stop(0),
+                tool_result("t", "ok"),
+                result("x"),
+            ]
         ],
         &[r#"start t Bash {"a":"x  y","b":[1,2]}"#, r#"result t Bash "ok""#, END],
     );

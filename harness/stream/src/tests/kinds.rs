@@ -25,7 +25,7 @@ const CLI_2_1_316: &str = "assistant auth_status command_lifecycle conversation_
     system/ui_status system/ui_toast system/vcs_state_changed system/worker_shutting_down";
 
 /// The blocks that it names, in messages of the assistant and of the user.
-const SAID: &str = "text thinking redacted_thinking tool_use";
+const CONTENT: &str = "text thinking redacted_thinking tool_use";
 const GIVEN: &str = "text image document search_result tool_reference tool_result";
 
 /// The rows `| kind | what it becomes | …` of the table of records on the page.
@@ -115,7 +115,7 @@ pub(crate) fn every_block_of_cli_2_1_316_is_known() {
             r#"{{"type":"{kind}","id":"t","name":"Bash","tool_use_id":"t","text":"x","thinking":"x","data":"x"}}"#
         )
     };
-    for kind in SAID.split_whitespace() {
+    for kind in CONTENT.split_whitespace() {
         let records = [message("a"), super::block(0, &block(kind)), snapshot("a", &block(kind))];
         let (seen, stats) = run(records.join("\n").as_bytes(), || usize::MAX);
         assert_eq!(stats.unknown + stats.diagnostics, 0, "{kind}: {seen:?}");

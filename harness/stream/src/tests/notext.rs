@@ -22,10 +22,10 @@ pub(crate) fn t6_a_leading_section_is_reasoning_streamed_or_not() {
             text(0, " <thi"),
             text(0, "nk>why</th"),
             text(0, r"ink>\n\nBecause"),
-            snapshot("a", &says(r" <think>why</think>\n\nBecause")),
+            snapshot("a", &text_block(r" <think>why</think>\n\nBecause")),
             stop(0),
             over(),
-            snapshot("b", &says(r"<thinking>so</thinking>Done")),
+            snapshot("b", &text_block(r"<thinking>so</thinking>Done")),
             result(r"<thinking>so</thinking>\nDone"),
         ],
         &[
@@ -72,11 +72,11 @@ pub(crate) fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
     let mark = |record: String| record.replacen('{', r#"{"error":"max_output_tokens","#, 1);
     check(
         &[
-            mark(snapshot("a", &format!("{},{}", says("Hi"), call("t", "{}")))),
+            mark(snapshot("a", &format!("{},{}", text_block("Hi"), call("t", "{}")))),
             tool_result("t", "ok"),
             message("b"),
             text(0, "o"),
-            mark(snapshot("b", &says("one"))),
+            mark(snapshot("b", &text_block("one"))),
             result(""),
         ],
         &[
@@ -93,10 +93,10 @@ pub(crate) fn t6_a_marked_record_of_the_model_itself_is_not_left_out() {
 #[test]
 pub(crate) fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() {
     let failed = r#"{"type":"result","is_error":true,"result":"API Error: 529"}"#;
-    let unmarked = snapshot("e", &says("API Error: 529"));
+    let unmarked = snapshot("e", &text_block("API Error: 529"));
     check(&[unmarked.clone(), failed.into()], &[r#"error "" overloaded"#]);
     check(
-        &[unmarked, snapshot("f", &says("means overloaded")), result("means overloaded")],
+        &[unmarked, snapshot("f", &text_block("means overloaded")), result("means overloaded")],
         &[
             r#"text e "API Error: 529""#,
             r#"text f "\n\nmeans overloaded""#,
@@ -108,7 +108,7 @@ pub(crate) fn t6_unmarked_api_error_text_is_an_answer_only_if_the_run_goes_on() 
 #[test]
 pub(crate) fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
     // 1.0.128 marks no error, and these texts do not begin like other errors.
-    let says = |text: &str| {
+    let synthetic = |text: &str| {
         format!(
             r#"{{"type":"assistant","message":{{"id":"e","model":"<synthetic>","content":[{{"type":"text","text":"{text}"}}]}}}}"#
         )
@@ -117,23 +117,23 @@ pub(crate) fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
         format!(r#"{{"type":"result","subtype":"success","is_error":true,"result":"{text}"}}"#)
     };
     let poor = "Credit balance is too low";
-    check(&[says(poor), failed(poor)], &[r#"error "" billing"#]);
+    check(&[synthetic(poor), failed(poor)], &[r#"error "" billing"#]);
     check(
         &records![
             spoken("a", "Working"),
-            one(says("Prompt is too long")),
+            one(synthetic("Prompt is too long")),
             one(failed("Prompt is too long"))
         ],
         &[r#"text a "Working""#, r#"error "Working" bad_request"#],
     );
-    check(&[says("Done."), result("Done.")], &[r#"text e "Done.""#, r#"ok "Done.""#]);
+    check(&[synthetic("Done."), result("Done.")], &[r#"text e "Done.""#, r#"ok "Done.""#]);
     // In the middle of a block it retracts nothing.
     check(
         &[
             message("a"),
             block(0, r#"{"type":"text","text":""}"#),
             text(0, "He"),
-            says("Note."),
+            synthetic("Note."),
             text(0, "llo"),
             stop(0),
         ],
@@ -148,18 +148,18 @@ pub(crate) fn t6_text_by_the_cli_is_no_answer_of_a_failed_run() {
 
 #[test]
 pub(crate) fn t6_a_synthetic_no_response_is_a_failure() {
-    let nothing = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
-    check(&[nothing.into(), result("")], &[r#"error "" other"#]);
-    check(&[nothing.into(), result("x")], &[r#"ok "x""#]);
+    let no_response = r#"{"type":"assistant","message":{"id":"n","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]}}"#;
+    check(&[no_response.into(), result("")], &[r#"error "" other"#]);
+    check(&[no_response.into(), result("x")], &[r#"ok "x""#]);
     // A call in the same turn counts; a call in the turn before does not.
     let call = [snapshot("a", &call("t", "{}")), tool_result("t", "ok")];
-    let told = ["start t Bash {}", r#"result t Bash "ok""#];
+    let of_call = ["start t Bash {}", r#"result t Bash "ok""#];
     check(
-        &records![call.clone(), [nothing.into(), result("")]],
-        &[&told[..], &[r#"ok """#]].concat(),
+        &records![call.clone(), [no_response.into(), result("")]],
+        &[&of_call[..], &[r#"ok """#]].concat(),
     );
     check(
-        &records![call, [result("x"), nothing.into(), result("")]],
-        &[&told[..], &[r#"error "" other"#]].concat(),
+        &records![call, [result("x"), no_response.into(), result("")]],
+        &[&of_call[..], &[r#"error "" other"#]].concat(),
     );
 }

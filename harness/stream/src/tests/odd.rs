@@ -18,7 +18,7 @@ fn roomy(odd: &str) -> Vec<u8> {
 }
 
 /// The events of the records, except those that are passed through raw.
-fn told(bytes: &[u8]) -> Vec<String> {
+fn events(bytes: &[u8]) -> Vec<String> {
     let (mut seen, stats) = run(bytes, || usize::MAX);
     assert_eq!((stats.records, stats.unusable, stats.diagnostics), (8, 0, 0));
     seen.retain(|event| !event.starts_with("record"));
@@ -27,7 +27,7 @@ fn told(bytes: &[u8]) -> Vec<String> {
 
 #[test]
 pub(crate) fn a_field_that_is_not_read_may_have_any_value() {
-    let plain = told(&roomy("null"));
+    let plain = events(&roomy("null"));
     assert_eq!(plain.last().unwrap(), r#"ok "Hi" of 0"#);
     assert_eq!(plain.len(), 6, "{plain:?}");
     let deep =
@@ -51,7 +51,7 @@ pub(crate) fn a_field_that_is_not_read_may_have_any_value() {
         &deep(r#"[{"type":"#, "}]"),
     ] {
         let clip: String = odd.chars().take(60).collect();
-        assert_eq!(told(&roomy(odd)), plain, "with {clip}");
+        assert_eq!(events(&roomy(odd)), plain, "with {clip}");
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn any_key_may_come_twice_or_escaped() {
 #[test]
 pub(crate) fn an_escaped_nul_is_a_character() {
     check(
-        &[message("a"), text(0, r"a\u0000b"), snapshot("a", &says(r"a\u0000b")), result("x")],
+        &[message("a"), text(0, r"a\u0000b"), snapshot("a", &text_block(r"a\u0000b")), result("x")],
         &[r#"text a "a\0b""#, r#"ok "x""#],
     );
     check(

@@ -6,15 +6,15 @@ use super::*;
 fn check_failure(records: &[String], kind: &str, message: &str, text: &str) {
     let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
     let mut parser = Parser::new();
-    let mut told = None;
+    let mut found = None;
     let mut sink = |event: Event<'_>| {
         if let Event::Outcome(outcome) = event {
-            told = Some(outcome.into_owned());
+            found = Some(outcome.into_owned());
         }
     };
     parser.feed_with(bytes.as_bytes(), &mut sink);
     parser.finish_with(&mut sink);
-    let outcome = told.unwrap();
+    let outcome = found.unwrap();
     let error = outcome.error.unwrap();
     assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message), "of\n{bytes}");
     assert_eq!(outcome.text, text, "of\n{bytes}");
@@ -30,7 +30,7 @@ fn ends(reason: &str) -> String {
 
 #[test]
 pub(crate) fn b3_a_failure_has_a_kind_and_a_sentence() {
-    let said = || vec![message("a"), text(0, "I can"), stop(0)];
+    let refusal = || vec![message("a"), text(0, "I can"), stop(0)];
     for (record, kind, expect) in [
         (
             failed(r#""subtype":"success","api_error_status":400,"result":"API Error: 400 no""#),
@@ -78,7 +78,7 @@ pub(crate) fn b3_a_failure_has_a_kind_and_a_sentence() {
     ] {
         // Refused text is withheld.
         let text = if kind == "refusal" { "" } else { "I can" };
-        check_failure(&records![said(), one(record)], kind, expect, text);
+        check_failure(&records![refusal(), one(record)], kind, expect, text);
     }
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
     );
     let user =
         r#"{"type":"user","message":{"content":"[Request interrupted by user for tool use]"}}"#;
-    let aborted = snapshot("a", &says("half")).replacen('{', r#"{"aborted":true,"#, 1);
+    let aborted = snapshot("a", &text_block("half")).replacen('{', r#"{"aborted":true,"#, 1);
     for by in [user, &aborted] {
         check_failure(
             &records![spoken("a", "half"), one(by)],
@@ -137,8 +137,8 @@ pub(crate) fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
         check_failure(&records![spoken("a", "half"), one(other)], "no_result", cut, "half");
     }
     let error = r#"{"type":"error","error":{"message":"Overloaded"}}"#;
-    let told = format!("{cut} The API's last word was: Overloaded");
-    check_failure(&[error.into()], "no_result", &told, "");
+    let found = format!("{cut} The API's last word was: Overloaded");
+    check_failure(&[error.into()], "no_result", &found, "");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
                     records.push(block(index, r#"{"type":"text","text":""}"#));
                     records.extend(pieces.iter().map(|piece| text(index, &quoted(piece))));
                     last = pieces.concat();
-                    says(&quoted(&last))
+                    text_block(&quoted(&last))
                 }
                 StreamedPart::Thinking(pieces) => {
                     records.push(block(index, r#"{"type":"thinking","thinking":""}"#));
@@ -154,16 +154,16 @@ pub(crate) fn any_cut_gives_the_same_events() {
 pub(crate) fn t4_the_deltas_make_up_what_the_snapshots_say() {
     proptest!(ProptestConfig::with_cases(200), |(messages in vec(vec(part(), 0..4), 1..4))| {
         let mut parser = Parser::new();
-        let mut told: HashMap<(String, &str), String> = HashMap::new();
+        let mut emitted: HashMap<(String, &str), String> = HashMap::new();
         let (mut starts, mut ends, mut diagnostics) = (HashMap::new(), Vec::new(), Vec::new());
         let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
         for event in parser.feed(bytes.as_bytes()) {
             match event {
                 Event::Text { message_id, delta, .. } => {
-                    told.entry((message_id.into_owned(), "text")).or_default().push_str(&delta);
+                    emitted.entry((message_id.into_owned(), "text")).or_default().push_str(&delta);
                 }
                 Event::Thinking { message_id, delta, .. } => {
-                    told.entry((message_id.into_owned(), "thinking")).or_default().push_str(&delta);
+                    emitted.entry((message_id.into_owned(), "thinking")).or_default().push_str(&delta);
                 }
                 Event::ToolStart { id, args: ToolArguments::Complete(args), .. } => {
                     prop_assert!(starts.insert(id.into_owned(), args.value()).is_none());
@@ -176,15 +176,15 @@ pub(crate) fn t4_the_deltas_make_up_what_the_snapshots_say() {
         prop_assert_eq!(diagnostics, Vec::<String>::new());
         let (mut calls, bare) = (0, |text: &str| text.replace('\n', ""));
         for (at, parts) in messages.iter().enumerate() {
-            let said = |wanted: fn(&StreamedPart) -> Option<&Vec<String>>| {
+            let printed = |wanted: fn(&StreamedPart) -> Option<&Vec<String>>| {
                 bare(&parts.iter().filter_map(wanted).flatten().cloned().collect::<String>())
             };
-            let text = said(|part| if let StreamedPart::Text(pieces) = part { Some(pieces) } else { None });
+            let text = printed(|part| if let StreamedPart::Text(pieces) = part { Some(pieces) } else { None });
             let thinking =
-                said(|part| if let StreamedPart::Thinking(pieces) = part { Some(pieces) } else { None });
-            for (kind, said) in [("text", text), ("thinking", thinking)] {
-                let told = told.get(&(format!("m{at}"), kind)).map_or(String::new(), |t| bare(t));
-                prop_assert_eq!(told, said);
+                printed(|part| if let StreamedPart::Thinking(pieces) = part { Some(pieces) } else { None });
+            for (kind, printed) in [("text", text), ("thinking", thinking)] {
+                let emitted = emitted.get(&(format!("m{at}"), kind)).map_or(String::new(), |t| bare(t));
+                prop_assert_eq!(emitted, printed);
             }
             for (index, part) in parts.iter().enumerate() {
                 if let StreamedPart::Tool(input, _) = part {

@@ -25,7 +25,7 @@ pub(crate) fn text_of_a_message_that_broke_off_is_retracted() {
             text(0, "This stream breaks in th"),
             stop(0),
             abandon("a", 0),
-            snapshot("b", &says("Second try is whole.")),
+            snapshot("b", &text_block("Second try is whole.")),
             result("Second try is whole."),
         ],
         &[
@@ -92,10 +92,13 @@ pub(crate) fn blocks_abandoned_before_any_event_cause_no_event() {
 pub(crate) fn a_record_that_supersedes_others_retracts_them() {
     check(
         &[
-            with(&snapshot("a", &says("one")), r#""uuid":"u1""#),
-            with(&snapshot("a", &says("two")), r#""uuid":"u2""#),
+            with(&snapshot("a", &text_block("one")), r#""uuid":"u1""#),
+            with(&snapshot("a", &text_block("two")), r#""uuid":"u2""#),
             with(&snapshot("a", &call("t", "{}")), r#""uuid":"u3""#),
-            with(&snapshot("a", &says("three")), r#""uuid":"u4","supersedes":["u2","u3","u9"]"#),
+            with(
+                &snapshot("a", &text_block("three")),
+                r#""uuid":"u4","supersedes":["u2","u3","u9"]"#,
+            ),
             result("onethree"),
         ],
         &[
@@ -121,7 +124,7 @@ pub(crate) fn a_fallback_to_another_model_retracts_what_it_names() {
         &[
             message("a"),
             text(0, "I can"),
-            with(&snapshot("a", &says("I can")), r#""uuid":"u1""#),
+            with(&snapshot("a", &text_block("I can")), r#""uuid":"u1""#),
             stop(0),
             over(),
             fallback(r#""u1""#),
@@ -149,7 +152,7 @@ pub(crate) fn an_aborted_message_is_reported_and_stays() {
         &[
             message("a"),
             text(0, "half a wo"),
-            with(&snapshot("a", &says("half a wo")), r#""aborted":true"#),
+            with(&snapshot("a", &text_block("half a wo")), r#""aborted":true"#),
             interrupted.into(),
             stop(0),
             over(),
@@ -202,25 +205,25 @@ pub(crate) fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
 #[test]
 pub(crate) fn an_unfinished_message_is_retracted_when_another_replaces_it() {
     // CLIs up to 2.1.148 print nothing about the failure: neither a stop nor what is abandoned.
-    let whole = format!("{},{}", says("Counting."), call("u", "{}"));
+    let whole = format!("{},{}", text_block("Counting."), call("u", "{}"));
     let broken = [
         message("a"),
         block(0, r#"{"type":"text","text":""}"#),
         text(0, "Counting."),
-        snapshot("a", &says("Counting.")),
+        snapshot("a", &text_block("Counting.")),
         stop(0),
         tool(1, "t", "{}"),
         json(1, r#"{"command":"wc"#),
     ];
-    let gone = r#"retract a leaves "" "" without ["t"]"#;
-    let first = [r#"text a "Counting.""#, r#"input t Bash {"command":"wc"}"#, gone];
+    let retracted = r#"retract a leaves "" "" without ["t"]"#;
+    let first = [r#"text a "Counting.""#, r#"input t Bash {"command":"wc"}"#, retracted];
     check(
         &records![
             broken.clone(),
             [
                 snapshot("b", &whole),
                 tool_result("u", "4"),
-                snapshot("c", &says("Four.")),
+                snapshot("c", &text_block("Four.")),
                 result("Four.")
             ]
         ],
@@ -245,7 +248,7 @@ pub(crate) fn a_message_that_only_lacks_its_end_is_not_retracted() {
     // The block has stopped or was never started, so the message did not break off.
     for open in [vec![message("a"), text(0, "one"), stop(0)], vec![message("a"), text(0, "one")]] {
         check(
-            &records![open, [snapshot("b", &says("two")), result("two")]],
+            &records![open, [snapshot("b", &text_block("two")), result("two")]],
             &[r#"text a "one""#, r#"text b "\n\ntwo""#, r#"ok "two""#],
         );
     }
@@ -270,13 +273,23 @@ pub(crate) fn a_refused_message_is_retracted_when_the_model_is_asked_again() {
 pub(crate) fn t2_without_stream_events_the_record_between_says_that_the_next_message_goes_on() {
     let asked = r#"{"type":"user","isSynthetic":true,"message":{"content":"Output token limit hit. Resume directly."}}"#;
     check(
-        &[snapshot("a", &says("one, t")), asked.into(), snapshot("b", &says("wo.")), result("wo.")],
+        &[
+            snapshot("a", &text_block("one, t")),
+            asked.into(),
+            snapshot("b", &text_block("wo.")),
+            result("wo."),
+        ],
         &[r#"text a "one, t""#, "record user/-", r#"text b "wo.""#, r#"ok "one, two.""#],
     );
     // The same words by a person are not such a record.
-    let said = asked.replace(r#""isSynthetic":true,"#, "");
+    let by_person = asked.replace(r#""isSynthetic":true,"#, "");
     check(
-        &[snapshot("a", &says("one, t")), said, snapshot("b", &says("wo.")), result("wo.")],
+        &[
+            snapshot("a", &text_block("one, t")),
+            by_person,
+            snapshot("b", &text_block("wo.")),
+            result("wo."),
+        ],
         &[r#"text a "one, t""#, "record user/-", r#"text b "\n\nwo.""#, r#"ok "wo.""#],
     );
 }
@@ -285,8 +298,8 @@ pub(crate) fn t2_without_stream_events_the_record_between_says_that_the_next_mes
 pub(crate) fn t7_an_empty_block_has_no_snapshot_and_shifts_no_other() {
     let empty = block(0, r#"{"type":"text","text":""}"#);
     let open = [message("a"), empty, stop(0), block(1, r#"{"type":"text","text":""}"#)];
-    let shown = with(&snapshot("a", &says("one")), r#""uuid":"u1""#);
-    let again = with(&snapshot("b", &says("two")), r#""uuid":"u2","supersedes":["u1"]"#);
+    let shown = with(&snapshot("a", &text_block("one")), r#""uuid":"u1""#);
+    let again = with(&snapshot("b", &text_block("two")), r#""uuid":"u2","supersedes":["u1"]"#);
     check(
         &records![open.clone(), [text(1, "one"), shown, stop(1), over(), again, result("two")]],
         &[
@@ -299,7 +312,13 @@ pub(crate) fn t7_an_empty_block_has_no_snapshot_and_shifts_no_other() {
     check(
         &records![
             open,
-            [text(1, "on"), snapshot("a", &says("one")), stop(1), abandon("a", 1), result("x")]
+            [
+                text(1, "on"),
+                snapshot("a", &text_block("one")),
+                stop(1),
+                abandon("a", 1),
+                result("x")
+            ]
         ],
         &[r#"text a "on""#, r#"text a "e""#, r#"retract a leaves "" "" without []"#, r#"ok "x""#],
     );

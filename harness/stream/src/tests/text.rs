@@ -64,12 +64,12 @@ pub(crate) fn r106760_text_before_a_tool_stays_in_the_final_text() {
         r#"result t Bash "x""#,
         r#"text c "\n\nAnswer.""#,
     ];
-    for (said, expect) in [
+    for (text, expect) in [
         ("Answer.", r#"ok "Let me look.\n\nAnswer.""#),
         ("Other.", r#"ok "Other.""#),
         ("", r#"ok "Let me look.\n\nAnswer.""#),
     ] {
-        check(&records![turn.clone(), one(result(said))], &[&streamed[..], &[expect]].concat());
+        check(&records![turn.clone(), one(result(text))], &[&streamed[..], &[expect]].concat());
     }
 }
 
@@ -136,8 +136,8 @@ pub(crate) fn t3_a_subagent_has_a_lane_of_its_own() {
             under("p", &message("s")),
             under("p", &text(0, "sub")),
             text(0, "in"),
-            under("p", &snapshot("s", &says("sub"))),
-            under("p", &snapshot("s2", &says("more"))),
+            under("p", &snapshot("s", &text_block("sub"))),
+            under("p", &snapshot("s2", &text_block("more"))),
             under("p", &tool(1, "t", "{}")),
             stop(0),
             over(),
@@ -159,12 +159,12 @@ pub(crate) fn t3_a_subagent_has_a_lane_of_its_own() {
 pub(crate) fn r86050_snapshots_alone_give_the_text() {
     check(
         &[
-            snapshot("a", &says("Hel")),
-            snapshot("a", &says("Hello")),
+            snapshot("a", &text_block("Hel")),
+            snapshot("a", &text_block("Hello")),
             snapshot("a", &call("t", "{}")),
-            snapshot("a", &says("Hello")),
+            snapshot("a", &text_block("Hello")),
             tool_result("t", "x"),
-            snapshot("b", &says("Bye")),
+            snapshot("b", &text_block("Bye")),
             result("Bye"),
         ],
         &[
@@ -185,14 +185,14 @@ pub(crate) fn t4_a_snapshot_adds_only_what_the_stream_missed() {
         &[
             message("a"),
             text(0, "one "),
-            snapshot("a", &says("one two")),
+            snapshot("a", &text_block("one two")),
             stop(0),
             text(1, "three"),
-            snapshot("a", &says("three")),
-            snapshot("a", &format!("{},{}", says("one two"), says("three"))),
+            snapshot("a", &text_block("three")),
+            snapshot("a", &format!("{},{}", text_block("one two"), text_block("three"))),
             stop(1),
             text(2, "four"),
-            snapshot("a", &says("five")),
+            snapshot("a", &text_block("five")),
             result("x"),
         ],
         &[
@@ -211,7 +211,13 @@ pub(crate) fn t4_what_old_clis_put_into_message_start_is_no_text() {
     let start =
         r#"{"type":"message_start","message":{"id":"a","content":[{"type":"text","text":"Hi"}]}}"#;
     check(
-        &[event(start), block(0, &says("")), text(0, "Hi"), snapshot("a", &says("Hi")), stop(0)],
+        &[
+            event(start),
+            block(0, &text_block("")),
+            text(0, "Hi"),
+            snapshot("a", &text_block("Hi")),
+            stop(0),
+        ],
         &[r#"text a "Hi""#, r#"incomplete "Hi" no_result"#],
     );
 }
@@ -223,9 +229,9 @@ pub(crate) fn t4_a_snapshot_names_the_message_that_began_without_an_id() {
         &[
             nameless,
             text(0, "one"),
-            snapshot("a", &says("one")),
+            snapshot("a", &text_block("one")),
             text(1, "two"),
-            snapshot("a", &says("two")),
+            snapshot("a", &text_block("two")),
             result(""),
         ],
         &[r#"text  "one""#, r#"text a "two""#, r#"ok "onetwo""#],
@@ -237,8 +243,8 @@ pub(crate) fn t4_text_in_the_start_block_is_emitted_once() {
     check(
         &[
             message("a"),
-            block(0, &says("Hi")),
-            snapshot("a", &says("Hi there")),
+            block(0, &text_block("Hi")),
+            snapshot("a", &text_block("Hi there")),
             stop(0),
             result(""),
         ],
@@ -248,14 +254,19 @@ pub(crate) fn t4_text_in_the_start_block_is_emitted_once() {
 
 #[test]
 pub(crate) fn t4_the_mark_of_an_empty_block_is_no_text() {
-    check(&[snapshot("a", &says("(no content)")), result("")], &[r#"ok """#]);
+    check(&[snapshot("a", &text_block("(no content)")), result("")], &[r#"ok """#]);
     check(
-        &[message("a"), block(0, &says("")), snapshot("a", &says("(no content)")), result("")],
+        &[
+            message("a"),
+            block(0, &text_block("")),
+            snapshot("a", &text_block("(no content)")),
+            result(""),
+        ],
         &[r#"ok """#],
     );
     check(&[result("(no content)")], &[r#"ok """#]);
-    let said = [text(0, "(no content)"), result("(no content)")];
-    check(&said, &[r#"text  "(no content)""#, r#"ok "(no content)""#]);
+    let records = [text(0, "(no content)"), result("(no content)")];
+    check(&records, &[r#"text  "(no content)""#, r#"ok "(no content)""#]);
 }
 
 #[test]
@@ -268,7 +279,7 @@ pub(crate) fn t5_a_run_without_a_result_yields_what_was_streamed() {
         &records![spoken("a", "one"), one(result("one")), [message("b"), text(0, "tw")]],
         &[r#"text a "one""#, r#"text b "\n\ntw""#, r#"incomplete "one\ntw" no_result"#],
     );
-    let more = snapshot("b", &says("tw"));
+    let more = snapshot("b", &text_block("tw"));
     check(&[result("one"), under("p", &more)], &[r#"text b "tw" @p"#, r#"ok "one""#]);
     check(&[result("one"), more], &[r#"text b "tw""#, r#"incomplete "one\ntw" no_result"#]);
     check(&[], &[r#"incomplete "" no_output"#]);

@@ -52,7 +52,7 @@ pub(crate) fn r85381_text_in_the_start_block_is_emitted_if_no_delta_repeats_it()
 pub(crate) fn r1_snapshot_only_blocks_are_emitted_once() {
     let thought = snapshot("a", r#"{"type":"thinking","thinking":"whole"}"#);
     check(
-        &[thought.clone(), thought, snapshot("a", &says("hi"))],
+        &[thought.clone(), thought, snapshot("a", &text_block("hi"))],
         &[r#"think a#0 "whole""#, r#"text a "hi""#, r#"incomplete "hi" no_result"#],
     );
 }

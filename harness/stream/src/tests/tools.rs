@@ -5,17 +5,17 @@ use super::*;
 #[test]
 pub(crate) fn u1_snapshot_before_stop() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, ""),
-            json(0, r#"{"a":"#),
-            json(0, " 1}"),
-            snapshot("a", &call("t", r#"{"a":1}"#)),
-            stop(0),
-            over(),
-            tool_result("t", "ok"),
-            result("x"),
+        &records![
+            opened(""),
+            [
+                json(0, r#"{"a":"#),
+                json(0, " 1}"),
+                snapshot("a", &call("t", r#"{"a":1}"#)),
+                stop(0),
+                over(),
+                tool_result("t", "ok"),
+                result("x"),
+            ]
         ],
         &[r#"start t Bash {"a":1}"#, r#"result t Bash "ok""#, END],
     );
@@ -29,7 +29,7 @@ pub(crate) fn u1_deltas_alone_and_a_start_never_stopped() {
     );
     let total = r#"{"type":"result","result":"x","usage":{}}"#;
     check(
-        &[message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1}"#), total.into()],
+        &records![opened(r#"{"a":1}"#), [total.into()]],
         &[
             r#"start t Bash {"a":1}"#,
             "usage 0 0 0 0 final",
@@ -76,10 +76,10 @@ pub(crate) fn u1_invalid_deltas_wait_for_the_snapshot() {
         &records![cut.clone(), [late, over(), result("x")]],
         &[&[r#"start t Bash {"a":2}"#], &end[..]].concat(),
     );
-    let told = [&[r#"start t Bash cut "{\"a\":""#], &end[..]].concat();
-    check(&records![cut.clone(), [over(), result("x")]], &told);
-    check(&records![cut.clone(), [message("b"), result("x")]], &told);
-    check(&records![cut.clone(), [snapshot("a", &call("t", "{}")), result("x")]], &told);
+    let expected = [&[r#"start t Bash cut "{\"a\":""#], &end[..]].concat();
+    check(&records![cut.clone(), [over(), result("x")]], &expected);
+    check(&records![cut.clone(), [message("b"), result("x")]], &expected);
+    check(&records![cut.clone(), [snapshot("a", &call("t", "{}")), result("x")]], &expected);
     check(
         &records![cut, [tool_result("t", "bad"), text(1, "y"), over(), result("x")]],
         &[r#"start t Bash cut "{\"a\":""#, r#"result t Bash "bad""#, r#"text a "y""#, END],
@@ -88,7 +88,7 @@ pub(crate) fn u1_invalid_deltas_wait_for_the_snapshot() {
 
 #[test]
 pub(crate) fn u1_an_empty_snapshot_is_no_arguments() {
-    let open = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":"#)];
+    let open = opened(r#"{"a":"#);
     let empty = snapshot("a", &call("t", "{}"));
     let end = "result t Bash incompletenull";
     check(
@@ -109,17 +109,17 @@ pub(crate) fn u1_an_empty_snapshot_is_no_arguments() {
 #[test]
 pub(crate) fn u1_an_index_used_again_loses_no_call() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, r#"{"a":"#),
-            tool(0, "u", "{}"),
-            json(0, r#"{"b":1}"#),
-            stop(0),
-            message("b"),
-            tool(0, "v", "{}"),
-            stop(0),
-            result("x"),
+        &records![
+            opened(r#"{"a":"#),
+            [
+                tool(0, "u", "{}"),
+                json(0, r#"{"b":1}"#),
+                stop(0),
+                message("b"),
+                tool(0, "v", "{}"),
+                stop(0),
+                result("x"),
+            ]
         ],
         &[
             r#"start t Bash cut "{\"a\":""#,
@@ -335,7 +335,7 @@ pub(crate) fn u1_300_levels_of_arguments() {
 pub(crate) fn u4_an_id_used_twice_in_one_message_is_reported() {
     let end = [r#"start t Bash {"a":1}"#, "result t Bash incompletenull", END];
     let second = [tool(1, "t", "{}"), json(1, r#"{"a":2}"#), stop(1), result("x")];
-    let first = [message("a"), tool(0, "t", "{}"), json(0, r#"{"a":1}"#)];
+    let first = opened(r#"{"a":1}"#);
     check(
         &records![first.clone(), one(stop(0)), second.clone()],
         &[end[0], "diagnostic bad-tool-id 5", end[1], end[2]],

@@ -67,16 +67,9 @@ pub(crate) fn u5_two_subagents_use_the_same_index_and_the_same_message_id() {
 #[test]
 pub(crate) fn u3_a_result_may_come_inside_an_unfinished_message() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, r#"{"a":1}"#),
-            stop(0),
-            tool_result("t", "ok"),
-            text(1, "and"),
-            stop(1),
-            over(),
-            result("x"),
+        &records![
+            opened(r#"{"a":1}"#),
+            [stop(0), tool_result("t", "ok"), text(1, "and"), stop(1), over(), result("x"),]
         ],
         &[r#"start t Bash {"a":1}"#, r#"result t Bash "ok""#, r#"text a "and""#, END],
     );
@@ -85,14 +78,9 @@ pub(crate) fn u3_a_result_may_come_inside_an_unfinished_message() {
 #[test]
 pub(crate) fn u3_a_result_before_the_stop_of_its_block_waits_for_the_start() {
     check(
-        &[
-            message("a"),
-            tool(0, "t", "{}"),
-            json(0, r#"{"a":"#),
-            tool_result("t", "ok"),
-            json(0, "1}"),
-            stop(0),
-            result("x"),
+        &records![
+            opened(r#"{"a":"#),
+            [tool_result("t", "ok"), json(0, "1}"), stop(0), result("x"),]
         ],
         &[r#"start t Bash {"a":1}"#, r#"result t Bash "ok""#, END],
     );
@@ -140,7 +128,7 @@ pub(crate) fn input_without_a_start_is_reported_and_changes_no_other_block() {
 pub(crate) fn a_late_snapshot_adds_nothing_however_many_messages_came_since() {
     for others in [60, 90] {
         let thought = r#"{"type":"thinking","thinking":"why"}"#;
-        let late = snapshot("a", &format!("{thought},{}", says("one")));
+        let late = snapshot("a", &format!("{thought},{}", text_block("one")));
         let records = records![
             [message("a"), think(0, "why"), stop(0), text(1, "one"), stop(1), over()],
             (0..others).flat_map(|n| spoken(&format!("m{n}"), ".")),
