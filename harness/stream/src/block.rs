@@ -259,6 +259,7 @@ pub(crate) mod tests {
         check(r#""{\"q\":1}""#, &[], true, r#"{"q":1}"#);
         check(r#""{\"q\":""#, &[], true, r#"cut {"q":"#);
         check(r#"{"__unparsedToolInput":{"raw":"{\"q","len":3}}"#, &[], true, r#"cut {"q"#);
+        check(r#"{"a":1,"__unparsedToolInput":{"raw":"{\"q","len":3}}"#, &[], true, r#"cut {"q"#);
         check("{}", &[r#"{\"a\":\"\ud83d"#, r#"\ude00\"}"#], true, r#"{"a":"😀"}"#);
     }
 

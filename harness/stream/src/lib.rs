@@ -34,6 +34,7 @@ mod stream;
 mod think_tags;
 mod tool_args;
 mod transcript;
+pub mod tree;
 mod value;
 mod words;
 

@@ -108,6 +108,27 @@ pub(crate) fn trim(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
+/// Replaces each raw control character of a record by what `replace` writes. Returns `None` if the
+/// record has none.
+///
+/// JSON wants control characters in strings escaped, so a record is read a second time without them.
+pub(crate) fn replace_controls(
+    record: &str,
+    replace: impl Fn(char, &mut String),
+) -> Option<String> {
+    let is_control = |c: char| c.is_ascii_control() && c != '\u{7f}';
+    record.contains(is_control).then(|| {
+        record.chars().fold(String::with_capacity(record.len()), |mut text, c| {
+            if is_control(c) {
+                replace(c, &mut text)
+            } else {
+                text.push(c)
+            }
+            text
+        })
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

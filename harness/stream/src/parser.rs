@@ -195,18 +195,8 @@ fn read(run: &mut RunState, record: &str, emitter: &mut Emitter<'_>) -> bool {
     if run.records(record, emitter) {
         return true;
     }
-    let is_raw = |c: char| c.is_ascii_control() && c != '\u{7f}';
-    if !record.contains(is_raw) {
-        return false;
-    }
-    let escaped = record.chars().fold(String::with_capacity(record.len()), |mut text, c| {
-        if is_raw(c) {
-            text.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            text.push(c);
-        }
-        text
-    });
+    let escape = |c: char, text: &mut String| text.push_str(&format!("\\u{:04x}", u32::from(c)));
+    let Some(escaped) = lines::replace_controls(record, escape) else { return false };
     let is_read = run.records(&escaped, emitter);
     if is_read {
         let what =

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use serde_json::Value;
 
 use crate::fields::Fields;
@@ -23,7 +24,7 @@ impl<'a> SourceArguments<'a> {
     /// Reads the `input` of a block. Old CLIs print the input of server tools as a string of JSON.
     pub(crate) fn read(input: JsonField<'a>) -> Self {
         let Some(input) = input else { return Self::Whole(Json::EMPTY) };
-        if input.get().contains(UNPARSED) {
+        if memmem::find(input.get().as_bytes(), UNPARSED.as_bytes()).is_some() {
             let [wrapped] = json::inner(Some(input), &[UNPARSED]);
             let [raw] = json::inner(wrapped, &["raw"]);
             if let Some(raw) = json::string(raw) {

@@ -22,6 +22,11 @@ impl<'a> JsonCursor<'a> {
         Self { text, at: 0, specials: SpecialBytes::NONE }
     }
 
+    /// Offset of the next byte.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
     /// Reads the value at the cursor.
     #[inline(always)]
     pub(crate) fn value(&mut self) -> JsonResult<RawJson<'a>> {
