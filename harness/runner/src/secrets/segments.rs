@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use clitape_gateway::sanitise::is_secret_name;
+use clitape_stream::tree::{JsonBody, JsonNode};
 
-use crate::cassette::canon::json::{self, JsonBody, JsonNode};
-use crate::cassette::canon::texts::Texts;
+use crate::cassette::canon::texts::{self, Texts};
 
 /// A text of a file.
 #[derive(Debug)]
@@ -53,10 +53,9 @@ pub(super) enum SegmentKind {
 /// The texts of a file, in the order of their first bytes.
 pub(super) fn segments(raw: &[u8]) -> Vec<Segment> {
     let (mut found, mut texts) = (Vec::new(), Texts::default());
-    for line in json::lines(raw) {
-        let Some(node) =
-            json::value(raw, &line).filter(|node| !matches!(node.body, JsonBody::Other))
-        else {
+    for line in texts::lines(raw) {
+        let node = JsonNode::read(raw, &line);
+        let Some(node) = node.filter(|node| !matches!(node.body, JsonBody::Other)) else {
             add_line(&mut found, &line);
             continue;
         };

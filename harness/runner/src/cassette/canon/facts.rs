@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::json::{self, JsonNode};
+use clitape_stream::tree::JsonNode;
+
 use super::needles::{Edge, Needle, SHORTEST, is_word_before};
 use super::rules::ends_of;
-use super::texts::Texts;
+use super::texts::{self, Texts};
 
 /// Facts about the machine and the run. Every value is replaced wherever it occurs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -167,11 +168,11 @@ const HOMES: [&[u8]; 2] = [b"/home/", b"/Users/"];
 pub fn guess(stdout: &[u8]) -> Facts {
     let mut facts = Facts::default();
     let mut texts = Texts::default();
-    for line in json::lines(stdout) {
-        let node = json::parse(stdout, &line);
-        texts.add(stdout, &line, node.as_ref());
-        if let Some(node) = node {
-            told(stdout, &node, &mut facts);
+    for line in texts::lines(stdout) {
+        let records = texts::records(stdout, &line);
+        texts.add(stdout, &line, &records);
+        for record in &records {
+            read_init(stdout, record, &mut facts);
         }
     }
     for text in &texts.all {
@@ -192,15 +193,15 @@ pub fn guess(stdout: &[u8]) -> Facts {
     facts
 }
 
-fn told(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
+/// Adds the facts that an `init` record contains.
+fn read_init(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
     if node.get("subtype").map(|kind| kind.text(raw)) != Some(b"init") {
         return;
     }
     for value in FOLDERS.iter().filter_map(|key| node.get(key)) {
         // A word without a separator is no path, and may be the same as an id of the run.
-        if let Ok(path) = serde_json::from_slice::<String>(&raw[value.span.clone()])
-            && path.contains(['/', '\\'])
-        {
+        let path = value.unescaped(raw);
+        if path.contains(['/', '\\']) {
             add(facts, path.into(), MachineFolder::Project);
         }
     }

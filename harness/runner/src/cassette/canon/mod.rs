@@ -2,11 +2,11 @@
 //! identifies the machine, becomes a stable placeholder of the same JSON type.
 //!
 //! Recording a scenario again with the same CLI so gives the same bytes. Everything else keeps
-//! its bytes: nothing is parsed and printed again. In order: lines become trees of spans
-//! (`json`); the rules by field blank values and collect ids (`rules`, `ids`); ids and the
-//! facts of the machine (`facts`) are looked for (`needles`) in texts in which a value
-//! is whole, the deltas of a block joined (`texts`); all edits are made at once
-//! (`splice`). The canonical form of a canonical form is itself.
+//! its bytes: no line is parsed and printed again. In order: lines become trees of spans, read
+//! by the parser's own reader ([`clitape_stream::tree`]); the rules by field blank values and
+//! collect ids (`rules`, `ids`); ids and the facts of the machine (`facts`) are looked for
+//! (`needles`) in texts in which a value is whole, the deltas of a block joined (`texts`); all
+//! edits are made at once (`splice`). The canonical form of a canonical form is itself.
 //!
 //! | rule | what it replaces |
 //! |---|---|
@@ -20,7 +20,6 @@
 
 mod facts;
 mod ids;
-pub(crate) mod json;
 mod needles;
 mod rules;
 pub(crate) mod splice;
@@ -66,16 +65,16 @@ impl Substitutions {
     /// The canonical form of another file of the run: transcript, stdin, stderr.
     ///
     /// Ids that were not seen before get the next numbers, so the order of the calls matters.
-    /// Lines that are no JSON objects have their values replaced.
+    /// Only the values are replaced in a line that is neither a JSON object nor an array of them.
     pub fn apply_lines(&mut self, text: &[u8]) -> Canonical {
         let (raw, sorted) = in_order(text);
         let mut edits = Vec::new();
         let mut texts = Texts::default();
-        for line in json::lines(&raw) {
-            let node = json::parse(&raw, &line);
-            texts.add(&raw, &line, node.as_ref());
-            if let Some(node) = node {
-                rules::record(&raw, &node, self.races, &mut self.ids, &mut edits);
+        for line in texts::lines(&raw) {
+            let records = texts::records(&raw, &line);
+            texts.add(&raw, &line, &records);
+            for record in &records {
+                rules::record(&raw, record, self.races, &mut self.ids, &mut edits);
             }
         }
         for text in &texts.all {
@@ -115,10 +114,8 @@ impl Substitutions {
 fn in_order(text: &[u8]) -> (Cow<'_, [u8]>, u64) {
     let mut raw = Cow::Borrowed(text);
     let mut sorted = 0;
-    for line in json::lines(text) {
-        if let Some(node) = json::parse(text, &line) {
-            sorted += rules::sort_members(&mut raw, &node);
-        }
+    for record in texts::lines(text).flat_map(|line| texts::records(text, &line)) {
+        sorted += rules::sort_members(&mut raw, &record);
     }
     (raw, sorted)
 }

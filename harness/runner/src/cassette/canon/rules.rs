@@ -7,8 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use clitape_stream::tree::{JsonBody, JsonNode};
+
 use super::ids::{IdKind, Ids};
-use super::json::{JsonBody, JsonNode};
 use super::splice::ByteEdit;
 
 /// How a key is recognised.

@@ -18,7 +18,7 @@ fn facts() -> Facts {
     }
 }
 
-/// Holds the canonical form of `lines` against `expect`, and what is true of every one.
+/// Compares the canonical form of `lines` with `expect`, and checks the rules of every canonical form.
 fn check_with(facts: &Facts, lines: &str, expect: &str) {
     let (found, _) = canonical(lines.as_bytes(), facts);
     assert_eq!(String::from_utf8_lossy(&found.bytes), expect);
@@ -304,7 +304,7 @@ fn lines_that_are_no_objects_and_odd_escapes_keep_their_bytes() {
         ("in /tmp/r_1x/project\r\n\n[1]\n", "in /clitape/project\r\n\n[1]\n"),
         (
             r#"{"k":"\ud83d","\ude00":1, "duration_ms":5 }"#,
-            r#"{"k":"\ud83d","\ude00":1, "duration_ms":5 }"#,
+            r#"{"k":"\ud83d","\ude00":1, "duration_ms":0 }"#,
         ),
         (
             r#"{"k":"\ud83d /tmp/r_1x/home","ttft_ms":5}"#,
@@ -317,6 +317,30 @@ fn lines_that_are_no_objects_and_odd_escapes_keep_their_bytes() {
     check(&deep, &deep);
     let (found, _) = canonical(b"\xff /tmp/r_1x/home \xfe\n", &facts());
     assert_eq!(found.bytes, b"\xff /clitape/home \xfe\n");
+}
+
+#[test]
+fn ids_go_in_every_line_that_the_parser_reads() {
+    let line = |text: &[u8]| {
+        let id = format!("\"session_id\":\"{S}\",\"ttft_ms\":7}}\n");
+        [b"{\"text\":\"", text, b"\",", id.as_bytes()].concat()
+    };
+    let canonical_line = |text: &[u8]| {
+        let id = format!("\"session_id\":\"{S1}\",\"ttft_ms\":0}}\n");
+        [b"{\"text\":\"", text, b"\",", id.as_bytes()].concat()
+    };
+    for text in
+        [&b"not UTF-8: \xff\xf0\x9f"[..], b"raw \x01 control \t characters", b"half \\ud83d"]
+    {
+        let (found, _) = canonical(&line(text), &facts());
+        assert_eq!(found.bytes, canonical_line(text), "{}", String::from_utf8_lossy(text));
+        let (again, _) = canonical(&found.bytes, &facts());
+        assert_eq!(again.bytes, found.bytes);
+    }
+    check(
+        &format!("\u{feff}{{\"session_id\":\"{S}\"}}\r\n[{{\"ttft_ms\":7}}, {{\"ttft_ms\":8}}]\n"),
+        &format!("\u{feff}{{\"session_id\":\"{S1}\"}}\r\n[{{\"ttft_ms\":0}}, {{\"ttft_ms\":0}}]\n"),
+    );
 }
 
 #[test]

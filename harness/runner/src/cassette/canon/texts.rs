@@ -8,23 +8,45 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::json::JsonNode;
+use clitape_stream::tree::{JsonBody, JsonNode};
+
 use super::splice::ByteEdit;
 
-/// A text: the places its bytes come from, in order.
+/// Returns the spans of the lines of `raw` without their LF.
+pub(crate) fn lines(raw: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = raw.get(start..).filter(|rest| !rest.is_empty())?;
+        let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        let line = start..start + length;
+        start += length + 1;
+        Some(line)
+    })
+}
+
+/// Returns the records of a line: one if it is a JSON object, several if it is an array of objects.
+pub(super) fn records(raw: &[u8], line: &Range<usize>) -> Vec<JsonNode> {
+    let is_object = |node: &JsonNode| matches!(node.body, JsonBody::Object(_));
+    match JsonNode::read(raw, line) {
+        Some(JsonNode { body: JsonBody::Array(nodes), .. }) if nodes.iter().all(is_object) => nodes,
+        node => node.into_iter().filter(is_object).collect(),
+    }
+}
+
+/// A text, as the places that its bytes come from, in order.
 #[derive(Debug, Default)]
 pub(crate) struct TextParts {
-    /// Where its bytes are in the stream.
+    /// The spans of its bytes in the stream.
     pub(crate) pieces: Vec<Range<usize>>,
 }
 
 impl TextParts {
-    /// The text of a stretch of `length` bytes.
+    /// Makes the text of the first `length` bytes.
     pub(crate) fn whole(length: usize) -> Self {
         Self { pieces: std::iter::once(0..length).collect() }
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the text.
     pub(crate) fn bytes<'r>(&self, raw: &'r [u8]) -> Cow<'r, [u8]> {
         match &self.pieces[..] {
             [] => Cow::Borrowed(&[]),
@@ -33,7 +55,7 @@ impl TextParts {
         }
     }
 
-    /// The edits that put `with` in the place of `found`, a stretch of [`Text::bytes`].
+    /// Adds the edits that put `with` in the place of `found`, a part of [`TextParts::bytes`].
     ///
     /// A boundary `k` bytes into `found` is then `k` bytes into `with`, or at its end.
     pub(crate) fn replace(
@@ -62,7 +84,8 @@ impl TextParts {
     }
 }
 
-/// One string of one block of one lane: parent, block index, name of the delta's field.
+/// Identifies a string of a block: the conversation's parent, the index of the block, and the name
+/// of the delta's field.
 type Strand = (Vec<u8>, Vec<u8>, String);
 
 /// Collects the texts of a stream, line by line.
@@ -74,12 +97,14 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// Adds a line, with its tree when it is a JSON object.
-    pub(crate) fn add(&mut self, raw: &[u8], line: &Range<usize>, node: Option<&JsonNode>) {
+    /// Adds a line with its records.
+    pub(super) fn add(&mut self, raw: &[u8], line: &Range<usize>, records: &[JsonNode]) {
         let mut rest = line.start;
-        for span in node.map_or_else(Vec::new, |node| self.join(raw, node)) {
-            self.plain(rest..span.start);
-            rest = span.end;
+        for record in records {
+            for span in self.join(raw, record) {
+                self.plain(rest..span.start);
+                rest = span.end;
+            }
         }
         self.plain(rest..line.end);
     }
@@ -105,7 +130,8 @@ impl Texts {
         }
     }
 
-    /// The strings of a stream event that belong to a strand; starts end the strands before.
+    /// Returns the strings of a stream event that belong to a strand. The start of a message or of a
+    /// block ends the strands before it.
     fn strands(&mut self, raw: &[u8], node: &JsonNode) -> Vec<(Strand, Range<usize>)> {
         let Some(event) = node.get("event") else {
             return Vec::new();

@@ -1,31 +1,33 @@
-//! The conversation of a session file: what the user, the model and the tools said.
+//! The conversation of a session file: the messages of the user, of the model and of the tools.
 //!
 //! Newer CLIs also write their system prompt, tool schemas, request shapes and the machine's
 //! details there. Lines are let through by type, so that a new kind stays out.
 
-use super::json::{self, JsonNode};
+use clitape_stream::tree::JsonNode;
+
 use super::splice::{ByteEdit, splice};
+use super::texts;
 
 /// Types of the lines that are kept.
 const KINDS: [&[u8]; 3] = [b"user", b"assistant", b"summary"];
 
-/// Subtypes of the `system` lines that are kept: they say where the conversation was cut.
+/// Subtypes of the `system` lines that are kept: they mark where the conversation was cut.
 const SYSTEM: [&[u8]; 2] = [b"compact_boundary", b"microcompact_boundary"];
 
 /// Fields of a kept line that identify the machine or contain the CLI's own text, emptied.
 const EMPTIED: [&str; 5] = ["gitBranch", "osVersion", "shell", "systemPrompt", "tools"];
 
-/// The lines of a transcript that belong to the conversation, each with its bytes.
+/// Returns the lines of a transcript that belong to the conversation, with their bytes.
 ///
-/// Kept are lines of type `user`, `assistant`, `summary`, and `system` where it marks a
-/// compaction; everything else goes, a line that is no JSON object too. Of a kept line, fields
-/// that contain the git branch, the operating system, the shell, the system prompt or tool schemas
-/// are emptied: they stay, as `""`, `[]` or `{}`.
+/// These are the lines of type `user`, `assistant` and `summary`, and those of type `system` that
+/// mark a compaction. All other lines are left out, also those that are not JSON objects. The fields
+/// of a line that contain the git branch, the operating system, the shell, the system prompt or tool
+/// schemas are emptied to `""`, `[]` or `{}`.
 pub fn conversation_lines(transcript: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
-    for span in json::lines(transcript) {
+    for span in texts::lines(transcript) {
         let line = &transcript[span];
-        let node = json::parse(line, &(0..line.len()));
+        let node = JsonNode::read(line, &(0..line.len()));
         if let Some(node) = node.filter(|node| is_conversation(line, node)) {
             kept.extend(splice(line, empty(line, &node)).bytes);
             kept.push(b'\n');
