@@ -1,11 +1,11 @@
 //! A test run as a page: the totals, every finding, and a row for each scenario.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use maud::{Markup, html};
+
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
-use super::page::escape::html as text;
 use super::page::{PageFrame, STYLE, badge, found};
 use super::text::{ran, verdict};
 use crate::text::plural;
@@ -28,56 +28,51 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
         false => verdict(wrong, errors),
     };
     let holds = report.holds() && !report.is_empty();
-    let body = format!(
-        "<header><h1>Test run {}</h1>\n{}</header>\n<main>\n{}{}{}</main>\n",
-        badge(holds, &verdict),
-        totals(&report.totals),
-        troubles(report),
-        findings(report, pages),
-        scenarios(report, pages),
-    );
     let title = format!("Test run: {verdict}");
-    let frame = PageFrame { title: &title, style: STYLE, body: &body, script: None };
+    let body = html! {
+        header {
+            h1 { "Test run " (badge(holds, &verdict)) } "\n"
+            p {
+                (ran(&report.totals)) "."
+                @if let pending @ 1.. = report.totals.pending {
+                    " " (plural(pending, "pending golden")) " waiting: settle with "
+                    code { "clitape review" } "."
+                }
+            }
+        }
+        "\n"
+        main {
+            @for trouble in report.troubles() {
+                p.finding { b { "error" } " " (trouble.sentence) } "\n"
+            }
+            @if wrong > 0 { (findings(report, pages)) }
+            (scenarios(report, pages))
+        }
+        "\n"
+    };
+    let frame = PageFrame { title: &title, style: STYLE, body, script: None };
     out.write_all(frame.page().as_bytes())
 }
 
-fn totals(totals: &Tally) -> String {
-    let waiting = match totals.pending {
-        0 => String::new(),
-        pending => format!(
-            " {} waiting: settle with <code>clitape review</code>.",
-            plural(pending, "pending golden")
-        ),
-    };
-    format!("<p>{}.{waiting}</p>\n", ran(totals))
-}
-
-fn troubles(report: &Report) -> String {
-    let trouble =
-        |sentence: &str| format!("<p class=\"finding\"><b>error</b> {}</p>\n", text(sentence));
-    report.troubles().iter().map(|told| trouble(&told.sentence)).collect()
-}
-
-fn findings(report: &Report, pages: &Pages) -> String {
-    if report.totals.findings == 0 {
-        return String::new();
-    }
-    let mut out = String::from("<h2>Findings</h2>\n");
-    let told = report
+fn findings(report: &Report, pages: &Pages) -> Markup {
+    let findings = report
         .checks()
-        .flat_map(|(name, check)| check.findings.iter().map(move |told| (name, check, told)));
-    for (name, check, told) in told.take(FINDINGS) {
-        let _ = writeln!(out, "<section class=\"found\">{}", found(told));
-        if let Some((_, file)) = page_of(name, check, pages) {
-            let _ = writeln!(out, "<p><a href=\"{}\">Step through it</a></p>", text(file));
+        .flat_map(|(name, check)| check.findings.iter().map(move |one| (name, check, one)));
+    html! {
+        h2 { "Findings" } "\n"
+        @for (name, check, finding) in findings.take(FINDINGS) {
+            section.found {
+                (found(finding))
+                @if let Some((_, file)) = page_of(name, check, pages) {
+                    p { a href=(file) { "Step through it" } } "\n"
+                }
+            }
+            "\n"
         }
-        out.push_str("</section>\n");
+        @if let more @ 1.. = report.totals.findings.saturating_sub(FINDINGS as u64) {
+            p.more { "See the JSON report for " (plural(more, "more finding")) "." } "\n"
+        }
     }
-    if let more @ 1.. = report.totals.findings.saturating_sub(FINDINGS as u64) {
-        let more = plural(more, "more finding");
-        let _ = writeln!(out, "<p class=\"more\">See the JSON report for {more}.</p>");
-    }
-    out
 }
 
 /// The page that shows what a check replayed.
@@ -86,31 +81,37 @@ fn page_of<'p>(name: &str, check: &CheckRun, pages: &'p Pages) -> Option<&'p (St
     pages.get(name)?.iter().find(|(words, _)| words == version)
 }
 
-fn scenarios(report: &Report, pages: &Pages) -> String {
-    let mut out = String::from(
-        "<h2>Scenarios</h2>\n<div class=\"wide\"><table class=\"run\"><thead><tr><th></th><th>scenario\
-         </th><th>cassettes</th><th>goldens</th><th>plans</th><th>checks</th></tr></thead><tbody>\n",
-    );
-    for run in &report.scenarios {
-        let Tally { cassettes, goldens, plans, checks, .. } = run.tally();
-        let links = pages.get(&run.name).into_iter().flatten();
-        let links: String = links
-            .map(|(words, file)| format!(" <a href=\"{}\">{}</a>", text(file), text(words)))
-            .collect();
-        let _ = writeln!(
-            out,
-            "<tr><td>{}</td><td>{}{links}</td><td>{cassettes}</td><td>{goldens}</td><td>{plans}</td>\
-             <td><details><summary>{checks}</summary>{}</details></td></tr>",
-            badge(run.holds(), word(run)),
-            text(&run.name),
-            list(&run.checks),
-        );
+fn scenarios(report: &Report, pages: &Pages) -> Markup {
+    const COLUMNS: [&str; 6] = ["", "scenario", "cassettes", "goldens", "plans", "checks"];
+    html! {
+        h2 { "Scenarios" } "\n"
+        div.wide {
+            table.run {
+                thead { tr { @for column in COLUMNS { th { (column) } } } }
+                tbody {
+                    @for run in &report.scenarios {
+                        @let Tally { cassettes, goldens, plans, checks, .. } = run.tally();
+                        tr {
+                            td { (badge(run.holds(), word(run))) }
+                            td {
+                                (run.name)
+                                @for (words, file) in pages.get(&run.name).into_iter().flatten() {
+                                    " " a href=(file) { (words) }
+                                }
+                            }
+                            td { (cassettes) } td { (goldens) } td { (plans) }
+                            td { details { summary { (checks) } (list(&run.checks)) } }
+                        }
+                        "\n"
+                    }
+                }
+            }
+        }
+        "\n"
+        @if !report.workspace.is_empty() {
+            h2 { "Of no scenario" } "\n" (list(&report.workspace))
+        }
     }
-    out.push_str("</tbody></table></div>\n");
-    if !report.workspace.is_empty() {
-        let _ = writeln!(out, "<h2>Of no scenario</h2>\n{}", list(&report.workspace));
-    }
-    out
 }
 
 fn word(run: &ScenarioRun) -> &'static str {
@@ -121,11 +122,17 @@ fn word(run: &ScenarioRun) -> &'static str {
     }
 }
 
-fn list(checks: &[CheckRun]) -> String {
-    let item = |check: &CheckRun| {
-        let wrong = check.findings.len() as u64 + u64::from(check.error.is_some());
-        let word = if wrong == 0 { String::new() } else { format!(" {}", badge(false, "failed")) };
-        format!("<li>{}{word}</li>", text(&check.name))
-    };
-    format!("<ul>{}</ul>", checks.iter().map(item).collect::<String>())
+fn list(checks: &[CheckRun]) -> Markup {
+    html! {
+        ul {
+            @for check in checks {
+                li {
+                    (check.name)
+                    @if !check.findings.is_empty() || check.error.is_some() {
+                        " " (badge(false, "failed"))
+                    }
+                }
+            }
+        }
+    }
 }

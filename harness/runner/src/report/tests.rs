@@ -191,7 +191,7 @@ fn a_page_tells_the_findings_and_has_no_markup_of_them() {
     let page = String::from_utf8(out).unwrap();
     for told in report().findings() {
         let Finding { id, place, sentence, reproduce, .. } = told;
-        let escaped = |text: &str| super::page::escape::html(text);
+        let escaped = |text: &str| super::page::document(maud::html! { (text) });
         let (id, place, sentence) = (escaped(&id.to_string()), escaped(place), escaped(sentence));
         let head = format!("<p class=\"finding\"><b>{id}</b> {place}: {sentence}</p>");
         assert!(page.contains(&head), "{head} in\n{page}");

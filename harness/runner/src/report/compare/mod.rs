@@ -2,7 +2,6 @@
 
 mod markdown;
 mod page;
-mod section;
 mod terminal;
 #[cfg(test)]
 mod tests;

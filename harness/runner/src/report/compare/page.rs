@@ -1,11 +1,13 @@
 //! The page of a comparison: one file without network and without a script, in which anything
-//! recorded is text.
+//! recorded is text. Each scenario shows the lanes that differ, A's beside B's, and what a person ends up
+//! reading.
 
-use std::fmt::Write as _;
+use maud::{Markup, display, html};
 
-use super::{counted, failures, section};
-use crate::compare::{About, Comparison};
-use crate::report::page::escape::html;
+use super::{counted, failures};
+use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff};
+use crate::report::page::chat::frames;
+use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
 use crate::text::plural;
 
@@ -18,74 +20,197 @@ const LIMIT: usize = 2_000_000;
 /// Writes the page.
 pub fn compare_page(comparison: &Comparison) -> String {
     let verdict = comparison.verdict();
-    let mut out = format!(
-        "<header><h1>Before and after {}</h1>\n\
-         <p>Both sides got the same recordings. A is taken as what should be, B as what is; only what \
-         differs is shown.</p>\n",
-        badge(comparison.holds(), &verdict),
-    );
-    out.push_str("<div class=\"sides\">\n");
-    about(&mut out, "A", &comparison.a);
-    about(&mut out, "B", &comparison.b);
-    out.push_str("</div>\n<ul class=\"counts\">\n");
-    for (what, count) in counted(&comparison.counts()) {
-        let class = what.strip_prefix("differ: ").unwrap_or_default();
-        let _ = writeln!(out, "<li class=\"{class}\"><b>{count}</b> {what}</li>");
-    }
-    out.push_str("</ul></header>\n<main>\n");
-    for (number, group) in comparison.scenarios().iter().enumerate() {
-        let brief = out.len() > LIMIT;
-        section::section(&mut out, number, group, brief);
-    }
-    equal(&mut out, comparison);
-    failed(&mut out, comparison);
-    out.push_str("<section class=\"uncovered\"><h2>Not covered</h2>\n<ul>\n");
-    for sentence in &comparison.uncovered {
-        let _ = writeln!(out, "<li>{}</li>", html(sentence));
-    }
-    out.push_str("</ul></section>\n</main>\n");
-    let title = format!("Before and after: {verdict}");
-    PageFrame { title: &title, style: STYLE, body: &out, script: None }.page()
-}
-
-fn about(out: &mut String, letter: &str, about: &About) {
-    let class = letter.to_lowercase();
-    let _ = write!(
-        out,
-        "<div class=\"about\"><h2><span class=\"tag {class}\">{letter}</span> {}</h2>\n<dl>",
-        html(&about.name)
-    );
-    for (name, value) in &about.facts {
-        let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", html(name), html(value));
-    }
-    out.push_str("</dl></div>\n");
-}
-
-fn equal(out: &mut String, comparison: &Comparison) {
-    let equal: Vec<String> = comparison
-        .compared
-        .iter()
-        .filter(|one| one.lanes.is_empty())
-        .map(|one| html(&format!("{} {}", one.scenario, one.version())))
-        .collect();
-    if !equal.is_empty() {
-        let _ = writeln!(
-            out,
-            "<section><h2>Equal</h2>\n<details><summary>{}, in every lane that was \
-             compared</summary>\n<p class=\"note\">{}</p></details></section>",
-            plural(equal.len(), "cassette"),
-            equal.join(", ")
-        );
-    }
-}
-
-fn failed(out: &mut String, comparison: &Comparison) {
+    let mut size = 0;
+    let sections = comparison.scenarios().into_iter().enumerate().map(|(number, group)| {
+        let section = section(number == 0, &group, size > LIMIT);
+        size += section.0.len();
+        section
+    });
+    let sections: Vec<Markup> = sections.collect();
+    let equal = comparison.compared.iter().filter(|one| one.lanes.is_empty());
+    let equal: Vec<_> = equal.map(|one| format!("{} {}", one.scenario, one.version())).collect();
     let failures = failures(comparison);
-    if !failures.is_empty() {
-        out.push_str("<section class=\"failed\"><h2>Could not be compared</h2>\n<ul>\n");
-        for line in failures {
-            let _ = writeln!(out, "<li>{}</li>", html(&line));
+    let body = html! {
+        header {
+            h1 { "Before and after " (badge(comparison.holds(), &verdict)) }
+            p {
+                "Both sides got the same recordings. A is taken as what should be, B as what is; \
+                 only what differs is shown."
+            }
+            div.sides { (about("A", &comparison.a)) (about("B", &comparison.b)) }
+            ul.counts {
+                @for (what, count) in counted(&comparison.counts()) {
+                    li class=(what.strip_prefix("differ: ").unwrap_or_default()) {
+                        b { (count) } " " (what)
+                    }
+                }
+            }
         }
-        out.push_str("</ul></section>\n");
+        "\n"
+        main {
+            @for section in sections { (section) }
+            @if !equal.is_empty() {
+                section {
+                    h2 { "Equal" }
+                    details {
+                        summary {
+                            (plural(equal.len(), "cassette")) ", in every lane that was compared"
+                        }
+                        p.note { (equal.join(", ")) }
+                    }
+                }
+                "\n"
+            }
+            @if !failures.is_empty() {
+                section.failed { h2 { "Could not be compared" } (list(&failures)) }
+            }
+            section.uncovered { h2 { "Not covered" } (list(&comparison.uncovered)) }
+        }
+        "\n"
+    };
+    let title = format!("Before and after: {verdict}");
+    PageFrame { title: &title, style: STYLE, body, script: None }.page()
+}
+
+fn about(letter: &str, about: &About) -> Markup {
+    html! {
+        div.about {
+            h2 { span.tag.(letter.to_lowercase()) { (letter) } " " (about.name) }
+            dl { @for (name, value) in &about.facts { dt { (name) } dd { (value) } } }
+        }
+        "\n"
+    }
+}
+
+fn list(sentences: &[String]) -> Markup {
+    html! { ul { @for sentence in sentences { li { (sentence) } "\n" } } }
+}
+
+/// Returns one scenario; `brief` leaves out the rows.
+fn section(is_first: bool, group: &[&Compared], brief: bool) -> Markup {
+    let head = |compared: &Compared| {
+        let views: Vec<&str> = compared.lanes.iter().map(|lane| lane.view.as_str()).collect();
+        let class = compared.class().map(|class| class.to_string()).unwrap_or_default();
+        html! {
+            span.badge.(class) { (class) } " claude " (compared.version()) " "
+            small {
+                (views.len()) " of " (plural(compared.views, "lane")) ": " (views.join(", "))
+            }
+        }
+    };
+    let Some(first) = group.first() else { return html! {} };
+    html! {
+        section.case {
+            h2 { (first.title) " " small { (first.scenario) } } "\n"
+            @for (at, compared) in group.iter().enumerate() {
+                @if let Some(like) = group[..at].iter().find(|other| same(other, compared)) {
+                    p {
+                        (head(compared)) br;
+                        "It differs in the same way as " (like.version()) "."
+                    }
+                    "\n"
+                } @else {
+                    details open[is_first && at == 0] {
+                        summary { (head(compared)) } "\n"
+                        @if !brief { @for chats in &compared.chats { (bubbles(chats)) } }
+                        @for diff in &compared.lanes { (lane(diff, brief)) }
+                    }
+                    "\n"
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+/// Whether two cassettes differ in the same way; their commands differ anyway.
+fn same(a: &Compared, b: &Compared) -> bool {
+    let lanes = |one: &Compared| {
+        let lanes = one.lanes.iter();
+        lanes
+            .map(|lane| (lane.view.clone(), lane.first.clone(), lane.rows.clone()))
+            .collect::<Vec<_>>()
+    };
+    a.chats == b.chats && lanes(a) == lanes(b)
+}
+
+fn lane(diff: &LaneDiff, brief: bool) -> Markup {
+    let LaneDiff { view, class, first, consequences, rows, commands: [a, b] } = diff;
+    html! {
+        div.lane {
+            h3 { (view) " " span.badge.(display(class)) { (display(class)) } } "\n"
+            p { (first) }
+            @if !consequences.is_empty() { p.note { "Then " (consequences.join(", ")) "." } }
+            @if brief {
+                p.note { "The page is full: compare this scenario alone." }
+            } @else {
+                div.rows { @for one in rows { (row(one)) "\n" } }
+            }
+            pre { "A  " (a) "\nB  " (b) }
+        }
+        "\n"
+    }
+}
+
+fn row(row: &DiffRow) -> Markup {
+    let rest = |words: &str| html! { div.row.rest { div { (words) } } };
+    match row {
+        DiffRow::Gap => rest("⋯"),
+        DiffRow::More(words) => rest(words),
+        DiffRow::Same { at, words } => html! {
+            div.row.same { div { span.at { (seconds(*at)) } (words) } }
+        },
+        DiffRow::Differ { class, a, b } => html! {
+            div.row.(display(class)) {
+                div.a { span.tag { "A" } " " (cell(a.as_ref(), |text| html! { del { (text) } })) }
+                div.b { span.tag { "B" } " " (cell(b.as_ref(), |text| html! { ins { (text) } })) }
+            }
+        },
+    }
+}
+
+/// Returns one side of a row, in which `mark` marks the parts of a text that differ.
+fn cell(cell: Option<&Cell>, mark: impl Fn(&str) -> Markup) -> Markup {
+    let Some(Cell { at, words, fields }) = cell else {
+        return html! { span.none { "nothing" } };
+    };
+    html! {
+        span.at { (seconds(*at)) } (words)
+        @for (name, parts) in fields {
+            div.field {
+                span { (name) } " "
+                @for (changed, text) in parts {
+                    @if *changed { (mark(text)) } @else { (text) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns what a person ends up reading on both sides.
+fn bubbles(chats: &Chats) -> Markup {
+    let names: Vec<String> = chats.chats.iter().map(ToString::to_string).collect();
+    let last = chats.last.each_ref().map(|entries| frames(entries, chats.profile()).pop());
+    html! {
+        h3 { "What a person ends up reading " small { (names.join(", ")) } } "\n"
+        div.chats {
+            @for (letter, frame) in ["A", "B"].iter().zip(&last) {
+                div.phone.(letter.to_lowercase()) {
+                    span.tag { (letter) }
+                    div.chat {
+                        @for message in frame.iter().flat_map(|frame| &frame.messages) {
+                            div.bubble {
+                                @for span in &message.spans {
+                                    span class=(span.marks) { (span.text) }
+                                }
+                            }
+                        }
+                        @if frame.is_none() { p.nothing { "nothing" } }
+                    }
+                }
+                "\n"
+            }
+        }
+        "\n"
     }
 }

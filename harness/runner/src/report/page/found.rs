@@ -1,65 +1,53 @@
 //! A finding on a page: the sentence, what came in beside what was seen, the diff, and the line that
 //! shows it again.
 
-use std::fmt::Write as _;
+use maud::{Markup, display, html};
 
-use super::escape::html;
-use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
+use crate::check::{DiffLine, DiffSide, Finding};
 use crate::report::text::{ContextRow, change_text, rows};
 
-/// The finding as HTML.
-pub(crate) fn found(finding: &Finding) -> String {
+/// Returns the finding as HTML.
+pub(crate) fn found(finding: &Finding) -> Markup {
     let Finding { id, place, sentence, reproduce, context, diff, .. } = finding;
-    let change = change_text(finding);
-    let change = change.map(|text| format!("<p class=\"note\">{}</p>\n", html(&text)));
-    format!(
-        "<p class=\"finding\"><b>{}</b> {}: {}</p>\n{}{}{}<pre>{}</pre>\n",
-        html(&id.to_string()),
-        html(place),
-        html(sentence),
-        change.unwrap_or_default(),
-        lanes(context),
-        difference(diff),
-        html(reproduce),
-    )
-}
-
-/// What came in beside what was seen.
-fn lanes(context: &[ContextMoment]) -> String {
-    if context.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from(
-        "<table class=\"beside\"><thead><tr><th>time</th><th>what came in</th><th>what was seen</th>\
-         </tr></thead><tbody>\n",
-    );
-    for ContextRow { time, input, output } in rows(context) {
-        let (input, output) = (html(input), html(output));
-        let _ = writeln!(out, "<tr><td>{time}</td><td>{input}</td><td>{output}</td></tr>");
-    }
-    out + "</tbody></table>\n"
-}
-
-/// An aligned diff.
-pub(crate) fn difference(lines: &[DiffLine]) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("<pre class=\"diff\">");
-    for line in lines {
-        let tag = match line.side {
-            DiffSide::Both | DiffSide::Gap => "span",
-            DiffSide::Expected => "del",
-            DiffSide::Got => "ins",
-        };
-        let _ = write!(out, "<{tag}>{} ", line.side.mark());
-        for (changed, text) in &line.parts {
-            let text = html(text);
-            let _ = if *changed { write!(out, "<b>{text}</b>") } else { write!(out, "{text}") };
+    html! {
+        p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
+        @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
+        @if !context.is_empty() {
+            table.beside {
+                thead { tr { th { "time" } th { "what came in" } th { "what was seen" } } }
+                tbody {
+                    @for ContextRow { time, input, output } in rows(context) {
+                        tr { td { (time) } td { (input) } td { (output) } } "\n"
+                    }
+                }
+            }
         }
-        let _ = write!(out, "</{tag}>");
+        @if !diff.is_empty() { (difference(diff)) "\n" }
+        pre { (reproduce) } "\n"
     }
-    out + "</pre>\n"
+}
+
+/// Returns an aligned diff.
+fn difference(lines: &[DiffLine]) -> Markup {
+    let text = |line: &DiffLine| {
+        html! {
+            (line.side.mark()) " "
+            @for (changed, text) in &line.parts {
+                @if *changed { b { (text) } } @else { (text) }
+            }
+        }
+    };
+    html! {
+        pre.diff {
+            @for line in lines {
+                @match line.side {
+                    DiffSide::Both | DiffSide::Gap => { span { (text(line)) } }
+                    DiffSide::Expected => { del { (text(line)) } }
+                    DiffSide::Got => { ins { (text(line)) } }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_diff_is_text() {
-        let shown = difference(&align_texts("a\n<b>\n", "a\n<script>\n"));
+        let shown = difference(&align_texts("a\n<b>\n", "a\n<script>\n")).into_string();
         assert!(shown.contains("<del>- ") && shown.contains("<ins>+ "), "{shown}");
         assert!(!shown.contains("<script"), "{shown}");
     }

@@ -4,15 +4,13 @@
 //! security policy names style and script by their hashes; nothing else runs or is loaded.
 
 pub(crate) mod chat;
-pub(crate) mod escape;
 mod found;
 mod frame;
-pub(crate) mod markup;
 mod provenance;
-mod run;
 mod section;
 pub(crate) mod waterfall;
 
+use maud::html;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,9 +18,9 @@ use super::text::verdict;
 use crate::replay::Lane;
 use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun};
-use escape::json;
 pub(crate) use found::found;
-pub(crate) use frame::{PageFrame, badge};
+use frame::ScriptData;
+pub(crate) use frame::{PageFrame, badge, document};
 pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
@@ -56,25 +54,30 @@ struct EntryData {
 /// Writes the page.
 pub fn page(cases: &[Case]) -> String {
     let runs = cases.iter().flat_map(|case| case.runs.iter().map(|run| (run, case.chat.profile)));
-    let data = json(&PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() });
+    let data = PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() };
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings.len()).sum();
-    let verdict = verdict(findings as u64, 0);
-    let mut place = 0;
-    let mut sections = String::new();
-    for case in cases {
-        sections.push_str(&section::section(place, case));
-        place += case.runs.len();
-    }
-    let body = format!(
-        "<header><h1>Proof {}</h1>\n\
-         <p>What the real CLI printed, what became of it, and what a person would have seen. \
-         <span class=\"js-only\">Arrows step, space plays, Home and End go to the ends.</span></p>\n\
-         </header>\n<main>\n{sections}</main>\n",
-        badge(findings == 0, &verdict),
-    );
+    // The place of each case's first run among all runs.
+    let places = cases.iter().scan(0, |next, case| {
+        let place = *next;
+        *next += case.runs.len();
+        Some(place)
+    });
+    let body = html! {
+        header {
+            h1 { "Proof " (badge(findings == 0, &verdict(findings as u64, 0))) }
+            p {
+                "What the real CLI printed, what became of it, and what a person would have seen. "
+                span.js-only { "Arrows step, space plays, Home and End go to the ends." }
+            }
+        }
+        "\n"
+        main { @for (place, case) in places.zip(cases) { (section::section(place, case)) } }
+        "\n"
+    };
     let title = format!("Proof: {}", names.join(", "));
-    PageFrame { title: &title, style: STYLE, body: &body, script: Some((&data, SCRIPT)) }.page()
+    let script = Some((ScriptData::new(&data), SCRIPT));
+    PageFrame { title: &title, style: STYLE, body, script }.page()
 }
 
 fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
@@ -82,22 +85,22 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read);
         let data = visible(Value::Object(entry.data.clone()));
-        EntryData { at: entry.at, lane: entry.lane, kind: escape::visible(&entry.kind), data, line }
+        EntryData { at: entry.at, lane: entry.lane, kind: chat::visible(&entry.kind), data, line }
     });
     RunData {
         entries: entries.collect(),
         frames: chat::frames(&run.entries, profile),
-        records: run.records.iter().map(|record| escape::visible(record)).collect(),
+        records: run.records.iter().map(|record| chat::visible(record)).collect(),
     }
 }
 
 /// A value whose texts have no character that can't be seen.
 fn visible(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(escape::visible(&text)),
+        Value::String(text) => Value::String(chat::visible(&text)),
         Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
         Value::Object(map) => {
-            let map = map.into_iter().map(|(key, value)| (escape::visible(&key), visible(value)));
+            let map = map.into_iter().map(|(key, value)| (chat::visible(&key), visible(value)));
             Value::Object(map.collect())
         }
         other => other,

@@ -1,32 +1,36 @@
 //! Where a case is from: who printed its bytes, when, with which command, and what was replaced in them.
 
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
-use super::escape::html;
 use crate::cassette::{Confinement, Exit, Manifest, Origin};
 use crate::names::{CassetteFile, CassettePart};
 use crate::suite::{Case, CaseRun};
 use crate::text::plural;
 
-/// Draws it: of the case, then of each of its runs.
-pub(super) fn provenance(out: &mut String, case: &Case) {
-    out.push_str("<h3>Provenance</h3>\n");
-    list(out, &of_case(case));
-    for run in &case.runs {
-        if case.runs.len() > 1 {
-            let _ = writeln!(out, "<h4>Run {}</h4>", run.number);
+/// Returns the provenance of the case, then that of each of its runs.
+pub(super) fn provenance(case: &Case) -> Markup {
+    html! {
+        h3 { "Provenance" } "\n"
+        (list(&of_case(case)))
+        @for run in &case.runs {
+            @if case.runs.len() > 1 { h4 { "Run " (run.number) } "\n" }
+            (list(&of_run(case, run)))
         }
-        list(out, &of_run(case, run));
     }
 }
 
-fn list(out: &mut String, rows: &[(String, String)]) {
-    out.push_str("<dl class=\"provenance\">\n");
-    for (name, value) in rows {
-        let value = if value.is_empty() { "not known" } else { value };
-        let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", html(name), html(value));
+fn list(rows: &[(String, String)]) -> Markup {
+    html! {
+        dl.provenance {
+            @for (name, value) in rows {
+                div {
+                    dt { (name) }
+                    dd { @if value.is_empty() { "not known" } @else { (value) } }
+                }
+                "\n"
+            }
+        }
     }
-    out.push_str("</dl>\n");
 }
 
 fn of_case(case: &Case) -> Vec<(String, String)> {

@@ -1,114 +1,168 @@
-//! One scenario on the page: its verdicts, its runs, and what they were held against.
+//! One scenario on the page: its verdicts, its runs with what each was asked and what came of it, and what
+//! they were held against.
 
-use std::fmt::Write as _;
+use maud::{Markup, display, html};
 
-use super::escape::html;
 use super::found::found;
 use super::frame::badge;
 use super::provenance::{origin, provenance};
-use super::run::run;
+use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
 use crate::check::FindingKind;
-use crate::suite::{Case, ComparedGolden};
+use crate::suite::{Case, CaseRun, ComparedGolden};
 use crate::text::plural;
 
-/// Lines of a golden that are shown; more are told by their number.
+/// The most lines of a golden that are shown; further ones are counted.
 const GOLDEN_LINES: usize = 200;
 
-/// Draws it; `place` is the place of its first run among all runs of the page, from 0.
-pub(super) fn section(place: usize, case: &Case) -> String {
-    let mut out = format!(
-        "<section class=\"case\">\n<h2>{} <small>{} · claude {}</small></h2>\n<p>{}",
-        html(&case.title),
-        html(&case.name),
-        html(case.version()),
-        html(&case.about),
-    );
-    if !case.tracks.is_empty() {
-        let _ = write!(out, " Guards {}.", html(&case.tracks.join(", ")));
+/// Returns the section of a case; `place` is the place of its first run among all runs of the page, from 0.
+pub(super) fn section(place: usize, case: &Case) -> Markup {
+    html! {
+        section.case {
+            h2 { (case.title) " " small { (case.name) " · claude " (case.version()) } } "\n"
+            p {
+                (case.about)
+                @if !case.tracks.is_empty() { " Guards " (case.tracks.join(", ")) "." }
+            }
+            "\n"
+            (verdicts(case))
+            @for (place, of) in (place..).zip(&case.runs) {
+                (run(place, of, case.runs.len() == 1))
+            }
+            (goldens(&case.goldens))
+            (invariants(case))
+            (provenance(case))
+        }
+        "\n"
     }
-    out.push_str("</p>\n");
-    verdicts(&mut out, case);
-    for (place, of) in (place..).zip(&case.runs) {
-        out.push_str(&run(place, of, case.runs.len() == 1));
-    }
-    goldens(&mut out, &case.goldens);
-    invariants(&mut out, case);
-    provenance(&mut out, case);
-    out.push_str("</section>\n");
-    out
 }
 
-fn verdicts(out: &mut String, case: &Case) {
+fn verdicts(case: &Case) -> Markup {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
     let all_goldens = case.goldens.iter().all(|golden| golden.finding.is_none());
-    let _ = writeln!(
-        out,
-        "<p class=\"verdicts\">{} {} {}",
-        badge(all_goldens && !case.goldens.is_empty(), &case.goldens_word()),
-        badge(case.diverging().is_none() && case.plans > 0, &case.sweep_word()),
-        badge(
-            held == invariants.len(),
-            &format!("{}, {held} held", plural(invariants.len(), "invariant"))
-        ),
-    );
-    if case.manifest.origin != Origin::Recorded {
-        let word = format!("{}: not recorded by clitape", origin(case.manifest.origin));
-        out.push_str(&badge(false, &word));
-    }
-    out.push_str("</p>\n");
-    if let Some(finding) = case.diverging() {
-        out.push_str(&found(finding));
-    }
-}
-
-fn goldens(out: &mut String, goldens: &[ComparedGolden]) {
-    out.push_str("<h3>Goldens</h3>\n");
-    for ComparedGolden { view, path, text, finding } in goldens {
-        let word = if finding.is_some() { "differs" } else { "held" };
-        let open = if finding.is_some() { " open" } else { "" };
-        let _ = writeln!(
-            out,
-            "<details{open}><summary>{} {} <small>{}</small></summary>",
-            badge(finding.is_none(), word),
-            html(view),
-            html(path)
-        );
-        if let Some(finding) = finding {
-            out.push_str(&found(finding));
-        }
-        if let Some(text) = text {
-            let lines: Vec<&str> = text.lines().collect();
-            let shown = lines.iter().take(GOLDEN_LINES).map(|line| html(line) + "\n");
-            let _ = write!(out, "<pre class=\"golden\">{}", shown.collect::<String>());
-            if lines.len() > GOLDEN_LINES {
-                let _ = write!(out, "… {}", plural(lines.len() - GOLDEN_LINES, "more line"));
+    let word = format!("{}, {held} held", plural(invariants.len(), "invariant"));
+    let origin = origin(case.manifest.origin);
+    html! {
+        p.verdicts {
+            (badge(all_goldens && !case.goldens.is_empty(), &case.goldens_word())) " "
+            (badge(case.diverging().is_none() && case.plans > 0, &case.sweep_word())) " "
+            (badge(held == invariants.len(), &word)) " "
+            @if case.manifest.origin != Origin::Recorded {
+                (badge(false, &format!("{origin}: not recorded by clitape")))
             }
-            out.push_str("</pre>\n");
         }
-        out.push_str("</details>\n");
+        "\n"
+        @if let Some(finding) = case.diverging() { (found(finding)) }
     }
 }
 
-fn invariants(out: &mut String, case: &Case) {
-    let further = match case.runs.len() {
-        1 => "",
-        _ => "; further runs paced, in one chat",
-    };
-    let _ = writeln!(
-        out,
-        "<h3>Invariants</h3>\n<p class=\"note\">Held in every channel, paced and under every \
-         plan{further}.</p>\n<table class=\"invariants\"><tbody>",
-    );
-    for (kind, broken) in case.invariants() {
-        let verdict = badge(broken.is_none(), if broken.is_none() { "held" } else { "broken" });
-        let sentence = broken.map_or_else(|| must(kind).to_owned(), |found| found.sentence.clone());
-        let kind = html(&kind.to_string());
-        let _ =
-            writeln!(out, "<tr><td>{verdict}</td><td>{kind}</td><td>{}</td></tr>", html(&sentence));
+/// Returns one run of the CLI: what it was asked, the waterfall, the scrubber and the events. `alone` says
+/// that its scenario has no other.
+fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
+    html! {
+        section.run data-run=(place) tabindex="-1" {
+            @if !alone {
+                h3 { "Run " (run.number) " " small { (run.resumed().unwrap_or("begins the session")) } }
+                "\n"
+            }
+            @if let Some(prompt) = run.prompt() {
+                p.asked { b { "Prompt" } " " q { (prompt) } } "\n"
+            }
+            (waterfall(&run.entries))
+            (scrubber())
+            (events(run))
+        }
+        "\n"
     }
-    out.push_str("</tbody></table>\n");
+}
+
+/// Returns what the script fills; without the script nothing of it is seen.
+fn scrubber() -> Markup {
+    html! {
+        div.scrubber.js-only {
+            div.controls {
+                button.back title="one event back (←)" { "◀" }
+                button.play title="play or stop (space)" { "▶ play" }
+                button.on title="one event on (→)" { "▶" }
+                input.time type="range" min="0" value="0" aria-label="virtual time";
+                output.clock {}
+            }
+            div.panes {
+                div.phone aria-live="off" { div.chat {} }
+                div.detail { h3.what {} pre.entry {} h3.which {} pre.record {} }
+            }
+        }
+        "\n"
+    }
+}
+
+/// Returns every event, so that it can be read without the script.
+fn events(run: &CaseRun) -> Markup {
+    html! {
+        details.events open {
+            summary { "Events" }
+            div.lanes.js-only {}
+            div.scroll {
+                table {
+                    thead { tr { th { "time" } th { "lane" } th { "event" } } }
+                    tbody {
+                        @for (number, entry) in run.entries.iter().enumerate() {
+                            @let lane = entry.lane.as_str();
+                            tr data-entry=(number) class=(lane) {
+                                td { (seconds(entry.at)) } td { (lane) } td { (entry.headline()) }
+                            }
+                            "\n"
+                        }
+                    }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+fn goldens(goldens: &[ComparedGolden]) -> Markup {
+    html! {
+        h3 { "Goldens" } "\n"
+        @for ComparedGolden { view, path, text, finding } in goldens {
+            @let word = if finding.is_some() { "differs" } else { "held" };
+            details open[finding.is_some()] {
+                summary { (badge(finding.is_none(), word)) " " (view) " " small { (path) } }
+                @if let Some(finding) = finding { (found(finding)) }
+                @if let Some(text) = text {
+                    pre.golden {
+                        @for line in text.lines().take(GOLDEN_LINES) { (line) "\n" }
+                        @if let more @ 1.. = text.lines().count().saturating_sub(GOLDEN_LINES) {
+                            "… " (plural(more, "more line"))
+                        }
+                    }
+                }
+            }
+            "\n"
+        }
+    }
+}
+
+fn invariants(case: &Case) -> Markup {
+    let further = if case.runs.len() == 1 { "" } else { "; further runs paced, in one chat" };
+    html! {
+        h3 { "Invariants" } "\n"
+        p.note { "Held in every channel, paced and under every plan" (further) "." } "\n"
+        table.invariants {
+            tbody {
+                @for (kind, broken) in case.invariants() {
+                    @let word = if broken.is_none() { "held" } else { "broken" };
+                    tr {
+                        td { (badge(broken.is_none(), word)) }
+                        td { (display(kind)) }
+                        td { (broken.map_or(must(kind), |found| &found.sentence)) }
+                    }
+                    "\n"
+                }
+            }
+        }
+    }
 }
 
 /// What an invariant demands.

@@ -2,12 +2,12 @@
 //!
 //! Words stand in HTML beside the strips, so that these can be stretched to any width.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
+use maud::{Markup, html};
 use serde_json::Value;
 
-use super::escape::html;
 use crate::replay::{Entry, Lane};
 use crate::text::plural;
 
@@ -32,34 +32,32 @@ struct Bar<'a> {
     title: String,
 }
 
-/// Draws it.
-pub(super) fn waterfall(entries: &[Entry]) -> String {
+/// Returns the waterfall of a run.
+pub(super) fn waterfall(entries: &[Entry]) -> Markup {
     let end = entries.iter().map(|entry| entry.at).max().unwrap_or(0).max(1);
-    let mut out = String::from("<div class=\"waterfall\">\n");
-    for (lane, name) in LANES {
-        let bars = entries.iter().filter(|entry| entry.lane == lane).map(|entry| Bar {
+    let of = |lane| {
+        let entries = entries.iter().filter(move |entry| entry.lane == lane);
+        entries.map(|entry| Bar {
             from: entry.at,
             to: entry.at,
             class: class(entry),
             title: entry.headline(),
-        });
-        strip(&mut out, name, lane.as_str(), end, bars);
-    }
+        })
+    };
     let calls = calls(entries, end);
-    let more = calls.len().saturating_sub(CALLS);
-    for (name, bar) in calls.into_iter().take(CALLS) {
-        strip(&mut out, &name, "call", end, std::iter::once(bar));
+    html! {
+        div.waterfall {
+            @for (lane, name) in LANES { (strip(name, lane.as_str(), end, of(lane))) }
+            @for (name, bar) in calls.iter().take(CALLS) { (strip(name, "call", end, [bar])) }
+            @if let more @ 1.. = calls.len().saturating_sub(CALLS) {
+                p.more { "+" (plural(more, "more tool call")) }
+            }
+            div.axis {
+                span { "0 s" } span { (seconds(end / 2)) } span { (seconds(end)) }
+            }
+        }
+        "\n"
     }
-    if more > 0 {
-        let _ = writeln!(out, "<p class=\"more\">+{}</p>", plural(more, "more tool call"));
-    }
-    let _ = writeln!(
-        out,
-        "<div class=\"axis\"><span>0 s</span><span>{}</span><span>{}</span></div>\n</div>",
-        seconds(end / 2),
-        seconds(end)
-    );
-    out
 }
 
 /// A time for people.
@@ -68,35 +66,29 @@ pub(crate) fn seconds(ms: u64) -> String {
 }
 
 fn strip<'a>(
-    out: &mut String,
     name: &str,
-    class: &str,
+    lane: &str,
     end: u64,
-    bars: impl Iterator<Item = Bar<'a>>,
-) {
-    let _ = write!(
-        out,
-        "<div class=\"strip {class}\"><span>{}</span>\
-         <svg viewBox=\"0 0 {WIDTH} 16\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"{}\">",
-        html(name),
-        html(name)
-    );
-    for Bar { from, to, class, title } in bars {
-        let x = from * (WIDTH - 4) / end;
-        let width = ((to - from) * (WIDTH - 4) / end).max(4);
-        let _ = write!(
-            out,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"2\" width=\"{width}\" height=\"12\">\
-             <title>{} {}</title></rect>",
-            seconds(from),
-            html(&title)
-        );
+    bars: impl IntoIterator<Item = impl Borrow<Bar<'a>>>,
+) -> Markup {
+    let scale = |time: u64| time * (WIDTH - 4) / end;
+    html! {
+        div.strip.(lane) {
+            span { (name) }
+            svg viewBox={ "0 0 " (WIDTH) " 16" } preserveAspectRatio="none" role="img"
+                aria-label=(name) {
+                @for bar in bars {
+                    @let Bar { from, to, class, title } = bar.borrow();
+                    rect class=(class) x=(scale(*from)) y="2" width=(scale(to - from).max(4))
+                        height="12" {
+                        title { (seconds(*from)) " " (title) }
+                    }
+                }
+                rect.now x="-9" y="0" width="2" height="16" {}
+            }
+        }
+        "\n"
     }
-    let _ = writeln!(
-        out,
-        "<rect class=\"now\" x=\"-9\" y=\"0\" width=\"2\" height=\"16\"/></svg></div>"
-    );
 }
 
 /// What an entry looks like: what failed, what ends, and the rest.
@@ -150,7 +142,7 @@ mod tests {
         .iter()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-        let svg = waterfall(&entries);
+        let svg = waterfall(&entries).into_string();
         assert!(svg.contains("<div class=\"strip call\"><span>&lt;Bash&gt;</span>"), "{svg}");
         assert!(svg.contains("<rect class=\"bad\" x=\"99\" y=\"2\" width=\"498\""), "{svg}");
         assert!(svg.contains("<span>1.000 s</span>"), "{svg}");

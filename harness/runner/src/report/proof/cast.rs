@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::screen::{StyledRun, moments};
+use super::screen::moments;
+use crate::report::page::chat::StyledRun;
 use crate::suite::Case;
 use crate::text::{self, plain};
 
 /// Columns and rows of the terminal.
 const COLUMNS: usize = 72;
 const ROWS: usize = 24;
-/// Characters of a line of a message.
+/// Columns of a line of a message.
 const WIDTH: usize = COLUMNS - 4;
 
 /// How a mark looks in a terminal.
