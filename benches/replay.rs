@@ -1,10 +1,10 @@
-//! How fast a whole replay is: `cargo bench --bench replay`.
+//! Measures the speed of a whole replay: `cargo bench --bench replay`.
 
-mod common;
+use std::path::Path;
 
+use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::{Plan, Setup, replay};
-use clitape_runner::scenario::{Chat, ChatMode, RunSpec};
-use common::cassettes;
+use clitape_runner::scenario::{Chat, ChatMode, RunSpec, Workspace};
 use divan::Bencher;
 use divan::counter::BytesCount;
 
@@ -12,7 +12,7 @@ fn main() {
     divan::main();
 }
 
-/// Every cassette with its Telegram channel, cut at random.
+/// Replays every cassette with its Telegram channel, cut at random.
 #[divan::bench]
 fn replay_at_random(bencher: Bencher<'_, '_>) {
     let runs = cassettes();
@@ -25,4 +25,19 @@ fn replay_at_random(bencher: Bencher<'_, '_>) {
             .map(|run| replay(run, &Plan::random(run.len() as u64, 1), setup).entries.len());
         entries.sum::<usize>()
     });
+}
+
+/// Returns the stdout of every committed cassette.
+fn cassettes() -> Vec<Vec<u8>> {
+    let workspace = Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let mut all = Vec::new();
+    for name in workspace.names().unwrap_or_default() {
+        for version in workspace.recorded(&name).unwrap_or_default() {
+            if let Ok(cassette) = Cassette::load(&workspace.cassette(&name, &version)) {
+                all.push(cassette.stdout);
+            }
+        }
+    }
+    assert!(!all.is_empty(), "there is no cassette to measure with");
+    all
 }

@@ -4,12 +4,14 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a file that can't be read fails the test")]
 
 mod common;
+mod imports;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use common::{files, root};
+use imports::{FileImports, definer, imports};
 
 /// The lines that a file may have at most; a longer one is split into modules.
 const MAX_LINES: usize = 420;
@@ -197,28 +199,128 @@ fn issue_14_point_11_the_pages_name_the_tests_that_are_compiled() {
     }
 }
 
-/// What prints beside `harness/cli/terminal.rs`, which makes safe what it prints.
-const PRINTS: [&str; 7] =
-    ["print!(", "println!(", "io::stdout", "io::stderr", "anstream::std", "dbg!(", "Args::parse()"];
+/// The folders of the library crates.
+const LIBRARIES: [&str; 3] = ["harness/stream", "harness/gateway", "harness/runner"];
+
+/// The modules of the runner in the order in which data flows: each may use those of the rows above its own, and
+/// of its own row only itself.
+const LAYERS: [&[&str]; 10] = [
+    &["files", "text"],
+    &["limits", "names"],
+    &["input"],
+    &["scenario"],
+    &["cassette"],
+    &["secrets"],
+    &["record", "replay"],
+    &["check"],
+    &["suite"],
+    &["compare"],
+];
+
+#[test]
+fn issue_14_point_6_the_runner_s_modules_depend_in_one_direction() {
+    let layer = |module: &str| match LAYERS.iter().position(|layer| layer.contains(&module)) {
+        None if module == "report" => LAYERS.len(),
+        None => panic!("`{module}` has no layer in tests/tidy.rs"),
+        Some(layer) => layer,
+    };
+    let mut uses = 0;
+    for file in imports(&root().join("harness/runner/src")) {
+        let Some(own) = file.module.first() else { continue };
+        for path in file.paths.iter().filter(|path| path.len() > 1 && path[0] == "crate") {
+            let used = &path[1];
+            if used != own && used.chars().next().is_some_and(char::is_lowercase) {
+                uses += 1;
+                let place = file.place.display();
+                assert!(layer(used) < layer(own), "{place} uses {}", path.join("::"));
+            }
+        }
+    }
+    assert!(uses > 100, "only {uses} imports were read");
+}
+
+#[test]
+fn issue_14_point_6_no_files_import_each_other_in_a_circle() {
+    let mut found = Vec::new();
+    for crate_ in LIBRARIES {
+        let all = imports(&root().join(crate_).join("src"));
+        let edges = |(own, file): (usize, &FileImports)| -> Vec<usize> {
+            let inner =
+                file.paths.iter().filter(|path| path.first().is_some_and(|it| it == "crate"));
+            inner.filter_map(|path| definer(&all, path)).filter(|to| *to != own).collect()
+        };
+        let edges: Vec<Vec<usize>> = all.iter().enumerate().map(edges).collect();
+        assert!(edges.iter().map(Vec::len).sum::<usize>() > 100, "too few imports were read");
+        let place = |file: &usize| root().join(crate_).join("src").join(&all[*file].place);
+        found.extend(circles(&edges).iter().map(|it| it.iter().map(place).collect::<Vec<_>>()));
+    }
+    assert!(found.is_empty(), "these files import each other: {found:#?}");
+}
+
+/// What only `harness/cli` may name: the arguments, the environment, the temporary folder and the terminal.
+const OUTSIDE: [&[&str]; 6] = [
+    &["std", "env"],
+    &["std", "io", "stdin"],
+    &["std", "io", "stdout"],
+    &["std", "io", "stderr"],
+    &["anstream", "stdout"],
+    &["anstream", "stderr"],
+];
+
+/// Whether a path begins with these names.
+fn begins(path: &[String], start: &[&str]) -> bool {
+    path.len() >= start.len() && path.iter().zip(start).all(|(part, name)| part == name)
+}
+
+/// The macros that print.
+const PRINTING: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
+
+/// What the files in `src` name of `outside`, and the macros that print there, each with its file.
+fn named_outside(src: &str, outside: &[&[&str]]) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in imports(&root().join(src)) {
+        let place = format!("{src}/{}", file.place.display());
+        let paths =
+            file.paths.iter().filter(|path| outside.iter().any(|start| begins(path, start)));
+        found.extend(paths.map(|path| format!("{place}: {}", path.join("::"))));
+        let printing = file.macros.iter().filter(|name| PRINTING.contains(&name.as_str()));
+        found.extend(printing.map(|name| format!("{place}: {name}!")));
+    }
+    found
+}
+
+#[test]
+fn issue_14_point_6_only_the_command_reads_arguments_environment_and_terminal() {
+    let found: Vec<String> =
+        LIBRARIES.iter().flat_map(|it| named_outside(&format!("{it}/src"), &OUTSIDE)).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
 
 #[test]
 fn issue_13_finding_6_one_file_prints() {
-    let prints = |line: &&str| !line.trim_start().starts_with("//");
-    for path in sources() {
-        let place = path.strip_prefix(root()).unwrap();
-        if !place.starts_with("harness")
-            || place.components().any(|part| part.as_os_str() == "examples")
-            || place.ends_with("harness/cli/terminal.rs")
-        {
-            continue;
+    let found = named_outside("harness/cli", &OUTSIDE[1..]);
+    let (own, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|it| it.starts_with("harness/cli/terminal.rs"));
+    assert!(!own.is_empty(), "the terminal's file does not print, so this test reads nothing");
+    assert!(others.is_empty(), "{others:#?}");
+}
+
+/// The nodes that lead back to themselves, those that lead to each other in one group.
+fn circles(edges: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
+    let reached = |from: usize| {
+        let (mut seen, mut open) = (BTreeSet::new(), edges[from].clone());
+        while let Some(node) = open.pop() {
+            if seen.insert(node) {
+                open.extend(&edges[node]);
+            }
         }
-        let text = read(&path);
-        // Tests are the last of a file, and may hold the text of a program that prints.
-        let own = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let is_tests = place.to_string_lossy().contains("tests");
-        for line in own.lines().filter(prints).filter(|_| !is_tests) {
-            let found = PRINTS.iter().find(|word| line.contains(*word));
-            assert_eq!(found, None, "{}: {line}", path.display());
-        }
-    }
+        seen
+    };
+    let reached: Vec<BTreeSet<usize>> = (0..edges.len()).map(reached).collect();
+    let group = |node: usize| -> BTreeSet<usize> {
+        reached[node].iter().copied().filter(|other| reached[*other].contains(&node)).collect()
+    };
+    let groups: BTreeSet<_> =
+        (0..edges.len()).map(group).filter(|group| !group.is_empty()).collect();
+    groups.into_iter().collect()
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::bridge::{Callback, Channel, Delivery, FinishFuture, done};
 use crate::bus::Tool;
+use crate::channel::{Callback, Channel, Delivery, FinishFuture, done};
 use crate::ending::RunEnding;
 use crate::notice::Notice;
 

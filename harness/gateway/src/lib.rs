@@ -7,6 +7,7 @@ pub mod acp;
 mod bridge;
 mod bus;
 mod callbacks;
+mod channel;
 pub mod display;
 mod ending;
 mod excerpt;
@@ -34,11 +35,11 @@ pub use clitape_stream;
 /// JSON values are part of this API: the arguments and results of tools.
 pub use serde_json;
 
-pub use bridge::{
-    Callback, CallbackError, Channel, ChannelReport, Delivery, FinishFuture, RunPath, done,
-};
 pub use bus::{Bus, BusData, BusEvent, Phase, Subscription, Tool};
 pub use callbacks::Callbacks;
+pub use channel::{
+    Callback, CallbackError, Channel, ChannelReport, Delivery, FinishFuture, RunPath, done,
+};
 pub use ending::RunEnding;
 pub use messaging::{DeliveryMode, MessageTools};
 pub use notice::Notice;

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::bridge::{Channel, panic_words};
+use crate::channel::{Channel, panic_words};
 
 /// Owns a channel. Dropping the guard ends the typing signal, however the run ended.
 pub(crate) struct TypingGuard {

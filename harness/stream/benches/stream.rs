@@ -1,80 +1,119 @@
-//! How fast the parser is: `cargo bench --bench stream`.
+//! Measures the speed of the parser: `cargo bench --bench stream`.
 //!
-//! The input is every committed cassette, over and over, to 64 MB. Beside the parser stand, in the
-//! same run, the least that must be done (finding the line ends) and what most readers of this
-//! output do (`serde_json::Value` per line).
+//! The input is every committed cassette. The same run measures the least possible work (finding the
+//! line ends) and what most readers of this output do (a `serde_json::Value` for each line). The
+//! last line compares the two at their fastest; the goal is in `docs/performance.md`.
 
-mod common;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use clitape_stream::{Event, Parser};
-use common::cassettes;
-use divan::Bencher;
 use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
 use serde_json::Value;
+use walkdir::WalkDir;
 
-/// Size of the input in bytes, about.
-const SIZE: usize = 64 << 20;
+/// Number of times that each side of the comparison reads the input.
+const ROUNDS: usize = 100;
+
+/// Length of the pieces that the compared parser is fed with.
+const PIECE: usize = 65536;
 
 fn main() {
     divan::main();
+    if std::env::args().skip(1).eq(["--bench"]) {
+        compare();
+    }
 }
 
-/// Runs, each with a parser of its own, that make up the input.
-fn runs() -> Vec<Vec<u8>> {
+/// Prints how many times faster the parser is than a `Value` for each line. The two take turns, so
+/// that both meet the same load of the machine.
+fn compare() {
     let runs = cassettes();
-    let once: usize = runs.iter().map(Vec::len).sum();
-    let rounds = SIZE.div_ceil(once);
-    std::iter::repeat_n(runs, rounds).flatten().collect()
+    let mut fastest = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        black_box(read_values(black_box(&runs)));
+        let values = start.elapsed();
+        black_box(read_events(black_box(&runs), PIECE));
+        let events = start.elapsed() - values;
+        fastest = [fastest[0].min(values), fastest[1].min(events)];
+    }
+    let [values, events] = fastest.map(|time| time.as_secs_f64());
+    let megabytes = runs.iter().map(Vec::len).sum::<usize>() as f64 / 1e6;
+    let (rate, times) = (megabytes / events, values / events);
+    println!(
+        "lifecycle/{PIECE}: {rate:.0} MB/s, {times:.1} times value_per_line ({:.0} MB/s)",
+        megabytes / values
+    );
+}
+
+/// Returns the stdout of every committed cassette.
+fn cassettes() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
+    let files = WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
+    let captures = files.filter(|file| file.file_name() == "stdout.jsonl");
+    let runs: Vec<_> =
+        captures.map(|file| std::fs::read(file.path()).unwrap_or_default()).collect();
+    assert!(!runs.is_empty(), "there is no cassette to measure with");
+    runs
+}
+
+/// Reads each line of the runs as a `Value` and returns the number of values.
+fn read_values(runs: &[Vec<u8>]) -> usize {
+    let lines = runs.iter().flat_map(|run| run.split(|byte| *byte == b'\n'));
+    lines.filter(|line| serde_json::from_slice::<Value>(line).is_ok()).count()
+}
+
+/// Feeds each run to a parser in pieces of this length and returns the number of events.
+fn read_events(runs: &[Vec<u8>], piece: usize) -> u64 {
+    let mut events = 0;
+    for run in runs {
+        let mut parser = Parser::new();
+        let mut count = |_: Event<'_>| events += 1;
+        for piece in run.chunks(piece) {
+            parser.feed_with(piece, &mut count);
+        }
+        parser.finish_with(&mut count);
+    }
+    events
 }
 
 fn counter(runs: &[Vec<u8>]) -> BytesCount {
     BytesCount::new(runs.iter().map(Vec::len).sum::<usize>())
 }
 
-/// The line ends and no more.
-#[divan::bench(sample_count = 10)]
+/// Finds the line ends.
+#[divan::bench]
 fn newline_scan(bencher: Bencher<'_, '_>) {
-    let input = runs().concat();
+    let input = cassettes().concat();
     bencher
         .counter(BytesCount::new(input.len()))
-        .bench(|| memchr::memchr_iter(b'\n', divan::black_box(&input)).count());
+        .bench(|| memchr::memchr_iter(b'\n', black_box(&input)).count());
 }
 
-/// A tree of values for each line.
-#[divan::bench(sample_count = 3)]
+/// Makes a tree of values for each line.
+#[divan::bench]
 fn value_per_line(bencher: Bencher<'_, '_>) {
-    let input = runs().concat();
-    bencher.counter(BytesCount::new(input.len())).bench(|| {
-        let lines = divan::black_box(&input).split(|byte| *byte == b'\n');
-        lines.filter(|line| serde_json::from_slice::<Value>(line).is_ok()).count()
-    });
+    let runs = cassettes();
+    bencher.counter(counter(&runs)).bench(|| read_values(black_box(&runs)));
 }
 
-/// Bytes to lifecycle events, a parser for each run, fed in pieces of this size.
-#[divan::bench(args = [16, 4096, 65536], sample_count = 10)]
+/// Turns the bytes into lifecycle events, with a parser for each run that is fed in pieces of this
+/// length.
+#[divan::bench(args = [16, 4096, PIECE])]
 fn lifecycle(bencher: Bencher<'_, '_>, piece: usize) {
-    let runs = runs();
-    bencher.counter(counter(&runs)).bench(|| {
-        let mut events = 0_u64;
-        for run in divan::black_box(&runs) {
-            let mut parser = Parser::new();
-            let mut count = |_: Event<'_>| events += 1;
-            for piece in run.chunks(piece) {
-                parser.feed_with(piece, &mut count);
-            }
-            parser.finish_with(&mut count);
-        }
-        events
-    });
+    let runs = cassettes();
+    bencher.counter(counter(&runs)).bench(|| read_events(black_box(&runs), piece));
 }
 
-/// The same as an iterator of owned events.
-#[divan::bench(sample_count = 10)]
+/// Turns the bytes into an iterator of owned events.
+#[divan::bench]
 fn lifecycle_owned(bencher: Bencher<'_, '_>) {
-    let runs = runs();
+    let runs = cassettes();
     bencher.counter(counter(&runs)).bench(|| {
         let mut events = 0;
-        for run in divan::black_box(&runs) {
+        for run in black_box(&runs) {
             let mut parser = Parser::new();
             events += parser.feed(run).count();
             events += parser.finish().count();

@@ -264,7 +264,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn r1_a_prefill_is_emitted_unless_deltas_repeat_it() {
+    pub(crate) fn r1_a_prefill_is_emitted_unless_deltas_repeat_it() {
         for (prefill, deltas, expect) in [
             ("Let me ", vec!["think"], "Let me think"),
             ("Let me ", vec!["Let", " me ", "think"], "Let me think"),

@@ -6,6 +6,20 @@ use crate::emitter::Stats;
 use crate::owned::OwnedEvent;
 use crate::parser::Parser;
 
+impl Parser {
+    /// Feeds bytes, cut anywhere, and returns the events that they complete.
+    pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> FeedEvents<'p, 'b> {
+        FeedEvents { parser: self, rest: bytes, ready: VecDeque::new() }
+    }
+
+    /// Ends the bytes and returns the last events. The outcome comes last.
+    pub fn finish(self) -> FinishEvents {
+        let mut events = Vec::new();
+        let stats = self.finish_with(&mut |event| events.push(event.into_owned()));
+        FinishEvents { events: events.into_iter(), stats }
+    }
+}
+
 /// Iterator over the events that some bytes complete; [`Parser::feed`] returns it.
 ///
 /// The iterator reads the bytes line by line on demand. Dropping it reads the rest of them.
@@ -14,12 +28,6 @@ pub struct FeedEvents<'p, 'b> {
     parser: &'p mut Parser,
     rest: &'b [u8],
     ready: VecDeque<OwnedEvent>,
-}
-
-impl<'p, 'b> FeedEvents<'p, 'b> {
-    pub(crate) fn new(parser: &'p mut Parser, bytes: &'b [u8]) -> Self {
-        Self { parser, rest: bytes, ready: VecDeque::new() }
-    }
 }
 
 impl Iterator for FeedEvents<'_, '_> {
@@ -51,12 +59,6 @@ pub struct FinishEvents {
 }
 
 impl FinishEvents {
-    pub(crate) fn new(parser: Parser) -> Self {
-        let mut events = Vec::new();
-        let stats = parser.finish_with(&mut |event| events.push(event.into_owned()));
-        Self { events: events.into_iter(), stats }
-    }
-
     /// Counts of what the parser read.
     pub fn stats(&self) -> &Stats {
         &self.stats

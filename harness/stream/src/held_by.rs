@@ -66,13 +66,13 @@ held_by! {
     "Text": [
         tests::text::t1_blank_line_between_messages,
         tests::text::r115890_blank_line_where_a_tool_split_a_message,
-        transcript_buffer::tests::t1_line_ends_on_both_sides_make_up_the_blank_line,
+        transcript::tests::t1_line_ends_on_both_sides_make_up_the_blank_line,
         tests::text::t1_text_blocks_of_one_message_are_joined_as_they_are,
         tests::text::t4_a_snapshot_adds_only_what_the_stream_missed,
-        snapshot_reconciler::tests::t4_a_snapshot_never_repeats_what_was_streamed,
+        message::tests::t4_a_snapshot_never_repeats_what_was_streamed,
         tests::text::r86050_snapshots_alone_give_the_text,
-        snapshot_reconciler::tests::t4_snapshots_alone_give_the_text,
-        snapshot_reconciler::tests::t4_a_divergent_snapshot_is_a_mismatch_once,
+        message::tests::t4_snapshots_alone_give_the_text,
+        message::tests::t4_a_divergent_snapshot_is_a_mismatch_once,
         tests::text::t4_what_old_clis_put_into_message_start_is_no_text,
         tests::text::t4_text_in_the_start_block_is_emitted_once,
         tests::text::t4_a_snapshot_names_the_message_that_began_without_an_id,
@@ -106,7 +106,7 @@ held_by! {
     "Thinking": [
         tests::thinking::r1_cumulative_with_a_blank_line_between_blocks,
         tests::thinking::r85381_text_in_the_start_block_is_emitted_if_no_delta_repeats_it,
-        snapshot_reconciler::tests::r1_a_prefill_is_emitted_unless_deltas_repeat_it,
+        block::tests::r1_a_prefill_is_emitted_unless_deltas_repeat_it,
         tests::thinking::r1_snapshot_only_blocks_are_emitted_once,
         tests::blocks::r1_redacted_reasoning_in_its_real_shape_is_silent,
         tests::blocks::r1_a_block_with_a_signature_only_is_silent,
@@ -171,7 +171,7 @@ held_by! {
         tests::retract::a_fallback_to_another_model_retracts_what_it_names,
         tests::retract::a_refused_message_is_retracted_when_the_model_is_asked_again,
         tests::retract::an_aborted_message_is_reported_and_stays,
-        transcript_buffer::tests::a_retracted_part_leaves_no_seam,
+        transcript::tests::a_retracted_part_leaves_no_gap,
     ], ["sse-error-mid-text", "sse-error-mid-tool", "refusal"];
     "Outcome": [
         tests::outcome::b3_a_failure_has_a_kind_and_a_sentence,

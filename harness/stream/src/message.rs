@@ -119,7 +119,7 @@ impl SnapshotReconciler {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Matches snapshot records after `streamed`; `+` separates the blocks of a record. Compares
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn t4_a_snapshot_never_repeats_what_was_streamed() {
+    pub(crate) fn t4_a_snapshot_never_repeats_what_was_streamed() {
         check("AB", &["A", "B"], &["", ""]);
         check("AB", &["AB", "AB"], &["", ""]);
         check("AB", &["A+B", "B"], &["+", ""]);
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn t4_snapshots_alone_give_the_text() {
+    pub(crate) fn t4_snapshots_alone_give_the_text() {
         check("", &["A", "B"], &["A", "B"]);
         check("", &["Hel", "Hello", "Hello"], &["Hel", "lo", ""]);
         check("", &["A", "A+B", "A+B+C"], &["A", "+B", "++C"]);
     }
 
     #[test]
-    fn t4_a_divergent_snapshot_is_a_mismatch_once() {
+    pub(crate) fn t4_a_divergent_snapshot_is_a_mismatch_once() {
         check("Hello", &["Goodbye", "More"], &["!", "More"]);
     }
 }

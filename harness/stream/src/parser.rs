@@ -7,7 +7,6 @@ use std::ops::ControlFlow;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::{Emitter, LineCounts, Stats};
 use crate::event::Event;
-use crate::feed::{FeedEvents, FinishEvents};
 use crate::limits::ParserLimits;
 use crate::lines::{self, LineSplitter, RawLine};
 use crate::run::RunState;
@@ -67,16 +66,6 @@ impl Parser {
             run: RunState::default(),
             is_closed: false,
         }
-    }
-
-    /// Feeds bytes, cut anywhere, and returns the events that they complete.
-    pub fn feed<'p, 'b>(&'p mut self, bytes: &'b [u8]) -> FeedEvents<'p, 'b> {
-        FeedEvents::new(self, bytes)
-    }
-
-    /// Ends the bytes and returns the last events. The outcome comes last.
-    pub fn finish(self) -> FinishEvents {
-        FinishEvents::new(self)
     }
 
     /// Feeds bytes, cut anywhere, and calls `sink` for every event that they complete. The events

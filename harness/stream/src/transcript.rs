@@ -330,11 +330,11 @@ fn characters(text: &str) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
-    fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
+    pub(crate) fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
         for (text, piece, expect) in [
             ("one", "two", "one\n\n"),
             ("one\n", "two", "one\n\n"),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retracted_part_leaves_no_gap() {
+    pub(crate) fn a_retracted_part_leaves_no_gap() {
         let parts = [(0, 0, "añ\n"), (1, 0, "b"), (1, 2, "c"), (2, 0, "d")];
         check(&parts, &[], ("añ\n\nb\n\nc\n\nd", 11), [1, 4]);
         check(&parts, &[0], ("b\n\nc\n\nd", 7), [0, 3]);

@@ -1,15 +1,30 @@
 //! The worker of a bridge: one callback at a time, and then the channel's final message.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::{sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Callback, Channel, ChannelReport, Close, DRAIN_LIMIT, Delivery, RunPath, guarded};
 use crate::bus::{BusData, Tool};
+use crate::channel::{Callback, Channel, ChannelReport, Delivery, RunPath, panic_words};
 use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
 use crate::typing::TypingGuard;
+
+/// How long a drain waits for the callbacks that are left (G2).
+pub(super) const DRAIN_LIMIT: Duration = Duration::from_secs(15);
+
+/// The end of a run, for the worker of a bridge.
+#[derive(Debug, Clone)]
+pub(super) struct Close {
+    /// When the callbacks that are left are given up.
+    pub(super) deadline: Instant,
+    pub(super) last: Arc<FinalMessage>,
+}
 
 /// What the worker has on its state.
 struct WorkerState {
@@ -216,4 +231,16 @@ async fn expired(close: &mut watch::Receiver<Option<Close>>) {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
     }
+}
+
+/// Runs `work`; a panic in it becomes its words.
+async fn guarded<T>(mut work: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Result<T, String> {
+    std::future::poll_fn(move |context| {
+        match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
+            Err(panic) => Poll::Ready(Err(panic_words(panic.as_ref()))),
+        }
+    })
+    .await
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use clitape_stream::{Event, Outcome};
 use tokio::time::sleep_until;
 
-use crate::bridge::{Bridge, Channel, ChannelReport, RunPath};
+use crate::bridge::Bridge;
 use crate::bus::{Bus, BusData, Phase};
+use crate::channel::{Channel, ChannelReport, RunPath};
 use crate::ending::{FinalMessage, phase, stopped};
 use crate::limits::FINAL_MESSAGE;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};

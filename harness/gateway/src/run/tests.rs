@@ -18,8 +18,8 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::bridge::{Callback, CallbackError, Delivery, FinishFuture};
 use crate::bus::{BusEvent, Tool, lock};
+use crate::channel::{Callback, CallbackError, Delivery, FinishFuture};
 use crate::ending::RunEnding;
 use crate::telegram::fake::FakeBotApi;
 use crate::telegram::{Telegram, TelegramSettings};

@@ -60,6 +60,8 @@ pub(crate) mod converter;
 pub(crate) mod decode;
 mod event;
 #[cfg(feature = "sse-http")]
+mod reach;
+#[cfg(feature = "sse-http")]
 mod server;
 pub(crate) mod summary;
 
@@ -75,15 +77,6 @@ pub use converter::SseConverter;
 pub use decode::{SseDecoder, SseFrame, TooLong};
 pub use event::SseEvent;
 #[cfg(feature = "sse-http")]
-pub use server::{ServeError, ServerSettings, SseServer};
-
-/// Which addresses may be served, or read.
+pub use reach::Reach;
 #[cfg(feature = "sse-http")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reach {
-    /// Those of this machine only.
-    #[default]
-    Loopback,
-    /// Any.
-    Anywhere,
-}
+pub use server::{ServeError, ServerSettings, SseServer};

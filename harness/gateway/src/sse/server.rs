@@ -27,9 +27,9 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::Reach;
 use super::broker::{Broker, Refusal, StreamReader};
 use super::event::{SseEvent, WireEvent};
+use super::reach::Reach;
 use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
 
 /// How long the readers may take to read their last event at a shutdown.

@@ -7,7 +7,8 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
-use super::http::TELEGRAM_SERVER;
+/// The address of Telegram's own Bot API server.
+pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
 
 /// Why an address can't be the one of a Bot API server. None of its sentences repeats a part of the
 /// address that may contain a secret.

@@ -14,7 +14,7 @@ use super::api::{BotApiError, BotCall, backoff, pause};
 use super::caller::Caller;
 use super::draft::{ShownDraft, method};
 use super::markup::{Style, StyledText, piece, read};
-use crate::bridge::Delivery;
+use crate::channel::Delivery;
 use crate::ending::RunEnding;
 use crate::limits::ChatLimits;
 

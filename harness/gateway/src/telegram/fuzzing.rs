@@ -3,8 +3,9 @@
 
 use hyper::Response;
 
-use super::{BotToken, HttpApi, HttpSettings, TELEGRAM_SERVER, sent};
+use super::{BotToken, HttpApi, HttpSettings, sent};
 use crate::limits::{BOT_API_ANSWER, BOT_API_CALL};
+use crate::telegram::address::TELEGRAM_SERVER;
 use crate::telegram::{BotApiError, SentMessage};
 
 /// A client that is given answers in place of asking for them.

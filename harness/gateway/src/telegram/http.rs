@@ -44,8 +44,6 @@ use crate::size::ByteSize;
 #[path = "fuzzing.rs"]
 pub mod fuzzing;
 
-/// The address of Telegram's own Bot API server.
-pub const TELEGRAM_SERVER: &str = "https://api.telegram.org";
 /// Seconds to wait after a 429 that names none.
 const WAIT: u64 = 5;
 /// Characters of the server's own words that are passed on.

@@ -6,118 +6,12 @@
 
 mod partial;
 mod read;
+mod style;
 mod table;
-
-use std::sync::Arc;
 
 pub(super) use partial::{finished, mend};
 pub(super) use read::read;
-
-use crate::profile::{Escapes, Profile};
-
-/// What kind of letters a piece has.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Face {
-    /// Words.
-    #[default]
-    Text,
-    /// The address of a website.
-    Address,
-    /// Code within a line.
-    Code,
-    /// A block of code; the language may be empty.
-    Block(String),
-}
-
-/// How a piece looks.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Style {
-    pub(super) quote: bool,
-    pub(super) link: Option<Arc<str>>,
-    pub(super) bold: bool,
-    pub(super) italic: bool,
-    pub(super) strike: bool,
-    pub(super) face: Face,
-}
-
-impl Style {
-    pub(super) const PLAIN: Self = Self {
-        quote: false,
-        link: None,
-        bold: false,
-        italic: false,
-        strike: false,
-        face: Face::Text,
-    };
-    pub(super) const ITALIC: Self = Self { italic: true, ..Self::PLAIN };
-
-    /// A block of code.
-    pub(super) fn block(language: &str) -> Self {
-        Self { face: Face::Block(language.to_owned()), ..Self::PLAIN }
-    }
-
-    pub(super) fn is_block(&self) -> bool {
-        matches!(self.face, Face::Block(_))
-    }
-
-    /// The marks around a piece, the outermost first.
-    pub(super) fn marks(&self, profile: &Profile) -> Vec<(String, String)> {
-        let mut marks = Vec::new();
-        let mut add = |(open, close): (&str, &str), name: &str, value: &str| {
-            marks.push((open.replace(name, value), close.replace(name, value)));
-        };
-        if self.quote {
-            add(profile.quote, "", "");
-        }
-        if let Some(url) = &self.link {
-            let url: String = url.chars().map(|c| escaped(profile.url_escapes, c)).collect();
-            add(profile.link, "{url}", &url);
-        }
-        let flags = [
-            (self.bold, profile.bold),
-            (self.italic, profile.italic),
-            (self.strike, profile.strike),
-        ];
-        for (_, around) in flags.into_iter().filter(|(is_set, _)| *is_set) {
-            add(around, "{}", "");
-        }
-        match &self.face {
-            Face::Text | Face::Address => {}
-            Face::Code => add(profile.code, "{}", ""),
-            Face::Block(language) if language.is_empty() => add(profile.block, "{}", ""),
-            Face::Block(language) => add(profile.block_in, "{language}", language),
-        }
-        marks
-    }
-
-    /// What is escaped in a piece.
-    pub(super) fn escapes(&self, profile: &Profile) -> Escapes {
-        match self.face {
-            Face::Text => profile.escapes,
-            Face::Address => profile.address_escapes,
-            Face::Code => profile.code_escapes,
-            Face::Block(_) => profile.block_escapes,
-        }
-    }
-}
-
-/// `c` as it is written where `escapes` count.
-pub(super) fn escaped(escapes: Escapes, c: char) -> String {
-    let found = escapes.iter().find(|(special, _)| *special == c);
-    found.map_or_else(|| c.to_string(), |(_, written)| (*written).to_owned())
-}
-
-/// A stretch of text in one style.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StyledText {
-    pub(super) style: Style,
-    pub(super) text: String,
-}
-
-/// A piece of `text`.
-pub(super) fn piece(style: Style, text: impl Into<String>) -> StyledText {
-    StyledText { style, text: text.into() }
-}
+pub(super) use style::{Style, StyledText, escaped, piece};
 
 #[cfg(test)]
 pub(crate) mod properties;

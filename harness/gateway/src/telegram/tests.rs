@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use super::fake::FakeReply::{After, Fails, Never};
 use super::fake::{FakeBotApi, FakeReply};
 use super::*;
-use crate::bridge::Delivery;
+use crate::channel::Delivery;
 
 pub(crate) mod waits;
 

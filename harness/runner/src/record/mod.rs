@@ -37,6 +37,7 @@ mod sandbox;
 mod scratch;
 mod script;
 mod server;
+mod settings;
 #[cfg(target_os = "linux")]
 mod supervise;
 mod take;
@@ -44,7 +45,6 @@ mod trigger;
 mod workspace;
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 pub use bubblewrap::enter;
@@ -59,45 +59,13 @@ pub use meter::Overflow;
 pub use review::{Review, digest};
 pub(crate) use scratch::{Scratch, sweep};
 pub use scratch::{Swept, remove_stale};
+pub use settings::RecordSettings;
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
 pub use workspace::WorkspaceLimits;
 
-use clitape_gateway::ByteSize;
-
 use crate::cassette::Take;
-use crate::limits::{MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME};
 use crate::scenario::Scenario;
-
-/// The settings of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordSettings {
-    /// The most that the CLI may print.
-    pub output: OutputLimits,
-    /// The longest time of one run of the CLI, even if `record.timeout_s` of the scenario is longer.
-    pub time: Duration,
-    /// The most that a workspace may contain.
-    pub workspace: WorkspaceLimits,
-    /// The most lines that all `{{lines:N}}` of a `model.toml` may ask for together.
-    pub model_lines: usize,
-    /// The most bytes of a request to the scripted model.
-    pub request: ByteSize,
-    /// The way in which the CLI is confined to its temporary folder; `None` does not confine it.
-    pub confine: Option<ConfineBy>,
-}
-
-impl Default for RecordSettings {
-    fn default() -> Self {
-        Self {
-            output: OutputLimits::default(),
-            time: RECORDED_TIME,
-            workspace: WorkspaceLimits::default(),
-            model_lines: MODEL_LINES,
-            request: MODEL_REQUEST,
-            confine: Some(ConfineBy::Any),
-        }
-    }
-}
 
 /// Without `/proc`, no process is found.
 #[cfg(not(target_os = "linux"))]

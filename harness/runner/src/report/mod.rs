@@ -16,6 +16,7 @@ mod model;
 mod page;
 pub mod proof;
 mod screen;
+mod style;
 mod tap;
 mod terminal;
 #[cfg(test)]
@@ -40,15 +41,3 @@ pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write
 pub use timeline::{footer, write_entry};
 
 pub use crate::text::plain;
-
-use anstyle::{AnsiColor, Style};
-
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
-const STRONG_GOOD: Style = GOOD.bold().underline();
-const STRONG_BAD: Style = BAD.bold().underline();
-const ODD: Style = AnsiColor::Yellow.on_default();
-const COOL: Style = AnsiColor::Cyan.on_default();
-const WARM: Style = AnsiColor::Magenta.on_default();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::page::chat::{StyledRun, spans, wrap};
-use super::{BOLD, DIM};
+use super::style::{BOLD, DIM};
 use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
 
 /// Width of a message in columns.

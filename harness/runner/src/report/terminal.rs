@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally};
+use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
 use super::text::{ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, ran, rows, verdict};
-use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD, plain};
 use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
+use crate::text::plain;
 use crate::text::{pad, plural};
 
 /// Most lines of a diff that are shown for a review.

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM, plain};
+use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, WARM};
 use crate::replay::{Entry, Lane, Replay};
+use crate::text::plain;
 use crate::text::plural;
 
 /// Writes one entry.

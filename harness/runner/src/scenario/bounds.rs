@@ -1,12 +1,9 @@
 //! The ranges of the numbers and lists in `scenario.toml` and `model.toml`, checked when they are
 //! read: an untrusted scenario must not make a command run without end. The number of plans is limited by
-//! the command that replays them ([`Scenario::check_work`]).
+//! the command that replays them ([`Scenario::check_work`](super::Scenario::check_work)).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-
-use super::load::Scenario;
-use super::model::Model;
 
 /// A key and the range of its value, or of the number of its entries.
 type Range = (&'static str, RangeInclusive<u64>);
@@ -45,7 +42,7 @@ pub const MODEL: [Range; 7] = [
 ];
 
 /// The sentence about the first value of `values` that is out of the range of its key.
-fn first_outside<'a>(
+pub(super) fn first_outside<'a>(
     ranges: &[Range],
     values: impl IntoIterator<Item = (&'a str, u64)>,
 ) -> Option<String> {
@@ -71,59 +68,12 @@ pub(super) fn within(key: &str, value: u64) -> Result<u64, String> {
     first_outside(&MODEL, [(key, value)]).map_or(Ok(value), Err)
 }
 
-/// The sentence about a value of a scenario that is out of range.
-pub(super) fn complaint(scenario: &Scenario) -> Option<String> {
-    let Scenario { record, run, .. } = scenario;
-    let signals = record.signal.iter().chain(record.then.iter().filter_map(|s| s.signal.as_ref()));
-    let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
-    let mut values = vec![
-        ("tracks (entries)", count(scenario.tracks.len())),
-        ("record.args (entries)", count(record.args.len())),
-        ("record.versions (entries)", count(record.versions.len())),
-        ("record.timeout_s", record.timeout_s),
-        ("[[record.stdin]] (entries)", count(record.stdin.len())),
-        ("[[record.then]] (entries)", count(record.then.len())),
-        ("run.limit_s", run.limit_s),
-        ("run.pace_ms", run.pace_ms),
-        ("run.stuck_callback", run.stuck_callback.unwrap_or(1)),
-        ("[[channel]] (entries)", count(scenario.channels.len())),
-        ("[[variant]] (entries)", count(scenario.variants.len())),
-        ("chat.faults (entries)", count(scenario.chat.faults.len())),
-        ("sweep.plans", scenario.sweep.plans),
-        ("sweep.faults (entries)", count(scenario.sweep.faults.len())),
-        ("title and about (bytes)", count(scenario.title.len() + scenario.about.len())),
-    ];
-    values.extend(record.stdin.iter().map(|l| ("record.stdin.after_results", l.after_results)));
-    for signal in signals {
-        values.push(("record.signal.delay_ms", signal.delay_ms));
-        if let super::Trigger::Calls(calls) = signal.when {
-            values.push(("record.signal.when.calls", calls));
-        }
-    }
-    first_outside(&SCENARIO, values)
-}
-
-/// The sentence about a value of a model script that is out of range.
-pub(super) fn of_model(model: &Model) -> Option<String> {
-    let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
-    let turns = model.all_turns().map(|(_, turns)| turns.len()).sum();
-    let answers = model.spares.len() + model.sides.len();
-    let times = model.spares.iter().map(|spare| ("times", count(spare.times.get())));
-    let values = [
-        ("[[turn]] (entries)", count(turns)),
-        ("[[conversation]] (entries)", count(model.conversations.len())),
-        ("[[step]] (entries)", count(model.steps.len())),
-        ("[[spare]] and [[side]] (entries)", count(answers)),
-        ("delay_ms", model.delay_ms()),
-    ];
-    first_outside(&MODEL, values.into_iter().chain(times))
-}
-
 #[cfg(test)]
 mod tests {
     use fs_err as fs;
 
     use super::*;
+    use crate::scenario::Scenario;
 
     /// The sentence about a scenario with these lines after those of `[record]`.
     #[track_caller]

@@ -6,15 +6,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use super::bounds;
 use super::channel::{ChannelSpec, Chat, ChatMode};
 use super::error::ScenarioError;
 use super::fault::{Fault, FaultKind};
 use super::run::RunSpec;
-use super::signal::{Exits, SignalPlan};
+use super::signal::{Exits, SignalPlan, Trigger};
 use super::step::SessionStep;
+use super::toml_file::read_toml;
 use super::variant::{self, Variant};
 use crate::files;
 use crate::limits::ReplayLimits;
@@ -236,6 +236,39 @@ impl Scenario {
         chat.unwrap_or(Chat::of(ChatMode::Partial))
     }
 
+    /// The sentence about a value that is out of range.
+    fn outside(&self) -> Option<String> {
+        let Self { record, run, .. } = self;
+        let signals =
+            record.signal.iter().chain(record.then.iter().filter_map(|s| s.signal.as_ref()));
+        let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
+        let mut values = vec![
+            ("tracks (entries)", count(self.tracks.len())),
+            ("record.args (entries)", count(record.args.len())),
+            ("record.versions (entries)", count(record.versions.len())),
+            ("record.timeout_s", record.timeout_s),
+            ("[[record.stdin]] (entries)", count(record.stdin.len())),
+            ("[[record.then]] (entries)", count(record.then.len())),
+            ("run.limit_s", run.limit_s),
+            ("run.pace_ms", run.pace_ms),
+            ("run.stuck_callback", run.stuck_callback.unwrap_or(1)),
+            ("[[channel]] (entries)", count(self.channels.len())),
+            ("[[variant]] (entries)", count(self.variants.len())),
+            ("chat.faults (entries)", count(self.chat.faults.len())),
+            ("sweep.plans", self.sweep.plans),
+            ("sweep.faults (entries)", count(self.sweep.faults.len())),
+            ("title and about (bytes)", count(self.title.len() + self.about.len())),
+        ];
+        values.extend(record.stdin.iter().map(|l| ("record.stdin.after_results", l.after_results)));
+        for signal in signals {
+            values.push(("record.signal.delay_ms", signal.delay_ms));
+            if let Trigger::Calls(calls) = signal.when {
+                values.push(("record.signal.when.calls", calls));
+            }
+        }
+        bounds::first_outside(&bounds::SCENARIO, values)
+    }
+
     fn complaint(&self) -> Option<String> {
         let record = &self.record;
         if record.versions.is_empty() {
@@ -266,25 +299,8 @@ impl Scenario {
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
         }
-        bounds::complaint(self).or_else(|| variant::complaint(&self.variants, &self.channels))
+        self.outside().or_else(|| variant::complaint(&self.variants, &self.channels))
     }
-}
-
-/// Reads a TOML file, with the line of a mistake in it.
-///
-/// # Errors
-///
-/// [`ScenarioError::Io`] or [`ScenarioError::Parse`].
-pub fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ScenarioError> {
-    let text = files::read_text(path)?;
-    toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        ScenarioError::Parse {
-            path: path.to_owned(),
-            line: text[..offset].matches('\n').count() + 1,
-            what: error.message().trim().replace('\n', ", "),
-        }
-    })
 }
 
 #[cfg(test)]

@@ -10,13 +10,14 @@ mod run;
 mod signal;
 mod step;
 pub mod template;
+mod toml_file;
 mod variant;
 mod workspace;
 
 pub use channel::{ChannelSpec, Chat, ChatMode, ChatProfile};
 pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
-pub use load::{ChatServerSpec, Proof, RecordSpec, Scenario, StdinLine, SweepSpec, read_toml};
+pub use load::{ChatServerSpec, Proof, RecordSpec, Scenario, StdinLine, SweepSpec};
 pub use model::{
     Conversation, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
     ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,
@@ -25,5 +26,6 @@ pub use model::{
 pub use run::{DeliverySpec, RunSpec};
 pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::{Resume, SessionStep};
+pub use toml_file::read_toml;
 pub use variant::Variant;
 pub use workspace::{Stray, Workspace};

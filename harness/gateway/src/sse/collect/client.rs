@@ -17,8 +17,8 @@ use crate::limits::{
 };
 use crate::secret::masked;
 use crate::size::ByteSize;
-use crate::sse::Reach;
 use crate::sse::collector::RetainedLimits;
+use crate::sse::reach::Reach;
 
 /// Characters of an answer that a sentence quotes.
 const QUOTED: usize = 200;

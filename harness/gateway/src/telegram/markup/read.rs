@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use super::style::{Face, Style, StyledText, piece};
 use super::table::TextTable;
-use super::{Face, Style, StyledText, piece};
 
 /// Characters of a language's name.
 const LANGUAGE_LIMIT: usize = 30;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{counted, failures, side};
+use super::words::{counted, failures, side};
 use crate::compare::Comparison;
 use crate::report::plain;
 use crate::text::markdown::{self, inline};

@@ -5,58 +5,8 @@ mod page;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use markdown::compare_text;
 pub use page::compare_page;
 pub use terminal::compare_summary;
-
-use crate::compare::{About, Comparison, ComparisonCounts};
-use crate::text::plural;
-
-/// Places named of one failure; more are told by their number.
-const PLACES: usize = 6;
-/// Failures told; more are told by their number.
-const FAILURES: usize = 20;
-
-/// What a side is, on one line.
-fn side(about: &About) -> String {
-    let facts = about.facts.iter().map(|(name, value)| format!("{name} {value}"));
-    format!("{} ({})", about.name, facts.collect::<Vec<_>>().join(", "))
-}
-
-/// Counts with their words: `("timing", 2)`.
-fn counted(counts: &ComparisonCounts) -> Vec<(String, usize)> {
-    let mut counted = vec![
-        ("cassettes compared".to_owned(), counts.compared),
-        ("equal".to_owned(), counts.equal),
-    ];
-    counted.extend(counts.by_class.map(|(class, count)| (format!("differ: {class}"), count)));
-    counted.push(("replays not compared".to_owned(), counts.failed));
-    counted
-}
-
-/// Why replays could not be compared, a line each reason with the places.
-fn failures(comparison: &Comparison) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for failed in &comparison.failed {
-        match reasons.iter_mut().find(|(why, _)| *why == failed.why) {
-            Some((_, places)) => places.push(&failed.place),
-            None => reasons.push((&failed.why, vec![&failed.place])),
-        }
-    }
-    let mut lines: Vec<String> = reasons
-        .iter()
-        .take(FAILURES)
-        .map(|(why, places)| {
-            let named = places[..places.len().min(PLACES)].join("; ");
-            match places.len().saturating_sub(PLACES) {
-                0 => format!("{why} [{named}]"),
-                more => format!("{why} [{named}; {more} more]"),
-            }
-        })
-        .collect();
-    if let more @ 1.. = reasons.len().saturating_sub(FAILURES) {
-        lines.push(plural(more, "more reason"));
-    }
-    lines
-}

@@ -4,7 +4,7 @@
 
 use maud::{Markup, display, html};
 
-use super::{counted, failures};
+use super::words::{counted, failures};
 use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff};
 use crate::report::page::chat::frames;
 use crate::report::page::waterfall::seconds;

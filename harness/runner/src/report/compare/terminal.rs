@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::{counted, failures, side};
+use super::words::{counted, failures, side};
 use crate::check::Class;
 use crate::compare::{Compared, Comparison};
-use crate::report::{BAD, BOLD, COOL, DIM, GOOD, ODD, plain};
+use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
+use crate::text::plain;
 use crate::text::plural;
 
 /// Cassettes told with their lanes; the page has them all.

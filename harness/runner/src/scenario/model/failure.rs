@@ -6,7 +6,6 @@ use std::num::NonZeroUsize;
 
 use serde::Deserialize;
 
-use super::default_times;
 use crate::scenario::bounds;
 
 /// `[[turn.failure]]`: the failure that a request gets instead of the message; it has one of `status`,
@@ -202,4 +201,8 @@ impl ModelFailureKind {
             Self::Event { after, .. } | Self::Drop { after } => Some(*after),
         }
     }
+}
+
+pub(super) fn default_times() -> NonZeroUsize {
+    NonZeroUsize::MIN
 }

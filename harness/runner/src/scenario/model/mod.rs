@@ -29,7 +29,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer};
 
-use super::{ScenarioError, bounds, read_toml};
+use super::bounds;
+use super::error::ScenarioError;
+use super::toml_file::read_toml;
 use crate::limits::MODEL_LINES;
 
 mod block;
@@ -111,7 +113,7 @@ pub struct Spare {
     /// The message.
     pub text: String,
     /// How many requests in a row it answers; 1 by default.
-    #[serde(default = "default_times")]
+    #[serde(default = "failure::default_times")]
     pub times: NonZeroUsize,
 }
 
@@ -141,10 +143,6 @@ fn numbered<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<StepTurns>, D::Err
         step.name = format!("run{number}");
     }
     Ok(steps)
-}
-
-fn default_times() -> NonZeroUsize {
-    NonZeroUsize::MIN
 }
 
 impl Model {
@@ -188,13 +186,24 @@ impl Model {
         std::iter::once((MAIN, self.turns.as_slice())).chain(steps).chain(further)
     }
 
-    /// `delay_ms` of the file.
-    pub(super) fn delay_ms(&self) -> u64 {
-        self.delay_ms
+    /// The sentence about a value that is out of range.
+    fn outside(&self) -> Option<String> {
+        let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);
+        let turns = self.all_turns().map(|(_, turns)| turns.len()).sum();
+        let answers = self.spares.len() + self.sides.len();
+        let times = self.spares.iter().map(|spare| ("times", count(spare.times.get())));
+        let values = [
+            ("[[turn]] (entries)", count(turns)),
+            ("[[conversation]] (entries)", count(self.conversations.len())),
+            ("[[step]] (entries)", count(self.steps.len())),
+            ("[[spare]] and [[side]] (entries)", count(answers)),
+            ("delay_ms", self.delay_ms),
+        ];
+        bounds::first_outside(&bounds::MODEL, values.into_iter().chain(times))
     }
 
     fn complaint(&self) -> Option<String> {
-        if let Some(what) = bounds::of_model(self) {
+        if let Some(what) = self.outside() {
             return Some(what);
         }
         for (i, one) in self.conversations.iter().enumerate() {

@@ -1,0 +1,156 @@
+//! A channel: where a person sees a run, and what becomes of the run there.
+
+use std::any::Any;
+use std::pin::Pin;
+
+use crate::bus::Tool;
+use crate::ending::RunEnding;
+use crate::notice::Notice;
+
+/// A callback at work.
+pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> + Send + 'a>>;
+/// The delivery of a run's final message at work.
+pub type FinishFuture<'a> = Pin<Box<dyn Future<Output = Delivery> + Send + 'a>>;
+
+/// Why a callback failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a channel's callback failed: {0}; later events still reach it")]
+pub struct CallbackError(
+    /// The channel's own words.
+    pub String,
+);
+
+impl CallbackError {
+    /// Takes the words of any error.
+    pub fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What became of a run's final message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delivery {
+    /// The run has no recipient.
+    Nobody,
+    /// It was sent.
+    Sent {
+        /// The messages that carry it, in order.
+        message_ids: Vec<i64>,
+    },
+    /// The message a person sees already said exactly this, so that no call was needed.
+    AlreadyShown {
+        /// That message.
+        message_id: i64,
+    },
+    /// The agent has sent its message with a tool, so that nothing was sent on top of it
+    /// ([G4](crate::rules::G4)).
+    ByTool,
+    /// It did not arrive.
+    Failed {
+        /// A sentence that says why.
+        reason: String,
+    },
+}
+
+/// Which way a run takes to its channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RunPath {
+    /// A person's message is answered: everything is bridged.
+    #[default]
+    Main,
+    /// A run that follows up on another one: of its progress, only the tools are bridged. Its last
+    /// word is delivered as any other.
+    FollowUp,
+}
+
+/// Where a person sees the run.
+///
+/// The bridge runs one callback at a time, in the order of the events ([G1](crate::rules::G1)). A
+/// callback that fails or panics is counted, the later ones still come; one that never settles is
+/// dropped at the end of the run ([G2](crate::rules::G2)). The default of a callback ignores its
+/// event.
+pub trait Channel: Send {
+    /// There is more of the answer, or some of it was taken back; `text` is all of it so far.
+    fn text<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
+
+    /// There is more of the reasoning, or some of it was taken back; `text` is all of it so far.
+    fn thinking<'a>(&'a mut self, text: &'a str) -> Callback<'a>;
+
+    /// A tool call begins, or more of its input came: [`Tool::Start`] or [`Tool::Update`], with the
+    /// call's id ([G5](crate::rules::G5)).
+    fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a>;
+
+    /// A tool call ended: [`Tool::Result`], with the call's id ([G5](crate::rules::G5)).
+    fn tool_result<'a>(&'a mut self, result: &'a Tool) -> Callback<'a> {
+        let _ = result;
+        done()
+    }
+
+    /// Calls whose input was shown will never start, so that their lines are removed.
+    fn tools_dropped<'a>(&'a mut self, calls: &'a [String]) -> Callback<'a> {
+        let _ = calls;
+        done()
+    }
+
+    /// Something else came that a person may want to know, such as that the conversation is
+    /// compacted.
+    fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
+        let _ = notice;
+        done()
+    }
+
+    /// Turns the sign on or off that says the agent is at work ([G6](crate::rules::G6)). It goes on
+    /// beside the callback of the first tool, and off when the run is over, aborted and broken ones
+    /// included. Must return at once: a channel that has to make a call starts a task of its own.
+    fn typing(&mut self, on: bool) {
+        let _ = on;
+    }
+
+    /// The run is over: deliver its final message, once ([V7](crate::rules::V7)). No other callback
+    /// comes after it.
+    fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a>;
+
+    /// The run is over, and the agent has sent its message with a tool ([G4](crate::rules::G4)):
+    /// show what is not shown yet, and send nothing. It comes in the place of
+    /// [`finish`](Self::finish).
+    fn leave(&mut self) -> Callback<'_> {
+        done()
+    }
+}
+
+/// A callback that has settled well already.
+pub fn done() -> Callback<'static> {
+    Box::pin(std::future::ready(Ok(())))
+}
+
+/// What became of a run in one of its channels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelReport {
+    /// Callbacks that failed, panicked or were given up ([G2](crate::rules::G2)).
+    pub callback_failures: u64,
+    /// Why the first of them did.
+    pub first_failure: Option<String>,
+    /// Whether a callback or the final message did not settle in time and was given up
+    /// ([G2](crate::rules::G2)).
+    pub gave_up: bool,
+    /// What became of the final message ([V7](crate::rules::V7)).
+    pub final_delivered: Delivery,
+}
+
+impl ChannelReport {
+    pub(crate) fn new() -> Self {
+        let final_delivered = Delivery::Nobody;
+        Self { callback_failures: 0, first_failure: None, gave_up: false, final_delivered }
+    }
+
+    pub(crate) fn failed(&mut self, why: String) {
+        self.callback_failures += 1;
+        self.first_failure.get_or_insert(why);
+    }
+}
+
+/// The words of a panic.
+pub(crate) fn panic_words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+}

@@ -1,0 +1,39 @@
+//! The settings of a recording.
+
+use std::time::Duration;
+
+use clitape_gateway::ByteSize;
+
+use super::confine::ConfineBy;
+use super::workspace::WorkspaceLimits;
+use crate::limits::{MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME};
+
+/// The settings of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordSettings {
+    /// The most that the CLI may print.
+    pub output: OutputLimits,
+    /// The longest time of one run of the CLI, even if `record.timeout_s` of the scenario is longer.
+    pub time: Duration,
+    /// The most that a workspace may contain.
+    pub workspace: WorkspaceLimits,
+    /// The most lines that all `{{lines:N}}` of a `model.toml` may ask for together.
+    pub model_lines: usize,
+    /// The most bytes of a request to the scripted model.
+    pub request: ByteSize,
+    /// The way in which the CLI is confined to its temporary folder; `None` does not confine it.
+    pub confine: Option<ConfineBy>,
+}
+
+impl Default for RecordSettings {
+    fn default() -> Self {
+        Self {
+            output: OutputLimits::default(),
+            time: RECORDED_TIME,
+            workspace: WorkspaceLimits::default(),
+            model_lines: MODEL_LINES,
+            request: MODEL_REQUEST,
+            confine: Some(ConfineBy::Any),
+        }
+    }
+}
