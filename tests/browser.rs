@@ -1,16 +1,16 @@
-//! The proof page in a real browser: Chromium, driven over the WebDriver protocol. Without Chromium
+//! The proof page in a real browser: the Chromium with which clitape takes its pictures. Without Chromium
 //! these tests are reported as ignored; they fail instead when `CLITAPE_REQUIRE` names `chromium`.
 
 mod common;
-#[path = "common/driver.rs"]
-mod driver;
+#[path = "common/page.rs"]
+mod page;
 
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
 use common::{clitape, root, run, workspace};
-use driver::Browser;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use serde_json::{Value, json};
+use page::{Page, chromium};
 use tempfile::TempDir;
 
 fn main() -> ExitCode {
@@ -25,63 +25,57 @@ fn main() -> ExitCode {
         trial("a_proof_has_a_picture_of_its_page_and_leaves_no_profile", pictured),
         trial("a_comparison_loads_and_is_readable_on_a_phone", compares),
         trial("a_test_run_loads_and_leads_to_what_failed", reports),
+        trial("what_a_page_says_and_asks_for_is_heard", heard),
     ];
     libtest_mimic::run(&args, trials).exit_code()
 }
 
 fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     Trial::ignorable_test(name, move || {
-        let there = |tool| {
-            Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success())
-        };
-        if there("chromedriver") {
+        if chromium().is_ok() {
             return test().map(|()| Completion::Completed);
         }
         let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
         if required.split([',', ' ']).any(|tool| tool == "chromium") {
-            return Err("chromedriver is not installed, and CLITAPE_REQUIRE names chromium".into());
+            return Err("Chromium is not installed, and CLITAPE_REQUIRE names it".into());
         }
-        Ok(Completion::ignored_with("chromedriver is not installed"))
+        Ok(Completion::ignored_with("Chromium is not installed"))
     })
 }
 
+/// By how many pixels the page is wider than its window.
+const WIDER: &str =
+    "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/// How wide and how tall a window is, and one of the size of a phone.
+const WINDOW: (u64, u64) = (1200, 1500);
+const PHONE: (u64, u64) = (400, 1700);
+
 /// A page of scenarios, opened; the folder lives as long as it is looked at.
-fn open(scenarios: &[&str], flags: &[&str]) -> Result<(Browser, TempDir), Failed> {
+fn open(scenarios: &[&str], size: (u64, u64), dark: bool) -> Result<(Page, TempDir), Failed> {
     let dir = tempfile::tempdir()?;
-    let out = dir.path().to_str().ok_or("a path that is no text")?.to_owned();
+    let out = dir.path().to_str().ok_or("a path that is no text")?;
     let (code, told, err) =
-        run(root(), &[&["proof", "--no-png"], scenarios, &["--out", &out]].concat());
+        run(root(), &[&["proof", "--no-png"], scenarios, &["--out", out]].concat());
     expect(code == 0, &format!("{told}{err}"))?;
-    let browser = Browser::start(flags)?;
-    browser.go(&format!("file://{out}/index.html"))?;
-    Ok((browser, dir))
+    let page = Page::open(&dir.path().join("index.html"), size, dark)?;
+    Ok((page, dir))
 }
 
 fn expect(holds: bool, otherwise: &str) -> Result<(), Failed> {
     if holds { Ok(()) } else { Err(otherwise.into()) }
 }
 
-/// Nothing is told on the console, and nothing but the file itself is asked for.
-fn quiet(browser: &Browser) -> Result<(), Failed> {
-    let console = browser.log("browser")?;
+/// Nothing is reported on the console, and nothing but the file itself is asked for.
+fn quiet(page: &mut Page) -> Result<(), Failed> {
+    let (console, asked) = page.log()?;
     expect(console.is_empty(), &format!("the console says {console:?}"))?;
-    let asked: Vec<String> = browser
-        .log("performance")?
-        .iter()
-        .filter_map(|line| {
-            let event: Value = serde_json::from_str(line).ok()?;
-            let message = &event["message"];
-            let url = message["params"]["request"]["url"].as_str()?;
-            (message["method"] == "Network.requestWillBeSent").then(|| url.to_owned())
-        })
-        .filter(|url| !url.starts_with("data:"))
-        .collect();
     let one = matches!(&asked[..], [url] if url.starts_with("file://") && url.ends_with(".html"));
     expect(one, &format!("it asked for {asked:?}"))
 }
 
 fn loads() -> Result<(), Failed> {
-    let (browser, _dir) = open(&["three-tools", "bash-count"], &[])?;
+    let (mut browser, _dir) = open(&["three-tools", "bash-count"], WINDOW, false)?;
     expect(
         browser.script("return document.title")?
             == "Proof: Two reads and a command, Counting files with one command",
@@ -93,18 +87,18 @@ fn loads() -> Result<(), Failed> {
         browser.script("return document.querySelectorAll('.bubble').length")? == 2,
         "one bubble a scenario",
     )?;
-    quiet(&browser)
+    quiet(&mut browser)
 }
 
 fn scrubs() -> Result<(), Failed> {
-    let (browser, _dir) = open(&["three-tools"], &[])?;
-    browser.key("\u{e011}")?; // Home
+    let (mut browser, _dir) = open(&["three-tools"], WINDOW, false)?;
+    browser.key("Home")?;
     expect(browser.text(".chat")? == "nothing to see yet", "something is seen at the start")?;
-    browser.key("\u{e014}")?; // right
-    browser.key("\u{e014}")?;
+    browser.key("ArrowRight")?;
+    browser.key("ArrowRight")?;
     let what = browser.text(".what")?;
     expect(what.starts_with("Event 3: "), &what)?;
-    browser.key("\u{e012}")?; // left
+    browser.key("ArrowLeft")?;
     let what = browser.text(".what")?;
     expect(what.starts_with("Event 2: "), &what)?;
     let record = browser.text(".record")?;
@@ -123,14 +117,14 @@ fn scrubs() -> Result<(), Failed> {
     browser.key(" ")?;
     let label = browser.text(".play")?;
     expect(label == "▶ play", &label)?;
-    browser.key("\u{e010}")?; // End
+    browser.key("End")?;
     let chat = browser.text(".chat")?;
     expect(chat.contains("final ✓✓"), &chat)?;
-    quiet(&browser)
+    quiet(&mut browser)
 }
 
 fn filters() -> Result<(), Failed> {
-    let (browser, _dir) = open(&["three-tools"], &[])?;
+    let (mut browser, _dir) = open(&["three-tools"], WINDOW, false)?;
     let seen = "return [...document.querySelectorAll('tr[data-entry]')]\
                 .filter((row) => row.offsetParent && !row.hidden).map((row) => row.className)";
     browser.script(
@@ -142,7 +136,7 @@ fn filters() -> Result<(), Failed> {
     let only = rows.len() >= 16
         && rows.iter().all(|row| row.as_str().is_some_and(|row| row.contains("telegram")));
     expect(only, &format!("{rows:?}"))?;
-    browser.key("\u{e012}")?; // left goes to the call before, over what is hidden
+    browser.key("ArrowLeft")?; // left goes to the call before, over what is hidden
     let what = browser.text(".what")?;
     expect(what.ends_with("telegram editMessageText"), &what)?;
     browser.script(
@@ -154,7 +148,7 @@ fn filters() -> Result<(), Failed> {
 }
 
 fn further() -> Result<(), Failed> {
-    let (browser, _dir) = open(&["plain-text", "resume-fork"], &[])?;
+    let (mut browser, _dir) = open(&["plain-text", "resume-fork"], WINDOW, false)?;
     let runs =
         browser.script("return document.querySelectorAll('section.case section.run').length")?;
     expect(runs == 3, &format!("{runs} runs"))?;
@@ -170,7 +164,7 @@ fn further() -> Result<(), Failed> {
         expect(text.contains(told), &format!("{place}: {text}"))?;
     }
     browser.script(&format!("document.querySelector('{second}').focus()"))?;
-    browser.key("\u{e011}")?; // Home
+    browser.key("Home")?;
     let chats = [first, second].map(|run| browser.text(&format!("{run} .chat")));
     let [first, second] = chats;
     let (first, second) = (first?, second?);
@@ -179,15 +173,15 @@ fn further() -> Result<(), Failed> {
         "return [...document.querySelectorAll('.active')].map((run) => run.dataset.run).join()",
     )?;
     expect(active == "2", &active.to_string())?;
-    quiet(&browser)
+    quiet(&mut browser)
 }
 
 fn hostile() -> Result<(), Failed> {
-    let (browser, _dir) = open(&["hostile-output"], &[])?;
+    let (mut browser, _dir) = open(&["hostile-output"], WINDOW, false)?;
     let steps = browser.script("return document.querySelectorAll('tr[data-entry]').length")?;
-    browser.key("\u{e011}")?;
+    browser.key("Home")?;
     for _ in 0..steps.as_u64().unwrap_or_default() {
-        browser.key("\u{e014}")?;
+        browser.key("ArrowRight")?;
     }
     let title = browser.script("return document.title")?;
     expect(title == "Proof: Hostile output", &title.to_string())?;
@@ -196,34 +190,25 @@ fn hostile() -> Result<(), Failed> {
     expect(chat.contains("␛[31mred") && !chat.contains('\u{1b}'), &chat)?;
     let markup = "return document.querySelectorAll('img, a, iframe, body script:not([id])').length";
     expect(browser.script(markup)? == 1, "something became markup")?;
-    quiet(&browser)
+    quiet(&mut browser)
 }
 
 fn fits() -> Result<(), Failed> {
-    for flags in [
-        &["--window-size=1200,1500"][..],
-        &["--window-size=1200,1500", "--blink-settings=preferredColorScheme=0"],
-        &["--window-size=500,1700"],
-    ] {
-        let (browser, _dir) = open(&["three-tools"], flags)?;
-        if flags[0].contains("=500") {
-            browser.phone(400, 1700)?;
-        }
+    for (size, dark) in [(WINDOW, false), (WINDOW, true), (PHONE, false)] {
+        let (mut browser, _dir) = open(&["three-tools"], size, dark)?;
         browser.script("document.querySelector('tr[data-entry=\"110\"]').click()")?;
-        let wider = browser.script(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
-        )?;
-        expect(wider == 0, &format!("{flags:?}: the page is {wider} pixels too wide"))?;
-        let dark = browser.script("return getComputedStyle(document.body).backgroundColor")?;
-        let is_dark = dark != "rgb(255, 255, 255)";
-        expect(is_dark == (flags.len() == 2), &format!("{flags:?}: {dark}"))?;
-        let picture = browser.screenshot()?;
-        expect(picture.starts_with("iVBOR") && picture.len() > 20_000, "no picture came")?;
+        let wider = browser.script(WIDER)?;
+        expect(wider == 0, &format!("{size:?}: the page is {wider} pixels too wide"))?;
+        let color = browser.script("return getComputedStyle(document.body).backgroundColor")?;
+        let is_dark = color != "rgb(255, 255, 255)";
+        expect(is_dark == dark, &format!("{size:?}: {color}"))?;
+        let picture = browser.screenshot(size.0)?;
+        expect(picture.starts_with(b"\x89PNG") && picture.len() > 20_000, "no picture came")?;
         let pdf = browser.print()?;
         expect(pdf.starts_with("JVBERi") && pdf.len() > 20_000, "no paper came")?;
+        quiet(&mut browser)?;
     }
-    let (browser, _dir) = open(&["three-tools"], &[])?;
-    expect(json!(browser.log("browser")?) == json!([]), "the console says something")
+    Ok(())
 }
 
 fn pictured() -> Result<(), Failed> {
@@ -256,51 +241,60 @@ fn reports() -> Result<(), Failed> {
     std::fs::write(&golden, text.replacen("tape", "band", 1))?;
     let (code, told, err) = run(workspace.path(), &["test", "--html", "made"]);
     expect(code == 3, &format!("{told}{err}"))?;
-    let browser = Browser::start(&["--window-size=500,1700"])?;
-    browser.go(&format!("file://{}/made/index.html", workspace.path().display()))?;
-    browser.phone(400, 1700)?;
-    let wider =
-        "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
-    expect(browser.script(wider)? == 0, "the page is too wide for a phone")?;
+    let mut browser = Page::open(&workspace.path().join("made/index.html"), PHONE, false)?;
+    expect(browser.script(WIDER)? == 0, "the page is too wide for a phone")?;
     expect(browser.text(".finding b")? == "GD001 golden-differs", "no finding")?;
-    let page = browser.script("return document.querySelector('.found a').href")?;
-    quiet(&browser)?;
-    let browser = Browser::start(&[])?;
-    browser.go(page.as_str().ok_or("no link")?)?;
+    let link = browser.script("return document.querySelector('.found a').href")?;
+    let path = link.as_str().and_then(|link| link.strip_prefix("file://")).ok_or("no link")?;
+    quiet(&mut browser)?;
+    let mut browser = Page::open(Path::new(path), WINDOW, false)?;
     let told = browser.text("h1")?;
     expect(told == "Proof 1 finding", &told)?;
-    quiet(&browser)
+    quiet(&mut browser)
 }
 
 fn compares() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
-    let out = dir.path().to_str().ok_or("a path that is no text")?.to_owned();
+    let out = dir.path().to_str().ok_or("a path that is no text")?;
     let versions = ["compare", "1.0.128", "2.1.329", "resume-good", "hostile-output"];
-    let (code, told, err) = run(root(), &[&versions[..], &["--out", &out]].concat());
+    let (code, told, err) = run(root(), &[&versions[..], &["--out", out]].concat());
     expect(code == 3, &format!("{told}{err}"))?;
-    for flags in [&["--window-size=1200,1500"][..], &["--window-size=500,1700"]] {
-        let browser = Browser::start(flags)?;
-        browser.go(&format!("file://{out}/index.html"))?;
-        if flags[0].contains("=500") {
-            browser.phone(400, 1700)?;
-        }
+    for size in [WINDOW, PHONE] {
+        let mut browser = Page::open(&dir.path().join("index.html"), size, false)?;
         browser
             .script("for (const one of document.querySelectorAll('details')) one.open = true")?;
-        let wider = browser.script(
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
-        )?;
-        expect(wider == 0, &format!("{flags:?}: the page is {wider} pixels too wide"))?;
+        let wider = browser.script(WIDER)?;
+        expect(wider == 0, &format!("{size:?}: the page is {wider} pixels too wide"))?;
         let beside = browser.script(
             "const [a, b] = document.querySelector('.row:has(.b)').children; \
              return a.getBoundingClientRect().top === b.getBoundingClientRect().top",
         )?;
-        let is_wide = !flags[0].contains("=500");
-        expect(beside == is_wide, &format!("{flags:?}: A is beside B: {beside}"))?;
+        expect(beside == (size == WINDOW), &format!("{size:?}: A is beside B: {beside}"))?;
         let last = browser.text(".uncovered li:last-child")?;
         expect(last.starts_with("A live model "), &last)?;
         let markup = "return document.querySelectorAll('img, a, iframe, script').length";
         expect(browser.script(markup)? == 0, "something became markup")?;
-        quiet(&browser)?;
+        quiet(&mut browser)?;
+    }
+    Ok(())
+}
+
+/// The console and the requests are seen at all: else no page could fail by them.
+fn heard() -> Result<(), Failed> {
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("index.html");
+    let policy = "<meta http-equiv=Content-Security-Policy content=\"script-src 'nonce-a'\">";
+    for (html, said, asked) in [
+        ("<script>console.log('heard')</script>".to_owned(), "heard", 1),
+        ("<script>throw new Error('thrown')</script>".to_owned(), "thrown", 1),
+        (format!("{policy}<script>1</script>"), "Content Security Policy", 1),
+        ("<img src='other.png'>".to_owned(), "ERR_FILE_NOT_FOUND", 2),
+    ] {
+        std::fs::write(&file, &html)?;
+        let mut browser = Page::open(&file, WINDOW, false)?;
+        let (console, urls) = browser.log()?;
+        expect(console.join("\n").contains(said), &format!("{html}: {console:?}"))?;
+        expect(urls.len() == asked, &format!("{html}: {urls:?}"))?;
     }
     Ok(())
 }

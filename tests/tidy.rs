@@ -324,3 +324,29 @@ fn circles(edges: &[Vec<usize>]) -> Vec<BTreeSet<usize>> {
         (0..edges.len()).map(group).filter(|group| !group.is_empty()).collect();
     groups.into_iter().collect()
 }
+
+/// What reads the environment of the process. Only `harness/cli` does; the libraries take it as values.
+const ENVIRONMENT: [&str; 6] = [
+    "env::var",
+    "env::args",
+    "env::temp_dir",
+    "env::home_dir",
+    "env::current_exe",
+    "tempfile::tempdir()",
+];
+
+#[test]
+fn no_library_reads_the_environment() {
+    for path in sources() {
+        let place = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let is_library = place.starts_with("harness/") && place.contains("/src/");
+        if !is_library || place.contains("tests") {
+            continue;
+        }
+        let text = read(&path);
+        let own = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for word in ENVIRONMENT {
+            assert!(!own.contains(word), "{place} has `{word}`; take the value as a parameter");
+        }
+    }
+}

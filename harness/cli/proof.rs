@@ -18,6 +18,7 @@ use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
+use crate::record::host_paths;
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
@@ -154,8 +155,10 @@ fn write_png(dir: &Path) -> anyhow::Result<String> {
 
 fn take_photo(page: &Path) -> anyhow::Result<Photo> {
     let named = std::env::var_os("CLITAPE_CHROMIUM").filter(|name| !name.is_empty());
+    let host = host_paths();
+    let chromium = Chromium::find(named.map(PathBuf::from), &host.path)?;
     let stop = stop_on_signals()?;
-    Ok(photo(&Chromium::find(named.map(PathBuf::from))?, page, &stop)?)
+    Ok(photo(&chromium, page, &host.temporary, &stop)?)
 }
 
 fn check_file(file: &Path) -> anyhow::Result<ExitStatus> {

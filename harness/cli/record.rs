@@ -9,6 +9,7 @@ use clitape_gateway::ByteSize;
 use clitape_runner::cassette::{Cassette, Confinement, FurtherRun, Take};
 use clitape_runner::check::first_difference;
 use clitape_runner::files;
+use clitape_runner::host::HostPaths;
 use clitape_runner::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
@@ -188,8 +189,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let settings = args.settings();
     let stop = stop_on_signals()?;
     confirm(&scenarios, &Confirmation { yes: args.yes, quiet, settings }, &stop)?;
-    say(remove_stale());
-    let take = |scenario: &Scenario, claude: &Claude| take(scenario, claude, settings, &stop);
+    let host = host_paths();
+    say(remove_stale(&host.temporary));
+    let take =
+        |scenario: &Scenario, claude: &Claude| take(scenario, claude, settings, &host, &stop);
     let mut progress = ProgressLine::new(quiet);
     let mut exit = ExitStatus::Ok;
     let mut known: Vec<(&ClaudeChoice, Claude)> = Vec::new();
@@ -197,10 +200,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         let claude = match known.iter().find(|(of, _)| *of == choice) {
             Some((_, claude)) => claude.clone(),
             None => {
-                let claude =
-                    resolve(choice, &cache()?, args.resolve_limits(), &stop, &mut |text| {
-                        progress.step(text);
-                    })?;
+                let (cache, limits) = (cache()?, args.resolve_limits());
+                let claude = resolve(choice, &cache, limits, &host, &stop, &mut |text| {
+                    progress.step(text);
+                })?;
                 known.push((choice, claude.clone()));
                 claude
             }
@@ -320,10 +323,20 @@ fn take(
     scenario: &Scenario,
     claude: &Claude,
     settings: RecordSettings,
+    host: &HostPaths,
     stop: &AtomicBool,
 ) -> anyhow::Result<Take> {
-    record(scenario, claude, settings, stop)
+    record(scenario, claude, settings, host, stop)
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
+}
+
+/// The paths of this machine, as the environment names them.
+pub(crate) fn host_paths() -> HostPaths {
+    HostPaths {
+        path: std::env::var_os("PATH").unwrap_or_default(),
+        temporary: std::env::temp_dir(),
+        home: std::env::var_os("HOME").map(PathBuf::from),
+    }
 }
 
 /// The folder for installed CLIs and built revisions, in the user's cache folder.

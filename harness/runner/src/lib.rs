@@ -7,6 +7,7 @@ pub mod cassette;
 pub mod check;
 pub mod compare;
 pub mod files;
+pub mod host;
 pub mod input;
 pub mod limits;
 pub mod names;

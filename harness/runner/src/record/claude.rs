@@ -1,6 +1,8 @@
 //! Finds or installs the CLI that is to be recorded.
 
+use std::env::join_paths;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
@@ -16,6 +18,7 @@ use super::launch::{Guard, command};
 use super::sandbox::no_folder;
 use super::scratch::{PREFIX, Scratch, sweep};
 use crate::cassette::{Exit, sha256_of_file};
+use crate::host::HostPaths;
 use crate::limits::{INSTALL_OUTPUT, INSTALL_TIME, OutputLimits, VERSION_OUTPUT, VERSION_TIME};
 use crate::names::{CliVersion, NameError};
 
@@ -104,26 +107,29 @@ pub fn resolve(
     choice: &ClaudeChoice,
     cache: &Path,
     limits: ResolveLimits,
+    host: &HostPaths,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     match choice {
         ClaudeChoice::Path(path) => {
             let program = std::path::absolute(path)?;
-            let version = version(&program, "name the program with `--claude PATH`", limits, stop)?;
+            let hint = "name the program with `--claude PATH`";
+            let version = version(&program, hint, limits, host, stop)?;
             Claude::new(program, version)
         }
         ClaudeChoice::OnPath => {
             let hint = "run `npm install -g @anthropic-ai/claude-code`, or choose another with \
                         `--claude PATH` or `--claude npm:VERSION`";
-            let Some(program) = on_path("claude") else {
+            let Some(program) = host.which("claude") else {
                 return Err(no_claude("there is no `claude` on PATH".into(), hint));
             };
-            let version = version(&program, hint, limits, stop)?;
+            let version = version(&program, hint, limits, host, stop)?;
             Claude::new(program, version)
         }
         ClaudeChoice::Npm(wanted) => {
-            installed(wanted, &cache.join("claude"), &Npm::real(), limits, stop, note)
+            let npm = Npm { program: host.which("npm") };
+            installed(wanted, &cache.join("claude"), &npm, limits, host, stop, note)
         }
     }
 }
@@ -134,10 +140,6 @@ struct Npm {
 }
 
 impl Npm {
-    fn real() -> Self {
-        Self { program: on_path("npm") }
-    }
-
     /// Installs a version into `to`, a folder in the temporary one whose lock file is `lock`.
     fn install(
         &self,
@@ -193,6 +195,7 @@ fn installed(
     cache: &Path,
     npm: &Npm,
     limits: ResolveLimits,
+    host: &HostPaths,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
@@ -216,7 +219,7 @@ fn installed(
         "remove {} and record again, or name an installed CLI with `--claude PATH`",
         folder.display()
     );
-    let version = version(&program, &hint, limits, stop)?;
+    let version = version(&program, &hint, limits, host, stop)?;
     if version != *wanted {
         let why = format!("{} is version {version}, not {wanted}", program.display());
         return Err(no_claude(why, &hint));
@@ -229,15 +232,17 @@ fn version(
     program: &Path,
     hint: &str,
     limits: ResolveLimits,
+    host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<CliVersion, RecordError> {
-    let parent = fs::canonicalize(std::env::temp_dir()).map_err(|error| no_folder(&error))?;
-    let home = Scratch::new(&parent, PREFIX).map_err(|error| no_folder(&error))?;
+    let no_folder = |error: io::Error| no_folder(&host.temporary, &error);
+    let parent = fs::canonicalize(&host.temporary).map_err(no_folder)?;
+    let home = Scratch::new(&parent, PREFIX).map_err(no_folder)?;
     let mut version = command(program);
     version
         .arg("--version")
         .env_clear()
-        .env("PATH", search_path(program))
+        .env("PATH", search_path(program, host))
         .env("HOME", home.path())
         .env("TMPDIR", home.path())
         .env("DISABLE_AUTOUPDATER", "1")
@@ -277,8 +282,8 @@ fn version(
 }
 
 /// Returns the PATH of a recorded CLI: the folders of the CLI, of node and of the system.
-pub(crate) fn search_path(program: &Path) -> OsString {
-    let node = node();
+pub(crate) fn search_path(program: &Path, host: &HostPaths) -> OsString {
+    let node = host.which("node");
     let beside = [Some(program), node.as_deref()];
     let mut folders: Vec<PathBuf> = beside
         .into_iter()
@@ -287,19 +292,7 @@ pub(crate) fn search_path(program: &Path) -> OsString {
         .collect();
     folders.extend(["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from));
     // Only a folder with a colon in its name is refused, and no PATH can contain it.
-    std::env::join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
-}
-
-/// Returns the `node` on PATH.
-pub(crate) fn node() -> Option<PathBuf> {
-    on_path("node")
-}
-
-/// Returns the program of this name on PATH.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
-    programs.find(|program| program.is_absolute() && program.is_file())
+    join_paths(folders).unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
 fn no_claude(why: String, hint: &str) -> RecordError {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::claude::{Claude, node, on_path};
+use super::claude::Claude;
 use crate::cassette::Confinement;
+use crate::host::HostPaths;
 
 /// The parts of the system that the CLI and its tools may read and execute.
 #[cfg(target_os = "linux")]
@@ -108,17 +109,24 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// The bounds of a CLI that runs in the temporary folder `root` and asks the model at `port`.
-    pub(crate) fn new(claude: &Claude, root: &Path, port: u16, by: ConfineBy) -> Self {
+    pub(crate) fn new(
+        claude: &Claude,
+        root: &Path,
+        port: u16,
+        by: ConfineBy,
+        host: &HostPaths,
+    ) -> Self {
         let mut read = places(&claude.program);
-        read.extend(node());
-        // Node's own modules are beside the folder that its program is in.
-        let node = node().and_then(|node| node.canonicalize().ok());
-        read.extend(node.iter().filter_map(|node| node.parent()?.parent()).map(Path::to_owned));
-        read.extend(node.clone());
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let home = home.map(|home| home.canonicalize().unwrap_or(home));
-        let temporary = std::env::temp_dir();
-        let temporary = temporary.canonicalize().unwrap_or(temporary);
+        if let Some(node) = host.which("node") {
+            if let Ok(real) = node.canonicalize() {
+                // Node's own modules are beside the folder that its program is in.
+                read.extend(real.parent().and_then(Path::parent).map(Path::to_owned));
+                read.push(real);
+            }
+            read.push(node);
+        }
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or(path.clone());
+        let (home, temporary) = (host.home.as_ref().map(real), real(&host.temporary));
         // The CLI must not read the user's home folder or the folder for temporary files. If a program
         // is directly in one of them, the CLI may read the program and not the folder.
         read.retain(|path| {
@@ -128,7 +136,7 @@ impl Bounds {
         });
         read.sort();
         read.dedup();
-        Self { read, write: vec![root.to_owned()], port, by, bwrap: on_path("bwrap") }
+        Self { read, write: vec![root.to_owned()], port, by, bwrap: host.which("bwrap") }
     }
 }
 
@@ -209,7 +217,13 @@ mod tests {
             version: "1.0.0".parse().unwrap(),
             sha256: String::new(),
         };
-        let bounds = Bounds::new(&claude, Path::new("/tmp/clitape-1"), 1, ConfineBy::Any);
+        let bounds = Bounds::new(
+            &claude,
+            Path::new("/tmp/clitape-1"),
+            1,
+            ConfineBy::Any,
+            &HostPaths::of_tests(),
+        );
         assert!(bounds.read.contains(&home.join("claude")), "{bounds:?}");
         assert!(!bounds.read.iter().any(|path| home.starts_with(path)), "{bounds:?}");
     }
@@ -229,7 +243,7 @@ mod tests {
                 write: vec![inside.path().to_owned()],
                 port: 1,
                 by: ConfineBy::Only(way),
-                bwrap: on_path("bwrap"),
+                bwrap: HostPaths::of_tests().which("bwrap"),
             };
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             let port = listener.local_addr().unwrap().port().to_string();

@@ -65,6 +65,7 @@ pub use supervise::supervise;
 pub use workspace::WorkspaceLimits;
 
 use crate::cassette::Take;
+use crate::host::HostPaths;
 use crate::scenario::Scenario;
 
 /// Without `/proc`, no process is found.
@@ -103,9 +104,10 @@ pub fn record(
     scenario: &Scenario,
     claude: &Claude,
     settings: RecordSettings,
+    host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<Take, RecordError> {
-    Ok(take::into_take(&run::run(scenario, claude, settings, stop)?, scenario))
+    Ok(take::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario))
 }
 
 #[cfg(test)]

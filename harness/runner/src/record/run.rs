@@ -16,6 +16,7 @@ use super::server::ModelServer;
 use super::workspace::ScenarioFolder;
 use super::{RecordSettings, cut, history, results};
 use crate::cassette::{Confinement, Exit, Resume, TickKind};
+use crate::host::HostPaths;
 use crate::names::CliVersion;
 use crate::scenario::{Exits, Model, Scenario, ScenarioError, SessionStep, SignalPlan, StdinLine};
 
@@ -137,6 +138,7 @@ fn time(timeout_s: u64, most: Duration) -> (Duration, &'static str) {
 struct SessionRig<'a> {
     scenario: &'a Scenario,
     claude: &'a Claude,
+    host: &'a HostPaths,
     sandbox: Sandbox,
     server: ModelServer,
     settings: RecordSettings,
@@ -153,6 +155,7 @@ pub(crate) fn run(
     scenario: &Scenario,
     claude: &Claude,
     settings: RecordSettings,
+    host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<Recording, RecordError> {
     let model = Model::load_within(&scenario.dir, settings.model_lines)?;
@@ -162,11 +165,11 @@ pub(crate) fn run(
     }
     let workspace =
         ScenarioFolder::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
-    let sandbox = Sandbox::new(&std::env::temp_dir(), &workspace, stop)?;
+    let sandbox = Sandbox::new(&host.temporary, &workspace, stop)?;
     let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();
-    let bounds = settings.confine.map(|by| Bounds::new(claude, sandbox.root(), port, by));
-    let rig = SessionRig { scenario, claude, sandbox, server, settings, bounds };
+    let bounds = settings.confine.map(|by| Bounds::new(claude, sandbox.root(), port, by, host));
+    let rig = SessionRig { scenario, claude, host, sandbox, server, settings, bounds };
     let (first, mut session, confined) = rig.run(&Wanted::first(scenario), stop)?;
     let mut further = Vec::new();
     for (at, step) in (1..).zip(&scenario.record.then) {
@@ -194,7 +197,7 @@ impl SessionRig<'_> {
         wanted: &Wanted<'_>,
         stop: &AtomicBool,
     ) -> Result<(RawRun, Option<String>, Option<Confinement>), RecordError> {
-        let Self { scenario, claude, sandbox, server, settings, bounds } = self;
+        let Self { scenario, claude, sandbox, server, settings, bounds, .. } = self;
         let folders = &sandbox.folders;
         let notes = Notes::new();
         let sender = notes.sender.clone();
@@ -296,7 +299,7 @@ impl SessionRig<'_> {
             .current_dir(Path::new(&folders.project))
             .env_clear()
             .envs(ENVIRONMENT)
-            .env("PATH", claude::search_path(program))
+            .env("PATH", claude::search_path(program, self.host))
             .env("HOME", &folders.home)
             .env("TMPDIR", &folders.tmp)
             .env("ANTHROPIC_BASE_URL", format!("http://{}", self.server.address));

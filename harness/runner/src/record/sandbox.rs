@@ -91,8 +91,9 @@ impl Sandbox {
         workspace: &ScenarioFolder,
         stop: &AtomicBool,
     ) -> Result<Self, RecordError> {
-        let parent = fs::canonicalize(parent).map_err(|error| no_folder(&error))?;
-        let root = Scratch::new(&parent, PREFIX).map_err(|error| no_folder(&error))?;
+        let no_folder = |error: io::Error| no_folder(parent, &error);
+        let parent = fs::canonicalize(parent).map_err(no_folder)?;
+        let root = Scratch::new(&parent, PREFIX).map_err(no_folder)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
         let Some(path) = root.path().to_str().filter(|path| path.chars().all(plain)) else {
             return Err(RecordError::Folder {
@@ -143,13 +144,13 @@ impl Sandbox {
 }
 
 /// Returns the error for a folder for temporary files that can't be used.
-pub(crate) fn no_folder(error: &io::Error) -> RecordError {
+pub(crate) fn no_folder(temporary: &Path, error: &io::Error) -> RecordError {
     let what = match error.kind() {
         io::ErrorKind::NotFound => "there is no such folder".to_owned(),
         io::ErrorKind::PermissionDenied => "nothing may be written there".to_owned(),
         _ => error.to_string(),
     };
-    RecordError::Folder { path: std::env::temp_dir(), what }
+    RecordError::Folder { path: temporary.to_owned(), what }
 }
 
 #[cfg(test)]

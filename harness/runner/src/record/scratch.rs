@@ -153,11 +153,10 @@ pub(crate) fn sweep(parent: &Path, prefix: &str) -> Swept {
     swept
 }
 
-/// Removes the folders that killed runs left in the folder for temporary files.
-pub fn remove_stale() -> Swept {
-    let parent = std::env::temp_dir();
+/// Removes the folders that killed runs left in `temporary`, the folder for temporary files.
+pub fn remove_stale(temporary: &Path) -> Swept {
     // Sandboxes and the processes in them use the real path of the folder.
-    sweep(&parent.canonicalize().unwrap_or(parent), PREFIX)
+    sweep(&temporary.canonicalize().unwrap_or(temporary.to_owned()), PREFIX)
 }
 
 /// Returns whether a name is that of a lock file: the prefix, maybe a word, and random characters.

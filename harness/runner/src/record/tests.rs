@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fs_err as fs;
 use tempfile::TempDir;
 
-use super::run::{RawRun, run};
+use super::run::{RawRun, Recording, run};
 use super::*;
 use crate::cassette::{Cassette, Exit};
 use crate::scenario::{ExitWord, Exits, Workspace};
@@ -20,6 +20,16 @@ const SCENARIO: &str = "
     versions = ['9.9.9']
     timeout_s = 20";
 const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
+
+fn run_it(scenario: &Scenario, claude: &Claude, stop: bool) -> Result<Recording, RecordError> {
+    let host = HostPaths::of_tests();
+    run(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(stop))
+}
+
+fn record_it(scenario: &Scenario, claude: &Claude) -> Result<Take, RecordError> {
+    let host = HostPaths::of_tests();
+    record(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(false))
+}
 
 /// A scenario and a `claude` that is this shell script.
 fn workspace(script: &str) -> (TempDir, Scenario, Claude) {
@@ -44,8 +54,7 @@ fn go(script: &str) -> Result<RawRun, RecordError> {
 
 /// What the first run left.
 fn first(scenario: &Scenario, claude: &Claude) -> Result<RawRun, RecordError> {
-    run(scenario, claude, RecordSettings::default(), &AtomicBool::new(false))
-        .map(|recording| recording.first)
+    run_it(scenario, claude, false).map(|recording| recording.first)
 }
 
 #[track_caller]
@@ -64,8 +73,7 @@ fn a_run_is_kept_with_all_it_left() {
     );
     let (_dir, mut scenario, claude) = workspace(&script);
     scenario.record.exit = Exits::Same(ExitWord::Code(1));
-    let recording =
-        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
+    let recording = run_it(&scenario, &claude, false).unwrap();
     let (run, project) = (recording.first, recording.folders.project);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let result = "{\"type\":\"result\",\"session_id\":\"5-a\"}";
@@ -156,8 +164,7 @@ fn an_exit_that_nobody_expects_is_told() {
     ] {
         let (_dir, mut scenario, claude) = workspace(&format!("{RESULT}; {exit}"));
         scenario.record.exit = expected;
-        let error = run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false))
-            .unwrap_err();
+        let error = run_it(&scenario, &claude, false).unwrap_err();
         assert_eq!(error.to_string(), format!("the CLI {how}; {hint}{said}"));
     }
 }
@@ -167,9 +174,7 @@ fn a_failure_that_can_not_come_is_told_before_the_cli_runs() {
     let (dir, scenario, claude) = workspace("exit 9");
     let model = format!("{MODEL}[[turn.failure]]\ndrop_after = {{ block = 1, deltas = 9 }}\n");
     fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
-    let error = run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false))
-        .unwrap_err()
-        .to_string();
+    let error = run_it(&scenario, &claude, false).unwrap_err().to_string();
     assert!(error.contains("model.toml: a failure in turn 1 of `main` comes after 9"), "{error}");
 }
 
@@ -189,8 +194,7 @@ fn a_request_nobody_scripted_ends_the_recording() {
         a=${ANTHROPIC_BASE_URL#http://}; exec 3<>/dev/tcp/${a%:*}/${a#*:}; \
         printf \"GET /v1/models HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n\" >&3; sleep 600'";
     let (dir, scenario, claude) = workspace(script);
-    let error =
-        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap_err();
+    let error = run_it(&scenario, &claude, false).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -204,8 +208,7 @@ fn a_request_nobody_scripted_ends_the_recording() {
 #[test]
 fn a_recording_can_be_stopped() {
     let (_dir, scenario, claude) = workspace("exec sleep 600");
-    let error =
-        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(true)).unwrap_err();
+    let error = run_it(&scenario, &claude, true).unwrap_err();
     assert_eq!(error.to_string(), "stopped; nothing was written");
 }
 
@@ -213,8 +216,7 @@ fn a_recording_can_be_stopped() {
 fn a_cli_that_never_ends_is_stopped_in_time() {
     let (_dir, mut scenario, claude) = workspace("exec sleep 600");
     scenario.record.timeout_s = 0;
-    let error =
-        run(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap_err();
+    let error = run_it(&scenario, &claude, false).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the CLI had not ended after 0 s and was stopped; raise `record.timeout_s` in the \
@@ -228,8 +230,7 @@ fn two_takes_of_one_run_are_the_same() {
         "pwd; echo '{{\"type\":\"system\",\"cwd\":\"'$PWD'\",\"session_id\":\"'$(cat /proc/sys/kernel/random/uuid)'\"}}'; {RESULT}"
     );
     let (_dir, scenario, claude) = workspace(&script);
-    let take =
-        || record(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
+    let take = || record_it(&scenario, &claude).unwrap();
     let (first, second) = (take(), take());
     let stdout = String::from_utf8_lossy(&first.stdout);
     assert!(stdout.starts_with("/clitape/project\n"), "{stdout}");
@@ -253,8 +254,7 @@ fn a_session_goes_on_in_the_same_folders() {
     scenario.record.then = vec![toml::from_str(step).unwrap()];
     let model = format!("{MODEL}[[step]]\n[[step.turn]]\n[[step.turn.block]]\ntext = 'Yes.'\n");
     fs::write(dir.path().join("scenario/model.toml"), model).unwrap();
-    let take =
-        record(&scenario, &claude, RecordSettings::default(), &AtomicBool::new(false)).unwrap();
+    let take = record_it(&scenario, &claude).unwrap();
     let [second] = &take.further[..] else { panic!("{take:?}") };
     assert_eq!(second.facts.argv[6..9], ["--include-partial-messages", "--resume", "5-a"]);
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

@@ -18,7 +18,19 @@ fn program(dir: &TempDir, name: &str, text: &str) -> PathBuf {
 }
 
 fn resolve_path(path: &Path, cache: &Path, limits: ResolveLimits) -> Result<Claude, RecordError> {
-    resolve(&ClaudeChoice::Path(path.to_owned()), cache, limits, &RUNS, &mut |_| {})
+    let host = HostPaths::of_tests();
+    resolve(&ClaudeChoice::Path(path.to_owned()), cache, limits, &host, &RUNS, &mut |_| {})
+}
+
+fn install(
+    version: &str,
+    cache: &Path,
+    npm: &Npm,
+    limits: ResolveLimits,
+    note: &mut dyn FnMut(&str),
+) -> Result<Claude, RecordError> {
+    let host = HostPaths::of_tests();
+    installed(&version_of(version), cache, npm, limits, &host, &RUNS, note)
 }
 
 fn version_of(text: &str) -> CliVersion {
@@ -91,17 +103,8 @@ fn npm_installs_once() {
     let npm = npm(&dir, "2.1.329");
     let mut notes = Vec::new();
     for _ in 0..2 {
-        let claude = installed(
-            &version_of("2.1.329"),
-            &cache,
-            &npm,
-            ResolveLimits::default(),
-            &RUNS,
-            &mut |s| {
-                notes.push(s.to_owned());
-            },
-        )
-        .unwrap();
+        let note = &mut |s: &str| notes.push(s.to_owned());
+        let claude = install("2.1.329", &cache, &npm, ResolveLimits::default(), note).unwrap();
         assert_eq!(claude.program, cache.join("2.1.329/node_modules/.bin/claude"));
     }
     assert_eq!(notes, ["installing claude 2.1.329 with npm"]);
@@ -119,15 +122,8 @@ fn two_who_install_at_once_do_not_break_each_other() {
     let npm = npm(&dir, "2.1.329");
     std::thread::scope(|scope| {
         let one = || {
-            installed(
-                &version_of("2.1.329"),
-                &cache,
-                &npm,
-                ResolveLimits::default(),
-                &RUNS,
-                &mut |_| {},
-            )
-            .map(|claude| claude.version)
+            let limits = ResolveLimits::default();
+            install("2.1.329", &cache, &npm, limits, &mut |_| {}).map(|claude| claude.version)
         };
         let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
         for version in all {
@@ -153,16 +149,9 @@ fn what_can_not_be_installed_is_told_and_leaves_nothing() {
         (&silent, "can't run ", 1),
     ] {
         let cache = tempfile::tempdir_in(&dir).unwrap();
-        let error = installed(
-            &version_of("9.9.9"),
-            cache.path(),
-            npm,
-            ResolveLimits::default(),
-            &RUNS,
-            &mut |_| {},
-        )
-        .unwrap_err()
-        .to_string();
+        let error = install("9.9.9", cache.path(), npm, ResolveLimits::default(), &mut |_| {})
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(part), "{error}");
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), left, "{error}");
     }
@@ -202,9 +191,7 @@ fn issue_13_point_5_a_limit_on_the_way_to_a_cli_is_told_with_its_option() {
         assert!(error.contains(by_itself), "{error}");
         let cache = tempfile::tempdir_in(&dir).unwrap();
         let npm = Npm { program: Some(program) };
-        let error = installed(&version_of("9.9.9"), cache.path(), &npm, low, &RUNS, &mut |_| {})
-            .unwrap_err()
-            .to_string();
+        let error = install("9.9.9", cache.path(), &npm, low, &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains(by_npm), "{error}");
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0, "nothing is left over");
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::screen::moments;
+use super::picture::moments;
 use crate::report::page::chat::StyledRun;
 use crate::suite::Case;
 use crate::text::{self, plain};

@@ -1,24 +1,36 @@
-//! Chromium without a window, asked over a pipe in its DevTools protocol. It loads nothing but what it
-//! is told to, and nothing of it is left when this is dropped.
+//! Chromium without a window, driven over a pipe in its DevTools protocol, and `page.png`: the page as
+//! Chromium shows it, from top to end, in the light. Chromium loads only what it is asked to open, and
+//! nothing of it is left when a [`Browser`] is dropped.
 
+use std::ffi::OsStr;
+use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use fs_err as fs;
 use nix::unistd::Uid;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 
+use crate::host::which;
 use crate::record::{Guard, Running, Scratch, command, launch};
 
 /// Names that Chromium is installed under.
 const NAMES: [&str; 5] =
     ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
-/// How long all of it may take.
+/// How long a picture may take.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long it may take to end.
+/// How wide the page of a picture is, in pixels.
+const WIDTH: u64 = 1100;
+/// How much of the page is shown at most, in pixels; Chromium draws no taller picture in one piece.
+const TALLEST: u64 = 16_000;
+/// How long Chromium may take to end.
 const GRACE: Duration = Duration::from_secs(3);
 /// How often a wait looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -85,26 +97,30 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// The program of this name, or the Chromium on PATH.
+    /// Returns the program that is named, or the Chromium in the folders of `path`.
     ///
     /// # Errors
     ///
     /// [`PhotoError::NotInstalled`] when none is named and there is none.
-    pub fn find(named: Option<PathBuf>) -> Result<Self, PhotoError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = || {
-            let all = NAMES
-                .iter()
-                .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)));
-            all.into_iter().find(|program| program.is_file())
-        };
+    pub fn find(named: Option<PathBuf>, path: &OsStr) -> Result<Self, PhotoError> {
+        let found = || NAMES.iter().find_map(|name| which(path, name));
         let program = named.or_else(found).ok_or(PhotoError::NotInstalled)?;
         Ok(Self { program })
     }
 
-    /// Starts it, with a profile that nobody had before; setting `stop` ends every wait.
-    pub(super) fn start<'a>(&self, stop: &'a AtomicBool) -> Result<Browser<'a>, PhotoError> {
-        let home = Scratch::new(&fs::canonicalize(std::env::temp_dir())?, HOME)?;
+    /// Starts it with one empty page and a profile in a new folder of `temporary`; after `limit`, and once
+    /// `stop` is set, every wait ends.
+    ///
+    /// # Errors
+    ///
+    /// [`PhotoError`] when it can't be started or does not answer.
+    pub fn start<'s>(
+        &self,
+        temporary: &Path,
+        limit: Duration,
+        stop: &'s AtomicBool,
+    ) -> Result<Browser<'s>, PhotoError> {
+        let home = Scratch::new(&fs::canonicalize(temporary)?, HOME)?;
         let stderr = home.path().join("stderr.txt");
         let mut shell = command("sh");
         shell
@@ -134,60 +150,130 @@ impl Chromium {
                 }
             });
         }
-        let (ask, program) = (child.stdin.take(), self.program.clone());
-        let until = Instant::now() + LIMIT;
-        Ok(Browser {
+        let mut browser = Browser {
+            pipe: child.stdin.take(),
             child,
-            ask,
             told,
-            seen: Vec::new(),
+            events: Vec::new(),
             asked: 0,
-            until,
-            program,
+            session: None,
+            until: Instant::now() + limit,
+            program: self.program.clone(),
             stderr,
             stop,
             _home: home,
-        })
+        };
+        let blank = json!({ "url": "about:blank" });
+        let target = browser.ask("Target.createTarget", &blank)?["targetId"].take();
+        let attach = json!({ "targetId": target, "flatten": true });
+        let attached = browser.ask("Target.attachToTarget", &attach)?;
+        browser.session = attached["sessionId"].as_str().map(str::to_owned);
+        browser.ask("Page.enable", &json!({}))?;
+        browser.ask("Page.setLifecycleEventsEnabled", &json!({ "enabled": true }))?;
+        Ok(browser)
     }
 }
 
-/// A running Chromium.
-pub(super) struct Browser<'a> {
+/// A running Chromium that shows one page.
+pub struct Browser<'s> {
     child: Running,
-    ask: Option<Box<dyn Write + Send>>,
+    pipe: Option<Box<dyn Write + Send>>,
     told: Receiver<Value>,
-    /// What it told without being asked.
-    seen: Vec<Value>,
-    /// How often it was asked.
+    events: Vec<Value>,
+    /// The number of commands so far.
     asked: u64,
+    /// The session of the page.
+    session: Option<String>,
     until: Instant,
     program: PathBuf,
     stderr: PathBuf,
-    stop: &'a AtomicBool,
+    stop: &'s AtomicBool,
     _home: Scratch,
 }
 
+impl fmt::Debug for Browser<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Browser").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
 impl Browser<'_> {
-    /// Asks for something, of a session or of the browser itself, and waits for the answer.
-    pub(super) fn ask(
-        &mut self,
-        session: Option<&str>,
-        method: &'static str,
-        params: &Value,
-    ) -> Result<Value, PhotoError> {
+    /// Opens the page in this file and waits until it is loaded.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ask`](Self::ask), and when there is no such page.
+    pub fn open(&mut self, page: &Path) -> Result<(), PhotoError> {
+        let method = "Page.navigate";
+        let opened = self.ask(method, &json!({ "url": file_url(&std::path::absolute(page)?) }))?;
+        if let Some(what) = opened["errorText"].as_str() {
+            return Err(PhotoError::Refused { method, what: what.to_owned() });
+        }
+        let is_loaded = |event: &Value| {
+            let event = &event["params"];
+            event["name"] == "load" && event["loaderId"] == opened["loaderId"]
+        };
+        while !self.events.iter().any(is_loaded) {
+            let event = self.next()?;
+            self.events.push(event);
+        }
+        Ok(())
+    }
+
+    /// Gives the page this size in pixels; a `mobile` one is laid out as on a phone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ask`](Self::ask).
+    pub fn resize(&mut self, width: u64, height: u64, mobile: bool) -> Result<(), PhotoError> {
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile });
+        self.ask("Emulation.setDeviceMetricsOverride", &size).map(drop)
+    }
+
+    /// Takes a picture of the whole page at this width.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ask`](Self::ask), and when no picture comes.
+    pub fn screenshot(&mut self, width: u64) -> Result<Photo, PhotoError> {
+        let layout = self.ask("Page.getLayoutMetrics", &json!({}))?;
+        let page_height = layout["cssContentSize"]["height"].as_f64().unwrap_or_default().ceil();
+        let page_height = page_height as u64;
+        let height = page_height.clamp(1, TALLEST);
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let how = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let method = "Page.captureScreenshot";
+        let taken = self.ask(method, &how)?;
+        let png = taken["data"].as_str().and_then(|data| STANDARD.decode(data).ok());
+        let png = png.ok_or(PhotoError::Refused { method, what: "no picture came".to_owned() })?;
+        Ok(Photo { png, height, page_height })
+    }
+
+    /// What Chromium reported without being asked, oldest first.
+    pub fn events(&self) -> &[Value] {
+        &self.events
+    }
+
+    /// Sends a command of the DevTools protocol for the page, and waits for the answer.
+    ///
+    /// # Errors
+    ///
+    /// [`PhotoError`] when Chromium refuses it, has ended, or does not answer in time.
+    pub fn ask(&mut self, method: &'static str, params: &Value) -> Result<Value, PhotoError> {
         self.asked += 1;
         let mut message = json!({ "id": self.asked, "method": method, "params": params });
-        if let Some(session) = session {
-            message["sessionId"] = session.into();
+        if let Some(session) = &self.session {
+            message["sessionId"] = session.as_str().into();
         }
-        if let Some(pipe) = &mut self.ask {
+        if let Some(pipe) = &mut self.pipe {
             // One that has ended is told of by what does not come.
             let _ = pipe.write_all(format!("{message}\0").as_bytes());
         }
         loop {
             let mut answer = self.next()?;
             if answer["id"] != self.asked {
-                self.seen.push(answer);
+                self.events.push(answer);
             } else if answer["error"].is_null() {
                 return Ok(answer["result"].take());
             } else {
@@ -195,15 +281,6 @@ impl Browser<'_> {
                 return Err(PhotoError::Refused { method, what });
             }
         }
-    }
-
-    /// Waits until it tells something of which `is` holds.
-    pub(super) fn wait(&mut self, is: impl Fn(&Value) -> bool) -> Result<(), PhotoError> {
-        while !self.seen.iter().any(&is) {
-            let told = self.next()?;
-            self.seen.push(told);
-        }
-        Ok(())
     }
 
     fn next(&self) -> Result<Value, PhotoError> {
@@ -233,10 +310,59 @@ fn last_line(path: &Path) -> String {
 impl Drop for Browser<'_> {
     fn drop(&mut self) {
         // It ends by itself, and what it started with it, when its pipe does.
-        self.ask = None;
+        self.pipe = None;
         let grace = Instant::now() + GRACE;
         while Instant::now() < grace && matches!(self.child.poll(), Ok(None)) {
             std::thread::sleep(LOOK);
         }
+    }
+}
+
+/// A picture of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Photo {
+    /// The bytes of the PNG.
+    pub png: Vec<u8>,
+    /// How tall the picture is, in pixels.
+    pub height: u64,
+    /// How tall the page is, in pixels; more than `height` where its end is left out.
+    pub page_height: u64,
+}
+
+/// Takes a picture of the page in this file; setting `stop` ends it.
+///
+/// # Errors
+///
+/// [`PhotoError`] when Chromium can't be started or does not answer, or `stop` is set; nothing of it is left then.
+pub fn photo(
+    chromium: &Chromium,
+    page: &Path,
+    temporary: &Path,
+    stop: &AtomicBool,
+) -> Result<Photo, PhotoError> {
+    let mut browser = chromium.start(temporary, LIMIT, stop)?;
+    let light = json!({ "features": [{ "name": "prefers-color-scheme", "value": "light" }] });
+    browser.ask("Emulation.setEmulatedMedia", &light)?;
+    browser.resize(WIDTH, 1000, false)?;
+    browser.open(page)?;
+    browser.screenshot(WIDTH)
+}
+
+/// The bytes that stay as they are in the path of an address.
+const PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Returns the address of a file.
+fn file_url(path: &Path) -> String {
+    format!("file://{}", percent_encode(path.as_os_str().as_bytes(), PATH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_path_has_an_address() {
+        assert_eq!(file_url(Path::new("/a b/%é#.html")), "file:///a%20b/%25%C3%A9%23.html");
     }
 }

@@ -4,15 +4,12 @@ mod cast;
 mod check;
 mod chromium;
 mod evidence;
-mod photo;
 mod picture;
-mod screen;
 mod text;
 
 pub use cast::cast;
 pub use check::{Checked, ProofField, ProofStatus, check};
-pub use chromium::{Chromium, PhotoError};
-pub use photo::{Photo, photo};
+pub use chromium::{Browser, Chromium, Photo, PhotoError, photo};
 pub use picture::picture;
 #[cfg(test)]
 pub(crate) use text::last_seen;

@@ -1,9 +1,9 @@
-//! `preview.svg`: the chat as an animated picture without any script, which GitHub shows inline.
+//! `preview.svg`: the chat as an animated picture without any script, which GitHub shows inline; and the
+//! moments of the chat as wrapped lines, which `preview.cast` draws as well.
 
 use maud::{Markup, html};
 
-use super::screen::moments;
-use crate::report::page::chat::StyledRun;
+use crate::report::page::chat::{ChatFrame, StyledRun, frames, wrap};
 use crate::report::page::document;
 use crate::report::page::waterfall::seconds;
 use crate::suite::Case;
@@ -23,6 +23,40 @@ const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:
     .code{font-family:ui-monospace,Menlo,Consolas,monospace}\
     .clock{fill:#5c6773;font-size:11px}@media(prefers-color-scheme:dark){.sky{fill:#0e1621}\
     .bubble{fill:#182533}text{fill:#e6eaee}.clock{fill:#98a3ae}}";
+
+/// Time between two runs of a picture, in ms.
+const PAUSE: u64 = 2_000;
+
+/// One moment of a picture.
+pub(super) struct PictureMoment {
+    /// Since the beginning, in ms.
+    pub(super) at: u64,
+    /// The messages, each a list of lines.
+    pub(super) messages: Vec<Vec<Vec<StyledRun>>>,
+}
+
+/// The moments of all cases one after another, and when the last one has been seen.
+pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u64) {
+    let mut moments = Vec::new();
+    let mut began = 0;
+    for case in cases {
+        // What a run left in the chat stays there in the next one.
+        let mut before = Vec::new();
+        for run in &case.runs {
+            let end = run.entries.iter().map(|entry| entry.at).max().unwrap_or(0);
+            moments.push(PictureMoment { at: began, messages: before.clone() });
+            let mut now = before.clone();
+            for ChatFrame { at, messages, .. } in frames(&run.entries, case.chat.profile) {
+                now.truncate(before.len());
+                now.extend(messages.iter().map(|message| wrap(&message.spans, columns)));
+                moments.push(PictureMoment { at: began + at, messages: now.clone() });
+            }
+            before = now;
+            began += end + PAUSE;
+        }
+    }
+    (moments, began)
+}
 
 /// Draws it.
 pub fn picture(cases: &[Case]) -> String {
