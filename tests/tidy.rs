@@ -102,6 +102,9 @@ fn named(page: &str) -> impl Iterator<Item = &str> {
     page.split('`').skip(1).step_by(2).filter(is_name)
 }
 
+/// The names of tests and scenarios by rule or section.
+type Table = &'static [(&'static str, &'static [&'static str])];
+
 /// The tables of the tests and scenarios that the pages name, which each crate and each test target
 /// compiles as paths. A scenario of a table is a file.
 macro_rules! held_by {
@@ -109,7 +112,7 @@ macro_rules! held_by {
         $($(const _: &str = include_str!(concat!(
             env!("CARGO_MANIFEST_DIR"), "/scenarios/", $scenario, "/scenario.toml"
         ));)*)+
-        pub(crate) const TABLE: &[(&str, &[&str])] = &[$(($key, &[
+        pub(crate) const TABLE: super::super::Table = &[$(($key, &[
             $(concat!($(stringify!($test), "::"),+),)*
             $(concat!("scenarios/", $scenario)),*
         ])),+];
@@ -131,7 +134,7 @@ mod held_by {
 }
 
 /// The tables, each with the test target whose paths it has; that of a crate's own tests has no name.
-const TABLES: [(&str, &[(&str, &[&str])]); 7] = [
+const TABLES: [(&str, Table); 7] = [
     ("", held_by::stream::TABLE),
     ("", held_by::gateway::TABLE),
     ("sse", held_by::sse::TABLE),

@@ -237,14 +237,13 @@ fn glob(input: &ToolArgs, _: Option<&str>) -> String {
 
 fn grep(input: &ToolArgs, _: Option<&str>) -> String {
     let is_on = |key: &str| input.get(key) == Some(&Value::Bool(true));
-    let mode = str_of(input, "output_mode").unwrap_or_default();
     let mut words = vec!["grep".to_owned()];
     words.extend(["-i", "-n"].into_iter().filter(|flag| is_on(flag)).map(str::to_owned));
     let counts = ["-A", "-B", "-C"].into_iter();
     words.extend(counts.filter_map(|flag| Some(format!("{flag} {}", number(input, flag)?))));
-    words.extend(match mode {
-        "files_with_matches" => Some("-l".to_owned()),
-        "count" => Some("-c".to_owned()),
+    words.extend(match str_of(input, "output_mode") {
+        Some("files_with_matches") => Some("-l".to_owned()),
+        Some("count") => Some("-c".to_owned()),
         _ => None,
     });
     words.extend(number(input, "head_limit").map(|count| format!("| head -{count}")));

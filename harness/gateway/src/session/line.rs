@@ -114,6 +114,7 @@ fn parent(record: &Value) -> Parent {
 }
 
 fn kind(record: &Value) -> LineKind {
+    // A line without a type is a line of another kind, whose name is empty.
     let name = string(record, "type").unwrap_or_default();
     let message = &record["message"];
     let by = match (name.as_str(), message["role"].as_str()) {
@@ -123,7 +124,7 @@ fn kind(record: &Value) -> LineKind {
         _ => return LineKind::Other(name),
     };
     let content = &message["content"];
-    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    let blocks = blocks(content);
     let texts: Vec<String> = match content {
         Value::String(text) => vec![text.trim().to_owned()],
         _ => blocks.iter().filter_map(text).collect(),
@@ -159,8 +160,13 @@ fn turn(record: &Value, texts: &[String], answers: &[ToolAnswer]) -> UserTurn {
     }
 }
 
+/// Returns the blocks of a content. A content that is not an array has none.
+fn blocks(content: &Value) -> &[Value] {
+    content.as_array().map_or(&[], Vec::as_slice)
+}
+
 fn message(record: &Value, message: &Value) -> AssistantMessage {
-    let blocks = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let blocks = blocks(&message["content"]);
     AssistantMessage {
         id: string(message, "id"),
         is_synthetic: message["model"] == "<synthetic>",
@@ -182,6 +188,7 @@ fn stop(record: &Value, message: &Value) -> TranscriptEnd {
 fn call(block: &Value) -> Option<TranscriptCall> {
     const KINDS: [ToolKind; 3] = [ToolKind::ToolUse, ToolKind::ServerToolUse, ToolKind::McpToolUse];
     let kind = KINDS.into_iter().find(|kind| block["type"] == kind.as_str())?;
+    // A call without a name can be answered all the same.
     let name = string(block, "name").unwrap_or_default();
     Some(TranscriptCall { id: string(block, "id")?, name, kind })
 }
@@ -192,10 +199,7 @@ fn answer(block: &Value) -> Option<ToolAnswer> {
     let content = &block["content"];
     let text = match content {
         Value::String(text) => text.trim().to_owned(),
-        _ => {
-            let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
-            parts.iter().filter_map(self::text).collect::<Vec<_>>().join("\n")
-        }
+        _ => blocks(content).iter().filter_map(self::text).collect::<Vec<_>>().join("\n"),
     };
     let is_error = block["is_error"] == true;
     Some(ToolAnswer { call: string(block, "tool_use_id")?, is_error, text })

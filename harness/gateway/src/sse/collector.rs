@@ -221,6 +221,7 @@ impl Collector {
     }
 
     fn output(&mut self, data: &Map<String, Value>) {
+        // Content that is not a text adds nothing.
         let content = data.get("content").and_then(Value::as_str).unwrap_or_default();
         match data.get("type").and_then(Value::as_str) {
             Some("replace") => content.clone_into(&mut self.collected.output),
@@ -272,6 +273,7 @@ fn tool_call(data: &Map<String, Value>) -> Option<CollectedCall> {
     let text = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
     Some(CollectedCall {
         name: text("name").filter(|name| !name.is_empty())?,
+        // A call without an input has the input `null`.
         input: data.get("input").cloned().unwrap_or_default(),
         id: text("toolCallId"),
         is_error: data.get("isError") == Some(&Value::Bool(true)),

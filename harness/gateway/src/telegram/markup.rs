@@ -19,7 +19,7 @@ pub(crate) mod properties;
 pub(crate) mod tests {
     use super::super::page::pages;
     use super::*;
-    use crate::profile::{DISCORD, SLACK, TELEGRAM};
+    use crate::profile::{DISCORD, Profile, SLACK, TELEGRAM};
 
     fn check(profile: &Profile, cases: &[(&str, &str)]) {
         for (markdown, expect) in cases {

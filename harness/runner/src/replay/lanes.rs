@@ -99,7 +99,8 @@ pub(super) fn acp_entries(
             let update = serde_json::to_value(update);
             let mut data = object(update.expect("strings, numbers and JSON serialise"));
             let tag = data.shift_remove("sessionUpdate");
-            (tag.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(), data)
+            let kind = tag.as_ref().and_then(Value::as_str).expect("every update has its tag");
+            (kind.to_owned(), data)
         })
         .collect();
     let response = session.turn_end().map(|end| match end {
