@@ -17,10 +17,10 @@ pub(crate) struct MessageBody<'a> {
 }
 
 json_object!(MessageBody {
-    b"id" => id,
-    b"model" => model;
-    b"content" => content,
-    b"usage" => usage
+    "id" => id,
+    "model" => model;
+    "content" => content,
+    "usage" => usage
 });
 
 /// The content of a message: an array of blocks, or another value.
@@ -58,15 +58,15 @@ pub(crate) struct RecordBlock<'a> {
 }
 
 json_object!(RecordBlock {
-    b"type" => kind,
-    b"text" => text,
-    b"thinking" => thinking,
-    b"id" => id,
-    b"name" => name,
-    b"input" => input,
-    b"tool_use_id" => call,
-    b"content" => content,
-    b"is_error" => is_error
+    "type" => kind,
+    "text" => text,
+    "thinking" => thinking,
+    "id" => id,
+    "name" => name,
+    "input" => input,
+    "tool_use_id" => call,
+    "content" => content,
+    "is_error" => is_error
 });
 
 /// Token counts as JSON fields.
@@ -80,10 +80,10 @@ pub(crate) struct TokenCounts<'a> {
 }
 
 json_object!(TokenCounts {
-    b"input_tokens" => input,
-    b"output_tokens" => output,
-    b"cache_read_input_tokens" => read,
-    b"cache_creation_input_tokens" => write
+    "input_tokens" => input,
+    "output_tokens" => output,
+    "cache_read_input_tokens" => read,
+    "cache_creation_input_tokens" => write
 });
 
 impl<'a> MessageBody<'a> {

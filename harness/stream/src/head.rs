@@ -74,53 +74,53 @@ pub(crate) struct ApiDelta<'a> {
 }
 
 json_object!(RecordHead {
-    b"type" => kind,
-    b"subtype" => subtype,
-    b"parent_tool_use_id" => parent,
-    b"uuid" => uuid,
-    b"error" => error,
-    b"is_api_error_message" => api_error,
-    b"aborted" => aborted,
-    b"supersedes" => supersedes,
-    b"retracted_message_uuids" => retracted,
-    b"refused_message_id" => refused,
-    b"abandoned_blocks" => abandoned,
-    b"isReplay" => replay,
-    b"isSynthetic" => synthetic,
-    b"session_id" => session[0],
-    b"sessionId" => session[1],
-    b"conversation_id" => session[2],
-    b"conversationId" => session[3],
-    b"model" => model,
-    b"claude_code_version" => version,
-    b"is_error" => is_error,
-    b"status" => status,
-    b"result" => result,
-    b"errors" => errors,
-    b"content" => content,
-    b"stop_reason" => stop_reason,
-    b"terminal_reason" => reason,
-    b"api_error_status" => api_status;
-    b"event" => event,
-    b"message" => message,
-    b"usage" => usage
+    "type" => kind,
+    "session_id" => session[0],
+    "parent_tool_use_id" => parent,
+    "uuid" => uuid,
+    "subtype" => subtype,
+    "error" => error,
+    "is_api_error_message" => api_error,
+    "aborted" => aborted,
+    "supersedes" => supersedes,
+    "retracted_message_uuids" => retracted,
+    "refused_message_id" => refused,
+    "abandoned_blocks" => abandoned,
+    "isReplay" => replay,
+    "isSynthetic" => synthetic,
+    "sessionId" => session[1],
+    "conversation_id" => session[2],
+    "conversationId" => session[3],
+    "model" => model,
+    "claude_code_version" => version,
+    "is_error" => is_error,
+    "status" => status,
+    "result" => result,
+    "errors" => errors,
+    "content" => content,
+    "stop_reason" => stop_reason,
+    "terminal_reason" => reason,
+    "api_error_status" => api_status;
+    "event" => event,
+    "message" => message,
+    "usage" => usage
 });
 
 json_object!(ApiEvent {
-    b"type" => kind,
-    b"index" => index;
-    b"message" => message,
-    b"content_block" => block,
-    b"usage" => usage,
-    b"delta" => delta
+    "type" => kind,
+    "index" => index;
+    "message" => message,
+    "content_block" => block,
+    "usage" => usage,
+    "delta" => delta
 });
 
 json_object!(ApiDelta {
-    b"type" => kind,
-    b"text" => text,
-    b"thinking" => thinking,
-    b"partial_json" => json,
-    b"stop_reason" => stop_reason
+    "type" => kind,
+    "text" => text,
+    "thinking" => thinking,
+    "partial_json" => json,
+    "stop_reason" => stop_reason
 });
 
 impl<'a> RecordHead<'a> {

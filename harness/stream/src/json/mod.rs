@@ -46,12 +46,6 @@ impl<'a> JsonKey<'a> {
     pub(crate) fn get(self) -> &'a str {
         std::str::from_utf8(self.0).expect("a key is UTF-8 like the text it is in")
     }
-
-    /// The bytes of the key.
-    #[inline(always)]
-    pub(crate) fn bytes(self) -> &'a [u8] {
-        self.0
-    }
 }
 
 impl PartialEq<&str> for JsonKey<'_> {

@@ -20,7 +20,7 @@ pub(crate) trait ReadJson<'a>: Default {
 
 /// Implements [`ReadJson`] for a struct from one table of keys and fields, which are read in any
 /// order: first the fields of type [`JsonField`](super::JsonField), and after the semicolon those of
-/// other types. The last of equal keys counts, and the values of other keys are skipped. The field
+/// other types. Frequent keys come first, which is faster. The last of equal keys counts, and the values of other keys are skipped. The field
 /// `raw` gets the whole value, whatever its type.
 macro_rules! json_object {
     ($type:ident {
@@ -34,10 +34,11 @@ macro_rules! json_object {
                 key: $crate::json::JsonKey<'_>,
                 cursor: &mut $crate::json::JsonCursor<'a>,
             ) -> $crate::json::JsonResult<()> {
-                let field = match key.bytes() {
-                    $($key => &mut self.$field $([$at])?,)*
-                    $($($part_key => return $crate::json::ReadJson::read(&mut self.$part, cursor),)*)?
-                    _ => return cursor.skip(),
+                $($(if key == $part_key {
+                    return $crate::json::ReadJson::read(&mut self.$part, cursor);
+                })*)?
+                let field = $(if key == $key { &mut self.$field $([$at])? } else)* {
+                    return cursor.skip();
                 };
                 *field = cursor.field()?;
                 Ok(())
