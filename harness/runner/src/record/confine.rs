@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::claude::Claude;
 use crate::cassette::Confinement;
 use crate::host::HostPaths;
 
@@ -108,15 +107,15 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of a CLI that runs in the temporary folder `root` and asks the model at `port`.
+    /// The bounds of the CLI `program`, which runs in the temporary folder `root` and asks the model at `port`.
     pub(crate) fn new(
-        claude: &Claude,
+        program: &Path,
         root: &Path,
         port: u16,
         by: ConfineBy,
         host: &HostPaths,
     ) -> Self {
-        let mut read = places(&claude.program);
+        let mut read = places(program);
         if let Some(node) = host.which("node") {
             if let Ok(real) = node.canonicalize() {
                 // Node's own modules are beside the folder that its program is in.
@@ -212,13 +211,8 @@ mod tests {
     #[test]
     fn the_user_s_own_folder_is_not_read_for_a_program_in_it() {
         let home = PathBuf::from(std::env::var_os("HOME").unwrap());
-        let claude = Claude {
-            program: home.join("claude"),
-            version: "1.0.0".parse().unwrap(),
-            sha256: String::new(),
-        };
         let bounds = Bounds::new(
-            &claude,
+            &home.join("claude"),
             Path::new("/tmp/clitape-1"),
             1,
             ConfineBy::Any,

@@ -168,7 +168,8 @@ pub(crate) fn run(
     let sandbox = Sandbox::new(&host.temporary, &workspace, stop)?;
     let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
     let port = server.address.port();
-    let bounds = settings.confine.map(|by| Bounds::new(claude, sandbox.root(), port, by, host));
+    let bounds =
+        settings.confine.map(|by| Bounds::new(&claude.program, sandbox.root(), port, by, host));
     let rig = SessionRig { scenario, claude, host, sandbox, server, settings, bounds };
     let (first, mut session, confined) = rig.run(&Wanted::first(scenario), stop)?;
     let mut further = Vec::new();

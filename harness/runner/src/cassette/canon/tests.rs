@@ -373,43 +373,6 @@ fn other_files_get_the_same_placeholders_and_the_next_numbers() {
     );
 }
 
-/// Home of the superuser, as on any Linux.
-const SUPERUSER: &str = "/root";
-
-#[test]
-fn facts_are_guessed_from_a_capture() {
-    let stdout = [
-        r#"{"subtype":"init","cwd":"/home/ann/p","messaging_socket_path":"/var/t/cc-socks/7.sock","claude_code_version":"2.1.148"}"#,
-        &r#"{"x":"at\nHOME/.claude/projects/-home-ann-p/s.jsonl, x/home/bob, /Users/cy."}"#
-            .replace("HOME", SUPERUSER),
-        r#"{"x":"to: /t/claude-0/-home-ann-p/s, /models/claude-3/x"}"#,
-    ]
-    .join("\n");
-    let path = |path: &str, place| (path.to_owned(), place);
-    let expect = Facts {
-        paths: vec![
-            path("/home/ann/p", MachineFolder::Project),
-            path("/var/t", MachineFolder::Tmp),
-            path("/home/ann", MachineFolder::Home),
-            path(SUPERUSER, MachineFolder::Home),
-            path("/Users/cy", MachineFolder::Home),
-            path("/t", MachineFolder::Tmp),
-        ],
-        user: Some("ann".to_owned()),
-        cli_version: Some("2.1.148".to_owned()),
-        ..Facts::default()
-    };
-    assert_eq!(guess(stdout.as_bytes()), expect);
-}
-
-#[test]
-fn issue_13_point_8_a_working_folder_that_is_no_path_is_no_folder() {
-    for (cwd, folders) in [("/w/app", 1), ("C:\\\\app", 1), (S, 0), ("", 0)] {
-        let line = format!(r#"{{"type":"system","subtype":"init","cwd":"{cwd}"}}"#);
-        assert_eq!(guess(line.as_bytes()).paths.len(), folders, "{cwd}");
-    }
-}
-
 #[test]
 fn a_transcript_keeps_the_conversation_only() {
     for (line, expect) in [

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::fill;
+use super::fill::{self, Pieces};
 use crate::scenario::bounds;
 
 /// The signature of thinking without a `signature` in the file.
@@ -65,26 +65,6 @@ pub enum ToolSide {
     /// `server_tool`: the API, while the message streams; its result is a block of the same
     /// message.
     Server,
-}
-
-/// A text, and the places of its cuts if the file lists them.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a string, or a list of strings that are one delta each")]
-pub enum Pieces {
-    /// To be cut by a [`Cut`].
-    Whole(String),
-    /// Cut as listed; a `{{…}}` must not go over two pieces.
-    Listed(Vec<String>),
-}
-
-impl Pieces {
-    /// The whole text.
-    pub fn joined(&self) -> String {
-        match self {
-            Self::Whole(text) => text.clone(),
-            Self::Listed(pieces) => pieces.concat(),
-        }
-    }
 }
 
 /// How a text is cut into deltas.

@@ -3,10 +3,30 @@
 
 use std::cell::Cell;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Pieces;
 use crate::limits::MODEL_LINES;
+
+/// A text, and the places of its cuts if the file lists them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a string, or a list of strings that are one delta each")]
+pub enum Pieces {
+    /// To be cut by a [`DeltaCut`](super::DeltaCut).
+    Whole(String),
+    /// Cut as listed; a `{{…}}` must not go over two pieces.
+    Listed(Vec<String>),
+}
+
+impl Pieces {
+    /// The whole text.
+    pub fn joined(&self) -> String {
+        match self {
+            Self::Whole(text) => text.clone(),
+            Self::Listed(pieces) => pieces.concat(),
+        }
+    }
+}
 
 thread_local! {
     /// How many lines the file that is being read may still ask for. The conversions that write them

@@ -39,8 +39,9 @@ mod failure;
 mod fill;
 mod turn;
 
-pub use block::{DeltaCut, ModelBlock, ModelContent, Pieces, ToolSide};
+pub use block::{DeltaCut, ModelBlock, ModelContent, ToolSide};
 pub use failure::{ErrorType, ModelApiError, ModelFailure, ModelFailureKind, Spot};
+pub use fill::Pieces;
 pub use turn::{ModelStopReason, ModelTurn};
 
 /// `model.toml`: the scripted model.
