@@ -49,14 +49,13 @@ fn compare() {
 }
 
 /// Returns the stdout of every committed cassette.
+#[allow(clippy::expect_used, reason = "without the cassettes there is no input to measure with")]
 fn cassettes() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
-    let files = WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
-    let captures = files.filter(|file| file.file_name() == "stdout.jsonl");
-    let runs: Vec<_> =
-        captures.map(|file| std::fs::read(file.path()).unwrap_or_default()).collect();
-    assert!(!runs.is_empty(), "there is no cassette to measure with");
-    runs
+    let files = WalkDir::new(folder).sort_by_file_name().into_iter();
+    let files = files.map(|file| file.expect("the folder can be read").into_path());
+    let captures = files.filter(|path| path.ends_with("stdout.jsonl"));
+    captures.map(|path| std::fs::read(path).expect("a capture can be read")).collect()
 }
 
 /// Reads each line of the runs as a `Value` and returns the number of values.
