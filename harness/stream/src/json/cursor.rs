@@ -1,10 +1,10 @@
 //! The cursor that validates and slices JSON in one pass.
 
 use super::container_stack::ContainerStack;
+use super::raw::{Expected, JsonField, JsonKey, JsonResult, Malformed, RawJson};
 use super::special_bytes::SpecialBytes;
 use super::text::unescape;
 use super::token::{blanks, escape, scalar};
-use super::{Expected, JsonField, JsonKey, JsonResult, Malformed, RawJson};
 
 /// A cursor over JSON text that validates everything it passes.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Values that are read in the pass that validates their record, without a second pass.
 
-use super::{JsonCursor, JsonResult};
+use super::cursor::JsonCursor;
+use super::raw::JsonResult;
 
 /// A value that is read in the pass that validates its record.
 pub(crate) trait ReadJson<'a>: Default {
@@ -20,8 +21,8 @@ pub(crate) trait ReadJson<'a>: Default {
 
 /// Implements [`ReadJson`] for a struct from one table of keys and fields, which are read in any
 /// order: first the fields of type [`JsonField`](super::JsonField), and after the semicolon those of
-/// other types. Frequent keys come first, which is faster. The last of equal keys counts, and the values of other keys are skipped. The field
-/// `raw` gets the whole value, whatever its type.
+/// other types. Frequent keys come first, which is faster. The last of equal keys counts, and the values of
+/// other keys are skipped. The field `raw` gets the whole value, whatever its type.
 macro_rules! json_object {
     ($type:ident {
         $($key:literal => $field:ident $([$at:literal])?),* $(;

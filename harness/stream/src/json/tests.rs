@@ -27,7 +27,7 @@ fn by_serde(json: &str) -> Option<[Option<&str>; 3]> {
             struct AllMembers<'a>(std::marker::PhantomData<&'a ()>);
             impl<'de: 'a, 'a> serde::de::Visitor<'de> for AllMembers<'a> {
                 type Value = MemberPairs<'a>;
-                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                     f.write_str("an object")
                 }
                 fn visit_map<A: serde::de::MapAccess<'de>>(

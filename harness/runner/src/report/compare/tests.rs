@@ -1,6 +1,6 @@
 use super::*;
 use crate::check::Class;
-use crate::compare::{Cell, Compared, DiffRow, Failed, LaneDiff};
+use crate::compare::{About, Cell, Compared, Comparison, DiffRow, Failed, LaneDiff};
 
 fn about(name: &str) -> About {
     let facts = vec![("revision", "abc".to_owned())];
