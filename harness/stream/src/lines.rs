@@ -120,9 +120,9 @@ pub(crate) fn replace_controls(
     record.contains(is_control).then(|| {
         record.chars().fold(String::with_capacity(record.len()), |mut text, c| {
             if is_control(c) {
-                replace(c, &mut text)
+                replace(c, &mut text);
             } else {
-                text.push(c)
+                text.push(c);
             }
             text
         })

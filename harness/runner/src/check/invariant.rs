@@ -242,7 +242,7 @@ fn callback_failed(replay: &Replay) -> Option<Violation<'_>> {
     }
     let why = replay.report.channels.iter().find_map(|channel| channel.first_failure.clone());
     let gave_up = || replay.report.channels.iter().any(|channel| channel.gave_up);
-    let late = || gave_up().then(|| "the last word did not settle in time".to_owned());
+    let late = || gave_up().then(|| "the final message did not settle in time".to_owned());
     why.or_else(late).and_then(whole)
 }
 

@@ -235,7 +235,7 @@ fn gw009_no_callback_fails() {
     for (report, expect) in [
         (report(None, false), None),
         (report(Some("it broke"), false), Some("it broke")),
-        (report(None, true), Some("the last word did not settle in time")),
+        (report(None, true), Some("the final message did not settle in time")),
     ] {
         let expect: Vec<_> =
             expect.map(|what| (FindingKind::CallbackFailed, what)).into_iter().collect();
