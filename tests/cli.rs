@@ -89,9 +89,8 @@ fn issue_14_point_5_the_printed_line_works_below_the_root_and_after_root() {
     ] {
         let (code, out, err) = run(dirs[0], &args);
         assert_eq!(code, 3, "{out}{err}");
-        let lines = out.lines();
-        let line = lines.filter_map(|line| line.trim().strip_prefix("reproduce: clitape "));
-        let line = line.last().unwrap();
+        let found = |line: &str| Some(line.trim().strip_prefix("reproduce: clitape ")?.to_owned());
+        let line = out.lines().find_map(found).unwrap();
         for dir in dirs {
             let words: Vec<&str> = line.split(' ').collect();
             let (code, out, err) = run(dir, &words);
