@@ -1,5 +1,7 @@
 //! The `clitape` command: the only crate that reads arguments, the environment and the terminal.
 
+#![allow(rustdoc::bare_urls, reason = "the doc comments of arguments are help texts")]
+
 mod collect;
 mod compare;
 mod completions;

@@ -68,7 +68,7 @@ pub fn detail(name: &str, args: &Value) -> Option<String> {
 }
 
 /// What the tool `name` does ([A1](crate::rules::A1)). Tools of MCP servers, and tools without an
-/// entry, are [`Other`](Kind::Other).
+/// entry, are [`Other`](ToolCategory::Other).
 #[must_use]
 pub fn kind(name: &str) -> ToolCategory {
     match ToolName::from(name) {

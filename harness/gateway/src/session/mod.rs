@@ -5,7 +5,7 @@
 //! some versions of the CLI and hangs gateways that do not expect it. The rules, by their ids:
 //!
 //! * **X1** reading: [`transcript`] and [`locate`]; streamed, whole lines, sidechains skipped.
-//! * **X2** [`verdict()`]: whether the session may be resumed, and why (or why not).
+//! * **X2** [`resumability()`]: whether the session may be resumed, and why (or why not).
 //! * **X3** [`gate`]: a session is kept only once its transcript shows an answer.
 //! * **X4** [`Invalidation`]: why a session was given up, and whether what was said may be told again.
 //! * **X5** [`reseed`]: what was said, for the session that takes the place of a dead one.

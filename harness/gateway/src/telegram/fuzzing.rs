@@ -34,7 +34,7 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// [`ApiError`], as of the call.
+    /// [`BotApiError`](crate::telegram::BotApiError), as of the call.
     ///
     /// # Panics
     ///

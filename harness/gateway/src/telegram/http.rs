@@ -69,7 +69,7 @@ impl fmt::Debug for BotToken {
 /// Which bot writes to which chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Address of the Bot API server: [`TELEGRAM_SERVER`], or one of your own. It is `https`,
+    /// Address of the Bot API server: [`TELEGRAM_SERVER`](super::TELEGRAM_SERVER), or one of your own. It is `https`,
     /// unless it is this machine.
     pub server: String,
     /// The bot's token.

@@ -2,8 +2,8 @@
 //!
 //! Events change the compositor; the draft task shows what it composes; the final message takes the
 //! draft's place. A person sees one message a turn ([V3](crate::rules::V3)), and more only when the
-//! answer is longer than a message. The same code serves other chats: a [`Profile`] says how they
-//! write.
+//! answer is longer than a message. The same code serves other chats: a
+//! [`Profile`](crate::profile::Profile) says how they write.
 
 #[cfg(feature = "telegram-http")]
 mod address;

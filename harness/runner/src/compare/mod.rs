@@ -1,6 +1,6 @@
 //! Before and after: two sides on the same cassettes, lane beside lane.
 //!
-//! In order: the command line names two sides ([`Side`]); what they are compared on is selected
+//! In order: the command line names two sides ([`SideName`]); what they are compared on is selected
 //! ([`select`]); each side becomes a subject ([`resolve`]), for which `build` builds a revision of the
 //! project and `call` calls a program; both are asked for every trace ([`gather`]); `rows` lays what
 //! differs side by side; `uncovered` says what was not covered. What came of it is a [`Comparison`].

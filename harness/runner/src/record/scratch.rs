@@ -129,7 +129,7 @@ fn remove(root: &Path) -> io::Result<()> {
     gone(std::fs::remove_dir_all(root))
 }
 
-/// The number of folders and processes that [`sweep`] removed and ended.
+/// The number of folders and processes that `sweep` removed and ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Swept {
     /// The folders that no running clitape used.

@@ -83,9 +83,9 @@ async fn run(stdout: &[u8], plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
             run.log.add(Lane::Read, "chunk", object(json!({ "bytes": piece.len() })));
             run.run.on_bytes();
         }
-        parser.feed_with(piece, &mut |event| tell(&mut runs, &event));
+        parser.feed_with(piece, &mut |event| dispatch(&mut runs, &event));
     }
-    let stats = parser.finish_with(&mut |event| tell(&mut runs, &event));
+    let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
     join_all(runs.into_iter().map(|run| run.finish(stats.clone()))).await
 }
 
@@ -98,7 +98,7 @@ async fn stalled(runs: &mut [ObservedRun]) {
 }
 
 /// Hands an event of the parser to every run.
-fn tell(runs: &mut [ObservedRun], event: &Event<'_>) {
+fn dispatch(runs: &mut [ObservedRun], event: &Event<'_>) {
     let entries = std::iter::repeat_n(lifecycle_entry(event), runs.len());
     for (run, entry) in runs.iter_mut().zip(entries) {
         if let Some((kind, data)) = entry {
@@ -108,12 +108,12 @@ fn tell(runs: &mut [ObservedRun], event: &Event<'_>) {
     }
 }
 
-/// A run of the gateway, and what is seen of it in one setup.
+/// A run of the gateway and the trace of it in one setup.
 struct ObservedRun {
     setup: Setup,
     log: Log,
     run: Run,
-    /// Those who listen to the bus for as long as the run goes on.
+    /// The subscriptions to the bus, which end when they are dropped.
     _listeners: Vec<Subscription>,
 }
 

@@ -64,7 +64,7 @@ impl ReportFiles {
     ///
     /// # Errors
     ///
-    /// [`FileError`] when a report could not be written there.
+    /// [`ReportFileError`] when a report could not be written there.
     pub fn open(wanted: &[(Format, &Path)]) -> Result<Self, ReportFileError> {
         let mut open: Vec<(Format, PathBuf, NamedTempFile)> = Vec::new();
         for &(format, path) in wanted {
@@ -86,7 +86,7 @@ impl ReportFiles {
     ///
     /// # Errors
     ///
-    /// [`FileError`] when one can't be written; then none is put in its place.
+    /// [`ReportFileError`] when one can't be written; then none is put in its place.
     pub fn write(mut self, report: &Report) -> Result<(), ReportFileError> {
         for (format, path, file) in &mut self.open {
             let mut out = io::BufWriter::new(file.as_file_mut());

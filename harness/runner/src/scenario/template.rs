@@ -49,7 +49,7 @@ pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scen
 ///
 /// # Errors
 ///
-/// As [`write`].
+/// As [`write()`].
 pub fn skeleton(
     workspace: &Workspace,
     name: &ScenarioName,

@@ -21,7 +21,7 @@ pub struct Case {
     pub about: String,
     /// Issues it guards.
     pub tracks: Vec<String>,
-    /// What a person said of it.
+    /// The words of a person about it.
     pub proof: Proof,
     /// Who recorded what.
     pub manifest: Manifest,
@@ -131,7 +131,7 @@ impl Case {
         self.findings.iter().find(|finding| finding.id == FindingKind::PlanDiverges)
     }
 
-    /// What the sweep says, for people.
+    /// The result of the sweep in words.
     pub(crate) fn sweep_word(&self) -> String {
         match (self.plans, self.diverging()) {
             (0, _) => "no plan was replayed".to_owned(),
@@ -140,7 +140,7 @@ impl Case {
         }
     }
 
-    /// Which goldens hold, for people.
+    /// The result of the goldens in words.
     pub(crate) fn goldens_word(&self) -> String {
         let held = self.goldens.iter().filter(|golden| golden.finding.is_none()).count();
         format!("{} compared, {held} held", plural(self.goldens.len(), "golden"))

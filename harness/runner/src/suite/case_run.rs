@@ -22,7 +22,7 @@ pub struct CaseRun {
     pub counts: RecordCounts,
     /// What a further run printed on stderr.
     pub stderr: String,
-    /// The trace; of the session on disk, what was told of this run.
+    /// The trace; of the lane `session`, only the entries of this run.
     pub entries: Vec<Entry>,
     /// The lines of stdout; read `n` of the trace brought line `n`.
     pub records: Vec<String>,
@@ -93,7 +93,7 @@ impl CaseRun {
     }
 }
 
-/// What is shown of a replay: the chat and what led to it, and what `session` tells of this run.
+/// The entries that are shown of a replay: the chat and what led to it, and those of `session` for this run.
 fn entries(replay: &Replay, session: &[Entry], number: usize) -> Vec<Entry> {
     let mut entries = replay.entries.clone();
     entries.retain(|entry| !matches!(entry.lane, Lane::Acp | Lane::Sse | Lane::Session));

@@ -20,7 +20,7 @@ pub struct SuiteOptions<'a> {
     pub update: bool,
     /// Whether a [`Case`] is gathered of every recording of which a check finds something.
     pub gather_cases: bool,
-    /// How much a scenario may ask for.
+    /// The most plans and channels that a scenario may have.
     pub limits: ReplayLimits,
 }
 
@@ -38,11 +38,11 @@ pub struct SuiteRun {
 /// What happens while the suite runs.
 #[derive(Debug)]
 pub enum SuiteEvent<'a> {
-    /// So many scenarios are judged, of all that can be used.
+    /// A further scenario is judged.
     Judged {
-        /// Those that are judged.
+        /// The number of scenarios that are judged.
         done: usize,
-        /// All of them.
+        /// The number of all scenarios that can be used.
         of: usize,
     },
     /// The next scenario in their order.
@@ -79,11 +79,11 @@ pub fn load(
 ///
 /// # Errors
 ///
-/// [`CassetteError`] when a folder can't be read, or `tell` can't write.
+/// [`CassetteError`] when a folder can't be read, or `report` fails.
 pub fn run(
     workspace: &Workspace,
     options: SuiteOptions<'_>,
-    mut tell: impl FnMut(SuiteEvent<'_>) -> io::Result<()>,
+    mut report: impl FnMut(SuiteEvent<'_>) -> io::Result<()>,
 ) -> Result<SuiteRun, CassetteError> {
     let mut run = SuiteRun::default();
     let mut scenarios = Vec::new();
@@ -99,15 +99,15 @@ pub fn run(
         }
     }
     for scenario in &run.scenarios {
-        tell(SuiteEvent::Scenario(scenario))?;
+        report(SuiteEvent::Scenario(scenario))?;
     }
     let judge = |checks: &ScenarioChecks| judge(checks, options);
     in_order(&scenarios, judge, |progress| -> Result<(), CassetteError> {
         match progress {
-            Progress::Ended(done) => tell(SuiteEvent::Judged { done, of: scenarios.len() })?,
+            Progress::Ended(done) => report(SuiteEvent::Judged { done, of: scenarios.len() })?,
             Progress::Result(judged) => {
                 let (scenario, cases) = judged?;
-                tell(SuiteEvent::Scenario(&scenario))?;
+                report(SuiteEvent::Scenario(&scenario))?;
                 run.scenarios.push(scenario);
                 run.cases.extend(cases);
             }

@@ -23,7 +23,7 @@ pub struct ModelBlock {
     pub(super) delay_ms: Option<u64>,
 }
 
-/// The content of a [`Block`].
+/// The content of a [`ModelBlock`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelContent {
     /// `text`: a piece of the answer, with its `citations`.

@@ -65,7 +65,7 @@ pub struct ModelApiError {
     pub message: String,
 }
 
-/// The `type` of an [`ApiError`].
+/// The `type` of a [`ModelApiError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorType {
