@@ -58,11 +58,6 @@ impl Check {
             Self::Variants { .. } | Self::Complete => None,
         }
     }
-
-    /// Whether the check needs the recording of `version`.
-    fn needs(&self, version: &CliVersion) -> bool {
-        self.version().is_none_or(|own| own == version)
-    }
 }
 
 impl fmt::Display for Check {
@@ -106,7 +101,7 @@ impl ScenarioChecks {
         }
         checks.push(Check::Complete);
         let uses = |version: CliVersion| {
-            let uses = checks.iter().filter(|check| check.needs(&version)).count();
+            let uses = checks.iter().filter(|check| check.version() == Some(&version)).count();
             (version, uses)
         };
         let versions: Vec<_> = versions.into_iter().map(uses).collect();
@@ -163,7 +158,7 @@ impl ScenarioChecks {
             Check::Variants { view } => variant::variants(&self.recordings, *view, update),
             Check::Complete => self.complete(),
         };
-        for version in self.recordings.versions().filter(|version| check.needs(version)) {
+        if let Some(version) = check.version() {
             self.recordings.release(version);
         }
         judged
@@ -257,22 +252,28 @@ impl ScenarioChecks {
     fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
         let recording = self.recordings.get(version)?;
         let scenario = self.scenario();
-        let sweep = PlanSweep {
-            stdout: &recording.cassette.stdout,
-            bases: setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect(),
-            plans: scenario.sweep.plans,
-            faults: &scenario.chat.faults,
-            drawn: &scenario.sweep.faults,
-            place: format!("{} {version} plans", scenario.name),
-            reproduce: &|plan, setup, lane| {
-                let request = ReplayRequest::planned(scenario, version, setup, plan);
-                self.line(&match lane {
-                    Some(lane) => request.lanes([lane]),
-                    None => request,
-                })
-            },
+        let sweep = |setups: &[Setup]| {
+            let bases = setups.iter().map(|setup| recording.fault_free(*setup)).collect();
+            let sweep = PlanSweep {
+                stdout: &recording.cassette.stdout,
+                bases,
+                plans: scenario.sweep.plans,
+                faults: &scenario.chat.faults,
+                drawn: &scenario.sweep.faults,
+                place: format!("{} {version} plans", scenario.name),
+                reproduce: &|plan, setup, lane| {
+                    let request = ReplayRequest::planned(scenario, version, setup, plan);
+                    self.line(&match lane {
+                        Some(lane) => request.lanes([lane]),
+                        None => request,
+                    })
+                },
+            };
+            sweep.run()
         };
-        let findings = sweep.run().into_iter().collect();
+        // What diverges before the channels would be found in each of them.
+        let findings =
+            setups(scenario).chunks(recording.at_once()).find_map(sweep).into_iter().collect();
         Ok(CheckResult { plans: scenario.sweep.plans, findings, ..CheckResult::default() })
     }
 

@@ -9,12 +9,17 @@ use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{AcpClient, Plan, Replay, ReplayRequest, Setup, replay, replay_all};
 use crate::scenario::{ChannelSpec, Fault, RunSpec, Scenario, Workspace};
 
+/// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
+/// keeps a whole trace in memory.
+const AT_ONCE: (usize, usize) = (16, 8 << 20);
+
 /// A cassette of a scenario, and the replays that its checks share.
 #[derive(Debug)]
 pub struct Recording {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) cassette: Cassette,
-    /// The canonical replays with the faults that the scenario names, one for each of [`all_setups`].
+    /// The canonical replays with the faults that the scenario names, one for each of [`all_setups`]; none
+    /// where these are more than [`at_once`](Recording::at_once).
     canonical: OnceLock<Vec<Arc<Replay>>>,
     /// The same without faults; the same replays where the scenario names none.
     fault_free: OnceLock<Vec<Arc<Replay>>>,
@@ -41,6 +46,12 @@ impl Recording {
         &self.cassette.manifest.cli.version
     }
 
+    /// The number of setups that one parse may feed at a time.
+    pub(crate) fn at_once(&self) -> usize {
+        let (setups, bytes) = AT_ONCE;
+        (bytes / self.cassette.stdout.len().max(1)).clamp(1, setups)
+    }
+
     /// The replay in `setup` that goldens are made of, with the faults that the scenario names.
     pub(crate) fn canonical(&self, setup: Setup) -> Arc<Replay> {
         self.shared(&self.canonical, setup, &self.scenario.chat.faults)
@@ -60,13 +71,13 @@ impl Recording {
         faults: &[Fault],
     ) -> Arc<Replay> {
         let stdout = &self.cassette.stdout;
-        let plan = || canonical_plan(&self.scenario, stdout, faults);
-        let made = replays.get_or_init(|| {
-            let made = replay_all(stdout, &plan(), &all_setups(&self.scenario));
-            made.into_iter().map(Arc::new).collect()
+        let plan = canonical_plan(&self.scenario, stdout, faults);
+        let made = replays.get_or_init(|| match all_setups(&self.scenario) {
+            setups if setups.len() > self.at_once() => Vec::new(),
+            setups => replay_all(stdout, &plan, &setups).into_iter().map(Arc::new).collect(),
         });
         let shared = made.iter().find(|replay| replay.setup == setup).cloned();
-        shared.unwrap_or_else(|| Arc::new(replay(stdout, &plan(), setup)))
+        shared.unwrap_or_else(|| Arc::new(replay(stdout, &plan, setup)))
     }
 
     /// The canonical replays in `setups`, with the faults that the scenario names, of one parse.
@@ -141,7 +152,8 @@ fn all_setups(scenario: &Scenario) -> Vec<Setup> {
     all
 }
 
-/// The recordings of a scenario, each kept from its first use to its last.
+/// The recordings of a scenario. Each is kept for the checks of its version alone, so that few are in memory at a
+/// time.
 #[derive(Debug)]
 pub(super) struct Recordings {
     pub(super) workspace: Workspace,
@@ -152,13 +164,13 @@ pub(super) struct Recordings {
 /// A recording for as long as checks need it.
 #[derive(Debug, Default)]
 struct Kept {
-    /// The checks that need it and have not ended.
+    /// The checks of its version that have not ended.
     checks: usize,
     recording: Option<Arc<Recording>>,
 }
 
 impl Recordings {
-    /// The recordings of `versions`, each with the number of the checks that need it.
+    /// The recordings of `versions`, each with the number of the checks of its version.
     pub(super) fn new(
         workspace: &Workspace,
         scenario: Scenario,
@@ -198,7 +210,7 @@ impl Recordings {
         Ok(recording)
     }
 
-    /// Says that a check needs the recording no more; after the last one it is dropped.
+    /// Says that a check of the version has ended; after the last one the recording is dropped.
     pub(super) fn release(&self, version: &CliVersion) {
         let Some(mut kept) = self.kept(version) else { return };
         kept.checks = kept.checks.saturating_sub(1);

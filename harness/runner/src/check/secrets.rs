@@ -1,13 +1,13 @@
 //! Secrets in the cassettes and goldens of a scenario.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
-use crate::cassette::CassetteError;
 use crate::scenario::Workspace;
-use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens, scan_loaded};
+use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
 
 /// A finding for each file of these recordings and of the scenario's goldens, and each rule that finds
 /// secrets in it. Rules that a `cassette.toml` allows are left out; a golden is allowed what any of the
@@ -15,24 +15,15 @@ use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens, scan_loaded};
 ///
 /// # Errors
 ///
-/// [`CassetteError`] when a file or a folder can't be read.
-pub(super) fn kept(recordings: &Recordings) -> Result<Vec<Finding>, CassetteError> {
+/// When a file or a folder can't be read.
+pub(super) fn kept(recordings: &Recordings) -> io::Result<Vec<Finding>> {
     let Recordings { workspace, scenario, .. } = recordings;
     let (name, program) = (&scenario.name, workspace.program());
     let (mut findings, mut allowed) = (Vec::new(), Vec::new());
     for version in recordings.versions() {
-        let hits = match recordings.get(version) {
-            Ok(recording) => {
-                allowed.extend(recording.cassette.manifest.allowed_secrets.iter().cloned());
-                scan_loaded(&recording.cassette)?
-            }
-            // The files of a damaged cassette are scanned as they are.
-            Err(_) => {
-                let dir = workspace.cassette(name, version);
-                allowed.extend(allowed_in(&dir));
-                scan_cassette(&dir)?.hits
-            }
-        };
+        let dir = workspace.cassette(name, version);
+        allowed.extend(allowed_in(&dir));
+        let hits = scan_cassette(&dir)?.hits;
         let again = format!("{program} record {name} --claude npm:{version} --redact");
         findings.extend(of(workspace, &format!("{name} {version}"), &hits, &again));
     }

@@ -71,6 +71,49 @@ struct One {
     further: usize,
 }
 
+impl One {
+    /// Asks both sides for some of the replays, and compares what they give.
+    fn compare_replays(
+        &mut self,
+        replays: &[Replayed],
+        scenario: &Scenario,
+        sides: &[Subject; 2],
+        recordings: [&Recording; 2],
+        stop: &AtomicBool,
+    ) -> Result<(), CompareError> {
+        let setups: Vec<Setup> = replays.iter().map(|replayed| replayed.setup).collect();
+        let [traces_a, traces_b] =
+            [0, 1].map(|side| sides[side].traces(recordings[side], &setups, stop));
+        for (replayed, traces) in replays.iter().zip(traces_a.into_iter().zip(traces_b)) {
+            let mut both = Vec::new();
+            for ((side, name), trace) in sides.iter().zip(["A", "B"]).zip([traces.0, traces.1]) {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(CompareError::Stopped);
+                }
+                match trace {
+                    Ok(trace) => both.push(trace),
+                    Err(CallError::Stopped) => return Err(CompareError::Stopped),
+                    Err(CallError::Unknown(why) | CallError::Failed(why)) => {
+                        let chat = replayed.setup.channel.map(|chat| format!(", chat {chat}"));
+                        let (name_of, version) = (&scenario.name, self.compared.version());
+                        let chat = chat.unwrap_or_default();
+                        // The place says which one it is, so that one reason stays one.
+                        let why = why.replace(&format!("cassettes/{name_of}/{version}/"), "");
+                        self.failed.push(Failed {
+                            place: format!("{name_of} {version}{chat}"),
+                            why: format!("{name} ({}): {why}", side.about.name),
+                        });
+                    }
+                }
+            }
+            if let [a, b] = &both[..] {
+                compare_traces(&mut self.compared, replayed, sides, recordings, [a, b]);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What is compared of one replay.
 struct Replayed {
     setup: Setup,
@@ -104,35 +147,9 @@ fn one(
             .max()
             .unwrap_or(0),
     };
-    let replays = replays(scenario);
-    let setups: Vec<Setup> = replays.iter().map(|replayed| replayed.setup).collect();
-    let [traces_a, traces_b] =
-        [0, 1].map(|side| sides[side].traces(recordings[side], &setups, stop));
-    for (replayed, traces) in replays.iter().zip(traces_a.into_iter().zip(traces_b)) {
-        let mut both = Vec::new();
-        for ((side, name), trace) in sides.iter().zip(["A", "B"]).zip([traces.0, traces.1]) {
-            if stop.load(Ordering::Relaxed) {
-                return Err(CompareError::Stopped);
-            }
-            match trace {
-                Ok(trace) => both.push(trace),
-                Err(CallError::Stopped) => return Err(CompareError::Stopped),
-                Err(CallError::Unknown(why) | CallError::Failed(why)) => {
-                    let chat = replayed.setup.channel.map(|chat| format!(", chat {chat}"));
-                    let (name_of, version) = (&scenario.name, one.compared.version());
-                    let chat = chat.unwrap_or_default();
-                    // The place says which one it is, so that one reason stays one.
-                    let why = why.replace(&format!("cassettes/{name_of}/{version}/"), "");
-                    one.failed.push(Failed {
-                        place: format!("{name_of} {version}{chat}"),
-                        why: format!("{name} ({}): {why}", side.about.name),
-                    });
-                }
-            }
-        }
-        if let [a, b] = &both[..] {
-            compare_traces(&mut one.compared, replayed, sides, recordings, [a, b]);
-        }
+    let at_once = recordings[0].at_once().min(recordings[1].at_once());
+    for replays in replays(scenario).chunks(at_once) {
+        one.compare_replays(replays, scenario, sides, recordings, stop)?;
     }
     Ok(one)
 }
