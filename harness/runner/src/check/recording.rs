@@ -53,7 +53,7 @@ impl Recording {
     }
 
     /// The replay in `setup` that goldens are made of, with the faults that the scenario names.
-    pub(crate) fn canonical(&self, setup: Setup) -> Arc<Replay> {
+    pub(super) fn canonical(&self, setup: Setup) -> Arc<Replay> {
         self.shared(&self.canonical, setup, &self.scenario.chat.faults)
     }
 
@@ -71,16 +71,17 @@ impl Recording {
         faults: &[Fault],
     ) -> Arc<Replay> {
         let stdout = &self.cassette.stdout;
-        let plan = canonical_plan(&self.scenario, stdout, faults);
+        let plan = || canonical_plan(&self.scenario, stdout, faults);
         let made = replays.get_or_init(|| match all_setups(&self.scenario) {
             setups if setups.len() > self.at_once() => Vec::new(),
-            setups => replay_all(stdout, &plan, &setups).into_iter().map(Arc::new).collect(),
+            setups => replay_all(stdout, &plan(), &setups).into_iter().map(Arc::new).collect(),
         });
         let shared = made.iter().find(|replay| replay.setup == setup).cloned();
-        shared.unwrap_or_else(|| Arc::new(replay(stdout, &plan, setup)))
+        shared.unwrap_or_else(|| Arc::new(replay(stdout, &plan(), setup)))
     }
 
-    /// The canonical replays in `setups`, with the faults that the scenario names, of one parse.
+    /// The canonical replays in `setups`, with the faults that the scenario names, of one parse; for a caller that
+    /// needs no other setup.
     pub(crate) fn replays(&self, setups: &[Setup]) -> Vec<Replay> {
         let stdout = &self.cassette.stdout;
         let plan = canonical_plan(&self.scenario, stdout, &self.scenario.chat.faults);

@@ -34,13 +34,14 @@ pub struct CaseRun {
 
 impl CaseRun {
     /// The runs of a cassette, in `chat`.
+    #[allow(clippy::expect_used, reason = "the state is impossible")]
     pub(super) fn all(recording: &Recording, chat: Chat) -> Vec<Self> {
         // As `clitape replay` runs it, which the text shows.
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: recording.scenario.run, channel: Some(chat), acp };
         let cassette = &recording.cassette;
-        let mut first = recording.canonical(setup);
-        Arc::make_mut(&mut first).add_session(cassette);
+        let mut first = recording.replays(&[setup]).pop().expect("one setup gives one replay");
+        first.add_session(cassette);
         let session: Vec<Entry> = first.lane(Lane::Session).cloned().collect();
         let manifest = &cassette.manifest;
         let mut runs = vec![Self {
@@ -53,7 +54,7 @@ impl CaseRun {
             records: records(&cassette.stdout),
             request: recording.request(setup).lanes([Lane::Telegram]),
             entries: entries(&first, &session, 1),
-            replay: first,
+            replay: Arc::new(first),
         }];
         for ((number, replay, request), run) in recording.further(setup).zip(&cassette.further) {
             runs.push(Self {
