@@ -106,7 +106,7 @@ impl OutcomeBuilder {
             Some(failure) => (RunStatus::Error, self.failed_text, Some(failure)),
             None => (RunStatus::Ok, self.parts.join("\n"), None),
         };
-        Outcome { status, text, error, session_id, usage }
+        Outcome { error, session_id, usage, ..Outcome::new(status, text) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The lifecycle events that the parser emits, in order, for one run.
+//! The lifecycle events that the parser emits, in order, for the turns of one process.
 //!
 //! Every event borrows from the parser; [`Event::into_owned`] makes one that outlives it. Text
 //! comes as the new piece (`delta`) and, lent, as the whole text so far, so that a long answer
@@ -205,9 +205,120 @@ pub enum Event<'a, T = &'a str> {
         /// Number of the line, from 1.
         line: u64,
     },
-    /// The end of the run; always the last event, exactly once.
+    /// The CLI asks its host before a tool runs (`can_use_tool`): whether it may run, or, for
+    /// `AskUserQuestion`, what a person answers. The tool waits for the answer.
+    Question {
+        /// Id of the request, which an answer must name.
+        id: Cow<'a, str>,
+        /// Name of the tool.
+        name: Cow<'a, str>,
+        /// Id of the call that waits, where the request names one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call: Option<Cow<'a, str>>,
+        /// The input of the call.
+        input: Json<'a>,
+        /// The changes of permissions that the CLI suggests, an array; `null` when there are none.
+        suggestions: Json<'a>,
+        /// Further fields that a person wants to know of: `description`, `blocked_path`,
+        /// `decision_reason`.
+        #[serde(flatten)]
+        detail: Cow<'a, Map<String, Value>>,
+        /// The subagent's tool call.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent: Option<Cow<'a, str>>,
+    },
+    /// The CLI takes a request back (`control_cancel_request`): nobody waits for its answer.
+    QuestionWithdrawn {
+        /// Id of the request.
+        id: Cow<'a, str>,
+    },
+    /// The host has answered a question. It is known only when the caller feeds the host's side
+    /// ([`Parser::feed_stdin_with`](crate::Parser::feed_stdin_with)); there is one such event for each
+    /// question, and an answer that fits no open question is a diagnostic.
+    Answered {
+        /// Id of the request.
+        id: Cow<'a, str>,
+        /// What was decided.
+        decision: Decision,
+        /// The sentence for the model with which it was denied.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<Cow<'a, str>>,
+        /// The input with which the call runs (`updatedInput`); `null` when there is none.
+        input: Json<'a>,
+    },
+    /// The CLI has answered a request of the host (`control_response`), such as `initialize` or
+    /// `interrupt`.
+    Control {
+        /// Id of the request.
+        id: Cow<'a, str>,
+        /// `subtype` of the host's request, where the caller feeds the host's side.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subtype: Option<Cow<'a, str>>,
+        /// The CLI's words when it refused the request.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<Cow<'a, str>>,
+        /// The fields worth showing, such as `still_queued`.
+        #[serde(flatten)]
+        detail: Cow<'a, Map<String, Value>>,
+    },
+    /// The CLI asks its host for something else than a permission (`hook_callback`, `mcp_message`,
+    /// `elicitation`, `request_user_dialog`), and waits for the answer.
+    Request {
+        /// Id of the request.
+        id: Cow<'a, str>,
+        /// `subtype` of the request.
+        subtype: Cow<'a, str>,
+        /// The fields worth showing.
+        #[serde(flatten)]
+        detail: Cow<'a, Map<String, Value>>,
+    },
+    /// The host has sent a message, or a request such as `interrupt`. It is known only when the
+    /// caller feeds the host's side.
+    HostMessage {
+        /// Its uuid, or the id of the request, where the host gave one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Cow<'a, str>>,
+        /// `user` for a message, and the `subtype` of a request.
+        #[serde(rename = "type")]
+        kind: Cow<'a, str>,
+        /// The text of a message.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<Cow<'a, str>>,
+    },
+    /// The CLI has taken up a message of the host (`user` with `isReplay`).
+    Heard {
+        /// Its uuid, where the record has one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<Cow<'a, str>>,
+        /// Its text.
+        text: Cow<'a, str>,
+        /// Whether it is folded into a turn that was under way, because the model had already begun a
+        /// message in that turn.
+        folded: bool,
+    },
+    /// The end of a turn, exactly once for each turn. No event of the turn comes after it.
     Outcome(Cow<'a, Outcome>),
 }
+
+/// What the host has decided about a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision {
+    /// The tool runs.
+    Allow,
+    /// The tool does not run, and the turn goes on.
+    Deny,
+    /// The tool does not run, and the turn ends.
+    DenyAndInterrupt,
+}
+
+words!(Decision {
+    Allow => "allow",
+    Deny => "deny",
+    DenyAndInterrupt => "deny_and_interrupt",
+});
 
 /// The block types that call a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

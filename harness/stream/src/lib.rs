@@ -40,7 +40,7 @@ mod words;
 
 pub use diagnostic::DiagnosticCode;
 pub use emitter::Stats;
-pub use event::{Event, Incomplete, ToolKind};
+pub use event::{Decision, Event, Incomplete, ToolKind};
 pub use feed::{FeedEvents, FinishEvents};
 pub use fields::Fields;
 pub use json::{Expected, Malformed};

@@ -1,10 +1,10 @@
-//! How a run ended: the outcome, its token counts, and the kinds of failure.
+//! How a turn ended: the outcome, its token counts, and the kinds of failure.
 
 use serde::Serialize;
 
 use crate::words::words;
 
-/// How a run ended.
+/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -24,12 +24,40 @@ pub struct Outcome {
     /// The turn's totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The number of the turn in its process, from 1; 1 is left out of the trace.
+    #[serde(skip_serializing_if = "is_first")]
+    pub turn: u64,
+    /// Uuids of the host's messages that the turn answers, in order; empty when the CLI names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
+    /// The origin of a turn that answers nobody, such as `task-notification`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// Ids of the model's messages that began in the turn, where the CLI lists them
+    /// (`begun_message_ids`, 2.1.330).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub message_ids: Vec<String>,
+}
+
+/// Whether a turn is the first of its process.
+fn is_first(turn: &u64) -> bool {
+    *turn == 1
 }
 
 impl Outcome {
-    /// Makes an outcome without error, session id and usage.
+    /// Makes an outcome of the first turn, with a status and a text alone.
     pub fn new(status: RunStatus, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), error: None, session_id: None, usage: None }
+        Self {
+            status,
+            text: text.into(),
+            error: None,
+            session_id: None,
+            usage: None,
+            turn: 1,
+            answers: Vec::new(),
+            origin: None,
+            message_ids: Vec::new(),
+        }
     }
 }
 

@@ -84,6 +84,35 @@ impl<T> Event<'_, T> {
             E::Diagnostic { code, message, line } => {
                 E::Diagnostic { code, message: own(message), line }
             }
+            E::Question { id, name, call, input, suggestions, detail, parent } => E::Question {
+                id: own(id),
+                name: own(name),
+                call: call.map(own),
+                input: input.into_owned(),
+                suggestions: suggestions.into_owned(),
+                detail: own(detail),
+                parent: parent.map(own),
+            },
+            E::QuestionWithdrawn { id } => E::QuestionWithdrawn { id: own(id) },
+            E::Answered { id, decision, message, input } => E::Answered {
+                id: own(id),
+                decision,
+                message: message.map(own),
+                input: input.into_owned(),
+            },
+            E::Control { id, subtype, error, detail } => E::Control {
+                id: own(id),
+                subtype: subtype.map(own),
+                error: error.map(own),
+                detail: own(detail),
+            },
+            E::Request { id, subtype, detail } => {
+                E::Request { id: own(id), subtype: own(subtype), detail: own(detail) }
+            }
+            E::HostMessage { id, kind, text } => {
+                E::HostMessage { id: id.map(own), kind: own(kind), text: text.map(own) }
+            }
+            E::Heard { id, text, folded } => E::Heard { id: id.map(own), text: own(text), folded },
             E::Outcome(outcome) => E::Outcome(own(outcome)),
         }
     }

