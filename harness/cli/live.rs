@@ -11,7 +11,7 @@ use clitape_gateway::telegram::{
     BotApi, BotApiError, BotCall, BotToken, CallFuture, HttpApi, HttpSettings, SignalFuture,
 };
 use clitape_gateway::{ByteSize, Delivery};
-use clitape_runner::replay::{Entry, Lane, Plan, Setup, live};
+use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, live};
 use clitape_runner::report::Screen;
 use serde_json::{Map, Value};
 
@@ -93,10 +93,10 @@ impl LiveChat {
     }
 }
 
-/// Replays stdout into the chat, and draws the chat on the terminal.
+/// Replays a capture into the chat, and draws the chat on the terminal.
 pub(crate) fn run(
     chat: &LiveChat,
-    stdout: &[u8],
+    capture: Capture<'_>,
     plan: &Plan,
     setup: Setup,
     speed: f64,
@@ -109,7 +109,7 @@ pub(crate) fn run(
         screen: Mutex::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(live(stdout, plan, setup, Arc::new(api), speed, limits));
+    let report = runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits));
     for channel in &report.channels {
         match &channel.final_delivered {
             Delivery::Failed { reason } => {

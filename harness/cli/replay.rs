@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
-use clitape_runner::replay::{Entry, Lane, ReplayRequest, replay};
+use clitape_runner::replay::{Capture, Entry, HostLine, Lane, ReplayRequest, host_lines, replay};
 use clitape_runner::report::{Screen, footer, write_entry};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::{files, input};
@@ -60,8 +60,9 @@ impl ChannelArg {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let Args { request, speed, .. } = args;
-    let ReplayInput { stdout, timeline, cassette } = load(workspace, &request.input)?;
-    let plan = request.plan(&stdout, &timeline)?;
+    let ReplayInput { stdout, stdin, timeline, cassette } = load(workspace, &request.input)?;
+    let capture = Capture { stdout: &stdout, stdin: &stdin };
+    let plan = request.plan(capture, &timeline)?;
     let mut out = terminal::stdout();
     if args.print_plan {
         out.json(&plan.to_line())?;
@@ -69,9 +70,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     }
     let setup = request.setup();
     if args.live.is_named() {
-        return live::run(&args.live, &stdout, &plan, setup, speed.unwrap_or(1.0));
+        return live::run(&args.live, capture, &plan, setup, speed.unwrap_or(1.0));
     }
-    let mut replay = replay(&stdout, &plan, setup);
+    let mut replay = replay(capture, &plan, setup);
     if let Some(cassette) = &cassette {
         replay.add_session(cassette);
     }
@@ -134,6 +135,7 @@ fn play<'a>(
 /// What is replayed.
 struct ReplayInput {
     stdout: Vec<u8>,
+    stdin: Vec<HostLine>,
     timeline: Vec<Tick>,
     /// The cassette; a plain capture has none.
     cassette: Option<Cassette>,
@@ -154,14 +156,15 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
         }
         let cassette = Cassette::load(path)?;
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
-        return Ok(ReplayInput { stdout, timeline, cassette: Some(cassette) });
+        let stdin = host_lines(&cassette.stdin, &timeline);
+        return Ok(ReplayInput { stdout, stdin, timeline, cassette: Some(cassette) });
     }
     let stdout = files::read_named(path).with_context(|| {
         format!("{}: neither a cassette nor a file of stream-json lines", given.display())
     })?;
     input::check(path, &stdout)?;
     let timeline = line_by_line(&stdout);
-    Ok(ReplayInput { stdout, timeline, cassette: None })
+    Ok(ReplayInput { stdout, stdin: Vec::new(), timeline, cassette: None })
 }
 
 /// A hint that lists the cassettes in a folder, for a user who named the folder above them.

@@ -11,6 +11,15 @@ use crate::replay::{ChatView, Entry};
 /// What a text of a chat is called beside the entries of a trace.
 const KIND: &str = "a line that is no entry";
 
+/// The messages of a chat whose texts are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadText {
+    /// All that a person ends up reading.
+    All,
+    /// Only those with the final text of a turn; a question is none.
+    Answers,
+}
+
 /// The final texts of two chats that are compared, message by message.
 pub(super) struct FinalTextDiff {
     old: Vec<String>,
@@ -19,8 +28,8 @@ pub(super) struct FinalTextDiff {
 
 impl FinalTextDiff {
     /// Compares the final text of the chat in `old`, which is expected, with that in `new`.
-    pub(super) fn new(old: &[Entry], new: &[Entry]) -> Self {
-        Self { old: final_text(old), new: final_text(new) }
+    pub(super) fn new(old: &[Entry], new: &[Entry], what: ReadText) -> Self {
+        Self { old: final_text(old, what), new: final_text(new, what) }
     }
 
     /// What differs first, in one sentence; `None` when the texts are equal.
@@ -62,8 +71,9 @@ impl FinalTextDiff {
 pub(super) fn wrong_final_text(
     base: &[Entry],
     entries: &[Entry],
+    what: ReadText,
 ) -> Option<(String, FinalTextDiff)> {
-    let diff = FinalTextDiff::new(base, entries);
+    let diff = FinalTextDiff::new(base, entries, what);
     // A run whose answer is the agent's own message may be over before a draft is sent.
     if diff.new.is_empty() && is_by_tool(entries) {
         return None;
@@ -79,8 +89,11 @@ fn is_by_tool(entries: &[Entry]) -> bool {
 }
 
 /// The final text of a chat, message by message.
-fn final_text(entries: &[Entry]) -> Vec<String> {
-    ChatView::after(entries).final_text().into_iter().map(str::to_owned).collect()
+fn final_text(entries: &[Entry], what: ReadText) -> Vec<String> {
+    let view = ChatView::after(entries);
+    let messages = view.final_messages();
+    let read = messages.filter(|message| what == ReadText::All || message.is_final);
+    read.map(|message| message.text.clone()).collect()
 }
 
 #[cfg(test)]
@@ -105,7 +118,7 @@ mod tests {
             };
             (1..).zip(texts).map(entry).collect()
         };
-        let diff = FinalTextDiff::new(&entries(old), &entries(new));
+        let diff = FinalTextDiff::new(&entries(old), &entries(new), ReadText::All);
         assert_eq!(diff.first().as_deref(), sentence);
         let (change, lines) = diff.difference();
         assert_eq!((change.is_some(), !lines.is_empty()), (sentence.is_some(), sentence.is_some()));
@@ -167,7 +180,7 @@ mod tests {
         let text = ChatView::after(&fault_free).final_text().join(" ");
         assert!(text.contains("Grüße aus 世界 🌍"), "{text}");
         assert_eq!(ChatView::after(&lost).final_text().join(" "), text);
-        assert!(wrong_final_text(&fault_free, &lost).is_none());
+        assert!(wrong_final_text(&fault_free, &lost, ReadText::All).is_none());
         let compared: Vec<Value> =
             last(&lost).iter().map(|call| call.data["text"].clone()).collect();
         assert_eq!(compared, [Value::from(text.as_str())]);

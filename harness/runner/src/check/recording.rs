@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::golden::View;
 use crate::cassette::{Cassette, CassetteError};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
-use crate::replay::{AcpClient, Plan, Replay, ReplayRequest, Setup, replay, replay_all};
+use crate::replay::{
+    AcpClient, Capture, HostLine, Plan, Replay, ReplayRequest, Setup, host_lines, replay,
+    replay_all,
+};
 use crate::scenario::{ChannelSpec, Fault, RunSpec, Scenario, Workspace};
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
@@ -18,6 +21,8 @@ const AT_ONCE: (usize, usize) = (16, 8 << 20);
 pub struct Recording {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) cassette: Cassette,
+    /// The lines that the host wrote.
+    stdin: Vec<HostLine>,
     /// The canonical replays with the faults that the scenario names, one for each of [`all_setups`]; none
     /// where these are more than [`at_once`](Recording::at_once).
     canonical: OnceLock<Vec<Arc<Replay>>>,
@@ -38,12 +43,24 @@ impl Recording {
     ) -> Result<Self, CassetteError> {
         let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let scenario = scenario.clone();
-        Ok(Self { scenario, cassette, canonical: OnceLock::new(), fault_free: OnceLock::new() })
+        let stdin = host_lines(&cassette.stdin, &cassette.timeline);
+        Ok(Self {
+            scenario,
+            cassette,
+            stdin,
+            canonical: OnceLock::new(),
+            fault_free: OnceLock::new(),
+        })
     }
 
     /// The CLI's version.
     pub fn version(&self) -> &CliVersion {
         &self.cassette.manifest.cli.version
+    }
+
+    /// Both sides of the first run.
+    pub(crate) fn capture(&self) -> Capture<'_> {
+        Capture { stdout: &self.cassette.stdout, stdin: &self.stdin }
     }
 
     /// The number of setups that one parse may feed at a time.
@@ -70,22 +87,22 @@ impl Recording {
         setup: Setup,
         faults: &[Fault],
     ) -> Arc<Replay> {
-        let stdout = &self.cassette.stdout;
-        let plan = || canonical_plan(&self.scenario, stdout, faults);
+        let capture = self.capture();
+        let plan = || canonical_plan(&self.scenario, capture, faults);
         let made = replays.get_or_init(|| match all_setups(&self.scenario) {
             setups if setups.len() > self.at_once() => Vec::new(),
-            setups => replay_all(stdout, &plan(), &setups).into_iter().map(Arc::new).collect(),
+            setups => replay_all(capture, &plan(), &setups).into_iter().map(Arc::new).collect(),
         });
         let shared = made.iter().find(|replay| replay.setup == setup).cloned();
-        shared.unwrap_or_else(|| Arc::new(replay(stdout, &plan(), setup)))
+        shared.unwrap_or_else(|| Arc::new(replay(capture, &plan(), setup)))
     }
 
     /// The canonical replays in `setups`, with the faults that the scenario names, of one parse; for a caller that
     /// needs no other setup.
     pub(crate) fn replays(&self, setups: &[Setup]) -> Vec<Replay> {
-        let stdout = &self.cassette.stdout;
-        let plan = canonical_plan(&self.scenario, stdout, &self.scenario.chat.faults);
-        replay_all(stdout, &plan, setups)
+        let capture = self.capture();
+        let plan = canonical_plan(&self.scenario, capture, &self.scenario.chat.faults);
+        replay_all(capture, &plan, setups)
     }
 
     /// The canonical replays of the further runs in `setup`, each with its number and the request for it.
@@ -95,11 +112,12 @@ impl Recording {
     ) -> impl Iterator<Item = (usize, Replay, ReplayRequest)> {
         let setup = Setup { run: RunSpec { resume: true, ..setup.run }, ..setup };
         (2..).zip(&self.cassette.further).map(move |(number, run)| {
-            let plan = canonical_plan(&self.scenario, &run.stdout, &self.scenario.chat.faults);
+            let capture = Capture::from(&run.stdout);
+            let plan = canonical_plan(&self.scenario, capture, &self.scenario.chat.faults);
             let file = CassetteFile::new(CassettePart::Stdout, number);
             let request =
                 ReplayRequest::canonical(&self.scenario, self.version(), Some(file), setup);
-            (number, replay(&run.stdout, &plan, setup), request)
+            (number, replay(capture, &plan, setup), request)
         })
     }
 
@@ -109,9 +127,11 @@ impl Recording {
     }
 }
 
-/// Whole lines at the scenario's pace.
-fn canonical_plan(scenario: &Scenario, stdout: &[u8], faults: &[Fault]) -> Plan {
-    Plan::paced(stdout, scenario.run.pace_ms).with_faults(faults.iter().copied())
+/// Whole lines at the scenario's pace, and the host's lines where it wrote them.
+fn canonical_plan(scenario: &Scenario, capture: Capture<'_>, faults: &[Fault]) -> Plan {
+    let pace_ms = scenario.run.pace_ms;
+    let plan = Plan::paced(capture.stdout, pace_ms).with_dialogue(capture.stdin, pace_ms);
+    plan.with_faults(faults.iter().copied())
 }
 
 /// The setup in which a view is replayed.

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::context::context;
 use super::divergence::Divergence;
-use super::final_text::{FinalTextDiff, wrong_final_text};
+use super::final_text::{FinalTextDiff, ReadText, wrong_final_text};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
-use crate::replay::{Lane, Plan, Replay, Setup, replay, replay_all};
+use crate::replay::{Capture, Lane, Plan, Replay, Setup, replay, replay_all};
 use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
@@ -22,8 +22,10 @@ const SHRINK_TRIES: u32 = 600;
 
 /// One sweep: a cassette under its seeded plans, in every channel.
 pub(super) struct PlanSweep<'a> {
-    /// The bytes.
-    pub(super) stdout: &'a [u8],
+    /// The bytes, and the lines of the host.
+    pub(super) capture: Capture<'a>,
+    /// Milliseconds between two lines where only the host's side varies.
+    pub(super) pace_ms: u64,
     /// The canonical replays of the same bytes without faults, one for each setup.
     pub(super) bases: Vec<Arc<Replay>>,
     /// The number of seeds, which begin with 1.
@@ -49,23 +51,37 @@ enum Mismatch<'a> {
 }
 
 impl PlanSweep<'_> {
-    /// Replays every seed; the first mismatch is reported with the smallest plan that shows it.
+    /// Replays every plan; the first mismatch is reported with the smallest plan that shows it.
     pub(super) fn run(&self) -> Option<Finding> {
-        let total = self.stdout.len() as u64;
         let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
-        (1..=self.plans).find_map(|seed| {
-            let drawn = Plan::random_faults(seed, self.drawn);
-            let plan = Plan::random(total, seed).with_faults(self.faults.iter().copied());
-            let plan = plan.with_faults(drawn);
-            let twin = plan.uncut(self.stdout);
-            let cuts = replay_all(self.stdout, &plan, &setups);
-            let twins = replay_all(self.stdout, &twin, &setups);
+        self.all_plans().find_map(|(name, plan)| {
+            let twin = plan.uncut(self.capture.stdout);
+            let cuts = replay_all(self.capture, &plan, &setups);
+            let twins = replay_all(self.capture, &twin, &setups);
             let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
-            let (base, _) =
-                replays.find(|(base, (cut, twin))| mismatch(base, cut, twin).is_some())?;
+            let is_faithful = plan.is_faithful(self.capture.stdin);
+            let (base, _) = replays
+                .find(|(base, (cut, twin))| mismatch(base, cut, twin, is_faithful).is_some())?;
             let small = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
-            self.judge(base, &small, |mismatch| self.finding(seed, &small, base.setup, mismatch))
+            self.judge(base, &small, |mismatch| self.finding(&name, &small, base.setup, mismatch))
         })
+    }
+
+    /// The plans with their names: one for each seed, and one for each fault of each answer of the host.
+    fn all_plans(&self) -> impl Iterator<Item = (String, Plan)> {
+        let Capture { stdout, stdin } = self.capture;
+        let seeded = move |seed| {
+            let plan = Plan::random(stdout.len() as u64, seed);
+            let plan = plan.with_random_dialogue(self.capture, seed);
+            let drawn = Plan::random_faults(seed, self.drawn);
+            let plan = plan.with_faults(self.faults.iter().copied()).with_faults(drawn);
+            (format!("seed {seed}"), plan)
+        };
+        let plan = Plan::paced(stdout, self.pace_ms).with_dialogue(stdin, self.pace_ms);
+        let plan = plan.with_faults(self.faults.iter().copied());
+        // A sweep without seeds is a sweep that its scenario turned off.
+        let faulty = (self.plans > 0).then(|| plan.faulty_dialogues(self.capture));
+        (1..=self.plans).map(seeded).chain(faulty.into_iter().flatten())
     }
 
     /// Replays a plan in the setup of `base`, and gives what `report` makes of the first mismatch.
@@ -75,15 +91,15 @@ impl PlanSweep<'_> {
         plan: &Plan,
         report: impl FnOnce(Mismatch<'_>) -> T,
     ) -> Option<T> {
-        let cut = replay(self.stdout, plan, base.setup);
-        let twin = replay(self.stdout, &plan.uncut(self.stdout), base.setup);
-        mismatch(base, &cut, &twin).map(report)
+        let cut = replay(self.capture, plan, base.setup);
+        let twin = replay(self.capture, &plan.uncut(self.capture.stdout), base.setup);
+        mismatch(base, &cut, &twin, plan.is_faithful(self.capture.stdin)).map(report)
     }
 
-    fn finding(&self, seed: u64, plan: &Plan, setup: Setup, mismatch: Mismatch<'_>) -> Finding {
+    fn finding(&self, name: &str, plan: &Plan, setup: Setup, mismatch: Mismatch<'_>) -> Finding {
         let new = |kind, lane: Option<Lane>, sentence: &str| {
             let reproduce = (self.reproduce)(plan, setup, lane);
-            Finding::new(kind, &self.place, format!("seed {seed}: {sentence}"), reproduce)
+            Finding::new(kind, &self.place, format!("{name}: {sentence}"), reproduce)
         };
         let kind = FindingKind::PlanDiverges;
         match mismatch {
@@ -106,13 +122,19 @@ impl PlanSweep<'_> {
 }
 
 /// The first thing that is wrong with a cut replay: `base` is the canonical replay, `twin` the uncut one with
-/// the same arrival times.
-fn mismatch<'r>(base: &'r Replay, cut: &'r Replay, twin: &'r Replay) -> Option<Mismatch<'r>> {
+/// the same arrival times. Where the plan is not faithful to the host's side, the gateway hears something else
+/// than in `base`, and what a person ends up reading is compared without the questions.
+fn mismatch<'r>(
+    base: &'r Replay,
+    cut: &'r Replay,
+    twin: &'r Replay,
+    is_faithful: bool,
+) -> Option<Mismatch<'r>> {
     if let Some(broken) = invariant::broken(cut).into_iter().next() {
         return Some(Mismatch::Broken(broken));
     }
     let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
-    let inner = inner.map(|lane| (base, lane, Times::Ignored));
+    let inner = inner.filter(|_| is_faithful).map(|lane| (base, lane, Times::Ignored));
     let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
     let all = all.map(|lane| (twin, lane, Times::Compared));
     for (uncut, lane, times) in inner.chain(all) {
@@ -121,7 +143,8 @@ fn mismatch<'r>(base: &'r Replay, cut: &'r Replay, twin: &'r Replay) -> Option<M
             return Some(Mismatch::Lane(lane, divergence, diff, cut));
         }
     }
-    let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
+    let what = if is_faithful { ReadText::All } else { ReadText::Answers };
+    let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries, what)?;
     Some(Mismatch::FinalText(sentence, diff, cut))
 }
 
@@ -185,7 +208,8 @@ pub(super) mod tests {
         let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
         let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         PlanSweep {
-            stdout: RUN.as_bytes(),
+            capture: RUN.as_bytes().into(),
+            pace_ms: 200,
             bases: vec![Arc::new(base)],
             plans,
             faults: &faults,

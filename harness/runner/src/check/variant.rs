@@ -151,7 +151,7 @@ impl<'a> Outcomes<'a> {
         for seed in 1..=scenario.sweep.plans {
             self.plans += 1;
             let plan = plan(&recording, seed);
-            let replay = replay(&recording.cassette.stdout, &plan, setup);
+            let replay = replay(recording.capture(), &plan, setup);
             let is = |entries: &[Entry]| same_lines(entries, replay.lane(view.lane()));
             if is(&usual) || is(&canonical) {
                 continue;
@@ -194,12 +194,12 @@ impl<'a> Outcomes<'a> {
         let Recordings { workspace, scenario, .. } = recordings;
         let Unnamed { entries: outcome, version, seed, usual } = unnamed;
         let recording = recordings.get(version)?;
-        let stdout = &recording.cassette.stdout;
+        let capture = recording.capture();
         let setup = setup(scenario, *view);
         let small = smallest(plan(&recording, *seed), |plan| {
-            same_lines(outcome, replay(stdout, plan, setup).lane(view.lane()))
+            same_lines(outcome, replay(capture, plan, setup).lane(view.lane()))
         });
-        let replay = replay(stdout, &small, setup);
+        let replay = replay(capture, &small, setup);
         let variants = self.named.iter().filter_map(|named| {
             Some((format!("variant `{}`", named.variant.name), named.entries()?))
         });
@@ -268,6 +268,7 @@ impl<'a> Outcomes<'a> {
 /// A seeded plan, with the faults that the scenario names.
 fn plan(recording: &Recording, seed: u64) -> Plan {
     let plan = Plan::random(recording.cassette.stdout.len() as u64, seed);
+    let plan = plan.with_random_dialogue(recording.capture(), seed);
     plan.with_faults(recording.scenario.chat.faults.iter().copied())
 }
 

@@ -14,7 +14,9 @@ use clitape_stream::{Event, Parser, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
 
+use super::capture::Capture;
 use super::chat::ChatServer;
+use super::dialogue::Action;
 use super::lanes::{acp_entries, acp_session, bus_data, lifecycle_entry, sse_entries};
 use super::log::Log;
 use super::plan::Plan;
@@ -47,30 +49,30 @@ impl Replay {
     }
 }
 
-/// Replays `stdout` as `plan` says.
+/// Replays a capture as `plan` says.
 #[allow(clippy::expect_used, reason = "the state is impossible")]
-pub fn replay(stdout: &[u8], plan: &Plan, setup: Setup) -> Replay {
-    replay_all(stdout, plan, &[setup]).pop().expect("one setup gives one replay")
+pub fn replay<'a>(capture: impl Into<Capture<'a>>, plan: &Plan, setup: Setup) -> Replay {
+    replay_all(capture.into(), plan, &[setup]).pop().expect("one setup gives one replay")
 }
 
-/// Replays `stdout` as `plan` says, once in each of `setups`, which share how the run is run. One parse feeds
+/// Replays `capture` as `plan` says, once in each of `setups`, which share how the run is run. One parse feeds
 /// all of them, and none knows of the others.
-pub(crate) fn replay_all(stdout: &[u8], plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
+pub(crate) fn replay_all(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
     debug_assert!(setups.iter().all(|setup| setup.run == setups[0].run), "one run: {setups:?}");
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {
-        Ok(runtime) => runtime.block_on(run(stdout, plan, setups)),
+        Ok(runtime) => runtime.block_on(run(capture, plan, setups)),
         // A runtime without IO asks nothing of the system that could fail.
         Err(error) => unreachable!("no runtime in memory: {error}"),
     }
 }
 
-async fn run(stdout: &[u8], plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
+async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
     let mut runs: Vec<ObservedRun> =
         setups.iter().map(|setup| ObservedRun::start(*setup, plan)).collect();
     let mut parser = Parser::new();
-    for (after_ms, piece) in plan.pieces(stdout) {
+    for (after_ms, action) in plan.actions(capture) {
         if after_ms > 0 {
             tokio::select! {
                 biased;
@@ -79,11 +81,22 @@ async fn run(stdout: &[u8], plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
                 () = stalled(&mut runs) => break,
             }
         }
+        let (kind, bytes) = match &action {
+            Action::Print(piece) => ("chunk", piece.len()),
+            Action::Write(line) => ("written", line.len()),
+        };
         for run in &mut runs {
-            run.log.add(Lane::Read, "chunk", object(json!({ "bytes": piece.len() })));
-            run.run.on_bytes();
+            run.log.add(Lane::Read, kind, object(json!({ "bytes": bytes })));
         }
-        parser.feed_with(piece, &mut |event| dispatch(&mut runs, &event));
+        match action {
+            Action::Print(piece) => {
+                runs.iter_mut().for_each(|run| run.run.on_bytes());
+                parser.feed_with(piece, &mut |event| dispatch(&mut runs, &event));
+            }
+            Action::Write(line) => {
+                parser.feed_stdin_with(&line, &mut |event| dispatch(&mut runs, &event));
+            }
+        }
     }
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
     join_all(runs.into_iter().map(|run| run.finish(stats.clone()))).await

@@ -10,8 +10,9 @@ const QUOTED: usize = 72;
 
 /// The most useful fields of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 36] = [
+const FIELDS: [(&str, &[&str]); 37] = [
     ("chunk", &["bytes"]),
+    ("written", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
     ("text", &["delta\""]),
     ("thinking", &["delta\""]),

@@ -11,16 +11,18 @@ use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
 use clitape_gateway::{Bus, Channel, Run, RunReport, RunSettings};
 use clitape_stream::Parser;
 
+use super::capture::Capture;
+use super::dialogue::Action;
 use super::plan::Plan;
 use super::setup::{RUN_ID, Setup, chat_settings, settings};
 
-/// Plays `stdout` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
+/// Plays `capture` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
 /// waited for as long as `limits` say.
 ///
 /// Works on the current tokio runtime, which must have IO and a clock that runs. A setup without a
 /// chat makes no calls.
 pub async fn live(
-    stdout: &[u8],
+    capture: Capture<'_>,
     plan: &Plan,
     setup: Setup,
     api: Arc<dyn BotApi>,
@@ -34,7 +36,7 @@ pub async fn live(
     let settings = RunSettings { final_message: limits.final_message, ..settings(setup.run) };
     let mut run = Run::start(Bus::new(RUN_ID), settings, channel);
     let mut parser = Parser::new();
-    for (after_ms, piece) in plan.pieces(stdout) {
+    for (after_ms, action) in plan.actions(capture) {
         let pause = Duration::from_millis(after_ms).div_f64(speed);
         tokio::select! {
             biased;
@@ -42,8 +44,13 @@ pub async fn live(
             // The gateway has given the agent up.
             () = run.stalled() => break,
         }
-        run.on_bytes();
-        parser.feed_with(piece, &mut |event| run.on_event(&event));
+        match action {
+            Action::Print(piece) => {
+                run.on_bytes();
+                parser.feed_with(piece, &mut |event| run.on_event(&event));
+            }
+            Action::Write(line) => parser.feed_stdin_with(&line, &mut |event| run.on_event(&event)),
+        }
     }
     parser.finish_with(&mut |event| run.on_event(&event));
     run.finish().await

@@ -1,8 +1,10 @@
 //! Replays the bytes of a cassette: a plan cuts and delays them, a subject turns them into a trace.
 
 mod builtin;
+mod capture;
 mod chat;
 mod chat_view;
+mod dialogue;
 mod headline;
 mod lanes;
 mod live;
@@ -17,8 +19,10 @@ mod trace;
 
 pub(crate) use builtin::replay_all;
 pub use builtin::{Replay, replay};
+pub use capture::{Capture, HostLine, host_lines};
 pub(crate) use chat::LATENCY;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};
+pub use dialogue::HostStep;
 pub(crate) use headline::shortened;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::dialogue::HostStep;
 use super::random;
 use crate::cassette::{Tick, TickKind};
 use crate::limits::{FAULTS, PAUSE_MS};
@@ -27,6 +28,9 @@ pub struct Plan {
     pub seed: Option<u64>,
     /// The pieces, in order.
     pub steps: Vec<PlanStep>,
+    /// The lines of the host, in the order in which they are handed over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<HostStep>,
     /// The faults of the chat's server. If a call has two of them, the first one counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -144,6 +148,21 @@ pub enum PlanError {
         /// Bytes there are.
         input: u64,
     },
+    /// It was made for another dialogue.
+    #[error(
+        "the plan hands over line {line} of stdin at byte {at}; the input has {lines} lines of stdin and \
+         {bytes} bytes, so that the plan was made for another cassette"
+    )]
+    OtherDialogue {
+        /// The number of the line in the plan.
+        line: u64,
+        /// Where the plan hands it over.
+        at: u64,
+        /// The number of lines that there are.
+        lines: u64,
+        /// The number of bytes that there are.
+        bytes: u64,
+    },
 }
 
 impl Plan {
@@ -151,7 +170,7 @@ impl Plan {
     pub fn recorded(timeline: &[Tick]) -> Self {
         let reads = reads(timeline);
         let ends: Vec<u64> = reads.iter().map(|read| read.end).collect();
-        Self::at_recorded_times(&reads, &ends)
+        Self::at_recorded_times(&reads, &ends).with_recorded_dialogue(timeline)
     }
 
     /// Cut as `cut` says; the pieces come when the recorded read that brought their last byte did,
@@ -166,7 +185,7 @@ impl Plan {
             Cut::Byte => every(1),
             Cut::Size(n) => every(n),
         };
-        Self::at_recorded_times(&reads(timeline), &ends)
+        Self::at_recorded_times(&reads(timeline), &ends).with_recorded_dialogue(timeline)
     }
 
     /// Whole lines, `pace_ms` apart: the replay that goldens are made of. It owes nothing to the
@@ -178,13 +197,19 @@ impl Plan {
             start = end;
             PlanStep { after_ms: if i == 0 { 0 } else { pace_ms }, bytes }
         });
-        Self { format: PLAN_FORMAT, seed: None, steps: steps.collect(), faults: Vec::new() }
+        Self {
+            format: PLAN_FORMAT,
+            seed: None,
+            steps: steps.collect(),
+            faults: Vec::new(),
+            host: Vec::new(),
+        }
     }
 
     /// Random cuts and delays, the same ones for the same seed on every machine.
     pub fn random(total: u64, seed: u64) -> Self {
         let steps = random::pieces(total, seed).into_iter().map(PlanStep::from).collect();
-        Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new() }
+        Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new(), host: Vec::new() }
     }
 
     /// The same cuts and delays with these faults of the chat's server after those it has.
@@ -221,7 +246,7 @@ impl Plan {
         if rest > 0 {
             steps.push(PlanStep { after_ms: rest, bytes: 0 });
         }
-        Self { format: PLAN_FORMAT, seed: self.seed, steps, faults: self.faults.clone() }
+        Self { steps, ..self.clone() }
     }
 
     /// The plan with the steps `from..to` as one, which comes when the last of them did.
@@ -236,7 +261,7 @@ impl Plan {
     }
 
     /// The bytes as this plan brings them: milliseconds since the piece before, and the piece.
-    pub fn pieces<'a>(&'a self, stdout: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
+    pub fn pieces<'a>(&self, stdout: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
         self.steps.iter().scan(stdout, |rest, step| {
             let size = usize::try_from(step.bytes).unwrap_or(usize::MAX).min(rest.len());
             let (piece, more) = rest.split_at(size);
@@ -286,7 +311,7 @@ impl Plan {
             steps.push(PlanStep { after_ms: at - before, bytes: end - start });
             (start, before) = (end, at);
         }
-        Self { format: PLAN_FORMAT, seed: None, steps, faults: Vec::new() }
+        Self { format: PLAN_FORMAT, seed: None, steps, faults: Vec::new(), host: Vec::new() }
     }
 }
 
@@ -310,7 +335,7 @@ fn reads(timeline: &[Tick]) -> Vec<RecordedRead> {
 }
 
 /// Where lines end; an unterminated last one ends with the bytes.
-fn line_ends(stdout: &[u8]) -> Vec<u64> {
+pub(super) fn line_ends(stdout: &[u8]) -> Vec<u64> {
     let mut ends: Vec<u64> =
         (1u64..).zip(stdout).filter(|&(_, &byte)| byte == b'\n').map(|(end, _)| end).collect();
     let total = stdout.len() as u64;

@@ -4,6 +4,7 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
+use super::dialogue::AnswerFault;
 use crate::scenario::{Fault, FaultKind};
 
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one
@@ -61,6 +62,30 @@ pub(super) fn faults(seed: u64, kinds: &[FaultKind]) -> Vec<Fault> {
     }
     faults.sort_by_key(|fault| fault.call);
     faults
+}
+
+/// Longest time that the host takes for a line, in ms.
+const SLOWEST_HOST_MS: u32 = 8_000;
+
+/// The random host of a seed.
+pub(super) struct Dialogue(ChaCha8Rng);
+
+impl Dialogue {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(generator(seed, "dialogue"))
+    }
+
+    /// Milliseconds that the host takes for a line.
+    pub(super) fn delay(&mut self) -> u64 {
+        below(&mut self.0, SLOWEST_HOST_MS).into()
+    }
+
+    /// The fault of an answer; two of five answers have one.
+    pub(super) fn fault(&mut self) -> Option<AnswerFault> {
+        let is_faulty = below(&mut self.0, 5) < 2;
+        let fault = AnswerFault::ALL[below(&mut self.0, AnswerFault::ALL.len() as u32) as usize];
+        is_faulty.then_some(fault)
+    }
 }
 
 /// A generator of its own for every seed and purpose.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::capture::Capture;
 use super::plan::{Cut, Plan, PlanError};
 use super::setup::{AcpClient, Setup};
 use super::trace::Lane;
@@ -187,18 +188,24 @@ impl ReplayRequest {
         Setup { run: self.run, channel: Some(self.chat), acp: Some(self.acp) }
     }
 
-    /// The plan for `stdout`, which was read at the times of `timeline`.
+    /// The plan for `capture`, whose timeline is `timeline`.
     ///
     /// # Errors
     ///
     /// [`RequestError`] when the plan can't be read or is for other bytes, or would have too many pieces.
-    pub fn plan(&self, stdout: &[u8], timeline: &[Tick]) -> Result<Plan, RequestError> {
+    pub fn plan<'a>(
+        &self,
+        capture: impl Into<Capture<'a>>,
+        timeline: &[Tick],
+    ) -> Result<Plan, RequestError> {
+        let capture = capture.into();
+        let Capture { stdout, stdin } = capture;
         let total = stdout.len() as u64;
         let plan = match (&self.plan, self.pace) {
             (Some(PlanArg::Json(text)), _) => Plan::parse(text, total)?,
             (Some(PlanArg::File(path)), _) => Plan::parse(&files::read_named_text(path)?, total)
                 .map_err(|source| RequestError::PlanFile { path: path.clone(), source })?,
-            (None, Some(pace)) => Plan::paced(stdout, pace),
+            (None, Some(pace)) => Plan::paced(stdout, pace).with_dialogue(stdin, pace),
             (None, None) => {
                 let cut = self.cut.unwrap_or(self.seed.map_or(Cut::None, |_| Cut::Random));
                 if self.seed.is_some() && cut != Cut::Random {
@@ -206,9 +213,14 @@ impl ReplayRequest {
                 }
                 // A plan of many pieces is refused before it takes memory.
                 input::check_pieces(&self.input, cut.pieces(total))?;
-                Plan::cut(stdout, timeline, cut, self.seed.unwrap_or(1))
+                let seed = self.seed.unwrap_or(1);
+                match Plan::cut(stdout, timeline, cut, seed) {
+                    plan if cut == Cut::Random => plan.with_random_dialogue(capture, seed),
+                    plan => plan,
+                }
             }
         };
+        plan.check_dialogue(capture)?;
         input::check_pieces(&self.input, plan.steps.len() as u64)?;
         let drawn = self.seed.map(|seed| Plan::random_faults(seed, &self.seed_faults));
         Ok(plan.with_faults(self.faults.iter().copied()).with_faults(drawn.unwrap_or_default()))

@@ -83,7 +83,7 @@ pub fn page(cases: &[Case]) -> String {
 fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     let mut line = 0;
     let entries = run.entries.iter().map(|entry| {
-        line += usize::from(entry.lane == Lane::Read);
+        line += usize::from(entry.lane == Lane::Read && entry.kind == "chunk");
         let data = visible(Value::Object(entry.data.clone()));
         EntryData { at: entry.at, lane: entry.lane, kind: chat::visible(&entry.kind), data, line }
     });

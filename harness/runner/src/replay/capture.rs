@@ -1,0 +1,110 @@
+//! What a replay plays: the bytes that the CLI printed, and the lines that its host wrote to it.
+
+use serde_json::Value;
+
+use crate::cassette::{Tick, TickKind};
+
+/// The two sides of a recorded process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capture<'a> {
+    /// The bytes of stdout.
+    pub stdout: &'a [u8],
+    /// The lines that the host wrote, in order; empty when there are none, or nobody recorded them.
+    pub stdin: &'a [HostLine],
+}
+
+impl<'a> From<&'a [u8]> for Capture<'a> {
+    fn from(stdout: &'a [u8]) -> Self {
+        Self { stdout, stdin: &[] }
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Capture<'a> {
+    fn from(stdout: &'a Vec<u8>) -> Self {
+        Self::from(stdout.as_slice())
+    }
+}
+
+/// A line that the host wrote to the CLI's stdin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostLine {
+    /// The line, with its LF.
+    pub line: Vec<u8>,
+    /// The number of bytes of stdout that the host had read before it wrote the line: the end of the record
+    /// that made it write, and 0 for a line of the beginning.
+    pub offset: u64,
+    /// Whether the line answers a question of the CLI, so that a person decided it.
+    pub is_answer: bool,
+}
+
+/// The lines of `stdin` with their places, which the timeline says.
+///
+/// A line that the timeline does not mention was never written.
+pub fn host_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<HostLine> {
+    let lines: Vec<&[u8]> = stdin.split_inclusive(|&byte| byte == b'\n').collect();
+    let mut read = 0;
+    let mut written = Vec::new();
+    for tick in timeline {
+        match tick.kind {
+            TickKind::Out(n) => read += n,
+            TickKind::In(number) => {
+                let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+                let line = index.and_then(|index| lines.get(index));
+                written.extend(line.map(|line| HostLine::new(line, read)));
+            }
+            TickKind::Err(_) | TickKind::Marker(_) | TickKind::Exit(_) => {}
+        }
+    }
+    written
+}
+
+/// The id that an answer bears in place of its own when a plan gives it a wrong one.
+const WRONG_ID: &str = "no-such-request";
+
+impl HostLine {
+    /// A line that was written when `offset` bytes had been read.
+    pub fn new(line: &[u8], offset: u64) -> Self {
+        let answer = serde_json::from_slice::<Value>(line)
+            .is_ok_and(|value| value.pointer("/response/response/behavior").is_some());
+        Self { line: line.to_vec(), offset, is_answer: answer }
+    }
+
+    /// The same answer to a request that the CLI never made.
+    pub(super) fn with_wrong_id(&self) -> Vec<u8> {
+        let Ok(mut value) = serde_json::from_slice::<Value>(&self.line) else {
+            return self.line.clone();
+        };
+        if let Some(id) = value.pointer_mut("/response/request_id") {
+            *id = WRONG_ID.into();
+        }
+        format!("{value}\n").into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cassette::parse_timeline;
+
+    const ANSWER: &str = concat!(
+        r#"{"type":"control_response","response":{"subtype":"success","request_id":"q","#,
+        r#""response":{"behavior":"allow","updatedInput":{}}}}"#,
+        "\n"
+    );
+
+    #[test]
+    fn the_lines_of_the_host_have_their_places() {
+        let stdin = format!("{{\"type\":\"user\"}}\n{ANSWER}never\n");
+        let timeline = "[0,\"i\",1]\n[1,\"o\",7]\n[1,\"o\",3]\n[9,\"i\",2]\n[9,\"o\",3]\n";
+        let lines = host_lines(stdin.as_bytes(), &parse_timeline(timeline).unwrap());
+        let places: Vec<_> = lines.iter().map(|line| (line.offset, line.is_answer)).collect();
+        assert_eq!(places, [(0, false), (10, true)]);
+    }
+
+    #[test]
+    fn a_wrong_id_changes_nothing_else() {
+        let wrong = HostLine::new(ANSWER.as_bytes(), 0).with_wrong_id();
+        let expect = ANSWER.replace("\"q\"", "\"no-such-request\"");
+        assert_eq!(String::from_utf8(wrong).unwrap(), expect);
+    }
+}
