@@ -85,7 +85,7 @@ pub enum BusData {
         /// The subagent's tool call.
         parent: Option<String>,
     },
-    /// Something of a tool call.
+    /// A tool call: its input, its start or its result.
     Tool(Tool),
     /// Something else that a person may want to know, such as that the conversation is compacted.
     Notice(Notice),
@@ -106,7 +106,7 @@ pub enum Tool {
         /// The line a person reads, as far as the input so far says it (V2).
         title: String,
         /// The top-level fields that are new or have changed, whole; of a string that may go on,
-        /// what is no part of a secret whatever comes.
+        /// only the part that can't belong to a secret.
         args: Map<String, Value>,
         /// The subagent's tool call.
         parent: Option<String>,
@@ -220,7 +220,7 @@ impl fmt::Debug for BusState {
 }
 
 impl BusState {
-    /// Whether `data` has its place now (B3): one start, one end, and nothing after it.
+    /// Whether `data` may be published now (B3): one start, one end, and nothing after it.
     fn takes(&mut self, data: &BusData) -> bool {
         let starts = matches!(data, BusData::Lifecycle(Phase::Start));
         if self.has_ended || (starts && self.has_started) {
@@ -247,7 +247,7 @@ impl BusInner {
     }
 }
 
-/// Locks `mutex`; what a panicking holder left behind is used as it is.
+/// Locks `mutex`. After a panic of a holder, the value is used as the holder left it.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -303,7 +303,7 @@ impl Bus {
         Subscription { bus: Arc::downgrade(&self.inner), id }
     }
 
-    /// How many listen now (G7: none of the run's own, once it is over).
+    /// The number of listeners. None of the run's own are left once it is over (G7).
     pub fn listeners(&self) -> usize {
         self.inner.state().listeners.len()
     }

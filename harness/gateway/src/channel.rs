@@ -7,9 +7,9 @@ use crate::bus::Tool;
 use crate::ending::RunEnding;
 use crate::notice::Notice;
 
-/// A callback at work.
+/// The future of a callback.
 pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> + Send + 'a>>;
-/// The delivery of a run's final message at work.
+/// The future that delivers a run's final message.
 pub type FinishFuture<'a> = Pin<Box<dyn Future<Output = Delivery> + Send + 'a>>;
 
 /// Why a callback failed.
@@ -52,14 +52,14 @@ pub enum Delivery {
     },
 }
 
-/// Which way a run takes to its channels.
+/// The kind of a run, which decides what its channels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RunPath {
-    /// A person's message is answered: everything is bridged.
+    /// The run answers a person's message: its channels get all events.
     #[default]
     Main,
-    /// A run that follows up on another one: of its progress, only the tools are bridged. Its last
-    /// word is delivered as any other.
+    /// The run follows up on another one: of its progress, its channels get only the tools. Its final
+    /// message is delivered like any other.
     FollowUp,
 }
 
@@ -118,7 +118,7 @@ pub trait Channel: Send {
     }
 }
 
-/// A callback that has settled well already.
+/// Returns a callback that has already succeeded.
 pub fn done() -> Callback<'static> {
     Box::pin(std::future::ready(Ok(())))
 }
@@ -128,7 +128,7 @@ pub fn done() -> Callback<'static> {
 pub struct ChannelReport {
     /// Callbacks that failed, panicked or were given up ([G2](crate::rules::G2)).
     pub callback_failures: u64,
-    /// Why the first of them did.
+    /// The reason why the first of them failed.
     pub first_failure: Option<String>,
     /// Whether a callback or the final message did not settle in time and was given up
     /// ([G2](crate::rules::G2)).
@@ -149,7 +149,7 @@ impl ChannelReport {
     }
 }
 
-/// The words of a panic.
+/// Returns the message of a panic.
 pub(crate) fn panic_words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()

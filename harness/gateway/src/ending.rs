@@ -8,11 +8,11 @@ use clitape_stream::{Failure, FailureKind, Outcome, RunStatus};
 use crate::bus::Phase;
 use crate::excerpt::short;
 
-/// What is said when a run ended well without a word.
+/// The notice of a run that succeeded without a text.
 const NO_TEXT: &str = "The agent finished without a text answer.";
-/// Why a run failed that gave no reason.
+/// The reason that is shown for a failed run that gave none.
 const NO_REASON: &str = "The agent gave no reason";
-/// Characters of the CLI's own words that are passed on.
+/// The number of characters of the CLI's own words that are passed on.
 const REASON_LIMIT: usize = 300;
 
 /// What a channel delivers when the run is over.
@@ -35,7 +35,7 @@ impl fmt::Display for RunEnding {
 #[derive(Debug)]
 pub(crate) struct FinalMessage {
     pub(crate) ending: RunEnding,
-    /// Whether the run did not come to its end.
+    /// Whether the run failed or was cut off.
     pub(crate) is_failure: bool,
 }
 
@@ -61,7 +61,7 @@ fn ending(outcome: &Outcome) -> RunEnding {
     }
 }
 
-/// The text of the outcome, unless it is only the failure's own words (T6).
+/// Returns the text of the outcome, unless it only repeats the failure's message (T6).
 fn answer(outcome: &Outcome) -> &str {
     let text = outcome.text.trim();
     let reason = outcome.error.as_ref().map_or("", |e| e.message.trim());
@@ -99,7 +99,7 @@ fn kind(outcome: &Outcome) -> FailureKind {
     }
 }
 
-/// The CLI's own words on one line, then what to do about it.
+/// Returns the CLI's own words on one line, followed by what to do about it.
 fn sentence(outcome: &Outcome) -> String {
     let words = outcome.error.as_ref().map_or("", |e| e.message.as_str());
     let mut line = short(words, REASON_LIMIT);
@@ -109,7 +109,7 @@ fn sentence(outcome: &Outcome) -> String {
     if !line.ends_with(['.', '!', '?', '…']) {
         line.push('.');
     }
-    // A sentence of the parser's own says after a semicolon what to do.
+    // A message that the parser wrote says what to do after a semicolon.
     if line.contains("; ") { line } else { format!("{line} {}", advice(kind(outcome))) }
 }
 

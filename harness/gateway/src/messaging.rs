@@ -1,4 +1,4 @@
-//! Which tools send a message, and what a channel hears once one of them has
+//! Recognises the tools that send a message, and stops a channel's updates once one of them has
 //! ([G4](crate::rules::G4)).
 
 use std::collections::HashSet;
@@ -71,7 +71,7 @@ fn is_tool(name: &str, tool: &str) -> bool {
 pub(crate) struct Gate {
     mode: DeliveryMode,
     tools: MessageTools,
-    /// Ids of the calls that are about to send one.
+    /// The ids of the open calls that send a message.
     sending: HashSet<String>,
     suppressed: bool,
 }
@@ -86,7 +86,7 @@ impl Gate {
         self.suppressed
     }
 
-    /// Whether `data` still reaches the channel; the result that suppresses the rest does.
+    /// Returns whether `data` still reaches the channel. The result that suppresses the rest does.
     pub(crate) fn passes(&mut self, data: &BusData) -> bool {
         let was_open = !self.suppressed;
         if self.mode == DeliveryMode::MessageToolOnly
@@ -120,7 +120,7 @@ impl Gate {
     }
 }
 
-/// Whether an update says what the call does.
+/// Returns whether an update names the call's action.
 fn corrects(args: &Map<String, Value>) -> bool {
     args.contains_key("action")
 }

@@ -1,4 +1,4 @@
-//! What a person may want to know that is neither text nor tool: compaction, API retries, hooks.
+//! Records for a person that are neither text nor tool calls: compaction, API retries, hooks.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! From lifecycle events to bus events: what belongs on the bus, and sanitised.
+//! Turns lifecycle events into bus events: selects those that belong on the bus, and sanitises them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 #[derive(Debug)]
 pub(crate) struct Publisher {
     bus: Bus,
-    /// Calls whose input comes: what came of it, by id.
+    /// The input of each open call, by the call's id.
     inputs: HashMap<String, GrowingInput>,
     /// What was masked of arguments and results.
     masked: Masked,
@@ -26,14 +26,14 @@ pub(crate) struct Publisher {
 struct GrowingInput {
     /// The fields so far, as they came.
     fields: Map<String, Value>,
-    /// The one whose value is yet to end.
+    /// The field whose value has not ended yet.
     open: Option<String>,
-    /// What was published of each.
+    /// The part of each field that was published.
     published: Map<String, Value>,
 }
 
 impl GrowingInput {
-    /// The input of a call that has started: a correction may still come.
+    /// Makes the input of a call that has started, whose arguments may still be corrected.
     fn of(args: &ToolArguments<'_>, tool: &Tool) -> Self {
         let object = |value: Value| match value {
             Value::Object(fields) => fields,
@@ -47,7 +47,7 @@ impl GrowingInput {
         }
     }
 
-    /// The line a person reads, by the fields that have ended.
+    /// Returns the line that a person reads, made of the fields that have ended.
     fn title(&mut self, name: &str) -> String {
         let mut fields = std::mem::take(&mut self.fields);
         let open = self.open.as_deref().and_then(|key| fields.shift_remove_entry(key));
@@ -130,7 +130,7 @@ impl Publisher {
         self.bus.publish(data);
     }
 
-    /// More of a call's input: the fields that can be shown and have not been (U2).
+    /// Returns the fields of a call's input that can be shown and were not published yet (U2).
     fn update(
         &mut self,
         id: &str,

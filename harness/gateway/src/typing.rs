@@ -19,7 +19,7 @@ impl TypingGuard {
     ///
     /// # Errors
     ///
-    /// What the channel said when it panicked.
+    /// The message of a panic of the channel.
     pub(crate) fn typing(&mut self, on: bool) -> Result<(), String> {
         if std::mem::replace(&mut self.is_typing, on) == on {
             return Ok(());

@@ -1,4 +1,5 @@
-//! How what a person finally reads in a chat differs from what they would read without faults or cuts.
+//! Compares the text that a person reads at the end of a chat with the text they would read without faults
+//! or cuts.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use super::divergence::{quoted, zoom};
 use super::pairs::{Pair, pairs};
 use crate::replay::{ChatView, Entry};
 
-/// What a text of a chat is called beside the entries of a trace.
+/// The kind of a chat's text in a list of differences that is made for entries of a trace.
 const KIND: &str = "a line that is no entry";
 
 /// The messages of a chat whose texts are compared.
@@ -20,19 +21,19 @@ pub(super) enum ReadText {
     Answers,
 }
 
-/// The final texts of two chats that are compared, message by message.
+/// The final texts of two chats, which are compared message by message.
 pub(super) struct FinalTextDiff {
     old: Vec<String>,
     new: Vec<String>,
 }
 
 impl FinalTextDiff {
-    /// Compares the final text of the chat in `old`, which is expected, with that in `new`.
+    /// Takes the final texts of the chat in `old`, which are expected, and of the chat in `new`.
     pub(super) fn new(old: &[Entry], new: &[Entry], what: ReadText) -> Self {
         Self { old: final_text(old, what), new: final_text(new, what) }
     }
 
-    /// What differs first, in one sentence; `None` when the texts are equal.
+    /// Returns the first difference in one sentence, or `None` when the texts are equal.
     pub(super) fn first(&self) -> Option<String> {
         (0..self.old.len().max(self.new.len())).find_map(|number| {
             match (self.old.get(number), self.new.get(number)) {
@@ -48,7 +49,7 @@ impl FinalTextDiff {
         })
     }
 
-    /// What the difference is about as a whole, and the texts aligned, each as a JSON string.
+    /// Returns a summary of the whole difference, and the texts side by side, each as a JSON string.
     pub(super) fn difference(&self) -> (Option<Change>, Vec<DiffLine>) {
         let [old, new] = [&self.old, &self.new].map(|texts| {
             texts.iter().map(|text| Value::from(text.as_str()).to_string()).collect::<Vec<_>>()
@@ -67,14 +68,15 @@ impl FinalTextDiff {
     }
 }
 
-/// How what a person reads at the end of `entries` differs from what they read at the end of `base`.
+/// Returns how the text at the end of `entries` differs from the text at the end of `base`, if it does: a
+/// sentence and the difference.
 pub(super) fn wrong_final_text(
     base: &[Entry],
     entries: &[Entry],
     what: ReadText,
 ) -> Option<(String, FinalTextDiff)> {
     let diff = FinalTextDiff::new(base, entries, what);
-    // A run whose answer is the agent's own message may be over before a draft is sent.
+    // A run in which the agent sends its message with a tool may be over before a draft is sent.
     if diff.new.is_empty() && is_by_tool(entries) {
         return None;
     }
@@ -82,7 +84,7 @@ pub(super) fn wrong_final_text(
     Some((sentence, diff))
 }
 
-/// Whether the agent has sent its message itself, with a tool.
+/// Returns whether the agent has sent its message itself, with a tool.
 fn is_by_tool(entries: &[Entry]) -> bool {
     let word = |entry: &Entry| entry.data.get("delivery").is_some_and(|word| word == "by-tool");
     entries.iter().any(|entry| entry.kind == "final" && word(entry))
@@ -106,7 +108,7 @@ mod tests {
     use crate::report::{Screen, frames};
     use crate::scenario::{Chat, ChatMode, ChatProfile, Fault, RunSpec};
 
-    /// Compares two chats of these messages; the expected sentence, and the consequences.
+    /// Compares two chats with these messages, and expects this sentence and these consequences.
     fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {
         let entries = |texts: &[&str]| -> Vec<Entry> {
             let entry = |(id, text): (u64, &&str)| {
@@ -135,8 +137,8 @@ mod tests {
         check(&["a", "b"], &["c"], Some("expected “a”, got “c”"), &consequences);
     }
 
-    /// [`RUN`] in a chat, with a message before its answer, so that the answer comes as an edit; and
-    /// with a fault at a call.
+    /// Replays [`RUN`] in a chat, with a message before its answer so that the answer comes as an edit, and with
+    /// a fault at a call.
     fn run(fault: Option<&str>) -> Replay {
         let before = concat!(
             r#"{"type":"assistant","message":{"id":"m0","content":[{"type":"text","#,
@@ -151,7 +153,7 @@ mod tests {
         replay(stdout.as_bytes(), &plan, setup)
     }
 
-    /// The text in the boxes that a terminal draws, without the frames.
+    /// Returns the text in the boxes that a terminal draws, without their frames.
     fn drawn(entries: &[Entry]) -> String {
         let mut screen = Screen::default();
         let mut out = Vec::new();
@@ -165,10 +167,10 @@ mod tests {
         lines.map(str::trim_end).collect::<Vec<_>>().join(" ")
     }
 
-    /// The answer to the last edit is lost; whatever shows the chat shows the same text.
+    /// The reply to the last edit is lost, and every reader of the chat still shows the same text.
     #[test]
     fn issue_14_every_reader_of_the_final_text_agrees() {
-        // The first call that is an edit with the final text and whose answer is lost.
+        // Whether an entry is an edit with the final text whose reply is lost.
         let is_lost_edit =
             |entry: &Entry| entry.kind == "editMessageText" && entry.is_final() && entry.is_lost();
         let lost = (1..=8)

@@ -1,5 +1,5 @@
-//! A revision of the project, built once: its source is written out of the repository without touching
-//! index or work tree, cargo builds it, and the program is kept by the revision's id.
+//! Builds a revision of the project once: writes its source out of the repository without changing the index
+//! or the work tree, lets cargo build it, and keeps the program under the revision's id.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,39 +14,39 @@ use super::error::CompareError;
 use crate::cassette::Exit;
 use crate::record::{Ended, Guard, Notes, Scratch, Script, Why, drive, launch, sweep};
 
-/// Lines shown of what cargo says last.
+/// The number of cargo's last lines that an error shows.
 const TAIL: usize = 12;
-/// What the names of folders begin with that are being built in.
+/// The start of the names of folders in which a build is under way.
 const BUILDING: &str = ".building-";
-/// How long git may take for one answer.
+/// The longest time that one git command may take.
 const GIT_LIMIT: Duration = Duration::from_secs(600);
-/// How often the wait for cargo looks whether it is to end.
+/// The interval at which the wait for cargo checks whether the caller asked to stop.
 const LOOK: Duration = Duration::from_millis(20);
 /// The name of the program.
 const PROGRAM: &str = "clitape";
 
-/// What is told while something takes long.
+/// A message to the caller about an operation that takes long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuildProgress<'a> {
-    /// Something begins.
+    /// An operation begins.
     Begins(&'a str),
-    /// It goes on.
+    /// The operation continues: the last line that its program printed.
     GoesOn(&'a str),
 }
 
-/// A revision that is there.
+/// A revision that the repository contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Revision {
-    /// As it was named.
+    /// The name by which the caller asked for it.
     pub(super) name: String,
-    /// Its full id.
+    /// The full id of its commit.
     pub(super) sha: String,
-    /// The first line of its message, and its day.
+    /// The day of the commit, and the first line of its message.
     pub(super) title: String,
 }
 
 impl Revision {
-    /// The first characters of its id.
+    /// Returns the first 12 characters of the commit's id.
     pub(super) fn short(&self) -> &str {
         &self.sha[..self.sha.len().min(12)]
     }
@@ -60,7 +60,7 @@ pub(super) fn find(root: &Path, name: &str, stop: &AtomicBool) -> Result<Revisio
         return Err(CompareError::Repository { root: root.to_owned(), said });
     }
     let unknown = || CompareError::Revision(name.to_owned());
-    // One that begins with a dash would be a switch.
+    // Git would read a name that begins with a dash as an option.
     if name.starts_with('-') {
         return Err(unknown());
     }
@@ -74,7 +74,7 @@ pub(super) fn find(root: &Path, name: &str, stop: &AtomicBool) -> Result<Revisio
     Ok(Revision { name: name.to_owned(), sha, title })
 }
 
-/// The program of a revision, built if it is not in `builds` yet.
+/// Returns the program of a revision, and builds it first if it is not in `builds` yet.
 pub(super) fn build(
     root: &Path,
     revision: &Revision,
@@ -106,14 +106,14 @@ pub(super) fn build(
     let guard = Guard { lock: Some(&lock), bounds: None };
     cargo(revision, &source, &whole, &builds.join("target"), guard, stop, tell)?;
     let moved = fs::rename(&whole, &kept);
-    // Somebody else who built it at the same time has done the same.
+    // The rename fails without harm when another process built the same revision at the same time.
     if !program.is_file() {
         moved?;
     }
     Ok(program)
 }
 
-/// Writes the files of a revision to `source`, with an index of its own.
+/// Writes the files of a revision to `source`, with a git index that is used for this only.
 fn write_source(
     root: &Path,
     revision: &Revision,
@@ -123,7 +123,7 @@ fn write_source(
 ) -> Result<(), CompareError> {
     let top = git(root, &["rev-parse", "--show-toplevel"], stop)?;
     let top = String::from_utf8_lossy(&top.stdout).trim().to_owned();
-    // A bare repository has no top, and needs none.
+    // A bare repository has no top folder and needs none.
     let at = if top.is_empty() { root } else { Path::new(&top) };
     let prefix = format!("--prefix={}/", source.display());
     for args in [&["read-tree", &revision.sha][..], &["checkout-index", "--all", &prefix]] {
@@ -138,7 +138,7 @@ fn write_source(
     Ok(())
 }
 
-/// Builds what lies in `source` and puts the program into `whole/bin`.
+/// Builds the source code in `source` and puts the program into `whole/bin`.
 fn cargo(
     revision: &Revision,
     source: &Path,
@@ -189,7 +189,7 @@ fn cargo(
             None => {}
             Some(SUCCESS) => return Ok(()),
             Some(_) => {
-                // The last words may still be on their way, and the pipe be held by a daemon.
+                // Cargo's last lines may still be in the pipe, which a background process may keep open.
                 while let Ok(line) = lines.recv_timeout(LOOK * 10) {
                     said.push(line);
                 }
@@ -214,7 +214,7 @@ fn command(at: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// How a program ends that has done what it was asked.
+/// The exit of a program that succeeded.
 const SUCCESS: Exit = Exit::Code(0);
 
 fn git(root: &Path, args: &[&str], stop: &AtomicBool) -> Result<Ended, CompareError> {

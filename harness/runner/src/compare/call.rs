@@ -1,4 +1,4 @@
-//! Calls a program the way `clitape replay` is called, and reads the trace it prints.
+//! Calls a program with the arguments of `clitape replay`, and reads the trace that it prints.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,23 +11,24 @@ use crate::record::{Notes, Script, Why, command, drive};
 use crate::replay::Entry;
 use crate::text::{Keep, truncate};
 
-/// The exit code that says that a program does not know what it was asked.
+/// The exit code of a program that does not know the arguments it was called with.
 const USAGE: i32 = 2;
-/// Lines and characters shown of what a program said last.
+/// The number of last lines, and of characters in them, that are shown of a program's stderr.
 const TAIL: (usize, usize) = (4, 400);
 
-/// Why a call gave no trace.
+/// The reason why a call gave no trace.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CallError {
-    /// It does not know what it was asked.
+    /// The program does not know the arguments.
     Unknown(String),
-    /// It failed.
+    /// The program failed.
     Failed(String),
     /// The caller asked to stop.
     Stopped,
 }
 
-/// Calls `program` in `folder`, for as long and for as much as it may; its trace.
+/// Calls `program` in `folder` and returns its trace. The call ends when the program exceeds the time `limit`
+/// or prints more than `output` allows.
 pub(super) fn call(
     program: &Path,
     folder: &Path,
@@ -66,7 +67,7 @@ pub(super) fn call(
     read(&ended.stdout).map_err(CallError::Failed)
 }
 
-/// The entries of a trace, one JSON object a line.
+/// Reads the entries of a trace, one JSON object per line.
 fn read(stdout: &[u8]) -> Result<Vec<Entry>, String> {
     let text =
         std::str::from_utf8(stdout).map_err(|error| format!("it printed no text: {error}"))?;
@@ -81,7 +82,7 @@ fn read(stdout: &[u8]) -> Result<Vec<Entry>, String> {
         .collect()
 }
 
-/// What a program said last on stderr, as the end of a sentence.
+/// Returns the last lines that a program printed to stderr, as the end of a sentence.
 fn tail(stderr: &[u8]) -> String {
     let (lines, length) = TAIL;
     let text = String::from_utf8_lossy(stderr);
@@ -103,10 +104,10 @@ mod tests {
     const LIMITS: (Duration, OutputLimits) = (COMPARED_TIME, OutputLimits::COMPARED);
     const ENTRY: &str = r#"{"at":0,"lane":"bus","kind":"x","data":{}}"#;
 
-    /// A shell's last words; the number of entries, or what is said of the failure.
+    /// Calls a shell with this script, and expects a number of entries or an error.
     fn check(script: &str, expect: &Result<usize, CallError>) {
         let args = ["-c".into(), script.into()];
-        // What must run into it waits for longer than a test may last.
+        // A script that must reach the time limit gets a short one.
         let (time, output) = LIMITS;
         let time = if script.starts_with("sleep") { Duration::from_secs(1) } else { time };
         let limits = (time, output);

@@ -1,4 +1,4 @@
-//! Why two sides can't be compared, in sentences that say what to do next.
+//! The reasons why two sides can't be compared, in sentences that say what to do next.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use crate::cassette::CassetteError;
 use crate::names::NameError;
 use crate::scenario::ScenarioError;
 
-/// Why there is no comparison.
+/// The reason why there is no comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {
-    /// The file system or the operating system said no.
+    /// The file system or the operating system reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A scenario can't be used.
@@ -19,10 +19,10 @@ pub enum CompareError {
     /// A cassette can't be used.
     #[error("can't compare on a cassette that can't be read")]
     Tape(#[from] CassetteError),
-    /// The two are one.
+    /// Both sides are the same.
     #[error("A and B are the same: {0}; name two that differ")]
     Same(String),
-    /// A version of the CLI on one side only.
+    /// Only one side is a version of the CLI.
     #[error(
         "`{version}` is a version of the CLI, the other side is none; compare two versions, or two \
          builds with `--version {version}`"
@@ -31,26 +31,26 @@ pub enum CompareError {
         /// The version.
         version: String,
     },
-    /// What comes after a scenario's name is no version.
+    /// The text after a scenario's name is no version.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Versions are named twice, as sides and as what to compare on.
+    /// Versions are named twice: as sides, and as a selection of cassettes.
     #[error("the sides say already which versions are compared; take `{0}` away")]
     Versions(String),
-    /// A version that none of the scenarios has.
+    /// None of the scenarios has a cassette of the version.
     #[error("CLI {version} is recorded for none of the scenarios; recorded are {recorded}")]
     NotRecorded {
-        /// What was asked for.
+        /// The version that was asked for.
         version: String,
-        /// What there is.
+        /// The versions that are recorded.
         recorded: String,
     },
-    /// There is no program.
+    /// The path leads to no program that can be called.
     #[error("can't call {path}: {why}; name a program that can be run")]
     Program {
-        /// Where it was looked for.
+        /// The path of the program.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason why it can't be called.
         why: String,
     },
     /// `git` can't be run.
@@ -62,9 +62,9 @@ pub enum CompareError {
          program by its path"
     )]
     Repository {
-        /// The workspace.
+        /// The folder of the workspace.
         root: PathBuf,
-        /// What git says.
+        /// The message that git printed.
         said: String,
     },
     /// The repository has no such revision.
@@ -73,7 +73,7 @@ pub enum CompareError {
          gets more"
     )]
     Revision(String),
-    /// The revision is not one of clitape.
+    /// The revision is not a revision of clitape.
     #[error(
         "revision `{revision}` has no {file}, so it can't be built; name a revision of clitape's own \
          repository, or a built program by its path"
@@ -81,7 +81,7 @@ pub enum CompareError {
     Source {
         /// The revision.
         revision: String,
-        /// What it lacks.
+        /// The file that the revision lacks.
         file: &'static str,
     },
     /// The revision does not build.
@@ -90,11 +90,11 @@ pub enum CompareError {
          name a built program by its path{said}"
     )]
     Build {
-        /// The revision, as it was named.
+        /// The name by which the caller asked for the revision.
         revision: String,
-        /// Its full id.
+        /// The full id of its commit.
         sha: String,
-        /// The last lines of what cargo says, each on a line of its own.
+        /// The last lines that cargo printed, each on a line of its own.
         said: String,
     },
     /// The caller asked to stop.

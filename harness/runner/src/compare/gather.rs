@@ -1,4 +1,4 @@
-//! Asks both sides for the trace of every cassette, on all cores, and compares lane by lane.
+//! Asks both sides for the trace of every cassette on all cores, and compares the traces lane by lane.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::replay::{AcpClient, ChatView, Entry, Lane, Setup};
 use crate::scenario::{Chat, Scenario, Workspace};
 use crate::suite::{Progress, in_order};
 
-/// Compares both sides on everything selected; `tell` hears how many cassettes are done.
+/// Compares both sides on all selected cassettes. `tell` is called with the number of cassettes that are done.
 ///
 /// # Errors
 ///
@@ -63,16 +63,16 @@ pub fn gather(
     Ok(Comparison { a, b, compared, failed, uncovered })
 }
 
-/// What came of one cassette.
+/// The result for one cassette.
 struct One {
     compared: Compared,
     failed: Vec<Failed>,
-    /// How many further runs of the session there are.
+    /// The number of further runs of the session.
     further: usize,
 }
 
 impl One {
-    /// Asks both sides for some of the replays, and compares what they give.
+    /// Asks both sides for these replays, and compares their traces.
     fn compare_replays(
         &mut self,
         replays: &[Replayed],
@@ -97,7 +97,7 @@ impl One {
                         let chat = replayed.setup.channel.map(|chat| format!(", chat {chat}"));
                         let (name_of, version) = (&scenario.name, self.compared.version());
                         let chat = chat.unwrap_or_default();
-                        // The place says which one it is, so that one reason stays one.
+                        // The place names the cassette. Without its path, equal reasons are equal texts.
                         let why = why.replace(&format!("cassettes/{name_of}/{version}/"), "");
                         self.failed.push(Failed {
                             place: format!("{name_of} {version}{chat}"),
@@ -114,7 +114,7 @@ impl One {
     }
 }
 
-/// What is compared of one replay.
+/// One replay, and the views of it that are compared.
 struct Replayed {
     setup: Setup,
     views: Vec<View>,
@@ -154,8 +154,8 @@ fn one(
     Ok(one)
 }
 
-/// The replays of a scenario: the first shows every lane, each further one one more chat or client.
-/// Somebody is always there, as `clitape replay` has it.
+/// Returns the replays of a scenario: the first shows every lane, and each further one shows one more chat or
+/// client. Every replay has a chat and a client, as in `clitape replay`.
 fn replays(scenario: &Scenario) -> Vec<Replayed> {
     let replayed = |(number, named): (usize, Setup)| {
         let first = number == 0;
@@ -214,12 +214,12 @@ fn compare_traces(
     }
 }
 
-/// What a version of the CLI says of itself, which is never what another one says.
+/// Returns whether an entry describes the CLI itself, which always differs between two versions.
 fn is_own(entry: &Entry) -> bool {
     entry.lane == Lane::Lifecycle && entry.kind == "session"
 }
 
-/// Adds what a person reads in the end, if that differs; once for chats in which it is the same.
+/// Adds the text that a person reads at the end, if it differs. Chats with the same texts share one item.
 fn chats(compared: &mut Compared, chat: Chat, a: &[Entry], b: &[Entry]) {
     let texts = |entries: &[Entry]| -> Vec<Option<Value>> {
         entries.iter().map(|entry| entry.data.get("text").cloned()).collect()
@@ -238,7 +238,7 @@ fn chats(compared: &mut Compared, chat: Chat, a: &[Entry], b: &[Entry]) {
     }
 }
 
-/// The calls that gave the final messages of a chat their text, the oldest message first.
+/// Returns the calls that set the text of a chat's final messages, the oldest message first.
 pub(crate) fn last(entries: &[Entry]) -> Vec<Entry> {
     let view = ChatView::after(entries);
     view.final_messages().map(|message| entries[message.entry].clone()).collect()

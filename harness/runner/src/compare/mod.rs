@@ -1,10 +1,10 @@
-//! Before and after: two sides on the same cassettes, lane beside lane.
+//! Compares two sides, such as a program before and after a change, on the same cassettes, lane by lane.
 //!
-//! In order: the command line names two sides ([`SideName`]); what they are compared on is selected
-//! ([`select`]); each side becomes a subject ([`resolve`]), for which `build` builds a revision of the
-//! project and `call` calls a program; both are asked for every trace ([`gather`]); `rows` lays what
-//! differs side by side; `uncovered` says what was not covered. What came of it is a [`Comparison`].
-//! Programs are called in real time, outside every replay.
+//! The command line names two sides ([`SideName`]). [`select`] chooses the cassettes. [`resolve`] turns each
+//! side into a subject; for this, `build` builds a revision of the project. [`gather`] asks both subjects for
+//! every trace, and `call` calls a program for it. `rows` places the differences side by side, and `uncovered`
+//! lists what was not covered. The result is a [`Comparison`]. Programs are called in real time, outside every
+//! replay.
 
 mod build;
 mod call;

@@ -1,4 +1,4 @@
-//! What a comparison told: the sides, what was compared and how it differs, and what was not covered.
+//! The result of a comparison: the sides, the cassettes with their differences, and what was not covered.
 
 use std::collections::BTreeSet;
 
@@ -11,60 +11,60 @@ use crate::text::plural;
 /// A comparison of two sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// What is taken as what is expected.
+    /// The side that is taken as expected.
     pub a: About,
-    /// What is held against it.
+    /// The side that is compared with it.
     pub b: About,
     /// Every cassette that was compared, in the order of scenarios and versions.
     pub compared: Vec<Compared>,
     /// Every replay that could not be compared.
     pub failed: Vec<Failed>,
-    /// What was not covered, a sentence each; made from what was run.
+    /// One sentence for each area that was not covered. They are made from what was run.
     pub uncovered: Vec<String>,
 }
 
-/// What a side is.
+/// The description of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
-    /// As it was named; of a program's path, the file's name.
+    /// The name on the command line; for a program, the name of its file.
     pub name: String,
-    /// What it is exactly: `("revision", "6ef1…")`.
+    /// The facts that identify it, such as `("revision", "6ef1…")`.
     pub facts: Vec<(&'static str, String)>,
-    /// What stands for the command in a line that reproduces: `clitape`, or the program's name.
+    /// The command in a line that reproduces a difference: `clitape`, or the program's name.
     pub command: String,
-    /// What stands after such a line: of which revision that clitape is.
+    /// The comment at the end of such a line, which names the revision of clitape; may be empty.
     pub note: String,
 }
 
-/// A cassette that was compared: one scenario with one version of the CLI on each side.
+/// A cassette that was compared: one scenario, with one version of the CLI on each side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     /// The scenario's name.
     pub scenario: String,
-    /// One line for people.
+    /// The scenario's title.
     pub title: String,
     /// The versions of the CLI, A's and B's.
     pub versions: [CliVersion; 2],
-    /// How many views were compared.
+    /// The number of views that were compared.
     pub views: usize,
     /// The views that differ.
     pub lanes: Vec<LaneDiff>,
-    /// What a person reads in the end, where that differs.
+    /// The chats in which a person reads something else at the end.
     pub chats: Vec<Chats>,
 }
 
 impl Compared {
-    /// Whether the sides are two versions of the CLI.
+    /// Returns whether the sides are two versions of the CLI.
     pub(super) fn is_of_two_versions(&self) -> bool {
         self.versions[0] != self.versions[1]
     }
 
-    /// The gravest class of its differences; `None` when it is equal.
+    /// Returns the gravest class of the differences, or `None` when there are none.
     pub fn class(&self) -> Option<Class> {
         self.lanes.iter().map(|lane| lane.class).max()
     }
 
-    /// Its versions for people: `2.1.329`, or `2.1.148 → 2.1.329`.
+    /// Returns the versions for people: `2.1.329`, or `2.1.148 → 2.1.329`.
     pub fn version(&self) -> String {
         match &self.versions {
             [a, b] if a == b => a.to_string(),
@@ -76,106 +76,108 @@ impl Compared {
 /// A replay that could not be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// Which cassette.
+    /// The cassette, and the chat if there is one.
     pub place: String,
-    /// Which side failed, and why.
+    /// The side that failed, and the reason.
     pub why: String,
 }
 
 /// A view of a cassette that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDiff {
-    /// What it shows: `bus`, `telegram-progress`.
+    /// The name of the view, such as `bus` or `telegram-progress`.
     pub view: String,
-    /// What the change is about, taken together.
+    /// The class of the differences as a whole.
     pub class: Class,
-    /// The first difference, in one sentence; A says what should be.
+    /// The first difference in one sentence, in which A is what is expected.
     pub first: String,
-    /// What differs after it, grouped.
+    /// The later differences, in groups.
     pub consequences: Vec<String>,
-    /// Entry beside entry: what differs, with a little around it.
+    /// The entries that differ side by side, with a few equal ones around them.
     pub rows: Vec<DiffRow>,
-    /// The lines that show it again, A's and B's.
+    /// The commands that show the view again, A's and B's.
     pub commands: [String; 2],
 }
 
-/// One row of two lanes beside each other.
+/// One row of two lanes that are shown side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiffRow {
-    /// Both say the same, in a few words.
+    /// Both sides have the same entry.
     Same {
-        /// Virtual ms.
+        /// The virtual time in milliseconds.
         at: u64,
         /// The entry in a few words.
         words: String,
     },
-    /// They differ.
+    /// The sides differ.
     Differ {
-        /// What the difference is about.
+        /// The class of the difference.
         class: Class,
-        /// What A has there.
+        /// A's entry, if it has one.
         a: Option<Cell>,
-        /// What B has there.
+        /// B's entry, if it has one.
         b: Option<Cell>,
     },
-    /// So many differences are left out, in a few words.
+    /// Differences are left out: their number, in a few words.
     More(String),
     /// Equal entries are left out.
     Gap,
 }
 
-/// What one side has in a row.
+/// One side of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// Virtual ms.
+    /// The virtual time in milliseconds.
     pub at: u64,
-    /// The entry in a few words, or, beside one of the same kind and ids, just these.
+    /// The entry in a few words; only its kind and id, where the other side has an entry of the same kind and
+    /// id.
     pub words: String,
-    /// The fields that differ: the name, and the value in parts; `true` for those that differ.
+    /// The fields that differ: the name, and the value in parts, of which those with `true` differ.
     pub fields: Vec<(String, Vec<(bool, String)>)>,
 }
 
-/// What a person reads in the end, on both sides.
+/// The messages that a person reads at the end, on both sides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chats {
-    /// The chats it is so in; all have the same marks.
+    /// The chats with these messages; all have the same profile.
     pub chats: Vec<Chat>,
     /// The messages as entries of the trace, A's and B's.
     pub last: [Vec<Entry>; 2],
 }
 
 impl Chats {
-    /// Whose marks the texts have.
+    /// Returns the profile by whose rules the texts are formatted.
     pub fn profile(&self) -> ChatProfile {
         self.chats.first().map(|chat| chat.profile).unwrap_or_default()
     }
 }
 
-/// How many cassettes came out how.
+/// The number of cassettes by result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ComparisonCounts {
-    /// All that were compared.
+    /// The number of cassettes that were compared.
     pub compared: usize,
-    /// Those that are equal in every view.
+    /// The number of cassettes that are equal in every view.
     pub equal: usize,
-    /// Those that differ at most in times, in what a person reads, in what programs read.
+    /// The number of cassettes by the gravest class of their differences: times, the text that a person reads,
+    /// and what programs read.
     pub by_class: [(Class, usize); 3],
-    /// Replays that could not be compared.
+    /// The number of replays that could not be compared.
     pub failed: usize,
 }
 
 impl Comparison {
-    /// Whether everything was compared and is equal.
+    /// Returns whether everything was compared and is equal.
     pub fn holds(&self) -> bool {
         self.failed.is_empty() && self.differing().next().is_none()
     }
 
-    /// The cassettes that differ.
+    /// Returns the cassettes that differ.
     pub fn differing(&self) -> impl Iterator<Item = &Compared> {
         self.compared.iter().filter(|compared| !compared.lanes.is_empty())
     }
 
-    /// The scenarios of which some cassette differs, in order.
+    /// Returns the cassettes that differ, grouped by scenario, in order.
     pub fn scenarios(&self) -> Vec<Vec<&Compared>> {
         let mut scenarios: Vec<Vec<&Compared>> = Vec::new();
         for compared in self.differing() {
@@ -187,7 +189,7 @@ impl Comparison {
         scenarios
     }
 
-    /// Counts what came out.
+    /// Counts the results.
     pub fn counts(&self) -> ComparisonCounts {
         let of = |class| self.compared.iter().filter(|one| one.class() == class).count();
         ComparisonCounts {
@@ -199,7 +201,7 @@ impl Comparison {
         }
     }
 
-    /// The verdict in a few words.
+    /// Returns the result in a few words.
     pub fn verdict(&self) -> String {
         let ComparisonCounts { compared, equal, failed, .. } = self.counts();
         let failed = match failed {
@@ -214,7 +216,7 @@ impl Comparison {
     }
 }
 
-/// The lanes in the order of a trace, for people.
+/// Returns the names of the lanes for people, in the order of a trace.
 pub(super) fn named(lanes: &BTreeSet<Lane>) -> String {
     lanes.iter().map(|lane| lane.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,5 @@
-//! One lane of both sides, entry beside entry: only what differs, each way once, with a little around
-//! it.
+//! Shows one lane of both sides, entry beside entry. Of differences of the same form only the first is shown,
+//! with the entries around it.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,20 +11,20 @@ use crate::check::{Class, Pair, Times, TraceDiff, between, entry_mark};
 use crate::replay::{Entry, Lane};
 use crate::text::{MARK, common_end, common_start, end, plural, start, width};
 
-/// Rows that differ, of one lane; more are told by their number.
+/// The number of differing rows that are shown of one lane; the others are counted.
 const ROWS: usize = 24;
-/// Rows that differ in no more than a time or a number, where nothing else differs.
+/// The number of rows that are shown where a lane differs only in times and numbers.
 const MINOR_ROWS: usize = 4;
-/// Characters shown of what is equal, on either side of what is not.
+/// The number of equal characters that are shown before and after a change.
 const AROUND: usize = 32;
-/// Characters shown of the beginning and of the end of what differs within a field.
+/// The number of characters that are shown of the beginning and of the end of a change within a field.
 const CHANGED: (usize, usize) = (160, 60);
-/// Bytes of a value up to which it is compared word by word.
+/// The length in bytes up to which a value is compared word by word.
 const WORDS: usize = 8_192;
-/// The share that two values have in common, from which on their words are worth comparing.
+/// The share that two values must have in common so that they are compared word by word.
 const ALIKE: f32 = 0.3;
 
-/// Compares a lane; `None` when it is equal.
+/// Compares a lane, and returns `None` when both sides are equal.
 pub(super) fn compare(
     view: &str,
     a: &[Entry],
@@ -39,7 +39,7 @@ pub(super) fn compare(
     Some(LaneDiff { view: view.to_owned(), class, first, consequences, rows, commands })
 }
 
-/// How much a pair differs.
+/// The importance of a pair's difference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     Equal,
@@ -67,7 +67,7 @@ fn rows(pairs: &[Pair], a: &[Entry], b: &[Entry]) -> Vec<DiffRow> {
     let mut rows = Vec::new();
     let mut next = 0;
     for (at, differs) in chosen {
-        // One row before it and one after; a gap where more are left out.
+        // One row before the difference and one after it are shown, and a gap where more are left out.
         for near in [at.checked_sub(1), Some(at), Some(at + 1)].into_iter().flatten() {
             if near < next || near >= pairs.len() || (near != at && weights[near] == shown) {
                 continue;
@@ -87,8 +87,8 @@ fn rows(pairs: &[Pair], a: &[Entry], b: &[Entry]) -> Vec<DiffRow> {
     rows
 }
 
-/// In which way the sides of a row differ: what stands in place of what, in which fields of which kind.
-/// None where one side has nothing, or another entry.
+/// Returns the form of a row's difference: the kind of the entry, and the texts that replace each other in its
+/// fields. Returns `None` where one side has no entry, or another one.
 fn way(row: &DiffRow) -> Option<String> {
     let DiffRow::Differ { a: Some(a), b: Some(b), .. } = row else { return None };
     let changed = |cell: &Cell| -> String {
@@ -129,7 +129,8 @@ fn alone(entry: &Entry) -> Cell {
     Cell { at: entry.at, words: entry.headline(), fields: Vec::new() }
 }
 
-/// Two entries: which one it is, and the fields that differ; or both, when they are not the same one.
+/// Returns the cells of two entries: the kind and id with the fields that differ, or each entry in a few words
+/// when they do not belong together.
 fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
     if entry_mark(a).identity != entry_mark(b).identity {
         return (alone(a), alone(b));
@@ -152,7 +153,7 @@ fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
     (cell(a, left), cell(b, right))
 }
 
-/// Which one an entry is: its kind and what names it.
+/// Returns the kind of an entry and the id that names it.
 fn which(entry: &Entry) -> String {
     let id = ["message_id", "toolCallId", "id", "run"].iter().find_map(|key| entry.data.get(*key));
     match id {
@@ -167,11 +168,11 @@ fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "absent".to_owned(), Value::to_string)
 }
 
-/// A value in parts, `true` for those that differ from the other side's.
+/// A value in parts; `true` marks the parts that differ from the other side's.
 type Parts = Vec<(bool, String)>;
 
-/// Two values word by word; those too long for that, or with little in common, from where they part to
-/// where they meet again.
+/// Compares two values word by word. Of values that are too long for that, or have little in common, the part
+/// between the common beginning and the common end differs.
 fn parts(a: &str, b: &str) -> (Parts, Parts) {
     if a.len().max(b.len()) <= WORDS {
         let diff = TextDiff::from_unicode_words(a, b);
@@ -201,7 +202,7 @@ fn parts(a: &str, b: &str) -> (Parts, Parts) {
     (of(a), of(b))
 }
 
-/// Leaves out what is far from a change, and the middle of a long one.
+/// Leaves out equal text that is far from a change, and the middle of a long change.
 fn shorten(mut parts: Parts) -> Parts {
     parts.retain(|(_, text)| !text.is_empty());
     let last = parts.len().saturating_sub(1);
@@ -250,7 +251,7 @@ mod tests {
         format!("{at} {words}{}", fields.iter().map(field).collect::<String>())
     }
 
-    /// Rows as `class: 12 editMessageText #1 text="a[b]c" | …`.
+    /// Compares two lanes, and expects rows such as `class: 12 editMessageText #1 text="a[b]c" | …`.
     fn check(a: &[Entry], b: &[Entry], class: Option<Class>, expect: &[&str]) {
         let found = compare("telegram", a, b, Default::default());
         assert_eq!(found.as_ref().map(|lane| lane.class), class);

@@ -1,36 +1,36 @@
-//! What is compared: which scenarios, on the cassettes of which versions, and what was left out.
+//! Selects the scenarios and the versions whose cassettes are compared, and lists those that are left out.
 
 use super::error::CompareError;
 use super::side::SideName;
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{Scenario, Workspace};
 
-/// What is compared, and what is not.
+/// The cassettes that are compared, and those that are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// The scenarios, each with the versions of its cassettes, A's and B's.
+    /// The scenarios, each with the versions of its cassettes: A's and B's.
     pub scenarios: Vec<(Scenario, Vec<[CliVersion; 2]>)>,
-    /// Scenarios nobody asked for.
+    /// The scenarios that the caller did not ask for.
     pub unasked: Vec<ScenarioName>,
-    /// Cassettes of versions nobody asked for, as `scenario/version`.
+    /// The cassettes of versions that the caller did not ask for, as `scenario/version`.
     pub other_versions: Vec<String>,
-    /// Scenarios without the cassettes it takes.
+    /// The scenarios without the cassettes that the comparison needs.
     pub unrecorded: Vec<ScenarioName>,
 }
 
 impl Selection {
-    /// How many cassettes are compared.
+    /// Returns the number of cassettes that are compared.
     pub fn cassettes(&self) -> usize {
         self.scenarios.iter().map(|(_, versions)| versions.len()).sum()
     }
 }
 
-/// Selects scenarios: `names` are scenarios or `SCENARIO/VERSION`, none means all; `versions` are those
-/// of the CLI, none means all that are recorded.
+/// Selects cassettes. `names` are scenarios or `SCENARIO/VERSION`; without any, all scenarios are selected.
+/// `versions` are versions of the CLI; without any, all recorded ones are selected.
 ///
 /// # Errors
 ///
-/// [`CompareError`] when a scenario can't be used, or a version is recorded for none of them.
+/// [`CompareError`] when a scenario can't be used, or none of the scenarios has a cassette of a version.
 pub fn select(
     workspace: &Workspace,
     sides: [&SideName; 2],
@@ -115,7 +115,7 @@ pub fn select(
     Ok(selection)
 }
 
-/// The recorded versions, in the order the scenario names them.
+/// Returns the recorded versions, in the order in which the scenario names them.
 fn recorded(workspace: &Workspace, scenario: &Scenario) -> std::io::Result<Vec<CliVersion>> {
     let mut versions = workspace.recorded(&scenario.name)?;
     scenario.sort_versions(&mut versions);

@@ -1,25 +1,25 @@
-//! What is compared: a side, as the command line names it.
+//! The names of the sides of a comparison, as the command line gives them.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::names::CliVersion;
 
-/// One of the two that are compared.
+/// The name of one of the two sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SideName {
-    /// `this`: this very clitape, in process.
+    /// `this`: the running clitape, in its own process.
     This,
-    /// `git:REV`: clitape as of a revision of the project's repository.
+    /// `git:REV`: clitape at a revision of the project's repository.
     Git(String),
-    /// A path with a `/` in it: a program that is called as `clitape replay` is.
+    /// A path with a `/` in it: a program that is called with the arguments of `clitape replay`.
     Program(PathBuf),
-    /// `2.1.148`: this clitape, on the cassettes of that version of the CLI.
+    /// `2.1.148`: the running clitape, on the cassettes of that version of the CLI.
     Version(CliVersion),
 }
 
 impl SideName {
-    /// Whether it is a version of the CLI, and so no subject of its own.
+    /// Returns whether the side is a version of the CLI, which both sides replay with the same program.
     pub fn is_version(&self) -> bool {
         matches!(self, Self::Version(_))
     }

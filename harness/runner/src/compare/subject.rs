@@ -1,4 +1,5 @@
-//! Whatever turns a cassette into a trace: this clitape in process, or a program that is called.
+//! The subjects of a comparison, which turn a cassette into a trace: the running clitape in its own process, or
+//! a program that is called.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,56 +21,56 @@ use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
 use crate::scenario::Workspace;
 use crate::text::shell_quote;
 
-/// The lanes that are compared: how bytes arrive is the plan's, not the subject's.
+/// The lanes that are compared. The lane `read` is not: the plan decides how bytes arrive, not the subject.
 pub(super) const LANES: [Lane; 6] =
     [Lane::Lifecycle, Lane::Bus, Lane::Telegram, Lane::Acp, Lane::Sse, Lane::Session];
 
-/// Where things are.
+/// The folders, programs and limits that [`resolve`] uses.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareFolders<'a> {
-    /// The project.
+    /// The workspace with the scenarios and the cassettes.
     pub workspace: &'a Workspace,
-    /// Where built revisions are kept.
+    /// The folder in which built revisions are kept.
     pub builds: &'a Path,
     /// The program that is running.
     pub this: &'a Path,
-    /// How long a program may take for one replay.
+    /// The longest time that a program may take for one replay.
     pub time: Duration,
-    /// How much a program may print for one replay.
+    /// The limits of what a program may print for one replay.
     pub output: OutputLimits,
-    /// Ends what is being built when it is set.
+    /// A flag that ends a build when the caller sets it.
     pub stop: &'a AtomicBool,
 }
 
 /// A side that can be asked for traces.
 #[derive(Debug)]
 pub struct Subject {
-    /// What it is.
+    /// The description of the side.
     pub about: About,
-    /// Calls this program; in process without one.
+    /// The program that is called; `None` when this process replays.
     program: Option<PathBuf>,
-    /// The folder it is called in.
+    /// The folder in which the program is called.
     root: PathBuf,
-    /// Whether it is a program whose trace is taken at its word.
+    /// Whether the side is a program named by its path, whose trace is accepted without a check.
     foreign: bool,
-    /// The lanes it knows, once it was seen not to know them all.
+    /// The lanes that the program knows; set once a call showed that it does not know all of them.
     lanes: OnceLock<BTreeSet<Lane>>,
-    /// How long it may take for one replay, and how much it may print.
+    /// The longest time for one replay, and the limits of its output.
     limits: (Duration, OutputLimits),
 }
 
-/// A trace, and the lanes that were asked for.
+/// A trace, and the lanes for which the subject was asked.
 pub(super) struct Trace {
     pub(super) entries: Vec<Entry>,
     pub(super) lanes: BTreeSet<Lane>,
 }
 
-/// Makes both sides ready: a revision is found and, unless it is kept from before, built.
+/// Turns both sides into subjects. A revision is looked up and is built, unless its program is kept already.
 ///
 /// # Errors
 ///
-/// [`CompareError`] when they are one, a revision is not there or does not build, a program can't be
-/// called, or the caller asks to stop.
+/// [`CompareError`] when both sides are the same, a revision does not exist or does not build, a program can't
+/// be called, or the caller asks to stop.
 pub fn resolve(
     sides: [&SideName; 2],
     around: CompareFolders<'_>,
@@ -86,7 +87,7 @@ pub fn resolve(
         }
         _ => {}
     }
-    // What is wrong with a name is told before anything is built.
+    // A mistake in a name is reported before anything is built.
     let paths = [program(a)?, program(b)?];
     if let [Some(a), Some(b)] = &paths
         && a == b
@@ -143,12 +144,13 @@ pub fn resolve(
 }
 
 impl Subject {
-    /// Whether it is a program whose trace is taken at its word.
+    /// Returns whether the side is a program named by its path, whose trace is accepted without a check.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign
     }
 
-    /// The lanes it does not know; one that knows none fails in another way.
+    /// Returns the lanes that the program does not know. One that knows no lane fails in another way, so the
+    /// result is empty for it.
     pub(super) fn unknown(&self) -> BTreeSet<Lane> {
         let Some(known) = self.lanes.get().filter(|known| !known.is_empty()) else {
             return BTreeSet::new();
@@ -156,7 +158,7 @@ impl Subject {
         LANES.into_iter().filter(|lane| !known.contains(lane)).collect()
     }
 
-    /// The traces of a cassette's canonical replay, one for each of `setups`.
+    /// Returns the traces of a cassette's canonical replay, one for each of `setups`.
     pub(super) fn traces(
         &self,
         recording: &Recording,
@@ -175,7 +177,7 @@ impl Subject {
         replays.map(trace).collect()
     }
 
-    /// The trace that a program prints.
+    /// Calls a program and returns the trace that it prints.
     fn call(
         &self,
         program: &Path,
@@ -204,7 +206,7 @@ impl Subject {
         Ok(Trace { entries, lanes })
     }
 
-    /// Asks for one lane after the other, to find those it knows.
+    /// Asks the program for each lane alone, and returns the lanes that it knows.
     fn probe(&self, program: &Path, recording: &Recording, stop: &AtomicBool) -> BTreeSet<Lane> {
         let knows = |lane: &Lane| {
             let input = format!("cassettes/{}/{}", recording.scenario.name, recording.version());
@@ -217,7 +219,7 @@ impl Subject {
     }
 }
 
-/// The request for the canonical replay of a cassette in `setup` that prints `lanes` as JSON.
+/// Returns the request for the canonical replay of a cassette in `setup` that prints `lanes` as JSON.
 pub(super) fn request(
     recording: &Recording,
     setup: Setup,
@@ -227,7 +229,7 @@ pub(super) fn request(
     ReplayRequest { json: true, ..request }
 }
 
-/// The full path of a program that can be called.
+/// Returns the full path of the program that a side names, if it names one.
 fn program(side: &SideName) -> Result<Option<PathBuf>, CompareError> {
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -245,7 +247,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// How a side is called on pages: of a path no more than the file's name.
+/// Returns the name of a side for pages. Of a program's path it is only the name of the file.
 fn name(side: &SideName) -> String {
     match side {
         SideName::This => "this".to_owned(),

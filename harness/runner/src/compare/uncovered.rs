@@ -1,4 +1,4 @@
-//! What a comparison did not cover, a sentence each, made from what was run.
+//! Lists what a comparison did not cover, in sentences that are made from what was run.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::replay::Lane;
 use crate::scenario::{ChannelSpec, ChatMode, ChatProfile, Scenario};
 use crate::text::plural;
 
-/// Names listed in a sentence; more are told by their number.
+/// The number of names that a sentence lists; the others are counted.
 const NAMES: usize = 8;
 
-/// What was run, as far as the sentences ask.
+/// The parts of what was run that the sentences need.
 #[derive(Debug, Default)]
 pub(super) struct ComparedRun {
     paces: BTreeSet<u64>,
@@ -53,7 +53,7 @@ impl ComparedRun {
         self.terminals |= scenario.channels.iter().any(terminal);
     }
 
-    /// The kinds of chats that nobody showed.
+    /// Returns the kinds of chats that none of the replays had.
     fn other_chats(&self) -> Vec<String> {
         let mut others = Vec::new();
         for mode in [ChatMode::Off, ChatMode::Partial, ChatMode::Block, ChatMode::Progress] {
@@ -73,7 +73,7 @@ impl ComparedRun {
     }
 }
 
-/// The sentences.
+/// Returns the sentences.
 pub(super) fn uncovered(
     selection: &Selection,
     sides: &[Subject; 2],
@@ -164,7 +164,7 @@ fn texts(names: &[impl ToString]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// Names, the first few of them.
+/// Lists the first names, and counts the others.
 fn list(names: &[String]) -> String {
     match names.len() {
         n if n > NAMES => format!("{} and {} more", names[..NAMES].join(", "), n - NAMES),

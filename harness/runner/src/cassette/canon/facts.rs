@@ -1,4 +1,4 @@
-//! Facts about the machine: as needles, and guessed from a capture without them.
+//! Turns facts about the machine into needles, and guesses the facts from a capture that came without them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,33 +12,33 @@ use super::texts::{self, Texts};
 /// Facts about the machine and the run. Every value is replaced wherever it occurs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// Real folders, absolute, and their canonical names. A place may have several, such as
-    /// `/tmp/x` and `/private/tmp/x`.
+    /// The absolute paths of the machine's folders, and their canonical names. A folder may have several
+    /// paths, such as `/tmp/x` and `/private/tmp/x`.
     pub paths: Vec<(String, MachineFolder)>,
-    /// Name of the machine; a generic one such as `localhost` is left alone.
+    /// The name of the machine. A generic one such as `localhost` is not replaced.
     pub host: Option<String>,
-    /// Name of the user; a generic one such as `root` is left alone.
+    /// The name of the user. A generic one such as `root` is not replaced.
     pub user: Option<String>,
-    /// Where the model server listened, `127.0.0.1:PORT`.
+    /// The address of the model server, `127.0.0.1:PORT`.
     pub address: Option<String>,
-    /// Version of the CLI. Those before 2.1.100 print some fields one way or the other, which
-    /// are blanked; without a version nothing is.
+    /// The version of the CLI. Versions before 2.1.100 print some fields in one of two forms by chance, so
+    /// these fields get a constant value. Without a version, they stay as they are.
     pub cli_version: Option<String>,
 }
 
 /// The canonical name of a folder of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineFolder {
-    /// Where the CLI ran: `/clitape/project`.
+    /// The folder in which the CLI ran: `/clitape/project`.
     Project,
-    /// Its HOME: `/clitape/home`.
+    /// The CLI's `HOME`: `/clitape/home`.
     Home,
-    /// Its TMPDIR: `/clitape/tmp`.
+    /// The CLI's `TMPDIR`: `/clitape/tmp`.
     Tmp,
 }
 
 impl MachineFolder {
-    /// The canonical path.
+    /// Returns the canonical path.
     pub fn path(self) -> &'static str {
         match self {
             Self::Project => "/clitape/project",
@@ -63,7 +63,7 @@ const USER: &str = "clitape-user";
 /// The placeholder of the model server's address.
 const ADDRESS: &str = "127.0.0.1:0";
 
-/// Names of hosts and users that do not identify a machine, or that every recording contains.
+/// The names of hosts and users that do not identify a machine, or that every recording contains.
 const GENERIC: [&str; 32] = [
     "admin",
     "administrator",
@@ -99,7 +99,7 @@ const GENERIC: [&str; 32] = [
     "work",
 ];
 
-/// A needle for each form of each fact.
+/// Returns a needle for each form of each fact.
 pub(super) fn needles(facts: &Facts) -> Vec<Needle> {
     let mut all = Vec::new();
     for (path, place) in &facts.paths {
@@ -129,7 +129,7 @@ pub(super) fn needles(facts: &Facts) -> Vec<Needle> {
     all
 }
 
-/// The value as it is written in a file name, in JSON, and in JSON inside JSON.
+/// Adds a needle for the value as a file name, JSON, and JSON inside JSON write it.
 fn forms(value: &str, with: &str, rule: &'static str, edge: Edge, all: &mut Vec<Needle>) {
     let mut form = value.to_owned();
     for _ in 0..3 {
@@ -143,28 +143,28 @@ fn forms(value: &str, with: &str, rule: &'static str, edge: Edge, all: &mut Vec<
     }
 }
 
-/// The name the CLI gives the folder of a project: every character that is no letter and no
-/// digit becomes `-`.
+/// Returns the name that the CLI gives the folder of a project: every character that is neither a letter nor
+/// a digit becomes `-`.
 fn slug(path: &str) -> String {
     path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// Fields of the `init` record that name the folder the CLI ran in.
+/// The fields of the `init` record that name the folder in which the CLI ran.
 const FOLDERS: [&str; 2] = ["cwd", "original_cwd"];
 
-/// The text after a folder in the paths that the CLI makes below it.
+/// The text that follows a folder in the paths that the CLI creates below it.
 const BELOW: [(&[u8], MachineFolder); 3] = [
     (b"/.claude/projects/-", MachineFolder::Home),
     (b"/cc-socks/", MachineFolder::Tmp),
     (b"/claude-", MachineFolder::Tmp),
 ];
 
-/// Where a user's folder is named.
+/// The folders that contain the users' home folders.
 const HOMES: [&[u8]; 2] = [b"/home/", b"/Users/"];
 
-/// The facts that a capture from elsewhere contains about its machine: where its CLI ran, the folders below which
-/// the CLI keeps its files, every `/home/NAME` and `/Users/NAME` in it, and the user of the first
-/// of these.
+/// Returns the facts that a capture from elsewhere contains about its machine: the folder in which its CLI ran,
+/// the folders below which the CLI keeps its files, every `/home/NAME` and `/Users/NAME`, and the user of the
+/// first of these.
 pub fn guess(stdout: &[u8]) -> Facts {
     let mut facts = Facts::default();
     let mut texts = Texts::default();
@@ -199,7 +199,7 @@ fn read_init(raw: &[u8], node: &JsonNode, facts: &mut Facts) {
         return;
     }
     for value in FOLDERS.iter().filter_map(|key| node.get(key)) {
-        // A word without a separator is no path, and may be the same as an id of the run.
+        // A word without a separator is no path; it may equal an id of the run.
         let path = value.unescaped(raw);
         if path.contains(['/', '\\']) {
             add(facts, path.into(), MachineFolder::Project);
@@ -216,7 +216,7 @@ fn add(facts: &mut Facts, path: Cow<'_, str>, place: MachineFolder) {
     }
 }
 
-/// The absolute paths before `mark`.
+/// Returns the absolute paths before each `mark`.
 fn above<'t>(text: &'t [u8], mark: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
     let in_path = |b: &&u8| b.is_ascii_alphanumeric() || b"/._-@+~".contains(b);
     ends_of(text, mark).filter_map(move |behind| {
@@ -230,7 +230,7 @@ fn above<'t>(text: &'t [u8], mark: &'t [u8]) -> impl Iterator<Item = Range<usize
     })
 }
 
-/// The users' folders in a text, as `root` and a name.
+/// Returns the ranges of a text that are a user's folder: `root` and a name.
 fn homes<'t>(text: &'t [u8], root: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
     let in_name = |b: &&u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
     ends_of(text, root).filter(move |&name| !is_word_before(text, name - root.len())).filter_map(
@@ -247,7 +247,7 @@ fn homes<'t>(text: &'t [u8], root: &'t [u8]) -> impl Iterator<Item = Range<usize
 mod tests {
     use super::*;
 
-    /// Home of the superuser, as on any Linux.
+    /// The home folder of the superuser on any Linux.
     const SUPERUSER: &str = "/root";
     const S: &str = "845df1a2-d680-4cdc-ba84-847c1f5bcaa3";
 

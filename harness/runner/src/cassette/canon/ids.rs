@@ -1,34 +1,35 @@
-//! Ids the CLI makes up: their shapes, and their placeholders.
+//! Recognises the ids that the CLI generates by their shapes, and gives each a placeholder.
 //!
-//! A placeholder has the shape of its id, so that every reader still takes it for one, and it is
-//! numbered in the order of first appearance. Uuids count by the type of the record that shows
-//! them first: one more `system` record leaves the numbers of all others alone.
+//! A placeholder has the shape of its id, so that every reader still accepts it as an id. Placeholders are
+//! numbered in the order of first appearance. The type of the record that shows a uuid first has numbers of
+//! its own, so that one more `system` record does not change the numbers of the others.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::needles::{Edge, Needle, SHORTEST};
 
-/// The kinds of ids.
+/// The kind of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IdKind {
-    /// A session: a uuid.
+    /// The id of a session: a uuid.
     Session,
-    /// A record, a hook, a request, a prompt: a uuid.
+    /// The id of a record, a hook, a request or a prompt: a uuid.
     Uuid,
-    /// A subagent: `a` and 16 hexadecimal digits, in old versions 7 of them.
+    /// The id of a subagent: `a` and 16 hexadecimal digits; in old versions 7 hexadecimal digits.
     Agent,
-    /// A background task: as [`Kind::Agent`], or a letter that says what runs and 8 of base 36;
-    /// in old versions 6 hexadecimal digits.
+    /// The id of a background task: as [`IdKind::Agent`], or a letter that says what runs and 8 characters
+    /// of base 36; in old versions 6 hexadecimal digits.
     Task,
-    /// A run of a task: base 36, `-`, 8 hexadecimal digits.
+    /// The id of a run of a task: characters of base 36, `-`, and 8 hexadecimal digits.
     Run,
-    /// A hash of text with other ids: 16 hexadecimal digits.
+    /// A hash of a text that contains other ids: 16 hexadecimal digits.
     Hash,
-    /// A file with the result of a tool: milliseconds since 1970, `-`, up to 6 of base 36.
+    /// The name of a file with the result of a tool: the milliseconds since 1970, `-`, and up to 6 characters
+    /// of base 36.
     Blob,
 }
 
-/// The fourth group of a uuid's placeholder, by the record that shows it first.
+/// The fourth group of a uuid's placeholder, by the type of the record that shows the uuid first.
 const GROUPS: [(&[u8], &str); 5] = [
     (b"stream_event", "8e7e"),
     (b"assistant", "8a55"),
@@ -38,7 +39,7 @@ const GROUPS: [(&[u8], &str); 5] = [
 ];
 
 impl IdKind {
-    /// Whether `text` can be an id of this kind.
+    /// Returns whether `text` has the shape of this kind of id.
     pub(super) fn shapes(self, text: &[u8]) -> bool {
         let hex = |text: &[u8]| text.iter().all(u8::is_ascii_hexdigit);
         let base36 = |text: &[u8]| {
@@ -68,12 +69,12 @@ impl IdKind {
         }
     }
 
-    /// Whether an id in running text continues with `byte`.
+    /// Returns whether `byte` can be part of an id of this kind in running text.
     pub(super) fn goes_on(self, byte: u8) -> bool {
         byte.is_ascii_alphanumeric() || (self == Self::Blob && byte == b'-')
     }
 
-    /// Id of the rule that counts it.
+    /// Returns the id of the rule that counts this kind.
     fn rule(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -85,7 +86,7 @@ impl IdKind {
         }
     }
 
-    /// The series its placeholder is numbered in.
+    /// Returns the name of the series in which an id that a record of type `record` shows first is numbered.
     fn series(self, record: &[u8]) -> &'static str {
         let group = GROUPS.iter().find(|(name, _)| *name == record);
         match self {
@@ -113,7 +114,7 @@ impl IdKind {
     }
 }
 
-/// The ids seen so far, each with its placeholder.
+/// The ids found so far, each with its placeholder.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     known: HashMap<Vec<u8>, Needle>,
@@ -121,7 +122,8 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Notes an id that a record of type `record` shows; not again when it is known.
+    /// Adds an id that a record of type `record` shows, unless it is known already, is too short or does not
+    /// have the shape of its kind.
     pub(super) fn add(&mut self, kind: IdKind, record: &[u8], text: &[u8]) {
         if text.len() < SHORTEST || !kind.shapes(text) || self.known.contains_key(text) {
             return;
@@ -141,7 +143,7 @@ impl Ids {
         self.known.insert(text.to_vec(), needle);
     }
 
-    /// A needle for each.
+    /// Returns a needle for each id.
     pub(super) fn needles(&self) -> impl Iterator<Item = Needle> + '_ {
         self.known.values().cloned()
     }

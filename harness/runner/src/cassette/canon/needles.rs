@@ -1,4 +1,4 @@
-//! Finds values in a text: many needles at once, at each place the longest.
+//! Finds many values (needles) in a text at once. Where several values fit, the longest is taken.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,31 +6,32 @@ use std::ops::Range;
 /// The places in which a needle may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// Anywhere.
+    /// The needle may occur anywhere.
     Any,
-    /// Not beside a letter, a digit or `_`.
+    /// The needle must not be next to a letter, a digit or `_`.
     Word,
-    /// As [`Edge::Word`], and neither as the key of an object nor as the kind that one names.
+    /// As [`Edge::Word`]; in addition, the needle must be neither the key of an object nor the value of a
+    /// field that names the object's kind, such as `type`.
     Value,
 }
 
 /// A value that is replaced wherever it occurs.
 #[derive(Debug, Clone)]
 pub(super) struct Needle {
-    /// Its bytes as JSON writes them; at least [`SHORTEST`].
+    /// The bytes of the value as JSON writes them, at least [`SHORTEST`] of them.
     pub(super) text: Vec<u8>,
-    /// Its placeholder.
+    /// The placeholder of the value.
     pub(super) with: String,
-    /// Id of the rule that counts it.
+    /// The id of the rule that counts the replacement.
     pub(super) rule: &'static str,
     /// The places in which it may occur.
     pub(super) edge: Edge,
 }
 
-/// The length in bytes below which nothing is looked for.
+/// The least length of a needle, in bytes; shorter values are not replaced.
 pub(super) const SHORTEST: usize = 3;
 
-/// A number between two fixed texts, to become `0`.
+/// A number between two fixed texts, which becomes `0`.
 struct Number {
     before: &'static [u8],
     after: &'static [u8],
@@ -43,25 +44,25 @@ const NUMBERS: [Number; 3] = [
     Number { before: b"/claude-", after: b"/-", rule: "uid" },
 ];
 
-/// A stretch of a text that has to go.
+/// A range of a text that is to be replaced.
 #[derive(Debug)]
 pub(super) struct NeedleMatch<'m> {
-    /// Its place in the text.
+    /// The range of bytes in the text.
     pub(super) span: Range<usize>,
     /// The replacement.
     pub(super) with: &'m str,
-    /// Id of the rule that counts it.
+    /// The id of the rule that counts the replacement.
     pub(super) rule: &'static str,
 }
 
-/// All needles, by their first bytes.
+/// All needles, grouped by their first bytes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Matcher {
     needles: HashMap<[u8; SHORTEST], Vec<Needle>>,
 }
 
 impl Matcher {
-    /// A matcher of these needles; of two with the same text the first counts.
+    /// Makes a matcher of these needles. Of two needles with the same text, the first is used.
     pub(super) fn new(needles: impl IntoIterator<Item = Needle>) -> Self {
         let mut matcher = Self::default();
         for needle in needles {
@@ -75,9 +76,9 @@ impl Matcher {
         matcher
     }
 
-    /// Everything in `text` that has to go, in order, never overlapping.
+    /// Returns the ranges of `text` that are to be replaced, in order and without overlap.
     ///
-    /// Placeholders are found too, as themselves: what is canonical stays so.
+    /// A placeholder is found too and is replaced by itself, so that a canonical text stays as it is.
     pub(super) fn find(&self, text: &[u8]) -> Vec<NeedleMatch<'_>> {
         let mut all = Vec::new();
         let mut at = 0;
@@ -129,12 +130,12 @@ fn fits(text: &[u8], at: usize, needle: &Needle) -> bool {
     }
 }
 
-/// Whether a byte belongs to a word.
+/// Returns whether a byte belongs to a word.
 pub(super) fn is_word(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-/// Whether a word continues across `at`: the letter of an escape such as `\n` is none.
+/// Returns whether the byte before `at` belongs to a word. The letter of an escape such as `\n` does not.
 pub(super) fn is_word_before(text: &[u8], at: usize) -> bool {
     let escape = match &text[..at] {
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,
@@ -144,11 +145,12 @@ pub(super) fn is_word_before(text: &[u8], at: usize) -> bool {
     !escape && at.checked_sub(1).is_some_and(|i| is_word(&text[i]))
 }
 
-/// The fields that say what kind of object it is. A user may be called as a kind is, `text` for one.
+/// The fields that name the kind of an object. A user's name may equal a kind, such as `text`; the kind must
+/// then stay as it is.
 const KINDS: [&[u8]; 3] = [b"type", b"subtype", b"role"];
 
-/// Whether the word between two parts of a text is the whole value of a field that names a kind. The quotes
-/// may be escaped, as in JSON inside a string.
+/// Returns whether the word between two parts of a text is the whole value of a field that names a kind. The
+/// quotes may be escaped, as in JSON inside a string.
 fn is_kind(before: &[u8], after: &[u8]) -> bool {
     let unquoted = |text: &[u8]| -> Option<usize> {
         let text = text.strip_suffix(b"\"")?;

@@ -1,30 +1,30 @@
-//! Replacements over a stretch of bytes, made in one go, and where every old offset went.
+//! Makes all replacements in a text at once, and maps every old offset to its new one.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One replacement that changes something.
+/// One replacement, which changes at least one byte.
 #[derive(Debug, Clone)]
 pub(crate) struct ByteEdit {
-    /// The bytes to go.
+    /// The range of the bytes that are replaced.
     pub(crate) span: Range<usize>,
-    /// The bytes to come.
+    /// The bytes that replace them.
     pub(crate) with: Vec<u8>,
-    /// Id of the rule that counts it; none for the further parts of a split value.
+    /// The id of the rule that counts the replacement; `None` for the further parts of a split value.
     pub(crate) rule: Option<&'static str>,
 }
 
-/// Bytes in canonical form, and how they came about.
+/// The canonical form of a text, and the replacements that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Canonical {
     /// The canonical bytes.
     pub bytes: Vec<u8>,
-    /// Replacements that changed something, by rule id.
+    /// The number of replacements, by the id of their rule.
     pub counts: BTreeMap<String, u64>,
     moves: Vec<Move>,
 }
 
-/// A stretch that was replaced.
+/// A range that was replaced, before and after the replacements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Move {
     from: Range<usize>,
@@ -32,10 +32,10 @@ struct Move {
 }
 
 impl Canonical {
-    /// The offset in the canonical bytes for the offset `raw` in the bytes before the replacements.
+    /// Returns the offset in the canonical bytes for the offset `raw` in the bytes before the replacements.
     ///
-    /// It never falls when `raw` grows, keeps the ends of lines, and an offset inside a replaced
-    /// value stays inside its placeholder. Meant for read boundaries.
+    /// The result never falls when `raw` grows, the end of a line stays the end of that line, and an offset
+    /// inside a replaced value stays inside its placeholder. The timeline's read boundaries are mapped with it.
     pub fn map_offset(&self, raw: u64) -> u64 {
         let raw = usize::try_from(raw).unwrap_or(usize::MAX);
         let before = self.moves.partition_point(|step| step.from.start < raw);
@@ -50,7 +50,7 @@ impl Canonical {
     }
 }
 
-/// Makes the replacements; of two that overlap, the one that starts first or is longer.
+/// Makes the replacements. Of two that overlap, it makes the one that starts first, or else the longer one.
 pub(crate) fn splice(raw: &[u8], mut edits: Vec<ByteEdit>) -> Canonical {
     edits.sort_by(|a, b| {
         (a.span.start, b.span.end, &a.rule).cmp(&(b.span.start, a.span.end, &b.rule))

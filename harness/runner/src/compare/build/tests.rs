@@ -2,7 +2,7 @@ use super::*;
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
-/// A repository with one commit of these files.
+/// Makes a repository with one commit of these files.
 fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -21,7 +21,7 @@ fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-/// Builds a revision; what the error says.
+/// Builds a revision, and expects an error that contains `told`.
 fn check(root: &Path, revision: &str, builds: &Path, told: &str) {
     let error = find(root, revision, &RUNS)
         .and_then(|found| build(root, &found, builds, &RUNS, &mut |_| {}));

@@ -1,5 +1,5 @@
-//! `compare.md`: what a comparison told, short, to paste into a pull request. What was recorded stands
-//! in code only.
+//! Writes `compare.md`: the result of a comparison as a short text for a pull request. Recorded text is only in
+//! code blocks.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use crate::report::plain;
 use crate::text::markdown::{self, inline};
 use crate::text::plural;
 
-/// Lanes told; the page has them all.
+/// The number of lanes that are listed; the page has all of them.
 const LANES: usize = 40;
 
-/// Writes it.
+/// Writes the text.
 pub fn compare_text(comparison: &Comparison) -> String {
     let mut out = format!("## Before and after: {}\n\n", comparison.verdict());
     let sides = [("A", &comparison.a), ("B", &comparison.b)];

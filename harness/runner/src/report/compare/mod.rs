@@ -1,4 +1,4 @@
-//! A comparison of two sides: as a page, as a text for a pull request, and on the terminal.
+//! Writes a comparison of two sides as a page, as a text for a pull request, and to the terminal.
 
 mod markdown;
 mod page;

@@ -1,6 +1,6 @@
-//! The page of a comparison: one file without network and without a script, in which anything
-//! recorded is text. Each scenario shows the lanes that differ, A's beside B's, and what a person ends up
-//! reading.
+//! Writes the page of a comparison: one file that loads nothing and has no script, and in which recorded text is
+//! never markup. Each scenario shows the lanes that differ, A's beside B's, and the text that a person reads at
+//! the end.
 
 use maud::{Markup, display, html};
 
@@ -11,10 +11,10 @@ use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
 use crate::text::plural;
 
-/// The proof page's style, and what is this page's own.
+/// The style of the proof page, followed by the style of this page.
 const STYLE: &str = concat!(include_str!("../page/page.css"), include_str!("compare.css"));
 
-/// Bytes of sections from which on lanes are told in a sentence only.
+/// The size of the sections in bytes from which on a lane is described in one sentence only.
 const LIMIT: usize = 2_000_000;
 
 /// Writes the page.
@@ -187,7 +187,7 @@ fn cell(cell: Option<&Cell>, mark: impl Fn(&str) -> Markup) -> Markup {
     }
 }
 
-/// Returns what a person ends up reading on both sides.
+/// Returns the messages that a person reads at the end, on both sides.
 fn bubbles(chats: &Chats) -> Markup {
     let names: Vec<String> = chats.chats.iter().map(ToString::to_string).collect();
     let last = chats.last.each_ref().map(|entries| frames(entries, chats.profile()).pop());

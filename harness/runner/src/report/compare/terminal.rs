@@ -1,4 +1,4 @@
-//! A comparison on the terminal: the sides, what differs, and what was not covered.
+//! Writes a comparison to the terminal: the sides, what differs, and what was not covered.
 
 use std::io::{self, Write};
 
@@ -9,14 +9,14 @@ use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
 use crate::text::plain;
 use crate::text::plural;
 
-/// Cassettes told with their lanes; the page has them all.
+/// The number of cassettes that are listed with their lanes; the page has all of them.
 const CASSETTES: usize = 20;
 
-/// Writes it.
+/// Writes the summary.
 ///
 /// # Errors
 ///
-/// When `out` can't be written to.
+/// An error of `out`, when it can't be written to.
 pub fn compare_summary(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{BAD}A{BAD:#}  {}", plain(&side(&comparison.a)))?;
     writeln!(out, "{GOOD}B{GOOD:#}  {}", plain(&side(&comparison.b)))?;

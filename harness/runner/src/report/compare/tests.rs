@@ -7,7 +7,7 @@ fn about(name: &str) -> About {
     About { name: name.to_owned(), facts, command: "clitape".to_owned(), note: String::new() }
 }
 
-/// A cassette whose bus differs by `text`; none means that nothing differs.
+/// Makes a cassette whose bus differs by `text`; without a text, nothing differs.
 fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
     let cell = |text: &str| Cell {
         at: 1_500,
@@ -49,7 +49,7 @@ fn failed(why: &str, count: usize) -> Vec<Failed> {
     (0..count).map(failed).collect()
 }
 
-/// The three texts, each with the same parts.
+/// Returns the page, the text and the terminal's output, each of which must contain these parts.
 fn check(comparison: &Comparison, parts: &[&str]) -> [String; 3] {
     let mut told = Vec::new();
     compare_summary(comparison, &mut told).unwrap();

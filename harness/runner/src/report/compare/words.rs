@@ -1,20 +1,20 @@
-//! What the page, the text and the terminal say of a comparison in the same words.
+//! The texts of a comparison that the page, the text and the terminal have in common.
 
 use crate::compare::{About, Comparison, ComparisonCounts};
 use crate::text::plural;
 
-/// Places named of one failure; more are told by their number.
+/// The number of places that are named for one reason; the others are counted.
 const PLACES: usize = 6;
-/// Failures told; more are told by their number.
+/// The number of reasons that are listed; the others are counted.
 const FAILURES: usize = 20;
 
-/// What a side is, on one line.
+/// Describes a side on one line.
 pub(super) fn side(about: &About) -> String {
     let facts = about.facts.iter().map(|(name, value)| format!("{name} {value}"));
     format!("{} ({})", about.name, facts.collect::<Vec<_>>().join(", "))
 }
 
-/// Counts with their words: `("timing", 2)`.
+/// Returns the counts with their names, such as `("equal", 2)`.
 pub(super) fn counted(counts: &ComparisonCounts) -> Vec<(String, usize)> {
     let mut counted = vec![
         ("cassettes compared".to_owned(), counts.compared),
@@ -25,7 +25,7 @@ pub(super) fn counted(counts: &ComparisonCounts) -> Vec<(String, usize)> {
     counted
 }
 
-/// Why replays could not be compared, a line each reason with the places.
+/// Returns the reasons why replays could not be compared, one line for each reason with its places.
 pub(super) fn failures(comparison: &Comparison) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for failed in &comparison.failed {
