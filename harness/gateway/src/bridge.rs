@@ -1,6 +1,7 @@
 //! Hands the bus events of a run to a channel: one after another, in order, whatever a callback
 //! does.
 
+mod delivered;
 mod worker;
 
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use crate::bus::{Bus, Subscription};
 use crate::channel::{Channel, ChannelReport, Delivery, RunPath};
 use crate::ending::FinalMessage;
 use crate::messaging::Gate;
-use worker::{Close, DRAIN_LIMIT, work};
+pub(crate) use delivered::Delivered;
+use worker::{Close, DRAIN_LIMIT, WorkerSetup, work};
 
 /// A spawned task that is aborted when its handle is dropped.
 #[derive(Debug)]
@@ -46,13 +48,15 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    /// Puts `channel` on `bus`; its final message may take `final_message`.
+    /// Puts `channel` on `bus`; its final message may take `final_message`. The events wait for the
+    /// delivery `after`.
     pub(crate) fn new(
         bus: &Bus,
         channel: Box<dyn Channel>,
         path: RunPath,
         gate: Gate,
         final_message: Duration,
+        after: Option<Delivered>,
     ) -> Self {
         let (queue, events) = mpsc::unbounded_channel();
         let (close, end) = watch::channel(None);
@@ -60,7 +64,8 @@ impl Bridge {
             // The worker ends only with the bridge, which is off the bus by then.
             let _ = queue.send(event.data.clone());
         });
-        let worker = Task::spawn(work(events, end, channel, path, gate, final_message));
+        let setup = WorkerSetup { events, close: end, channel, path, gate, final_message, after };
+        let worker = Task::spawn(work(setup));
         Self { subscription: Some(subscription), close, worker }
     }
 

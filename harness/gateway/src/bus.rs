@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::notice::Notice;
+use crate::question::{Question, QuestionClosed, QuestionWaits};
 
 /// One event on the bus, in its envelope ([B1](crate::rules::B1)).
 #[derive(Debug, Clone, PartialEq)]
@@ -30,13 +31,17 @@ pub struct BusEvent {
 }
 
 impl BusEvent {
-    /// The stream it belongs to: `assistant`, `thinking`, `tool`, `notice` or
+    /// The stream it belongs to: `assistant`, `thinking`, `tool`, `question`, `heard`, `notice` or
     /// `lifecycle`.
     pub fn stream(&self) -> &'static str {
         match self.data {
             BusData::Assistant { .. } | BusData::Retract { .. } => "assistant",
             BusData::Thinking { .. } => "thinking",
             BusData::Tool(_) => "tool",
+            BusData::Question(_) | BusData::QuestionWaits(_) | BusData::QuestionClosed(_) => {
+                "question"
+            }
+            BusData::Heard { .. } => "heard",
             BusData::Notice(_) => "notice",
             BusData::Lifecycle(_) => "lifecycle",
         }
@@ -87,6 +92,22 @@ pub enum BusData {
     },
     /// A tool call: its input, its start or its result.
     Tool(Tool),
+    /// The CLI asks a person before a tool runs ([Q1](crate::rules::Q1)).
+    Question(Question),
+    /// A question has waited so long for its answer that the person is reminded
+    /// ([Q5](crate::rules::Q5)).
+    QuestionWaits(QuestionWaits),
+    /// A question was answered, or nobody waits for an answer any more; once for each question
+    /// ([Q1](crate::rules::Q1)).
+    QuestionClosed(QuestionClosed),
+    /// A message that a person sent while the turn was under way is part of the turn now
+    /// ([Q9](crate::rules::Q9)).
+    Heard {
+        /// Its uuid, where the host gave it one.
+        id: Option<String>,
+        /// Its text, as the person wrote it.
+        text: String,
+    },
     /// Something else that a person may want to know, such as that the conversation is compacted.
     Notice(Notice),
     /// The run began or ended.

@@ -6,6 +6,7 @@ use crate::bus::Tool;
 use crate::channel::{Callback, Channel, Delivery, FinishFuture, done};
 use crate::ending::RunEnding;
 use crate::notice::Notice;
+use crate::question::{Question, QuestionClosed, QuestionWaits};
 
 type OnFinish = Option<Box<dyn for<'a> FnMut(&'a RunEnding) -> FinishFuture<'a> + Send>>;
 type On<T> = Option<Box<dyn for<'a> FnMut(&'a T) -> Callback<'a> + Send>>;
@@ -42,6 +43,10 @@ pub struct Callbacks {
     tool_result: On<Tool>,
     tools_dropped: On<[String]>,
     notice: On<Notice>,
+    question: On<Question>,
+    question_waits: On<QuestionWaits>,
+    question_closed: On<QuestionClosed>,
+    heard: On<str>,
     typing: Option<Box<dyn FnMut(bool) + Send>>,
     finish: OnFinish,
 }
@@ -112,6 +117,46 @@ impl Callbacks {
         self
     }
 
+    /// Hears what the CLI asks: [`Channel::question`].
+    #[must_use]
+    pub fn on_question(
+        mut self,
+        f: impl for<'a> FnMut(&'a Question) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.question = Some(Box::new(f));
+        self
+    }
+
+    /// Hears of questions that have waited for some time: [`Channel::question_waits`].
+    #[must_use]
+    pub fn on_question_waits(
+        mut self,
+        f: impl for<'a> FnMut(&'a QuestionWaits) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.question_waits = Some(Box::new(f));
+        self
+    }
+
+    /// Hears of questions that are closed: [`Channel::question_closed`].
+    #[must_use]
+    pub fn on_question_closed(
+        mut self,
+        f: impl for<'a> FnMut(&'a QuestionClosed) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.question_closed = Some(Box::new(f));
+        self
+    }
+
+    /// Hears which messages of the person became part of the turn: [`Channel::heard`].
+    #[must_use]
+    pub fn on_heard(
+        mut self,
+        f: impl for<'a> FnMut(&'a str) -> Callback<'a> + Send + 'static,
+    ) -> Self {
+        self.heard = Some(Box::new(f));
+        self
+    }
+
     /// Hears whether the agent is at work: [`Channel::typing`]. Must return at once.
     #[must_use]
     pub fn on_typing(mut self, f: impl FnMut(bool) + Send + 'static) -> Self {
@@ -140,6 +185,10 @@ impl fmt::Debug for Callbacks {
             .field("tool_result", &self.tool_result.is_some())
             .field("tools_dropped", &self.tools_dropped.is_some())
             .field("notice", &self.notice.is_some())
+            .field("question", &self.question.is_some())
+            .field("question_waits", &self.question_waits.is_some())
+            .field("question_closed", &self.question_closed.is_some())
+            .field("heard", &self.heard.is_some())
             .field("typing", &self.typing.is_some())
             .field("finish", &self.finish.is_some())
             .finish()
@@ -177,6 +226,22 @@ impl Channel for Callbacks {
 
     fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
         call(&mut self.notice, notice)
+    }
+
+    fn question<'a>(&'a mut self, question: &'a Question) -> Callback<'a> {
+        call(&mut self.question, question)
+    }
+
+    fn question_waits<'a>(&'a mut self, waits: &'a QuestionWaits) -> Callback<'a> {
+        call(&mut self.question_waits, waits)
+    }
+
+    fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
+        call(&mut self.question_closed, closed)
+    }
+
+    fn heard<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        call(&mut self.heard, text)
     }
 
     fn typing(&mut self, on: bool) {

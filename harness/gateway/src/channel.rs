@@ -6,6 +6,7 @@ use std::pin::Pin;
 use crate::bus::Tool;
 use crate::ending::RunEnding;
 use crate::notice::Notice;
+use crate::question::{Question, QuestionClosed, QuestionWaits};
 
 /// The future of a callback.
 pub type Callback<'a> = Pin<Box<dyn Future<Output = Result<(), CallbackError>> + Send + 'a>>;
@@ -30,7 +31,8 @@ impl CallbackError {
 /// What became of a run's final message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// The run has no recipient.
+    /// The run has no recipient, or the turn answers nobody and said nothing
+    /// ([Q10](crate::rules::Q10)).
     Nobody,
     /// It was sent.
     Sent {
@@ -99,9 +101,34 @@ pub trait Channel: Send {
         done()
     }
 
+    /// The CLI asks a person before a tool runs, and waits ([Q1](crate::rules::Q1)).
+    fn question<'a>(&'a mut self, question: &'a Question) -> Callback<'a> {
+        let _ = question;
+        done()
+    }
+
+    /// A question has waited for some time: the person is reminded ([Q5](crate::rules::Q5)).
+    fn question_waits<'a>(&'a mut self, waits: &'a QuestionWaits) -> Callback<'a> {
+        let _ = waits;
+        done()
+    }
+
+    /// A question was answered, or nobody waits for its answer any more: nothing is left to press.
+    /// It comes once for each question, before the run is over ([Q1](crate::rules::Q1)).
+    fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
+        let _ = closed;
+        done()
+    }
+
+    /// A message that the person sent meanwhile is part of this turn ([Q9](crate::rules::Q9)).
+    fn heard<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        let _ = text;
+        done()
+    }
+
     /// Turns the sign on or off that says the agent is at work ([G6](crate::rules::G6)). It goes on
     /// beside the callback of the first tool, and off when the run is over, aborted and broken ones
-    /// included. Must return at once: a channel that has to make a call starts a task of its own.
+    /// included, and while a question is open. Must return at once: a channel that has to make a call starts a task of its own.
     fn typing(&mut self, on: bool) {
         let _ = on;
     }
@@ -110,8 +137,8 @@ pub trait Channel: Send {
     /// comes after it.
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a>;
 
-    /// The run is over, and the agent has sent its message with a tool ([G4](crate::rules::G4)):
-    /// show what is not shown yet, and send nothing. It comes in the place of
+    /// The run is over, and the agent has sent its message with a tool ([G4](crate::rules::G4)), or
+    /// there is nothing to say ([Q10](crate::rules::Q10)): show what is not shown yet, and send nothing. It comes in the place of
     /// [`finish`](Self::finish).
     fn leave(&mut self) -> Callback<'_> {
         done()

@@ -37,11 +37,21 @@ pub(crate) struct FinalMessage {
     pub(crate) ending: RunEnding,
     /// Whether the run failed or was cut off.
     pub(crate) is_failure: bool,
+    /// Whether there is nothing to say to anybody (Q10).
+    pub(crate) is_silent: bool,
 }
 
 impl FinalMessage {
     pub(crate) fn of(outcome: &Outcome) -> Self {
-        Self { ending: ending(outcome), is_failure: outcome.status != RunStatus::Ok }
+        let is_failure = outcome.status != RunStatus::Ok;
+        // A turn that answers nobody, such as that of a task's notification, owes nobody a word.
+        let is_silent = outcome.origin.is_some() && !is_failure && answer(outcome).is_empty();
+        Self { ending: ending(outcome), is_failure, is_silent }
+    }
+
+    /// Makes the final message of a run that nobody waits for: there is none.
+    pub(crate) fn none(outcome: &Outcome) -> Self {
+        Self { is_silent: true, ..Self::of(outcome) }
     }
 }
 

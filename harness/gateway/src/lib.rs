@@ -8,6 +8,7 @@ mod bridge;
 mod bus;
 mod callbacks;
 mod channel;
+mod conversation;
 pub mod display;
 mod ending;
 mod excerpt;
@@ -18,6 +19,7 @@ mod messaging;
 mod notice;
 pub mod profile;
 mod publish;
+pub mod question;
 pub mod rules;
 mod run;
 pub mod sanitise;
@@ -40,6 +42,7 @@ pub use callbacks::Callbacks;
 pub use channel::{
     Callback, CallbackError, Channel, ChannelReport, Delivery, FinishFuture, RunPath, done,
 };
+pub use conversation::{Conversation, Turn};
 pub use ending::RunEnding;
 pub use messaging::{DeliveryMode, MessageTools};
 pub use notice::Notice;

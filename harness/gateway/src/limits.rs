@@ -42,6 +42,11 @@ impl Default for ChatLimits {
     }
 }
 
+/// When a person is reminded of a question that waits for an answer.
+pub const QUESTION_REMINDED: Duration = Duration::from_secs(60);
+/// When a question that nobody answers is denied.
+pub const QUESTION_DENIED: Duration = Duration::from_secs(600);
+
 /// Bytes of one event of a stream that is collected.
 pub const STREAM_EVENT: ByteSize = ByteSize::mib(16);
 /// Bytes of the streams that one collection reads.

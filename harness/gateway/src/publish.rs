@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use clitape_stream::{Event, Fields, ToolArguments};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::bus::{Bus, BusData, Tool};
 use crate::display;
 use crate::notice::Notice;
+use crate::question::{Closing, Question, QuestionClosed, closing};
 use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 
 /// Publishes a run's lifecycle events on its bus.
@@ -17,8 +20,19 @@ pub(crate) struct Publisher {
     bus: Bus,
     /// The input of each open call, by the call's id.
     inputs: HashMap<String, GrowingInput>,
+    /// Questions that are open, in the order in which they were asked.
+    questions: Vec<OpenQuestion>,
     /// What was masked of arguments and results.
     masked: Masked,
+}
+
+/// A question that nobody has answered yet.
+#[derive(Debug)]
+struct OpenQuestion {
+    id: String,
+    /// The call that waits.
+    call: Option<String>,
+    asked: Instant,
 }
 
 /// A tool's input while it comes.
@@ -64,7 +78,44 @@ impl GrowingInput {
 impl Publisher {
     /// Makes the publisher of the run that `bus` belongs to.
     pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus, inputs: HashMap::new(), masked: Masked::default() }
+        Self { bus, inputs: HashMap::new(), questions: Vec::new(), masked: Masked::default() }
+    }
+
+    /// When the newest of the open questions has waited for `time`; `None` when none is open.
+    pub(crate) fn asks_until(&self, time: Duration) -> Option<Instant> {
+        self.questions.last().map(|question| question.asked + time)
+    }
+
+    /// Publishes that the question `id` is closed, unless it is not open (Q1).
+    pub(crate) fn close(&mut self, id: &str, closing: Closing, by: Option<&str>) {
+        let Some(place) = self.questions.iter().position(|question| question.id == id) else {
+            return;
+        };
+        let OpenQuestion { id, asked, .. } = self.questions.remove(place);
+        let (by, after) = (by.map(str::to_owned), asked.elapsed());
+        self.bus.publish(BusData::QuestionClosed(QuestionClosed { id, closing, by, after }));
+    }
+
+    /// Publishes that every open question of `call`, or every open question, is closed (Q1).
+    pub(crate) fn close_all(&mut self, call: Option<&str>, closing: &Closing) {
+        let is_meant =
+            |question: &&OpenQuestion| call.is_none() || question.call.as_deref() == call;
+        let ids: Vec<String> =
+            self.questions.iter().filter(is_meant).map(|question| question.id.clone()).collect();
+        for id in ids {
+            self.close(&id, closing.clone(), None);
+        }
+    }
+
+    /// Opens the question of `event`; one that is open already is not asked again.
+    fn ask(&mut self, event: &Event<'_>) -> Option<Question> {
+        let question = Question::of(event, &mut self.masked)?;
+        if self.questions.iter().any(|open| open.id == question.id) {
+            return None;
+        }
+        let (id, call) = (question.id.clone(), question.call.clone());
+        self.questions.push(OpenQuestion { id, call, asked: Instant::now() });
+        Some(question)
     }
 
     /// What was masked of arguments and results so far (B2).
@@ -113,6 +164,7 @@ impl Publisher {
             }
             Event::ToolResult { id, name, is_error, result, incomplete, parent } => {
                 self.inputs.remove(&**id);
+                self.close_all(Some(id), &Closing::Settled);
                 BusData::Tool(Tool::Result {
                     id: id.to_string(),
                     name: name.to_string(),
@@ -121,6 +173,20 @@ impl Publisher {
                     incomplete: *incomplete,
                     parent: own(parent),
                 })
+            }
+            Event::Question { .. } => {
+                let Some(question) = self.ask(event) else { return };
+                BusData::Question(question)
+            }
+            Event::QuestionWithdrawn { id } => {
+                return self.close(id, Closing::Withdrawn, None);
+            }
+            Event::Answered { id, .. } => {
+                let Some(closing) = closing(event) else { return };
+                return self.close(id, closing, None);
+            }
+            Event::Heard { id, text, folded: true } => {
+                BusData::Heard { id: id.as_deref().map(str::to_owned), text: text.to_string() }
             }
             Event::Notice { kind, subtype, detail } => {
                 BusData::Notice(Notice::new(kind, subtype.as_deref(), detail))

@@ -92,6 +92,36 @@ rules! {
     /// A collected stream is `{output, error, metadata: {toolCalls, retrievedContext}}`; an error
     /// keeps what was collected before it.
     S2
+    /// A question of the CLI reaches every channel once, sanitised, and is closed once, whatever
+    /// comes: answered, withdrawn, expired, or with its call or its run.
+    Q1
+    /// A question is a message of its own with a button for each answer; free text answers it too.
+    /// Closed, it says what was decided, by whom and when, and has no button.
+    Q2
+    /// A question does not vanish and is not asked twice, whatever the chat's server does; the one
+    /// exception is a message whose answer was lost.
+    Q3
+    /// An answer is taken once. One that is late, given twice or names no question is refused with a
+    /// sentence.
+    Q4
+    /// A person is reminded of a question that waits, and after a longer time it is denied. While a
+    /// question is open the agent's silence does not count.
+    Q5
+    /// An editor is asked between the announcement of the call and its work: `tool_call`,
+    /// `session/request_permission`, and `in_progress` only after a yes.
+    Q6
+    /// Each turn of a process is a run of its own: its own bus, draft and final message. Nothing of a
+    /// turn comes into the next one.
+    Q7
+    /// The channels of a turn wait until those of the turn before have delivered; its bus does not.
+    Q8
+    /// A message that becomes part of a turn under way is shown as heard, and is no part of the answer.
+    Q9
+    /// A turn that answers nobody has a message of its own when it says something, and none when it
+    /// says nothing. A turn that a person stopped says so, below what was said.
+    Q10
+    /// A stream of events has a `question` and an `answered` event, and the server takes answers.
+    Q11
     /// A transcript is read from its first line to its last, one line at a time, whatever its size.
     /// An id that looks like a path is refused before the disk is touched.
     X1

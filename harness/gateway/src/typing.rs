@@ -15,6 +15,11 @@ impl TypingGuard {
         Self { channel, is_typing: false }
     }
 
+    /// Whether the typing signal is on.
+    pub(crate) fn is_typing(&self) -> bool {
+        self.is_typing
+    }
+
     /// Turns the typing signal on or off, unless it is so already.
     ///
     /// # Errors

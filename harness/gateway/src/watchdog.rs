@@ -1,4 +1,4 @@
-//! Decides when an agent that prints nothing is given up ([G8](crate::rules::G8)).
+//! When an agent that prints nothing is given up ([G8](crate::rules::G8)).
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// The longest silence while a tool runs.
 const TOOL: Duration = Duration::from_secs(900);
-/// The time before a run's limit at which a silent run is given up, and the shortest silence.
+/// What a run's limit leaves for ending it in time, and the shortest silence.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// How long an agent may print nothing ([G8](crate::rules::G8)), made of the time a run may take in
@@ -21,12 +21,12 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Makes the watchdog of a new session: 0.8 of `limit`, from 180 to 600 s, and a second under `limit`.
+    /// For a run of a new session: 0.8 of `limit`, in 180 to 600 s, and a second under `limit`.
     pub fn fresh(limit: Duration) -> Self {
         Self::of(limit, 8, [180, 600])
     }
 
-    /// Makes the watchdog of a resumed session: 0.3 of `limit`, from 60 to 180 s, and a second under
+    /// For a run that resumes a session: 0.3 of `limit`, in 60 to 180 s, and a second under
     /// `limit`.
     pub fn resumed(limit: Duration) -> Self {
         Self::of(limit, 3, [60, 180])
@@ -54,12 +54,12 @@ pub(crate) struct SilenceWatch {
 }
 
 impl SilenceWatch {
-    /// Starts to measure now.
+    /// Begins now.
     pub(crate) fn new(watchdog: Watchdog) -> Self {
         Self { watchdog, heard: Instant::now(), open: HashSet::new() }
     }
 
-    /// Notes that the agent printed something.
+    /// The agent printed something.
     pub(crate) fn heard(&mut self) {
         self.heard = Instant::now();
     }
@@ -83,13 +83,14 @@ impl SilenceWatch {
         if self.open.is_empty() { silence } else { silence.max(TOOL) }
     }
 
-    /// Returns when the agent is given up, unless it prints something before.
-    pub(crate) fn deadline(&self) -> Instant {
-        self.heard + self.patience()
+    /// Returns when the agent is given up, unless it prints something before. While a question waits for a person,
+    /// at the latest until `asks_until`, silence does not count.
+    pub(crate) fn deadline(&self, asks_until: Option<Instant>) -> Instant {
+        asks_until.map_or(self.heard, |until| until.max(self.heard)) + self.patience()
     }
 }
 
-/// Returns the outcome of a run that was given up after `silence`. A result that still came counts.
+/// What becomes of a run that was given up after `silence`: a result that came all the same counts.
 pub(crate) fn given_up(mut outcome: Outcome, silence: Duration) -> Outcome {
     if outcome.status != RunStatus::Incomplete {
         return outcome;

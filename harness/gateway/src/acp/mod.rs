@@ -151,7 +151,11 @@ impl AcpConverter {
             }
             BusData::Tool(tool) => self.tool(tool),
             // The protocol has no place for what the CLI does for itself.
-            BusData::Notice(_) => Vec::new(),
+            BusData::Notice(_)
+            | BusData::Heard { .. }
+            | BusData::Question(_)
+            | BusData::QuestionWaits(_)
+            | BusData::QuestionClosed(_) => Vec::new(),
             BusData::Lifecycle(phase) => self.phase(phase),
         }
     }

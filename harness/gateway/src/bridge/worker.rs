@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::delivered::Delivered;
 use crate::bus::{BusData, Tool};
 use crate::channel::{Callback, Channel, ChannelReport, Delivery, RunPath, panic_words};
 use crate::ending::{FinalMessage, RunEnding};
@@ -33,9 +34,14 @@ struct WorkerState {
     gate: Gate,
     /// How long the final message may take.
     final_message: Duration,
+    /// When it could take its first event: the limits of a drain count from it at the earliest.
+    began: Instant,
     /// Answer and reasoning so far.
     text: String,
     thinking: String,
+    /// Ids of the questions that wait for an answer, and whether typing goes on after the last.
+    asked: Vec<String>,
+    resumes_typing: bool,
     report: ChannelReport,
 }
 
@@ -46,26 +52,42 @@ struct ChannelUpdates {
     thinking: bool,
     tool: bool,
     notice: bool,
+    question: bool,
+    heard: bool,
 }
 
-/// Hands `events` to `channel`, until there are no more; then the final message that `close` brings.
-pub(super) async fn work(
-    mut events: mpsc::UnboundedReceiver<BusData>,
-    mut close: watch::Receiver<Option<Close>>,
-    channel: Box<dyn Channel>,
-    path: RunPath,
-    gate: Gate,
-    final_message: Duration,
-) -> ChannelReport {
+/// What a bridge begins with.
+pub(super) struct WorkerSetup {
+    pub(super) events: mpsc::UnboundedReceiver<BusData>,
+    pub(super) close: watch::Receiver<Option<Close>>,
+    pub(super) channel: Box<dyn Channel>,
+    pub(super) path: RunPath,
+    pub(super) gate: Gate,
+    pub(super) final_message: Duration,
+    /// The end of the delivery of the run before; events wait for it (Q8).
+    pub(super) after: Option<Delivered>,
+}
+
+/// Hands the events to the channel, until there are no more; then the final message that `close`
+/// brings.
+pub(super) async fn work(setup: WorkerSetup) -> ChannelReport {
+    let WorkerSetup { mut events, mut close, channel, path, gate, final_message, after } = setup;
     let mut state = WorkerState {
         guard: TypingGuard::new(channel),
         path,
         gate,
         final_message,
+        began: Instant::now(),
         text: String::new(),
         thinking: String::new(),
+        asked: Vec::new(),
+        resumes_typing: false,
         report: ChannelReport::new(),
     };
+    if let Some(after) = after {
+        after.wait().await;
+        state.began = Instant::now();
+    }
     while let Some(data) = events.recv().await {
         state.hand(&data, &mut close).await;
     }
@@ -80,15 +102,47 @@ impl WorkerState {
     /// Takes one event to the channel, if it is to hear of it.
     async fn hand(&mut self, data: &BusData, close: &mut watch::Receiver<Option<Close>>) {
         let news = self.follow(data);
-        let passes = self.gate.passes(data);
+        // A person is asked whatever was sent: the tool waits (Q1).
+        let passes = self.gate.passes(data) || news.question;
         if passes && news != ChannelUpdates::default() {
             if matches!(data, BusData::Tool(Tool::Update { .. } | Tool::Start { .. })) {
-                self.typing(true);
+                self.work_goes_on();
             }
+            self.follow_question(data);
             self.call(data, news, close).await;
         }
         if self.gate.suppressed() {
             self.typing(false);
+            self.resumes_typing = false;
+        }
+    }
+
+    /// A tool is at work: typing begins, or does when no question waits any more (G6).
+    fn work_goes_on(&mut self) {
+        if self.asked.is_empty() {
+            self.typing(true);
+        } else {
+            self.resumes_typing = true;
+        }
+    }
+
+    /// Typing stops while a question waits for the person (G6).
+    fn follow_question(&mut self, data: &BusData) {
+        match data {
+            BusData::Question(question) => {
+                if self.asked.is_empty() {
+                    self.resumes_typing = self.guard.is_typing();
+                }
+                self.asked.push(question.id.clone());
+                self.typing(false);
+            }
+            BusData::QuestionClosed(closed) => {
+                self.asked.retain(|id| *id != closed.id);
+                if self.asked.is_empty() && std::mem::take(&mut self.resumes_typing) {
+                    self.typing(true);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -116,10 +170,18 @@ impl WorkerState {
             BusData::Assistant { .. } | BusData::Thinking { .. } | BusData::Lifecycle(_) => {}
             BusData::Notice(_) => news.notice = true,
             BusData::Tool(_) => news.tool = true,
+            BusData::Question(_) | BusData::QuestionWaits(_) | BusData::QuestionClosed(_) => {
+                news.question = true;
+            }
+            BusData::Heard { .. } => news.heard = true,
         }
         match self.path {
             RunPath::Main => news,
-            RunPath::FollowUp => ChannelUpdates { tool: news.tool, ..ChannelUpdates::default() },
+            RunPath::FollowUp => ChannelUpdates {
+                tool: news.tool,
+                question: news.question,
+                ..ChannelUpdates::default()
+            },
         }
     }
 
@@ -129,8 +191,8 @@ impl WorkerState {
         news: ChannelUpdates,
         close: &mut watch::Receiver<Option<Close>>,
     ) {
-        let Self { guard: seat, text, thinking, .. } = self;
-        let channel = &mut seat.channel;
+        let Self { guard, text, thinking, began, .. } = self;
+        let (channel, began) = (&mut guard.channel, *began);
         let callback: Callback<'_> = Box::pin(async move {
             let mut told = Ok(());
             if news.text {
@@ -144,6 +206,10 @@ impl WorkerState {
                 BusData::Tool(tool) => channel.tool(tool).await,
                 BusData::Retract { calls, .. } if news.tool => channel.tools_dropped(calls).await,
                 BusData::Notice(notice) => channel.notice(notice).await,
+                BusData::Question(question) => channel.question(question).await,
+                BusData::QuestionWaits(waits) => channel.question_waits(waits).await,
+                BusData::QuestionClosed(closed) => channel.question_closed(closed).await,
+                BusData::Heard { text, .. } => channel.heard(text).await,
                 _ => Ok(()),
             })
         });
@@ -154,7 +220,7 @@ impl WorkerState {
                 Ok(Err(error)) => error.to_string(),
                 Err(words) => panicked(&words),
             },
-            () = expired(close) => {
+            () = expired(close, began) => {
                 self.report.gave_up = true;
                 format!("a channel's callback did not settle in {} s", DRAIN_LIMIT.as_secs())
             }
@@ -171,14 +237,18 @@ impl WorkerState {
     /// Lets the channel deliver the final message, once.
     async fn finish(&mut self, last: &FinalMessage) {
         let ending = match (self.gate.suppressed(), last.is_failure) {
-            (false, _) => Some(last.ending.clone()),
+            _ if last.is_silent => Err(Delivery::Nobody),
+            (false, _) => Ok(last.ending.clone()),
             // The answer is sent; that the run failed is not.
-            (true, true) => Some(RunEnding { answer: String::new(), ..last.ending.clone() }),
-            (true, false) => None,
+            (true, true) => Ok(RunEnding { answer: String::new(), ..last.ending.clone() }),
+            (true, false) => Err(Delivery::ByTool),
         };
         self.report.final_delivered = match ending {
-            Some(ending) => self.deliver(&ending).await,
-            None => self.leave().await,
+            Ok(ending) => self.deliver(&ending).await,
+            Err(delivery) => {
+                self.leave().await;
+                delivery
+            }
         };
         self.typing(false);
     }
@@ -204,7 +274,7 @@ impl WorkerState {
         }
     }
 
-    async fn leave(&mut self) -> Delivery {
+    async fn leave(&mut self) {
         let channel = &mut self.guard.channel;
         let leave = Box::pin(async move { channel.leave().await });
         match timeout(self.final_message, guarded(leave)).await {
@@ -213,7 +283,6 @@ impl WorkerState {
             Ok(Err(words)) => self.report.failed(panicked(&words)),
             Err(_) => self.report.gave_up = true,
         }
-        Delivery::ByTool
     }
 }
 
@@ -221,10 +290,10 @@ fn panicked(words: &str) -> String {
     format!("a channel's callback panicked: {words}")
 }
 
-/// Settles when the run has ended and the limit after it has passed.
-async fn expired(close: &mut watch::Receiver<Option<Close>>) {
+/// Settles when the run has ended and the limit after it, or after `began`, has passed.
+async fn expired(close: &mut watch::Receiver<Option<Close>>, began: Instant) {
     let deadline = match close.wait_for(Option::is_some).await {
-        Ok(close) => close.as_ref().map(|close| close.deadline),
+        Ok(close) => close.as_ref().map(|close| close.deadline.max(began + DRAIN_LIMIT)),
         Err(_) => None,
     };
     match deadline {

@@ -6,13 +6,14 @@ use std::time::Duration;
 use clitape_stream::{Event, Outcome};
 use tokio::time::sleep_until;
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, Delivered};
 use crate::bus::{Bus, BusData, Phase};
 use crate::channel::{Channel, ChannelReport, RunPath};
 use crate::ending::{FinalMessage, phase, stopped};
 use crate::limits::FINAL_MESSAGE;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
 use crate::publish::Publisher;
+use crate::question::{Closing, QuestionTimes};
 use crate::sanitise::Masked;
 use crate::watchdog::{SilenceWatch, Watchdog, given_up};
 
@@ -34,6 +35,8 @@ pub struct RunSettings {
     /// How long a channel may take for the final message ([G7](crate::rules::G7)); [`FINAL_MESSAGE`] by
     /// default.
     pub final_message: Duration,
+    /// How long a question waits for its answer ([Q5](crate::rules::Q5)).
+    pub question: QuestionTimes,
 }
 
 impl Default for RunSettings {
@@ -45,6 +48,7 @@ impl Default for RunSettings {
             message_tools: MessageTools::default(),
             watchdog: None,
             final_message: FINAL_MESSAGE,
+            question: QuestionTimes::default(),
         }
     }
 }
@@ -69,6 +73,7 @@ pub struct Run {
     streamed: String,
     outcome: Option<Outcome>,
     watch: Option<SilenceWatch>,
+    question: QuestionTimes,
     /// How long the agent had been silent when it was given up.
     stalled: Option<Duration>,
 }
@@ -84,11 +89,28 @@ impl Run {
         settings: RunSettings,
         channels: impl IntoIterator<Item = Box<dyn Channel>>,
     ) -> Self {
-        let RunSettings { silent, path, delivery, message_tools, watchdog, final_message } =
-            settings;
+        Self::start_after(bus, settings, channels, None)
+    }
+
+    /// Starts a run whose channels wait for the delivery of the one before ([Q8](crate::rules::Q8)).
+    pub(crate) fn start_after(
+        bus: Bus,
+        settings: RunSettings,
+        channels: impl IntoIterator<Item = Box<dyn Channel>>,
+        before: Option<&Delivered>,
+    ) -> Self {
+        let RunSettings {
+            silent,
+            path,
+            delivery,
+            message_tools,
+            watchdog,
+            final_message,
+            question,
+        } = settings;
         let bridge = |channel| {
             let gate = Gate::new(delivery, message_tools.clone());
-            Bridge::new(&bus, channel, path, gate, final_message)
+            Bridge::new(&bus, channel, path, gate, final_message, before.cloned())
         };
         let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
         bus.publish(BusData::Lifecycle(Phase::Start));
@@ -99,6 +121,7 @@ impl Run {
             streamed: String::new(),
             outcome: None,
             watch: watchdog.map(SilenceWatch::new),
+            question,
             stalled: None,
         }
     }
@@ -119,6 +142,16 @@ impl Run {
         self.publisher.publish(event);
     }
 
+    /// Whether the outcome has come.
+    pub(crate) fn has_outcome(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// Whether the agent was given up because it printed nothing.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.stalled.is_some()
+    }
+
     /// The agent printed something: call it for every read, for bytes that make no event show all
     /// the same that the agent is alive ([G8](crate::rules::G8)).
     pub fn on_bytes(&mut self) {
@@ -137,33 +170,45 @@ impl Run {
         let Some(watch) = &self.watch else {
             return std::future::pending().await;
         };
-        sleep_until(watch.deadline()).await;
+        sleep_until(watch.deadline(self.publisher.asks_until(self.question.deny))).await;
         self.stalled = Some(watch.patience());
     }
 
     /// Ends the run: in every channel each event is delivered and settled, then the final message is,
     /// and only then the bus publishes the end, once ([G7](crate::rules::G7),
     /// [B3](crate::rules::B3)). A run without an outcome ends as stopped.
-    pub async fn finish(mut self) -> RunReport {
+    pub async fn finish(self) -> RunReport {
+        self.close(FinalMessage::of).await
+    }
+
+    /// Ends the run at once, with the final message that `last` makes of its outcome; the future
+    /// delivers what is left.
+    pub(crate) fn close(
+        mut self,
+        last: fn(&Outcome) -> FinalMessage,
+    ) -> impl Future<Output = RunReport> + Send + 'static {
         let streamed = std::mem::take(&mut self.streamed);
         let outcome = self.outcome.take().unwrap_or_else(|| stopped(streamed));
         let outcome = match self.stalled {
             Some(silence) => given_up(outcome, silence),
             None => outcome,
         };
-        let last = Arc::new(FinalMessage::of(&outcome));
+        self.publisher.close_all(None, &Closing::Stopped);
+        let last = Arc::new(last(&outcome));
         for bridge in &mut self.bridges {
             bridge.close(last.clone());
         }
-        let mut channels = Vec::new();
-        for bridge in self.bridges.drain(..) {
-            channels.push(bridge.join().await);
-        }
-        self.bus.publish(BusData::Lifecycle(phase(&outcome)));
-        RunReport {
-            channels,
-            listener_panics: self.bus.listener_panics(),
-            masked: self.publisher.masked().clone(),
+        async move {
+            let mut channels = Vec::new();
+            for bridge in self.bridges.drain(..) {
+                channels.push(bridge.join().await);
+            }
+            self.bus.publish(BusData::Lifecycle(phase(&outcome)));
+            RunReport {
+                channels,
+                listener_panics: self.bus.listener_panics(),
+                masked: self.publisher.masked().clone(),
+            }
         }
     }
 }

@@ -7,7 +7,10 @@
 //! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
 //!   `collected`, what the collector makes of those very events (S2).
 
+use std::time::Duration;
+
 use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
+use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
 use clitape_gateway::sse::{Collector, SseConverter, SseEvent, SseFrame, TurnProgress};
 use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
 use clitape_stream::Event;
@@ -47,6 +50,20 @@ pub(super) fn bus_data(event: &BusEvent) -> Map<String, Value> {
         BusData::Notice(Notice { kind, subtype, detail }) => json!({
             "type": kind, "subtype": subtype, "detail": detail,
         }),
+        BusData::Question(question) => asked(question),
+        BusData::QuestionWaits(waits) => json!({
+            "waits": {
+                "id": waits.id, "after_ms": millis(waits.after),
+                "denied_in_ms": millis(waits.denied_in),
+            },
+        }),
+        BusData::QuestionClosed(closed) => json!({
+            "closed": present(json!({
+                "id": closed.id, "how": closed.closing.as_str(), "answers": answers(&closed.closing),
+                "message": denial(&closed.closing), "by": closed.by, "after_ms": millis(closed.after),
+            })),
+        }),
+        BusData::Heard { id, text } => json!({ "id": id, "text": text }),
         BusData::Lifecycle(Phase::Start) => json!({ "phase": "start" }),
         BusData::Lifecycle(Phase::End { text }) => json!({ "phase": "end", "text": text }),
         BusData::Lifecycle(Phase::Error { kind, message }) => {
@@ -56,6 +73,61 @@ pub(super) fn bus_data(event: &BusEvent) -> Map<String, Value> {
     };
     data.extend(object(own).into_iter().filter(|(_, value)| !value.is_null()));
     data
+}
+
+/// The fields of a question that are there.
+fn asked(question: &Question) -> Value {
+    let kind = match &question.kind {
+        QuestionKind::Permission { input } => json!({ "input": input }),
+        QuestionKind::Choices(choices) => {
+            let choice = |choice: &Choice| {
+                let options = choice.options.iter().map(|option| &option.label);
+                json!({
+                    "question": choice.question, "header": choice.header,
+                    "options": options.collect::<Vec<_>>(), "multi_select": choice.multi_select,
+                })
+            };
+            json!({ "choices": choices.iter().map(choice).collect::<Vec<_>>() })
+        }
+        other => json!({ "raw": format!("{other:?}") }),
+    };
+    let mut fields = object(json!({
+        "id": question.id, "call": question.call, "name": question.name, "title": question.title,
+    }));
+    fields.extend(object(kind));
+    fields.extend(object(json!({
+        "suggestions": Some(&question.suggestions).filter(|labels| !labels.is_empty()),
+        "description": question.description, "blocked_path": question.blocked_path,
+        "parent": question.parent,
+    })));
+    json!({ "asked": present(Value::Object(fields)) })
+}
+
+/// The fields of `fields` that are not `null`.
+fn present(fields: Value) -> Map<String, Value> {
+    object(fields).into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// What was chosen; `null` where there was nothing to choose.
+fn answers(closing: &Closing) -> Value {
+    match closing {
+        Closing::Allowed { answers } if !answers.is_empty() => {
+            answers.iter().map(|(question, answer)| (question.clone(), json!(answer))).collect()
+        }
+        _ => Value::Null,
+    }
+}
+
+/// The sentence with which a question was denied.
+fn denial(closing: &Closing) -> Option<&str> {
+    match closing {
+        Closing::Denied { message } => Some(message),
+        _ => None,
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn tool_fields(tool: &Tool) -> Value {

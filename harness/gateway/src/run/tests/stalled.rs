@@ -5,6 +5,7 @@ use super::*;
 /// What happens, and after how many seconds.
 type StallScript<'a> = &'a [(u64, Happens<'a>)];
 
+#[allow(clippy::large_enum_variant, reason = "a test has few of them")]
 enum Happens<'a> {
     Event(Event<'a>),
     /// Bytes that make no event.

@@ -1,0 +1,201 @@
+//! A whole process of the agent: a run for each of its turns, one after another.
+//!
+//! A turn has its own bus and its own channels, so that nothing of one turn comes into the next
+//! ([Q7](crate::rules::Q7)). A run ends with the `Outcome` of its turn. Its channels may still be
+//! delivering then, and the next run begins all the same: its bus has every event at once, and its
+//! channels wait until those before have delivered the final message ([Q8](crate::rules::Q8)).
+
+use std::fmt;
+
+use clitape_stream::Event;
+
+use crate::bridge::{Delivered, Task};
+use crate::bus::Bus;
+use crate::channel::{Channel, ChannelReport, Delivery};
+use crate::ending::FinalMessage;
+use crate::notice::Notice;
+use crate::run::{Run, RunReport, RunSettings};
+use crate::sanitise::Masked;
+
+/// What the run of a turn is bridged to.
+pub struct Turn {
+    /// Its bus.
+    pub bus: Bus,
+    /// Its channels.
+    pub channels: Vec<Box<dyn Channel>>,
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bus, channels } = self;
+        let channels = channels.len();
+        f.debug_struct("Turn").field("bus", bus).field("channels", &channels).finish()
+    }
+}
+
+/// Makes what the run of a turn is bridged to; turns count from 1.
+type OpenTurn = Box<dyn FnMut(u64) -> Turn + Send>;
+
+/// The turns of one process. Dropping it stops whatever is still to be delivered.
+pub struct Conversation {
+    settings: RunSettings,
+    open: OpenTurn,
+    /// The run at work; `None` between two turns.
+    current: Option<Run>,
+    /// Whether the run at work has had an event of the main thread.
+    is_answering: bool,
+    /// Runs that were started.
+    runs: u64,
+    /// The runs that have ended, in order; they may still be delivering.
+    ended: Vec<Task<RunReport>>,
+    /// The delivery of the last of them.
+    delivered: Option<Delivered>,
+}
+
+impl fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversation")
+            .field("settings", &self.settings)
+            .field("current", &self.current)
+            .field("runs", &self.runs)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where an event belongs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EventPlace {
+    /// To the main thread of a turn.
+    MainThread,
+    /// To a turn, but it answers nobody: a subagent that runs on in the background, the API that is
+    /// asked again.
+    Beside,
+    /// To the process: between two turns it begins none.
+    Process,
+}
+
+impl EventPlace {
+    fn of(event: &Event<'_>) -> Self {
+        match event {
+            Event::Text { parent, .. }
+            | Event::Thinking { parent, .. }
+            | Event::Retract { parent, .. }
+            | Event::ToolInput { parent, .. }
+            | Event::ToolStart { parent, .. }
+            | Event::ToolResult { parent, .. }
+            | Event::Question { parent, .. } => match parent {
+                None => Self::MainThread,
+                Some(_) => Self::Beside,
+            },
+            Event::Usage { .. } | Event::Heard { .. } | Event::Outcome(_) => Self::MainThread,
+            Event::Notice { kind, subtype, detail } => {
+                // A person who waits reads of it, so that it is no word between two turns.
+                let line = Notice::new(kind, subtype.as_deref(), detail).line();
+                if line.is_some() { Self::Beside } else { Self::Process }
+            }
+            _ => Self::Process,
+        }
+    }
+}
+
+impl Conversation {
+    /// Starts the run of the first turn. `open` makes what each turn is bridged to, by the number of
+    /// its run, from 1.
+    ///
+    /// Works on the current tokio runtime, within which it must be called, as must its methods.
+    pub fn new(settings: RunSettings, open: impl FnMut(u64) -> Turn + Send + 'static) -> Self {
+        let mut conversation = Self {
+            settings,
+            open: Box::new(open),
+            current: None,
+            is_answering: true,
+            runs: 0,
+            ended: Vec::new(),
+            delivered: None,
+        };
+        conversation.run();
+        conversation
+    }
+
+    /// Takes the parser's next event. The first one of a turn starts its run, and the `Outcome` ends
+    /// it; an event between two turns that belongs to none is passed over.
+    pub fn on_event(&mut self, event: &Event<'_>) {
+        let place = EventPlace::of(event);
+        if self.current.is_none() && place == EventPlace::Process {
+            return;
+        }
+        let run = self.run();
+        run.on_event(event);
+        self.is_answering |= place == EventPlace::MainThread;
+        if let (Event::Outcome(_), Some(run)) =
+            (event, self.current.take_if(|run| run.has_outcome()))
+        {
+            self.end(run, FinalMessage::of);
+        }
+    }
+
+    /// The agent printed something; see [`Run::on_bytes`].
+    pub fn on_bytes(&mut self) {
+        if let Some(run) = &mut self.current {
+            run.on_bytes();
+        }
+    }
+
+    /// Settles when the agent has printed nothing for too long while a turn was under way; see
+    /// [`Run::stalled`]. Between two turns an agent may be silent for ever.
+    pub async fn stalled(&mut self) {
+        match &mut self.current {
+            Some(run) => run.stalled().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the run at work and waits until every turn is delivered; the reports, turn by turn. A turn
+    /// without an outcome ends as stopped. A run that only shows what a subagent did after the last
+    /// turn ends without a final message, because it answers nobody.
+    pub async fn finish(mut self) -> Vec<RunReport> {
+        if let Some(run) = self.current.take() {
+            let answers = self.is_answering || run.is_given_up();
+            self.end(run, if answers { FinalMessage::of } else { FinalMessage::none });
+        }
+        let mut reports = Vec::with_capacity(self.ended.len());
+        for run in std::mem::take(&mut self.ended) {
+            reports.push(run.join().await.unwrap_or_else(|error| broken(&error.to_string())));
+        }
+        reports
+    }
+
+    /// The run at work; it starts when there is none.
+    fn run(&mut self) -> &mut Run {
+        self.current.get_or_insert_with(|| {
+            self.runs += 1;
+            self.is_answering = self.runs == 1;
+            let Turn { bus, channels } = (self.open)(self.runs);
+            Run::start_after(bus, self.settings.clone(), channels, self.delivered.as_ref())
+        })
+    }
+
+    /// Closes `run` at once; a task delivers what is left.
+    fn end(&mut self, run: Run, last: fn(&clitape_stream::Outcome) -> FinalMessage) {
+        let (said, delivered) = Delivered::new();
+        let rest = run.close(last);
+        self.delivered = Some(delivered);
+        self.ended.push(Task::spawn(async move {
+            let report = rest.await;
+            said.send_replace(true);
+            report
+        }));
+    }
+}
+
+/// The report of a run whose task broke.
+fn broken(why: &str) -> RunReport {
+    let mut report = ChannelReport::new();
+    let reason = format!("the run broke: {why}; start the agent again");
+    report.failed(reason.clone());
+    report.final_delivered = Delivery::Failed { reason };
+    RunReport { channels: vec![report], listener_panics: 0, masked: Masked::default() }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
