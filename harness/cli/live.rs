@@ -109,8 +109,8 @@ pub(crate) fn run(
         screen: Mutex::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits));
-    for channel in &report.channels {
+    let reports = runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits));
+    for channel in reports.iter().flat_map(|report| &report.channels) {
         match &channel.final_delivered {
             Delivery::Failed { reason } => {
                 terminal::note(format_args!("the final message did not arrive: {reason}"));

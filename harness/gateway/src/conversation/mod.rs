@@ -23,13 +23,21 @@ pub struct Turn {
     pub bus: Bus,
     /// Its channels.
     pub channels: Vec<Box<dyn Channel>>,
+    /// Called once, when every channel has delivered and the bus has published the end.
+    pub delivered: OnDelivered,
 }
+
+/// Takes the report of a run that is over.
+pub type OnDelivered = Box<dyn FnOnce(&RunReport) + Send>;
 
 impl fmt::Debug for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bus, channels } = self;
+        let Self { bus, channels, delivered: _ } = self;
         let channels = channels.len();
-        f.debug_struct("Turn").field("bus", bus).field("channels", &channels).finish()
+        f.debug_struct("Turn")
+            .field("bus", bus)
+            .field("channels", &channels)
+            .finish_non_exhaustive()
     }
 }
 
@@ -41,7 +49,7 @@ pub struct Conversation {
     settings: RunSettings,
     open: OpenTurn,
     /// The run at work; `None` between two turns.
-    current: Option<Run>,
+    current: Option<Current>,
     /// Whether the run at work has had an event of the main thread.
     is_answering: bool,
     /// Runs that were started.
@@ -56,10 +64,16 @@ impl fmt::Debug for Conversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Conversation")
             .field("settings", &self.settings)
-            .field("current", &self.current)
+            .field("current", &self.current.as_ref().map(|current| &current.run))
             .field("runs", &self.runs)
             .finish_non_exhaustive()
     }
+}
+
+/// A run at work, and who takes its report.
+struct Current {
+    run: Run,
+    delivered: OnDelivered,
 }
 
 /// Where an event belongs.
@@ -127,17 +141,17 @@ impl Conversation {
         let run = self.run();
         run.on_event(event);
         self.is_answering |= place == EventPlace::MainThread;
-        if let (Event::Outcome(_), Some(run)) =
-            (event, self.current.take_if(|run| run.has_outcome()))
+        if let (Event::Outcome(_), Some(current)) =
+            (event, self.current.take_if(|current| current.run.has_outcome()))
         {
-            self.end(run, FinalMessage::of);
+            self.end(current, FinalMessage::of);
         }
     }
 
     /// The agent printed something; see [`Run::on_bytes`].
     pub fn on_bytes(&mut self) {
-        if let Some(run) = &mut self.current {
-            run.on_bytes();
+        if let Some(current) = &mut self.current {
+            current.run.on_bytes();
         }
     }
 
@@ -145,7 +159,7 @@ impl Conversation {
     /// [`Run::stalled`]. Between two turns an agent may be silent for ever.
     pub async fn stalled(&mut self) {
         match &mut self.current {
-            Some(run) => run.stalled().await,
+            Some(current) => current.run.stalled().await,
             None => std::future::pending().await,
         }
     }
@@ -154,9 +168,9 @@ impl Conversation {
     /// without an outcome ends as stopped. A run that only shows what a subagent did after the last
     /// turn ends without a final message, because it answers nobody.
     pub async fn finish(mut self) -> Vec<RunReport> {
-        if let Some(run) = self.current.take() {
-            let answers = self.is_answering || run.is_given_up();
-            self.end(run, if answers { FinalMessage::of } else { FinalMessage::none });
+        if let Some(current) = self.current.take() {
+            let answers = self.is_answering || current.run.is_given_up();
+            self.end(current, if answers { FinalMessage::of } else { FinalMessage::none });
         }
         let mut reports = Vec::with_capacity(self.ended.len());
         for run in std::mem::take(&mut self.ended) {
@@ -167,21 +181,26 @@ impl Conversation {
 
     /// The run at work; it starts when there is none.
     fn run(&mut self) -> &mut Run {
-        self.current.get_or_insert_with(|| {
+        let current = self.current.get_or_insert_with(|| {
             self.runs += 1;
             self.is_answering = self.runs == 1;
-            let Turn { bus, channels } = (self.open)(self.runs);
-            Run::start_after(bus, self.settings.clone(), channels, self.delivered.as_ref())
-        })
+            let Turn { bus, channels, delivered } = (self.open)(self.runs);
+            let before = self.delivered.as_ref();
+            let run = Run::start_after(bus, self.settings.clone(), channels, before);
+            Current { run, delivered }
+        });
+        &mut current.run
     }
 
-    /// Closes `run` at once; a task delivers what is left.
-    fn end(&mut self, run: Run, last: fn(&clitape_stream::Outcome) -> FinalMessage) {
+    /// Closes the run at once; a task delivers what is left.
+    fn end(&mut self, current: Current, last: fn(&clitape_stream::Outcome) -> FinalMessage) {
+        let Current { run, delivered: on_delivered } = current;
         let (said, delivered) = Delivered::new();
         let rest = run.close(last);
         self.delivered = Some(delivered);
         self.ended.push(Task::spawn(async move {
             let report = rest.await;
+            on_delivered(&report);
             said.send_replace(true);
             report
         }));

@@ -64,7 +64,7 @@ fn conversation(log: &Log, settings: RunSettings, ms: u64) -> Conversation {
                     Delivery::Sent { message_ids: vec![1] }
                 })
             });
-        Turn { bus, channels: vec![Box::new(channel)] }
+        Turn { bus, channels: vec![Box::new(channel)], delivered: Box::new(|_| ()) }
     })
 }
 

@@ -232,7 +232,7 @@ fn silent_run_told(replay: &Replay) -> Option<Violation<'_>> {
 /// alone.
 fn callback_failed(replay: &Replay) -> Option<Violation<'_>> {
     if replay.setup.run.stuck_callback.is_some() {
-        let channel = replay.report.channels.first()?;
+        let channel = replay.reports.first()?.channels.first()?;
         let failures = channel.callback_failures;
         let is_given_up = failures == 1 && channel.gave_up;
         if is_given_up {
@@ -240,8 +240,9 @@ fn callback_failed(replay: &Replay) -> Option<Violation<'_>> {
         }
         return whole(format!("one callback never settles; {failures} were given up or failed"));
     }
-    let why = replay.report.channels.iter().find_map(|channel| channel.first_failure.clone());
-    let gave_up = || replay.report.channels.iter().any(|channel| channel.gave_up);
+    let channels = || replay.reports.iter().flat_map(|report| &report.channels);
+    let why = channels().find_map(|channel| channel.first_failure.clone());
+    let gave_up = || channels().any(|channel| channel.gave_up);
     let late = || gave_up().then(|| "the final message did not settle in time".to_owned());
     why.or_else(late).and_then(whole)
 }

@@ -4,27 +4,23 @@
 //! is due in the channel happens before the bytes that arrive, so that the trace does not hang on
 //! which timer was set first.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use clitape_gateway::sse::SseConverter;
-use clitape_gateway::telegram::Telegram;
-use clitape_gateway::{Bus, BusEvent, Channel, Run, RunReport, Subscription};
+use clitape_gateway::{Conversation, RunReport};
 use clitape_stream::{Event, Parser, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
 
 use super::capture::Capture;
-use super::chat::ChatServer;
 use super::dialogue::Action;
-use super::lanes::{acp_entries, acp_session, bus_data, lifecycle_entry, sse_entries};
+use super::lanes::lifecycle_entry;
 use super::log::Log;
 use super::plan::Plan;
-use super::setup::{RUN_ID, Setup, chat_settings, settings};
-use super::stuck::Stuck;
+use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
+use super::turns::conversation;
 
-/// How long a replay goes on after the run's end, in virtual time: no call may come any more.
+/// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
 /// Turns given to the channel before bytes that arrive at the same millisecond are fed.
 const SETTLE: u32 = 16;
@@ -38,8 +34,8 @@ pub struct Replay {
     pub entries: Vec<Entry>,
     /// The counts of the lines.
     pub stats: Stats,
-    /// The gateway's report of the run.
-    pub report: RunReport,
+    /// The gateway's reports of the runs, one for each turn.
+    pub reports: Vec<RunReport>,
 }
 
 impl Replay {
@@ -69,8 +65,8 @@ pub(crate) fn replay_all(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) ->
 }
 
 async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
-    let mut runs: Vec<ObservedRun> =
-        setups.iter().map(|setup| ObservedRun::start(*setup, plan)).collect();
+    let mut runs: Vec<ObservedConversation> =
+        setups.iter().map(|setup| ObservedConversation::start(*setup, plan)).collect();
     let mut parser = Parser::new();
     for (after_ms, action) in plan.actions(capture) {
         if after_ms > 0 {
@@ -90,7 +86,7 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
         }
         match action {
             Action::Print(piece) => {
-                runs.iter_mut().for_each(|run| run.run.on_bytes());
+                runs.iter_mut().for_each(|run| run.conversation.on_bytes());
                 parser.feed_with(piece, &mut |event| dispatch(&mut runs, &event));
             }
             Action::Write(line) => {
@@ -104,77 +100,42 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
 
 /// Settles when the gateway has given the agent up. The runs share the watchdog's settings and the bytes, so
 /// that they do it at the same moment.
-async fn stalled(runs: &mut [ObservedRun]) {
+async fn stalled(runs: &mut [ObservedConversation]) {
     for run in runs {
-        run.run.stalled().await;
+        run.conversation.stalled().await;
     }
 }
 
 /// Hands an event of the parser to every run.
-fn dispatch(runs: &mut [ObservedRun], event: &Event<'_>) {
+fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
     let entries = std::iter::repeat_n(lifecycle_entry(event), runs.len());
     for (run, entry) in runs.iter_mut().zip(entries) {
         if let Some((kind, data)) = entry {
             run.log.add(Lane::Lifecycle, kind, data);
         }
-        run.run.on_event(event);
+        run.conversation.on_event(event);
     }
 }
 
-/// A run of the gateway and the trace of it in one setup.
-struct ObservedRun {
+/// The gateway's conversation in one setup, and the trace of it.
+struct ObservedConversation {
     setup: Setup,
     log: Log,
-    run: Run,
-    /// The subscriptions to the bus, which end when they are dropped.
-    _listeners: Vec<Subscription>,
+    conversation: Conversation,
 }
 
-impl ObservedRun {
+impl ObservedConversation {
     fn start(setup: Setup, plan: &Plan) -> Self {
         let log = Log::new();
-        let bus = Bus::new(RUN_ID);
-        let listener = log.clone();
-        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
-            listener.add(Lane::Bus, event.stream(), bus_data(event));
-        })];
-        listeners.extend(setup.acp.filter(|_| !setup.run.silent).map(|client| {
-            let (log, mut session) = (log.clone(), acp_session(client));
-            bus.subscribe(move |event: &BusEvent| {
-                for (kind, data) in acp_entries(&mut session, event) {
-                    log.add(Lane::Acp, kind, data);
-                }
-            })
-        }));
-        // A silent run has no stream.
-        listeners.extend((!setup.run.silent).then(|| {
-            let (log, mut converter) = (log.clone(), SseConverter::new());
-            bus.subscribe(move |event: &BusEvent| {
-                for (name, data) in sse_entries(&mut converter, event) {
-                    log.add(Lane::Sse, name, data);
-                }
-            })
-        }));
-        let channel = setup.channel.map(|chat| {
-            let api = Arc::new(ChatServer::new(log.clone(), plan.faults.clone()));
-            let telegram = Box::new(Telegram::new(chat_settings(chat), api)) as Box<dyn Channel>;
-            match setup.run.stuck_callback {
-                Some(number) => Box::new(Stuck::new(telegram, number)),
-                None => telegram,
-            }
-        });
-        let run = Run::start(bus, settings(setup.run), channel);
-        Self { setup, log, run, _listeners: listeners }
+        Self { setup, conversation: conversation(setup, plan, log.clone()), log }
     }
 
-    /// Ends the run, and waits for calls that come too late.
+    /// Ends the conversation, and waits for calls that come too late.
     async fn finish(self, stats: Stats) -> Replay {
-        let Self { setup, log, run, _listeners } = self;
-        let report = run.finish().await;
-        log.final_message(&report);
-        log.collected();
+        let Self { setup, log, conversation } = self;
+        let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
-        Replay { setup, entries: log.take(), stats, report }
+        Replay { setup, entries: log.take(), stats, reports }
     }
 }
 

@@ -2,7 +2,7 @@
 //! the plan's faults say.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clitape_gateway::telegram::{
@@ -10,7 +10,7 @@ use clitape_gateway::telegram::{
 };
 use serde_json::{Map, Value};
 
-use super::log::Log;
+use super::log::{Log, turn_field};
 use super::trace::Lane;
 use crate::scenario::{Fault, FaultKind};
 
@@ -91,11 +91,24 @@ fn data(call: &BotCall, outcome: &CallOutcome) -> Map<String, Value> {
     data
 }
 
-impl BotApi for ChatServer {
+/// The chat's server as the channel of one turn reaches it.
+pub(super) struct TurnChat {
+    server: Arc<ChatServer>,
+    turn: u64,
+}
+
+impl TurnChat {
+    pub(super) fn new(server: Arc<ChatServer>, turn: u64) -> Self {
+        Self { server, turn }
+    }
+}
+
+impl BotApi for TurnChat {
     fn typing(&self) -> SignalFuture<'_> {
         let mut data = Map::new();
         data.insert("action".into(), "typing".into());
-        self.log.add(Lane::Telegram, "sendChatAction", data);
+        data.extend(turn_field(self.turn));
+        self.server.log.add(Lane::Telegram, "sendChatAction", data);
         Box::pin(async {
             tokio::time::sleep(LATENCY).await;
             Ok(())
@@ -104,8 +117,10 @@ impl BotApi for ChatServer {
 
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn call(&self, call: BotCall) -> CallFuture<'_> {
-        let outcome = self.take(&call);
-        self.log.add(Lane::Telegram, call.method.as_str(), data(&call, &outcome));
+        let outcome = self.server.take(&call);
+        let mut data = data(&call, &outcome);
+        data.extend(turn_field(self.turn));
+        self.server.log.add(Lane::Telegram, call.method.as_str(), data);
         Box::pin(async move {
             let (kind, amount) =
                 outcome.fault.map_or((None, 0), |fault| (Some(fault.kind), fault.amount));

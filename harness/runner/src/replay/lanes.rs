@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
 use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
-use clitape_gateway::sse::{Collector, SseConverter, SseEvent, SseFrame, TurnProgress};
+use clitape_gateway::sse::{SseConverter, SseEvent};
 use clitape_gateway::{BusData, BusEvent, Notice, Phase, Tool};
 use clitape_stream::Event;
 use serde_json::{Map, Value, json};
 
 use super::setup::AcpClient;
-use super::trace::{Entry, Lane, object};
+use super::trace::object;
 use crate::cassette::canon::MachineFolder;
 
 /// Kind and data of the entry for `event`; none for a record without an event of its own.
@@ -194,21 +194,6 @@ pub(super) fn sse_entries(
         data.shift_remove("timestamp");
         (name, data)
     })
-}
-
-/// A collector's result for the stream in `entries`: the data of the last entry; none without a stream.
-pub(super) fn collected(entries: &[Entry]) -> Option<Map<String, Value>> {
-    let mut gather = Collector::new();
-    let stream = entries.iter().filter(|entry| entry.lane == Lane::Sse);
-    let frames = stream.map(|entry| SseFrame {
-        id: None,
-        name: entry.kind.clone().into_owned(),
-        data: Value::Object(entry.data.clone()).to_string(),
-    });
-    // As one that listens does, it is over with the turn.
-    frames.map(|frame| gather.on(&frame)).find(|progress| *progress != TurnProgress::Open)?;
-    // A struct of texts and numbers always serialises.
-    serde_json::to_value(gather.collected()).ok().map(object)
 }
 
 #[cfg(test)]

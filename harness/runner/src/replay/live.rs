@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use clitape_gateway::limits::ChatLimits;
 use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
-use clitape_gateway::{Bus, Channel, Run, RunReport, RunSettings};
+use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn};
 use clitape_stream::Parser;
 
 use super::capture::Capture;
 use super::dialogue::Action;
 use super::plan::Plan;
-use super::setup::{RUN_ID, Setup, chat_settings, settings};
+use super::setup::{Setup, chat_settings, run_id, settings};
 
 /// Plays `capture` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
 /// waited for as long as `limits` say.
 ///
 /// Works on the current tokio runtime, which must have IO and a clock that runs. A setup without a
-/// chat makes no calls.
+/// chat makes no calls. Returns a report for each turn.
 pub async fn live(
     capture: Capture<'_>,
     plan: &Plan,
@@ -28,13 +28,18 @@ pub async fn live(
     api: Arc<dyn BotApi>,
     speed: f64,
     limits: ChatLimits,
-) -> RunReport {
-    let channel = setup.channel.map(|chat| {
+) -> Vec<RunReport> {
+    let channel = move || {
+        let chat = setup.channel?;
         let settings = TelegramSettings { limits, ..chat_settings(chat) };
-        Box::new(Telegram::new(settings, api)) as Box<dyn Channel>
-    });
+        Some(Box::new(Telegram::new(settings, api.clone())) as Box<dyn Channel>)
+    };
     let settings = RunSettings { final_message: limits.final_message, ..settings(setup.run) };
-    let mut run = Run::start(Bus::new(RUN_ID), settings, channel);
+    let mut run = Conversation::new(settings, move |turn| Turn {
+        bus: Bus::new(run_id(turn)),
+        channels: channel().into_iter().collect(),
+        delivered: Box::new(|_| ()),
+    });
     let mut parser = Parser::new();
     for (after_ms, action) in plan.actions(capture) {
         let pause = Duration::from_millis(after_ms).div_f64(speed);

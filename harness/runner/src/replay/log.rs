@@ -7,7 +7,6 @@ use clitape_gateway::{Delivery, RunReport};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::lanes::collected;
 use super::trace::{Entry, Lane, object};
 
 /// The trace as it is written; clones write to the same one.
@@ -32,8 +31,8 @@ impl Log {
         self.entries().push(Entry { at, lane, kind: kind.into(), data });
     }
 
-    /// Adds the entry that names the messages with the final text, for the one channel.
-    pub(super) fn final_message(&self, report: &RunReport) {
+    /// Adds the entry that names the messages with the final text of a turn, for the one channel.
+    pub(super) fn final_message(&self, report: &RunReport, turn: u64) {
         let Some(channel) = report.channels.first() else { return };
         let (delivery, message_ids, reason) = match &channel.final_delivered {
             Delivery::Nobody => return,
@@ -50,15 +49,8 @@ impl Log {
             data.insert("callback_failures".into(), channel.callback_failures.into());
             data.insert("first_failure".into(), why.as_str().into());
         }
+        data.extend(turn_field(turn));
         self.add(Lane::Telegram, "final", data);
-    }
-
-    /// Says what a collector makes of the event stream.
-    pub(super) fn collected(&self) {
-        let data = collected(&self.entries());
-        if let Some(data) = data {
-            self.add(Lane::Sse, "collected", data);
-        }
     }
 
     pub(super) fn take(&self) -> Vec<Entry> {
@@ -68,4 +60,9 @@ impl Log {
     fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The field with the turn of an entry of a chat; entries of the first turn have none.
+pub(super) fn turn_field(turn: u64) -> Option<(String, Value)> {
+    (turn > 1).then(|| ("turn".to_owned(), turn.into()))
 }

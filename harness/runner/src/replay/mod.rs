@@ -16,6 +16,7 @@ mod session;
 mod setup;
 mod stuck;
 mod trace;
+mod turns;
 
 pub(crate) use builtin::replay_all;
 pub use builtin::{Replay, replay};

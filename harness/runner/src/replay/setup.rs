@@ -7,8 +7,10 @@ use clitape_gateway::{DeliveryMode, RunSettings, Watchdog, profile};
 
 use crate::scenario::{self, Chat, ChatMode};
 
-/// The id of the one run of a replay.
-pub(super) const RUN_ID: &str = "run-1";
+/// The id of the run of a turn.
+pub(super) fn run_id(turn: u64) -> String {
+    format!("run-{turn}")
+}
 
 /// How a replay is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

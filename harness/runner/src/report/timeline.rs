@@ -1,5 +1,6 @@
 //! A trace as a timeline: one line an entry, the time first.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstyle::Style;
@@ -61,7 +62,11 @@ pub fn footer(out: &mut dyn Write, replay: &Replay) -> io::Result<()> {
             writeln!(out, "{ODD}{what}: {count}{ODD:#}")?;
         }
     }
-    for (rule, count) in replay.report.masked.iter() {
+    let mut masked = BTreeMap::new();
+    for (rule, count) in replay.reports.iter().flat_map(|report| report.masked.iter()) {
+        *masked.entry(rule).or_insert(0) += count;
+    }
+    for (rule, count) in masked {
         writeln!(out, "{DIM}masked: {rule} ×{count}{DIM:#}")?;
     }
     Ok(())

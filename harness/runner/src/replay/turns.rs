@@ -1,0 +1,172 @@
+//! The conversation of a replay: a run of the gateway for each turn, and what each of them writes to the
+//! trace.
+//!
+//! An entry of a chat says of which turn it is, from the second turn on. A client of the Agent Client Protocol
+//! has one session for all turns and gets them one after another, even if a chat delivers the final message of
+//! a turn late.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use clitape_gateway::acp::AcpConverter;
+use clitape_gateway::sse::{Collector, SseConverter, SseFrame, TurnProgress};
+use clitape_gateway::telegram::Telegram;
+use clitape_gateway::{
+    Bus, BusData, BusEvent, Channel, Conversation, Phase, RunReport, Subscription, Turn,
+};
+use serde_json::{Map, Value};
+
+use super::chat::{ChatServer, TurnChat};
+use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
+use super::log::Log;
+use super::plan::Plan;
+use super::setup::{Setup, chat_settings, run_id, settings};
+use super::stuck::Stuck;
+use super::trace::{Lane, object};
+
+/// What all turns of a replay share.
+struct Shared {
+    setup: Setup,
+    log: Log,
+    chat: Arc<ChatServer>,
+    /// The session of the ACP client, if there is one.
+    acp: Option<Arc<Mutex<AcpTurns>>>,
+    /// The subscriptions to the buses, which end when they are dropped.
+    listeners: Arc<Mutex<Vec<Subscription>>>,
+}
+
+/// Starts the conversation of a replay in `setup`; its entries go to `log`.
+pub(super) fn conversation(setup: Setup, plan: &Plan, log: Log) -> Conversation {
+    let acp = setup.acp.filter(|_| !setup.run.silent);
+    let shared = Shared {
+        setup,
+        chat: Arc::new(ChatServer::new(log.clone(), plan.faults.clone())),
+        acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
+        listeners: Arc::default(),
+        log,
+    };
+    Conversation::new(settings(setup.run), move |turn| shared.open(turn))
+}
+
+impl Shared {
+    /// The bus and the chat of a turn.
+    fn open(&self, turn: u64) -> Turn {
+        let Self { setup, log, .. } = self;
+        let bus = Bus::new(run_id(turn));
+        let listener = log.clone();
+        let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
+            listener.add(Lane::Bus, event.stream(), bus_data(event));
+        })];
+        if let Some(acp) = &self.acp {
+            let (acp, log) = (acp.clone(), log.clone());
+            listeners.push(bus.subscribe(move |event: &BusEvent| {
+                lock(&acp).on(turn, event, |session, event| {
+                    for (kind, data) in acp_entries(session, event) {
+                        log.add(Lane::Acp, kind, data);
+                    }
+                });
+            }));
+        }
+        // A silent run has no stream.
+        let collector = (!setup.run.silent).then(|| Arc::new(Mutex::new(StreamReader::default())));
+        if let Some(collector) = &collector {
+            let (collector, log) = (collector.clone(), log.clone());
+            let mut converter = SseConverter::new();
+            listeners.push(bus.subscribe(move |event: &BusEvent| {
+                for (name, data) in sse_entries(&mut converter, event) {
+                    lock(&collector).read(name, Value::Object(data.clone()).to_string());
+                    log.add(Lane::Sse, name, data);
+                }
+            }));
+        }
+        lock(&self.listeners).extend(listeners);
+        let channel = setup.channel.map(|chat| {
+            let api = Arc::new(TurnChat::new(self.chat.clone(), turn));
+            let telegram = Box::new(Telegram::new(chat_settings(chat), api)) as Box<dyn Channel>;
+            match setup.run.stuck_callback.filter(|_| turn == 1) {
+                Some(number) => Box::new(Stuck::new(telegram, number)),
+                None => telegram,
+            }
+        });
+        let log = log.clone();
+        let delivered = move |report: &RunReport| {
+            log.final_message(report, turn);
+            let collected = collector.and_then(|collector| lock(&collector).collected());
+            if let Some(data) = collected {
+                log.add(Lane::Sse, "collected", data);
+            }
+        };
+        Turn { bus, channels: channel.into_iter().collect(), delivered: Box::new(delivered) }
+    }
+}
+
+/// The session of an ACP client, which gets the turns one after another.
+struct AcpTurns {
+    session: AcpConverter,
+    /// The turn whose events the session gets.
+    turn: u64,
+    /// The events of later turns.
+    waiting: BTreeMap<u64, Vec<BusEvent>>,
+}
+
+impl AcpTurns {
+    fn new(session: AcpConverter) -> Self {
+        Self { session, turn: 1, waiting: BTreeMap::new() }
+    }
+
+    /// Gives `hand` an event of `turn` once it is that turn's time, and later events that waited for it.
+    fn on(
+        &mut self,
+        turn: u64,
+        event: &BusEvent,
+        mut hand: impl FnMut(&mut AcpConverter, &BusEvent),
+    ) {
+        if turn != self.turn {
+            self.waiting.entry(turn).or_default().push(event.clone());
+            return;
+        }
+        hand(&mut self.session, event);
+        let mut is_over = is_end(event);
+        while is_over {
+            self.turn += 1;
+            let events = self.waiting.remove(&self.turn).unwrap_or_default();
+            for event in &events {
+                hand(&mut self.session, event);
+            }
+            is_over = events.last().is_some_and(is_end);
+        }
+    }
+}
+
+/// Whether nothing of the turn comes after this event.
+fn is_end(event: &BusEvent) -> bool {
+    matches!(event.data, BusData::Lifecycle(Phase::End { .. } | Phase::Error { .. }))
+}
+
+/// A collector that reads the event stream of one turn to its end.
+#[derive(Default)]
+struct StreamReader {
+    collector: Collector,
+    is_over: bool,
+}
+
+impl StreamReader {
+    fn read(&mut self, name: &str, data: String) {
+        if self.is_over {
+            return;
+        }
+        let frame = SseFrame { id: None, name: name.to_owned(), data };
+        self.is_over = self.collector.on(&frame) != TurnProgress::Open;
+    }
+
+    /// What the collector makes of the stream; none as long as the stream is not over.
+    fn collected(&mut self) -> Option<Map<String, Value>> {
+        let collector = self.is_over.then(|| std::mem::take(&mut self.collector))?;
+        // A struct of texts and numbers always serialises.
+        serde_json::to_value(collector.collected()).ok().map(object)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
