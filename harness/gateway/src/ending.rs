@@ -10,6 +10,8 @@ use crate::excerpt::short;
 
 /// The notice of a run that succeeded without a text.
 const NO_TEXT: &str = "The agent finished without a text answer.";
+/// The notice of a turn that a person interrupted.
+const INTERRUPTED: &str = "⏹️ Stopped. Send a message to go on from here.";
 /// The reason that is shown for a failed run that gave none.
 const NO_REASON: &str = "The agent gave no reason";
 /// The number of characters of the CLI's own words that are passed on.
@@ -58,6 +60,10 @@ impl FinalMessage {
 /// The answer and the notice for `outcome`; at least one of them says something.
 fn ending(outcome: &Outcome) -> RunEnding {
     let answer = answer(outcome);
+    if outcome.status != RunStatus::Ok && kind(outcome) == FailureKind::Interrupted {
+        // It is no failure: the person wanted it (Q10).
+        return RunEnding { answer: answer.to_owned(), notice: Some(INTERRUPTED.to_owned()) };
+    }
     let lead = match (outcome.status, answer.is_empty()) {
         (RunStatus::Ok, false) => None,
         (RunStatus::Ok, true) => return plain(NO_TEXT),
@@ -192,6 +198,14 @@ pub(crate) mod tests {
         for (status, text, error, expect) in cases {
             check(status, text, error, expect);
         }
+    }
+
+    #[test]
+    pub(crate) fn q10_a_turn_that_a_person_stopped_says_so_below_what_was_said() {
+        let interrupted = Some((FailureKind::Interrupted, "The turn was interrupted."));
+        check(RunStatus::Error, "so far", interrupted, ("so far", INTERRUPTED));
+        check(RunStatus::Incomplete, "so far", interrupted, ("so far", INTERRUPTED));
+        check(RunStatus::Error, "", interrupted, ("", INTERRUPTED));
     }
 
     #[test]

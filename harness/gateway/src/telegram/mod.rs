@@ -39,6 +39,7 @@ use crate::bus::{Tool, lock};
 use crate::channel::{Callback, CallbackError, Channel, Delivery, FinishFuture};
 use crate::ending::RunEnding;
 use crate::notice::Notice;
+use crate::question::{Question, QuestionClosed};
 
 /// The shortest throttle window (V4).
 const THROTTLE_FLOOR: Duration = Duration::from_millis(250);
@@ -51,6 +52,8 @@ pub struct Telegram {
     compositor: Arc<Mutex<Compositor>>,
     draft: Option<Draft>,
     typing: Option<Typing>,
+    /// Questions that are open and the calls that wait for them.
+    holding: Vec<(String, String)>,
 }
 
 impl Telegram {
@@ -62,6 +65,7 @@ impl Telegram {
             compositor: Arc::new(Mutex::new(Compositor::new(settings))),
             draft: None,
             typing: None,
+            holding: Vec::new(),
         }
     }
 
@@ -129,6 +133,36 @@ impl Channel for Telegram {
 
     fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
         self.compose(|compositor| compositor.notice(notice));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn question<'a>(&'a mut self, question: &'a Question) -> Callback<'a> {
+        if let Some(call) = &question.call {
+            self.holding.push((question.id.clone(), call.clone()));
+            self.compose(|compositor| {
+                compositor.hold(call, true);
+                true
+            });
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
+        let place = self.holding.iter().position(|(id, _)| *id == closed.id);
+        if let Some((_, call)) = place.map(|place| self.holding.remove(place)) {
+            self.compose(|compositor| {
+                compositor.hold(&call, false);
+                true
+            });
+        }
+        Box::pin(async { Ok(()) })
+    }
+
+    fn heard<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.compose(|compositor| {
+            compositor.heard(text);
+            true
+        });
         Box::pin(async { Ok(()) })
     }
 

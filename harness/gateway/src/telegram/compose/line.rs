@@ -32,6 +32,8 @@ pub(super) struct ToolLine {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ToolLineState {
     Running,
+    /// A person is asked whether it may run.
+    Waiting,
     Done,
     Failed,
     Unknown,
@@ -42,6 +44,11 @@ impl ToolLine {
     pub(super) fn new(id: &str, title: &str, depth: usize) -> Self {
         let state = ToolLineState::Running;
         Self { id: id.to_owned(), title: title.to_owned(), depth, state, began: Instant::now() }
+    }
+
+    /// Whether the call has not ended.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, ToolLineState::Running | ToolLineState::Waiting)
     }
 
     /// When a running call shows its time again.
@@ -66,6 +73,7 @@ impl ToolLine {
                 Some(format!("{}s — {}", ran.as_secs(), clock(began + ran)))
             }
             ToolLineState::Running => Some("running…".to_owned()),
+            ToolLineState::Waiting => Some("⏸️ waits for your answer".to_owned()),
             ToolLineState::Done => None,
             ToolLineState::Failed => Some("⚠️ failed".to_owned()),
             ToolLineState::Unknown => Some("⚠️ no result".to_owned()),

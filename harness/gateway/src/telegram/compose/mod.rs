@@ -12,12 +12,15 @@ use super::markup::{Style, finished, mend, piece, read};
 use super::page::visible;
 use super::{DraftMode, TelegramSettings};
 use crate::bus::Tool;
+use crate::excerpt::short;
 use crate::notice::Notice;
 
 /// Characters of text that are worth a first message (V4). A block that has ended always is.
 const FIRST_TEXT: usize = 30;
 /// Characters of one stretch of reasoning that show, the newest.
 const THOUGHT_LIMIT: usize = 1_000;
+/// Characters of a message of the person's that show.
+const HEARD_LIMIT: usize = 200;
 
 /// The draft of one turn.
 #[derive(Debug)]
@@ -126,6 +129,26 @@ impl Compositor {
         true
     }
 
+    /// Takes a message of the person's that became part of the turn (Q9).
+    pub(super) fn heard(&mut self, text: &str) {
+        self.status = None;
+        let words = format!("💬 Heard: {}", short(text, HEARD_LIMIT));
+        let line = ToolLine { state: ToolLineState::Done, ..ToolLine::new("", &words, 0) };
+        self.parts.push(DraftPart::Line(line));
+    }
+
+    /// A question holds the call `id` back, or does so no longer.
+    pub(super) fn hold(&mut self, id: &str, holds: bool) {
+        let (from, to) = match holds {
+            true => (ToolLineState::Running, ToolLineState::Waiting),
+            false => (ToolLineState::Waiting, ToolLineState::Running),
+        };
+        let is_it = |line: &&mut ToolLine| line.id == id && line.state == from;
+        if let Some(line) = self.lines_mut().rev().find(is_it) {
+            line.state = to;
+        }
+    }
+
     /// Takes the start or the result of a call. A line belongs to a call: the result changes the
     /// line the start made.
     pub(super) fn tool(&mut self, tool: &Tool) {
@@ -140,8 +163,7 @@ impl Compositor {
                     (None, true) => ToolLineState::Failed,
                     (None, false) => ToolLineState::Done,
                 };
-                let is_open =
-                    |line: &&mut ToolLine| line.id == *id && line.state == ToolLineState::Running;
+                let is_open = |line: &&mut ToolLine| line.id == *id && line.is_open();
                 if let Some(line) = self.lines_mut().rev().find(is_open) {
                     line.state = state;
                 }
@@ -151,14 +173,13 @@ impl Compositor {
 
     /// Takes away the lines of calls that will never start.
     pub(super) fn drop_calls(&mut self, calls: &[String]) {
-        let is_dropped =
-            |line: &ToolLine| line.state == ToolLineState::Running && calls.contains(&line.id);
+        let is_dropped = |line: &ToolLine| line.is_open() && calls.contains(&line.id);
         self.parts.retain(|part| !matches!(part, DraftPart::Line(line) if is_dropped(line)));
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.
     pub(super) fn last_draft(&mut self) -> Option<String> {
-        for line in self.lines_mut().filter(|line| line.state == ToolLineState::Running) {
+        for line in self.lines_mut().filter(|line| line.is_open()) {
             line.state = ToolLineState::Done;
         }
         self.draft()
@@ -174,7 +195,7 @@ impl Compositor {
     /// A call whose line is there gets its new title. A subagent's call goes below the calls that
     /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
-        let is_open = |line: &&mut ToolLine| line.id == *id && line.state == ToolLineState::Running;
+        let is_open = |line: &&mut ToolLine| line.id == *id && line.is_open();
         if let Some(line) = self.lines_mut().rev().find(is_open) {
             title.clone_into(&mut line.title);
             return;

@@ -15,8 +15,12 @@ enum ComposeStep {
     Back(&'static str),
     Start(&'static str, &'static str, Option<&'static str>),
     End(&'static str, bool, bool),
+    /// A message of the person's became part of the turn.
+    Heard(&'static str),
+    /// A question holds a call back, or does so no longer.
+    Hold(&'static str, bool),
 }
-use ComposeStep::{Back, End, Start, Text, Thought, Wait};
+use ComposeStep::{Back, End, Heard, Hold, Start, Text, Thought, Wait};
 
 fn settings(mode: DraftMode) -> TelegramSettings {
     TelegramSettings { mode, ..TelegramSettings::default() }
@@ -50,6 +54,8 @@ async fn compose_in(settings: TelegramSettings, ops: &[ComposeStep]) -> Option<S
                 left.clone_into(&mut text);
                 assert!(compositor.text(TextLane::Answer, &text), "the draft looks different");
             }
+            Heard(text) => compositor.heard(text),
+            Hold(id, holds) => compositor.hold(id, holds),
             Start(id, title, parent) => compositor.start(id, title, parent),
             End(id, is_error, is_incomplete) => compositor.tool(&Tool::Result {
                 id: id.to_owned(),
@@ -66,6 +72,30 @@ async fn compose_in(settings: TelegramSettings, ops: &[ComposeStep]) -> Option<S
 
 fn check(mode: DraftMode, ops: &[ComposeStep], expect: &str) {
     assert_eq!(compose(mode, ops).unwrap_or_default(), expect);
+}
+
+#[test]
+pub(crate) fn q2_the_line_of_a_call_that_waits_says_so() {
+    let asked = [Start("a", "Bash: a", None), Hold("a", true)];
+    check(DraftMode::Partial, &asked, "Bash: a <i>⏸️ waits for your answer</i>");
+    let [ask, hold] = asked;
+    let rest = [ask, hold, Hold("a", false), Hold("b", true)];
+    check(DraftMode::Partial, &rest, "Bash: a <i>running…</i>");
+    let ended = [Start("a", "Bash: a", None), Hold("a", true), End("a", false, false)];
+    check(DraftMode::Partial, &ended, "Bash: a");
+}
+
+#[test]
+pub(crate) fn q9_a_message_that_was_heard_is_a_line() {
+    let long = "wörter ".repeat(100);
+    let long: &'static str = long.leak();
+    check(
+        DraftMode::Progress,
+        &[Start("a", "Bash: a", None), Heard("by <the>\n way"), End("a", false, false)],
+        "Bash: a\n💬 Heard: by &lt;the&gt; way",
+    );
+    let line = compose(DraftMode::Partial, &[Heard(long)]).expect("a line is worth a message");
+    assert_eq!(line.chars().count(), "💬 Heard: ".chars().count() + 201);
 }
 
 #[test]
