@@ -100,6 +100,16 @@ impl<'a> MessageBody<'a> {
         Some(content.first.iter().chain(&content.next_few).copied().chain(more))
     }
 
+    /// The content, if it is a string, or else the texts of its text blocks, each on its own line.
+    pub(crate) fn text(&self) -> String {
+        if let Some(text) = json::string(self.content.as_ref().map(|content| content.raw)) {
+            return text.into_owned();
+        }
+        let texts = self.parts().into_iter().flatten();
+        let texts: Vec<_> = texts.filter_map(|part| json::string(part.text)).collect();
+        texts.join("\n")
+    }
+
     /// Whether the content has exactly one block.
     pub(crate) fn is_single(&self) -> bool {
         self.content.as_ref().is_some_and(|content| content.count == 1)

@@ -1,6 +1,6 @@
 //! The tool calls of a run: each call starts once and ends once (U1, U3, U4, U5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::body::RecordBlock;
 use crate::diagnostic::DiagnosticCode;
@@ -9,6 +9,9 @@ use crate::event::{Event, Incomplete, ToolKind};
 use crate::json;
 use crate::payload::Json;
 use crate::tool_args::SourceArguments;
+
+/// Number of subagents inside each other up to which the parser looks for one that runs on.
+const NESTED_SUBAGENTS: usize = 64;
 
 /// The side of the conversation a result block comes from. The assistant prints its block twice,
 /// streamed and as a snapshot, so that a repetition is expected from it alone.
@@ -76,6 +79,8 @@ pub(crate) struct CallTable {
     list: Vec<CallState>,
     /// Index of the newest call for each id.
     latest: BTreeMap<String, usize>,
+    /// Indexes of the calls without a result.
+    open: BTreeSet<usize>,
     early: Vec<Option<EarlyResult>>,
     early_by_id: BTreeMap<String, usize>,
 }
@@ -113,6 +118,7 @@ impl CallTable {
             parent: place.parent.map(Into::into),
         });
         self.latest.insert(id.to_owned(), self.list.len());
+        self.open.insert(self.list.len());
         self.list.push(CallState {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -181,12 +187,45 @@ impl CallTable {
         }
     }
 
-    /// Ends the run: an open call gets an incomplete result, and a result without a call is
-    /// reported as it came (U3).
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter<'_>) {
-        for at in 0..self.list.len() {
+    /// Ends a turn (U3): an open call gets an incomplete result, unless a subagent that runs on in
+    /// the background has made it.
+    pub(crate) fn end_turn(&mut self, emitter: &mut Emitter<'_>) {
+        let ends = |at: &usize| match &self.list[*at].parent {
+            Some(parent) => !self.runs_on(parent),
+            None => true,
+        };
+        let ended: Vec<_> = self.open.iter().copied().filter(ends).collect();
+        for at in ended {
             self.abandon(at, emitter);
         }
+        self.report_early(emitter);
+    }
+
+    /// Whether the subagent of the call `parent` outlives the turn: the call has its result already,
+    /// or a subagent that outlives the turn has made it.
+    pub(crate) fn runs_on(&self, parent: &str) -> bool {
+        let mut next = self.newest(parent);
+        for _ in 0..NESTED_SUBAGENTS {
+            let Some(call) = next.map(|at| &self.list[at]) else { return false };
+            if call.ended.is_some() {
+                return true;
+            }
+            next = call.parent.as_deref().and_then(|parent| self.newest(parent));
+        }
+        false
+    }
+
+    /// Ends the run: every open call gets an incomplete result (U3).
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter<'_>) {
+        for at in self.open.clone() {
+            self.abandon(at, emitter);
+        }
+        self.report_early(emitter);
+    }
+
+    /// Reports each result without a call as it came.
+    fn report_early(&mut self, emitter: &mut Emitter<'_>) {
+        self.early_by_id.clear();
         for early in self.early.drain(..).flatten() {
             let kind = match early.side {
                 ResultSource::User => "user/tool_result",
@@ -209,6 +248,7 @@ impl CallTable {
         let call = &mut self.list[at];
         if call.ended.is_none() {
             call.ended = Some(ResultSource::User);
+            self.open.remove(&at);
             let incomplete = match call.kind {
                 ToolKind::ToolUse => Incomplete::Incomplete,
                 ToolKind::ServerToolUse | ToolKind::McpToolUse => Incomplete::Ambiguous,
@@ -227,6 +267,7 @@ impl CallTable {
     ) {
         let call = &mut self.list[at];
         (call.ended, call.streamed) = (Some(side), None);
+        self.open.remove(&at);
         emitter.emit(call.result(is_error, result, None));
     }
 }

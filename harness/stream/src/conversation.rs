@@ -35,6 +35,19 @@ impl ConversationState {
         Self { parent, ..Self::default() }
     }
 
+    /// Begins a turn: nothing of the last turn is left. Returns the transcript of that turn.
+    pub(crate) fn begin_turn(&mut self) -> Transcript {
+        let parent = self.parent.take();
+        std::mem::replace(self, Self::new(parent)).transcript
+    }
+
+    /// Adds a message of an ended turn whose snapshot comes late: its text is known already.
+    pub(crate) fn add_evicted(&mut self, id: &str) {
+        let at = self.add(id);
+        let message = &mut self.messages[at];
+        (message.streamed, message.evicted) = (true, true);
+    }
+
     /// Retracts the current message if it was left in the middle of a block. The next message is a
     /// second try at it: CLIs up to 2.1.148 print nothing about such a failure.
     pub(crate) fn retract_unfinished(&mut self, emitter: &mut Emitter<'_>) {

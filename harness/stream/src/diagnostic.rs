@@ -26,6 +26,10 @@ pub enum DiagnosticCode {
     BadToolId,
     /// A second result for a call that has ended.
     DuplicateResult,
+    /// A `result` record repeats the record before it byte for byte, so it ends no turn.
+    RepeatedResult,
+    /// A `result` record names only messages of turns that have ended, so it ends no turn.
+    LateResult,
     /// A snapshot's text is not what was streamed of the message.
     TextMismatch,
     /// A snapshot's input is not what was streamed of the call; the snapshot's counts.
@@ -49,6 +53,8 @@ words!(DiagnosticCode {
     BadRecord => "bad-record",
     BadToolId => "bad-tool-id",
     DuplicateResult => "duplicate-result",
+    RepeatedResult => "repeated-result",
+    LateResult => "late-result",
     TextMismatch => "text-mismatch",
     InputDiffers => "input-differs",
     LineTooLong => "line-too-long",

@@ -1,21 +1,16 @@
-//! The end of a turn and of the run: the final text (T2), failures (B3), and missing ends (T5).
+//! The end of a turn: the final text (T2), failures (B3), and missing ends (T5).
 
 use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, TurnState, sentence};
-use crate::outcome::{Failure, FailureKind, Outcome, RunStatus, Usage};
+use crate::outcome::{Failure, FailureKind, Outcome, RunStatus};
 use crate::result_record::{ResultRecord, plain};
 use crate::stream::MessageEnd;
 use crate::transcript::Transcript;
+use crate::turns::EndedTurns;
 
-/// Collects the results of the turns until the run ends.
+/// Collects the facts about the open turn that its outcome depends on.
 #[derive(Debug, Default)]
 pub(crate) struct OutcomeBuilder {
-    parts: Vec<String>,
-    failure: Option<Failure>,
-    /// Text that a failed turn had streamed.
-    failed_text: String,
-    usage: Option<Usage>,
-    results: usize,
-    /// A turn has begun and has no result yet.
+    /// The turn has begun, so that the output must not end without an outcome for it.
     pub(crate) open: bool,
     /// The text of the last API error of this turn.
     pub(crate) api_error: Option<String>,
@@ -25,40 +20,57 @@ pub(crate) struct OutcomeBuilder {
     pub(crate) interrupted: bool,
     /// The reason why the last message of this turn ended.
     pub(crate) stop: MessageEnd,
-    /// A sentence about the limit that was reached, if one was: the rest was not read.
-    pub(crate) limit: Option<String>,
     /// Number of calls that started before this turn.
     calls: usize,
+    /// Uuids of the host's messages that the turn answers.
+    answers: Vec<String>,
 }
 
 impl OutcomeBuilder {
-    /// Adds the result of a turn. A failure replaces the earlier results, and a later success
-    /// replaces the failure.
-    pub(crate) fn add_result(
-        &mut self,
-        record: &ResultRecord,
-        transcript: &mut Transcript,
-        calls: usize,
-    ) {
-        let (text, mut used) = transcript.final_text(&record.text);
-        self.failure = self.failure_of(record, text, calls);
-        if let Some(failure) = &self.failure {
-            used = transcript.run_count();
-            self.parts.clear();
-            self.failed_text.clear();
-            // A refused text is withheld.
-            if failure.kind != FailureKind::Refusal {
-                self.failed_text.push_str(transcript.since_result());
-            }
-        } else if !text.is_empty() && self.parts.last().is_none_or(|last| last != text) {
-            self.parts.push(text.to_owned());
+    /// Begins a turn after this number of calls.
+    pub(crate) fn after(calls: usize) -> Self {
+        Self { calls, ..Self::default() }
+    }
+
+    /// Adds the uuid of a message of the host that the turn answers.
+    pub(crate) fn answer(&mut self, uuid: &str) {
+        if !self.answers.iter().any(|known| known == uuid) {
+            self.answers.push(uuid.to_owned());
         }
-        self.usage = record.usage.or(self.usage);
-        self.results += 1;
-        (self.open, self.api_error, self.no_response) = (false, None, false);
-        (self.interrupted, self.stop) = (false, MessageEnd::Done);
-        self.calls = calls;
-        transcript.settle(used);
+    }
+
+    /// Returns the outcome of a turn that has a result. `calls` is the number of calls so far.
+    pub(crate) fn end(
+        self,
+        record: &ResultRecord,
+        transcript: Transcript,
+        ended: &mut EndedTurns,
+        calls: usize,
+    ) -> Outcome {
+        let mut transcript = ended.transcript_for(&record.text, transcript);
+        let (text, used) = transcript.final_text(&record.text);
+        let (status, text, error) = match self.failure_of(record, text, calls) {
+            // A refused text is withheld.
+            Some(failure) if failure.kind == FailureKind::Refusal => {
+                (RunStatus::Error, String::new(), Some(failure))
+            }
+            Some(failure) => (RunStatus::Error, transcript.unused().to_owned(), Some(failure)),
+            None => (RunStatus::Ok, text.to_owned(), None),
+        };
+        if error.is_some() {
+            ended.give_up_text();
+        } else {
+            transcript.settle(used);
+            ended.hold_back(transcript);
+        }
+        Outcome {
+            error,
+            usage: record.usage,
+            answers: self.answers,
+            origin: record.origin.clone(),
+            message_ids: record.begun.clone(),
+            ..Outcome::new(status, text)
+        }
     }
 
     fn failure_of(&self, record: &ResultRecord, text: &str, calls: usize) -> Option<Failure> {
@@ -89,31 +101,16 @@ impl OutcomeBuilder {
         failure::kind(record, TurnState { stop, interrupted, api_error: self.api_error.is_some() })
     }
 
-    /// Returns the outcome after the last byte. `silent` is true if there was no output at all.
-    pub(crate) fn outcome(
-        mut self,
+    /// Returns the outcome of a turn without a result, and explains why the output has no end.
+    /// `silent` is true if there was no output at all; `limit` is a sentence about the limit that
+    /// was reached, if one was.
+    pub(crate) fn cut_off(
+        self,
         transcript: &Transcript,
-        session_id: Option<String>,
+        limit: Option<String>,
         silent: bool,
     ) -> Outcome {
-        let (usage, streamed) = (self.usage, transcript.since_result());
-        let (status, text, error) = match self.failure.take() {
-            _ if self.limit.is_some() || self.open || self.results == 0 => {
-                let mut parts = std::mem::take(&mut self.parts);
-                parts.extend((!streamed.is_empty()).then(|| streamed.to_owned()));
-                (RunStatus::Incomplete, parts.join("\n"), Some(self.cut_off(silent)))
-            }
-            Some(failure) => (RunStatus::Error, self.failed_text, Some(failure)),
-            None => (RunStatus::Ok, self.parts.join("\n"), None),
-        };
-        Outcome { error, session_id, usage, ..Outcome::new(status, text) }
-    }
-}
-
-impl OutcomeBuilder {
-    /// Explains why the output has no end.
-    fn cut_off(self, silent: bool) -> Failure {
-        let (kind, mut message) = match self.limit {
+        let (kind, mut message) = match limit {
             Some(message) => (FailureKind::Limit, message),
             None if silent => (FailureKind::NoOutput, SILENT.to_owned()),
             None if self.interrupted => (FailureKind::Interrupted, INTERRUPTED.to_owned()),
@@ -122,7 +119,11 @@ impl OutcomeBuilder {
         if let Some(error) = &self.api_error {
             message = format!("{message} The API's last word was: {}", plain(error));
         }
-        Failure { kind, message }
+        Outcome {
+            error: Some(Failure { kind, message }),
+            answers: self.answers,
+            ..Outcome::new(RunStatus::Incomplete, transcript.unused())
+        }
     }
 }
 
@@ -183,13 +184,10 @@ pub(crate) mod tests {
                 "The budget was used up; raise it or ask again.",
             ),
         ] {
-            let mut ending = OutcomeBuilder::default();
-            ending.add_result(
-                &ResultRecord::read(&RecordHead::read(record).unwrap()),
-                &mut Transcript::default(),
-                0,
-            );
-            let error = ending.outcome(&Transcript::default(), None, false).error.unwrap();
+            let record = ResultRecord::read(&RecordHead::read(record).unwrap());
+            let (transcript, mut ended) = (Transcript::default(), EndedTurns::default());
+            let outcome = OutcomeBuilder::default().end(&record, transcript, &mut ended, 0);
+            let error = outcome.error.unwrap();
             assert_eq!((error.kind.as_str(), error.message.as_str()), (kind, message));
         }
     }

@@ -12,7 +12,7 @@ impl Parser {
         FeedEvents { parser: self, rest: bytes, ready: VecDeque::new() }
     }
 
-    /// Ends the bytes and returns the last events. The outcome comes last.
+    /// Ends the bytes and returns the last events.
     pub fn finish(self) -> FinishEvents {
         let mut events = Vec::new();
         let stats = self.finish_with(&mut |event| events.push(event.into_owned()));
@@ -92,7 +92,7 @@ pub(crate) mod tests {
         let finish = parser.finish();
         assert_eq!(finish.stats().lines, 4);
         seen.extend(kinds(finish));
-        assert_eq!(seen, [r#""unknown""#, r#""record""#, r#""diagnostic""#, r#""outcome""#]);
+        assert_eq!(seen, [r#""unknown""#, r#""record""#, r#""outcome""#, r#""diagnostic""#]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ held_by! {
         tests::limits::a_line_that_is_too_long_is_skipped,
         tests::random::any_cut_gives_the_same_events,
         tests::framing::long_lines_and_many_deltas,
-        tests::random::mutated_records_cost_their_own_lines_and_give_one_outcome_last,
+        tests::random::mutated_records_cost_their_own_lines_and_give_an_outcome_for_each_turn,
         tests::random::t4_the_deltas_make_up_what_the_snapshots_say,
     ], [];
     "Framing": [
@@ -39,7 +39,7 @@ held_by! {
         tests::kinds::every_kind_of_cli_2_1_316_is_on_the_page,
         tests::kinds::every_block_of_cli_2_1_316_is_known,
         tests::facts::several_turns_have_an_init_and_a_result_each,
-        tests::facts::an_empty_result_before_the_real_one_adds_nothing,
+        tests::facts::an_empty_result_before_the_real_one_is_a_turn_of_its_own,
         tests::thinking::a_session_is_emitted_first_and_on_change,
         tests::facts::a_result_may_be_the_only_record,
         tests::facts::control_records_have_no_session_id_and_change_none,
@@ -84,10 +84,6 @@ held_by! {
         tests::text::r90450_an_empty_result_means_the_streamed_text,
         tests::facts::t2_a_result_that_is_no_text_means_what_was_streamed,
         tests::facts::t2_a_structured_answer_is_the_result_s,
-        tests::text::t2_several_results_join_and_an_immediate_repeat_is_dropped,
-        tests::facts::several_turns_have_an_init_and_a_result_each,
-        tests::text::t2_results_held_back_until_several_turns_are_over_find_their_text,
-        tests::facts::an_empty_result_before_the_real_one_adds_nothing,
         tests::retract::t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next,
         tests::retract::t2_without_stream_events_the_record_between_says_that_the_next_message_goes_on,
         think_tags::tests::t6_a_leading_section_is_reasoning,
@@ -100,8 +96,7 @@ held_by! {
         tests::facts::t6_an_api_error_after_a_finished_call_ends_neither_the_call_nor_the_run,
         tests::notext::t6_a_synthetic_no_response_is_a_failure,
     ], [
-        "three-tools", "plain-text", "no-partials", "bash-count", "subagent-background",
-        "max-tokens", "api-400",
+        "three-tools", "plain-text", "no-partials", "bash-count", "max-tokens", "api-400",
     ];
     "Thinking": [
         tests::thinking::r1_cumulative_with_a_blank_line_between_blocks,
@@ -173,6 +168,22 @@ held_by! {
         tests::retract::an_aborted_message_is_reported_and_stays,
         transcript::tests::a_retracted_part_leaves_no_gap,
     ], ["sse-error-mid-text", "sse-error-mid-tool", "refusal"];
+    "Turns": [
+        tests::turns::t2_each_result_ends_a_turn,
+        tests::facts::several_turns_have_an_init_and_a_result_each,
+        tests::turns::t1_a_turn_begins_with_an_empty_text,
+        tests::turns::t6_an_error_of_one_turn_is_none_of_the_next,
+        tests::turns::b3_a_turn_without_a_result_has_an_outcome_at_the_end,
+        tests::turns::t5_an_interrupted_turn_keeps_its_text_and_ends_before_the_next,
+        tests::turns::u3_calls_end_with_their_turn_except_those_of_a_background_subagent,
+        tests::turns::an_outcome_names_the_messages_that_it_answers,
+        tests::facts::an_empty_result_before_the_real_one_is_a_turn_of_its_own,
+        tests::text::t2_results_held_back_until_several_turns_are_over_find_their_text,
+        tests::turns::t2_text_held_back_is_used_by_the_result_that_comes_for_it,
+        tests::turns::a_late_result_does_not_end_the_next_turn,
+        tests::turns::a_repeated_result_ends_no_turn,
+        tests::turns::t4_a_snapshot_of_an_ended_turn_adds_nothing,
+    ], ["compaction", "resume-killed-background", "subagent-background"];
     "Outcome": [
         tests::outcome::b3_a_failure_has_a_kind_and_a_sentence,
         ending::tests::errors_are_put_in_words,
@@ -187,9 +198,8 @@ held_by! {
         tests::text::t5_a_run_without_a_result_yields_what_was_streamed,
         tests::text::r136498_a_stopped_turn_without_text_is_a_failure,
         tests::notext::t6_an_error_record_makes_a_failure_without_words_the_api_s,
-        tests::text::t2_an_error_replaces_what_came_before_and_a_success_the_error,
         result_record::tests::a_result_in_a_result_is_unwrapped_eight_times,
-        tests::outcome::usage_is_that_of_the_last_result_and_never_a_sum,
+        tests::outcome::usage_is_that_of_the_turn_and_never_a_sum,
         tests::thinking::usage_of_messages_and_of_the_turn,
     ], ["api-400", "api-529-then-ok", "refusal"];
     "Limits": [

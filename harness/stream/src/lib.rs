@@ -35,6 +35,7 @@ mod think_tags;
 mod tool_args;
 mod transcript;
 pub mod tree;
+mod turns;
 mod value;
 mod words;
 

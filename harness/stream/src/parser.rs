@@ -24,13 +24,13 @@ use crate::run::RunState;
 /// for piece in [&b"{\"type\":\"result\",\"subtype\":\"succ"[..], b"ess\",\"result\":\"Hi.\"}\n"] {
 ///     for event in parser.feed(piece) {
 ///         println!("{}", serde_json::to_string(&event)?);
+///         if let Event::Outcome(outcome) = event {
+///             answer = outcome.into_owned().text;
+///         }
 ///     }
 /// }
-/// for event in parser.finish() {
-///     if let Event::Outcome(outcome) = event {
-///         answer = outcome.into_owned().text;
-///     }
-/// }
+/// // The turn has ended, so no outcome is left.
+/// assert_eq!(parser.finish().count(), 0);
 /// assert_eq!(answer, "Hi.");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -106,8 +106,8 @@ impl Parser {
         let _ = (bytes, sink);
     }
 
-    /// Ends the bytes and calls `sink` for the last events. An unterminated last line counts, open
-    /// calls get incomplete results, and the outcome comes last.
+    /// Ends the bytes and calls `sink` for the last events. An unterminated last line counts, and
+    /// open calls get incomplete results. A turn without a result gets an outcome that says so.
     pub fn finish_with(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
         if !self.is_closed {
             let Self { lines, counts, run, limits, .. } = &mut self;
@@ -165,6 +165,7 @@ impl LineReader<'_, '_> {
             };
             emitter.diagnostic(code, what, record);
         }
+        self.run.emit_outcome(&mut emitter);
         emitter.close();
         ControlFlow::Continue(())
     }

@@ -14,6 +14,9 @@ use crate::value;
 /// Maximum number of nested results to unwrap: the text of a result may itself be a printed result.
 const NESTED: usize = 8;
 
+/// The origin of a turn that answers a message of a person.
+const BY_A_PERSON: &str = "human";
+
 /// A `result` record after reading.
 #[derive(Debug)]
 pub(crate) struct ResultRecord {
@@ -29,6 +32,12 @@ pub(crate) struct ResultRecord {
     /// The first error named in the record that is not an internal note of the CLI. It is only set
     /// if the result failed or has no text.
     pub(crate) named: Option<String>,
+    /// `origin.kind`, unless the turn answers a person.
+    pub(crate) origin: Option<String>,
+    /// `begun_message_ids`: the messages of the model that began in the turn (2.1.330).
+    pub(crate) begun: Vec<String>,
+    /// `user_message_uuids`: the messages of the host that the turn answers.
+    pub(crate) answers: Vec<String>,
 }
 
 impl ResultRecord {
@@ -42,7 +51,13 @@ impl ResultRecord {
         let text = if text == NO_CONTENT { String::new() } else { text };
         // A text without an error flag is an answer, whatever other fields name.
         let named = if failed || text.is_empty() { named(head, &text) } else { None };
+        let [origin, begun, answers] =
+            pick(head.raw.get(), &["origin", "begun_message_ids", "user_message_uuids"]);
+        let [origin] = json::inner(origin, &["kind"]);
         Self {
+            origin: Some(word(origin)).filter(|kind| !kind.is_empty() && kind != BY_A_PERSON),
+            begun: json::strings(begun),
+            answers: json::strings(answers),
             failed,
             usage: head.usage.as_ref().map(|counts| counts.usage(Usage::default())),
             subtype,

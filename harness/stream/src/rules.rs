@@ -21,13 +21,13 @@ rules! {
          the new piece. Text blocks of one message are joined without a separator.",
     T2: "The final text is the text of the `result` record, unless tool calls split the streamed text \
          and its last part equals that result: then the final text is all that was streamed. An empty \
-         result stands for the streamed text. Several results are joined with a newline, and an \
-         immediate repeat is left out.",
+         result stands for the streamed text. Each result ends a turn with a final text of its own; a \
+         result that comes only after later turns were streamed belongs to the text that it repeats.",
     T3: "Output of a subagent never enters the main text, never splits it, and never changes the final \
          text.",
     T4: "A run without partial messages takes its text from the snapshots. A snapshot never repeats \
          text that was already streamed.",
-    T5: "A run that ends without a `result` record yields the streamed text, marked as incomplete, with \
+    T5: "A turn that ends without a `result` record yields its streamed text, marked as incomplete, with \
          the reason.",
     T6: "A leading `<think>` section is reasoning, not answer. The text of an API error never appears as \
          an answer, not even while it streams.",
@@ -42,13 +42,14 @@ rules! {
          changed. A value is never reported twice and never shrinks; text that could still change its \
          meaning waits.",
     U3: "A tool call has one result, with the name of the tool. A call that is still open at the end of \
-         the run gets a result marked `incomplete`, or `ambiguous` if the API ran the tool.",
+         its turn, or of the run if a subagent in the background has made it, gets a result marked \
+         `incomplete`, or `ambiguous` if the API ran the tool.",
     U4: "An id that is used again in a later message starts a new call. Ids and names are trimmed; an \
          empty one is reported as a diagnostic.",
     U5: "Calls of a subagent carry the id of the subagent's own tool call as their parent.",
     R1: "Reasoning is reported by block, as the new piece and as the whole so far, with a blank line \
          between two blocks. Text that the start of a block carries is reported once, blocks that only a \
          snapshot shows are reported once, and blocks without readable text are not reported.",
-    B3: "A run has exactly one end, and no event follows it. A failure has a kind and a sentence that a \
+    B3: "A turn has exactly one end, and no event of the turn follows it. A failure has a kind and a sentence that a \
          person can act on.",
 }

@@ -1,11 +1,15 @@
-//! The state of a run: it routes each record to its conversation, its calls and the outcome.
+//! The state of a run: it routes each record to its conversation, its calls and the outcome of its
+//! turn.
 
+mod user;
+
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value};
 
 use crate::body::MessageBody;
-use crate::calls::{CallTable, ResultSource};
+use crate::calls::CallTable;
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
@@ -14,24 +18,15 @@ use crate::event::Event;
 use crate::head::{ApiEvent, RecordHead};
 use crate::json::{self, JsonField};
 use crate::notices;
+use crate::outcome::Outcome;
 use crate::result_record::ResultRecord;
 use crate::session::SessionFacts;
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
-use crate::stream::{self, BAD_ID, EventEffect, MessageEnd, NAMELESS_RESULT};
+use crate::stream::{self, EventEffect, MessageEnd};
+use crate::turns::EndedTurns;
 
 /// Number of recent records that a later record can retract by their uuid.
 const NAMED: usize = 256;
-
-/// Beginning of the text by which the CLI reports an interrupted turn.
-const INTERRUPTED: &str = "[Request interrupted by user";
-
-/// Part of the text by which the CLI asks the model to continue in the middle of a sentence
-/// (2.1.100 and later).
-const GO_ON: &str = "Output token limit hit";
-
-/// Part of the text by which the CLI asks the model to go on after a broken stream. The complete
-/// blocks stay (2.1.329).
-const BROKE_OFF: &str = "cut off mid-stream";
 
 /// The state of one run.
 #[derive(Debug)]
@@ -43,7 +38,13 @@ pub(crate) struct RunState {
     named: VecDeque<(String, usize, ShownBlocks)>,
     calls: CallTable,
     session: SessionFacts,
-    ending: OutcomeBuilder,
+    /// The open turn.
+    turn: OutcomeBuilder,
+    ended: EndedTurns,
+    /// The outcome of the turn that the current record has ended.
+    outcome: Option<Outcome>,
+    /// A sentence about the limit that was reached, if one was: the rest was not read.
+    limit: Option<String>,
 }
 
 impl Default for RunState {
@@ -54,7 +55,10 @@ impl Default for RunState {
             named: VecDeque::new(),
             calls: CallTable::default(),
             session: SessionFacts::default(),
-            ending: OutcomeBuilder::default(),
+            turn: OutcomeBuilder::default(),
+            ended: EndedTurns::default(),
+            outcome: None,
+            limit: None,
         }
     }
 }
@@ -72,7 +76,7 @@ impl RunState {
 
     /// Stores why reading stops; `why` is a sentence for the person who waits.
     pub(crate) fn stop(&mut self, why: &str) {
-        self.ending.limit = Some(why.to_owned());
+        self.limit = Some(why.to_owned());
     }
 
     fn record(&mut self, record: &str, emitter: &mut Emitter<'_>) -> bool {
@@ -84,7 +88,12 @@ impl RunState {
         let subtype = json::string(head.subtype);
         let is_init = kind == "system" && subtype.as_deref() == Some("init");
         let init = is_init.then_some([head.model, head.version]);
+        self.emit_outcome(emitter);
         self.session.see(head.session, init, emitter);
+        self.turn.open |= is_init;
+        if kind != "result" {
+            self.ended.other_record();
+        }
         match (&*kind, &head.event, &head.message) {
             ("stream_event", Some(event), _) => {
                 let conversation = self.conversation(head.parent);
@@ -107,8 +116,9 @@ impl RunState {
             _ => {
                 if kind == "error" {
                     let [message] = json::inner(head.error, &["message"]);
-                    self.ending.api_error = json::trimmed(message).map(|text| text.into_owned());
+                    self.turn.api_error = json::trimmed(message).map(|text| text.into_owned());
                 }
+                self.answers(&kind, subtype.as_deref(), record);
                 notices::notice(&kind, subtype.as_deref(), record, emitter);
                 self.retract(head.retracted, emitter);
             }
@@ -130,15 +140,13 @@ impl RunState {
             abandon(conversation, abandoned, emitter);
         }
         match stream::event(conversation, &mut self.calls, event, emitter) {
-            EventEffect::Start if at == 0 => {
-                (self.ending.open, self.ending.stop) = (true, MessageEnd::Done);
-            }
+            EventEffect::Start if at == 0 => self.turn.stop = MessageEnd::Done,
             EventEffect::End(stop, usage) => {
                 if stop == MessageEnd::MaxTokens {
                     conversation.transcript.continue_next();
                 }
                 if at == 0 {
-                    self.ending.stop = stop;
+                    self.turn.stop = stop;
                     if let Some(usage) = usage {
                         emitter.emit(Event::Usage { usage, is_final: false });
                     }
@@ -146,6 +154,7 @@ impl RunState {
             }
             _ => {}
         }
+        self.turn.open |= at == 0 && self.conversations[0].current.is_some();
     }
 
     fn assistant(
@@ -159,6 +168,13 @@ impl RunState {
         let at = self.conversation(head.parent);
         let conversation = &mut self.conversations[at];
         snapshot::release_withheld(conversation, emitter);
+        let late = json::trimmed(message.id).filter(|id| {
+            at == 0 && conversation.lookup(id).is_none() && self.ended.has_streamed(id)
+        });
+        match late {
+            Some(id) => conversation.add_evicted(&id),
+            None => self.turn.open |= at == 0,
+        }
         let marked = json::is_true(head.api_error) || json::trimmed(head.error).is_some();
         match snapshot::synthetic_message(conversation, message, marked) {
             Some(SyntheticMessage::ApiError(text)) => {
@@ -169,12 +185,11 @@ impl RunState {
                 }
                 notices::of_message("api_error", detail, conversation.parent.as_deref(), emitter);
                 if at == 0 {
-                    self.ending.api_error = Some(text);
+                    self.turn.api_error = Some(text);
                 }
             }
-            Some(SyntheticMessage::NoResponse) => self.ending.no_response |= at == 0,
+            Some(SyntheticMessage::NoResponse) => self.turn.no_response |= at == 0,
             None => {
-                self.ending.open |= at == 0;
                 let shown = snapshot::assistant(conversation, &mut self.calls, message, emitter);
                 if let (Some(shown), Some(uuid)) = (shown, json::trimmed(head.uuid)) {
                     self.named.push_back((uuid.into_owned(), at, shown));
@@ -187,81 +202,46 @@ impl RunState {
                 .map(|id| ("message_id".to_owned(), id.into_owned().into()));
             let parent = self.conversations[at].parent.as_deref();
             notices::of_message("aborted", Map::from_iter(id), parent, emitter);
-            self.ending.interrupted |= at == 0;
+            self.turn.interrupted |= at == 0;
         }
     }
 
-    fn user(
-        &mut self,
-        head: &RecordHead<'_>,
-        message: &MessageBody<'_>,
-        emitter: &mut Emitter<'_>,
-    ) {
-        emitter.record("user", None);
-        let at = self.conversation(head.parent);
-        snapshot::release_withheld(&mut self.conversations[at], emitter);
-        let content = message.content.as_ref().map(|content| content.raw);
-        if content.is_none() {
-            let what = "A user record's message has no content";
-            emitter.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
-        }
-        if json::is_true(head.replay) {
-            return notices::pass("user", None, head.raw.get(), emitter);
-        }
-        let mut text = json::string(content);
-        let mut is_used = content.is_none();
-        for part in message.parts().into_iter().flatten() {
-            let kind = json::string(part.kind).unwrap_or_default();
-            match (&*kind, json::trimmed(part.call)) {
-                ("tool_result", Some(id)) => {
-                    is_used = true;
-                    if self.calls.has_no_open_call(&id) {
-                        for conversation in &mut self.conversations {
-                            stream::settle_before_result(
-                                conversation,
-                                &mut self.calls,
-                                &id,
-                                emitter,
-                            );
-                        }
-                    }
-                    self.calls.result(&id, &part, ResultSource::User, emitter);
-                }
-                ("tool_result", None) => {
-                    is_used = true;
-                    emitter.diagnostic(BAD_ID, NAMELESS_RESULT, part.raw.get());
-                }
-                ("text", _) => text = text.or_else(|| json::string(part.text)),
-                ("image" | "document" | "search_result" | "tool_reference", _) => {}
-                (other, _) => {
-                    is_used = true;
-                    emitter.unknown(&format!("user/{other}"), None, part.raw.get());
+    /// Reads which messages of the host a turn answers. The end of a message that comes between two
+    /// turns belongs to the turn before, whose outcome has named it.
+    fn answers(&mut self, kind: &str, subtype: Option<&str>, record: &str) {
+        let fields = |names| json::fields(record, names).unwrap_or_default();
+        match (kind, subtype) {
+            ("command_lifecycle", _) => {
+                let [uuid, state] = fields(&["command_uuid", "state"]);
+                let is_answered = match json::string(state).as_deref() {
+                    Some("started") => true,
+                    Some("completed") => self.turn.open,
+                    _ => false,
+                };
+                if let Some(uuid) = json::trimmed(uuid).filter(|_| is_answered) {
+                    self.turn.answer(&uuid);
                 }
             }
-        }
-        if let Some(refused) = json::trimmed(head.refused)
-            && let Some(refused) = self.conversations[at].lookup(&refused)
-        {
-            self.conversations[at].retract(refused, |_| true, emitter);
-        }
-        let text = text.unwrap_or_default();
-        self.ending.interrupted |= at == 0 && text.starts_with(INTERRUPTED);
-        if json::is_true(head.synthetic) {
-            let transcript = &mut self.conversations[at].transcript;
-            if text.contains(GO_ON) {
-                transcript.continue_next();
-            } else if text.contains(BROKE_OFF) {
-                transcript.split();
+            ("system", Some("status")) => {
+                let [uuids, _] = fields(&["user_message_uuids", ""]);
+                json::strings(uuids).iter().for_each(|uuid| self.turn.answer(uuid));
             }
-        }
-        if !is_used {
-            notices::pass("user", None, head.raw.get(), emitter);
+            _ => {}
         }
     }
 
     fn result(&mut self, head: &RecordHead<'_>, emitter: &mut Emitter<'_>) {
         let record = ResultRecord::read(head);
-        let main = &mut self.conversations[0];
+        if self.ended.is_repeated(head.raw.get()) {
+            let what = "A result repeats the record before it, and ends no turn";
+            return emitter.diagnostic(DiagnosticCode::RepeatedResult, what, head.raw.get());
+        }
+        if self.ended.is_late(&record) {
+            let what = "A result of a turn that has ended comes again, and ends no turn";
+            return emitter.diagnostic(DiagnosticCode::LateResult, what, head.raw.get());
+        }
+        let (main, subagents) = self.conversations.split_at_mut(1);
+        let main = &mut main[0];
         if record.failed {
             main.withheld = None;
         }
@@ -270,21 +250,53 @@ impl RunState {
         if let Some(usage) = record.usage {
             emitter.emit(Event::Usage { usage, is_final: true });
         }
-        self.ending.add_result(&record, &mut main.transcript, self.calls.count());
+        for subagent in subagents {
+            if !subagent.parent.as_deref().is_some_and(|parent| self.calls.runs_on(parent)) {
+                stream::message_end(subagent, &mut self.calls, emitter);
+            }
+        }
+        self.calls.end_turn(emitter);
+        record.answers.iter().for_each(|uuid| self.turn.answer(uuid));
+        let messages = main.messages.iter().map(|message| (&*message.id, message.streamed));
+        let number = self.ended.end(&record, messages);
+        self.named.retain(|(_, at, _)| *at != 0);
+        let calls = self.calls.count();
+        let turn = std::mem::replace(&mut self.turn, OutcomeBuilder::after(calls));
+        let outcome = turn.end(&record, main.begin_turn(), &mut self.ended, calls);
+        self.outcome = Some(self.finished(outcome, number));
     }
 
-    /// Ends the run and emits the outcome. `silent` is true if there was no output at all.
+    /// Emits the outcome of the turn that the last record has ended, after all that is to be said
+    /// about its line.
+    pub(crate) fn emit_outcome(&mut self, emitter: &mut Emitter<'_>) {
+        if let Some(outcome) = self.outcome.take() {
+            emitter.emit(Event::Outcome(Cow::Owned(outcome)));
+        }
+    }
+
+    /// Ends the run. A turn without a result gets an outcome that says so. `silent` is true if there
+    /// was no output at all.
     pub(crate) fn finish(mut self, silent: bool, emitter: &mut Emitter<'_>) {
         for (at, conversation) in self.conversations.iter_mut().enumerate() {
             if let (0, Some((_, text))) = (at, conversation.withheld.take()) {
-                self.ending.api_error = Some(text);
+                self.turn.api_error = Some(text);
             }
             stream::message_end(conversation, &mut self.calls, emitter);
         }
         self.calls.finish(emitter);
-        let outcome =
-            self.ending.outcome(&self.conversations[0].transcript, self.session.into_id(), silent);
-        emitter.emit(Event::Outcome(std::borrow::Cow::Owned(outcome)));
+        // Behind a limit, there may be turns of which nothing was read.
+        if self.turn.open || self.limit.is_some() || self.ended.count() == 0 {
+            let transcript = self.conversations[0].begin_turn();
+            let turn = std::mem::take(&mut self.turn);
+            let outcome = turn.cut_off(&transcript, self.limit.take(), silent);
+            self.outcome = Some(self.finished(outcome, self.ended.count() + 1));
+            self.emit_outcome(emitter);
+        }
+    }
+
+    /// Adds the session and the number of the turn to an outcome.
+    fn finished(&self, outcome: Outcome, turn: u64) -> Outcome {
+        Outcome { session_id: self.session.id().map(str::to_owned), turn, ..outcome }
     }
 
     /// Retracts the records with these uuids.

@@ -16,8 +16,8 @@ pub(crate) struct SessionFacts {
 
 impl SessionFacts {
     /// Returns the last id.
-    pub(crate) fn into_id(self) -> Option<String> {
-        self.id
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     /// Reads the id of a record, and emits the session if it is new or has changed. `init` is the

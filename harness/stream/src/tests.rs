@@ -15,6 +15,7 @@ pub(crate) mod retract;
 pub(crate) mod text;
 pub(crate) mod thinking;
 pub(crate) mod tools;
+pub(crate) mod turns;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -44,14 +45,21 @@ fn feed(mut parser: Parser, bytes: &[u8], mut cut: impl FnMut() -> usize) -> (Ve
         rest = tail;
     }
     let stats = parser.finish_with(&mut sink);
+    so_far.check_end();
     (seen, stats)
 }
 
-/// The texts of each conversation, joined from the deltas: answer and reasoning.
+/// The texts of each conversation, joined from the deltas: answer and reasoning, and the number of
+/// turns that have ended.
 #[derive(Default)]
-struct TextSoFar(HashMap<Option<String>, [String; 2]>);
+struct TextSoFar(HashMap<Option<String>, [String; 2]>, u64);
 
 impl TextSoFar {
+    /// There is at least one outcome, and text of the main thread has one behind it.
+    fn check_end(&self) {
+        assert!(self.1 > 0 && !self.0.contains_key(&None));
+    }
+
     fn check(&mut self, event: &Event<'_>) {
         let (parent, at, delta, text, length) = match event {
             Event::Text { delta, text, message_text, length, parent, .. } => {
@@ -75,6 +83,13 @@ impl TextSoFar {
                     left.each_ref().map(|t| t.chars().count() as u64)
                 );
                 self.0.insert(parent.as_deref().map(str::to_owned), left);
+                return;
+            }
+            Event::Outcome(outcome) => {
+                self.1 += 1;
+                assert_eq!(outcome.turn, self.1, "each turn has one outcome");
+                // Nothing of one turn is in the next.
+                self.0.remove(&None);
                 return;
             }
             _ => return,
@@ -167,7 +182,41 @@ fn show(event: &Event<'_>) -> String {
             if let Some(usage) = outcome.usage {
                 write!(line, " of {}", usage.input).unwrap();
             }
+            if outcome.turn > 1 {
+                write!(line, " turn {}", outcome.turn).unwrap();
+            }
+            for (word, list) in [("answers", &outcome.answers), ("began", &outcome.message_ids)] {
+                if !list.is_empty() {
+                    write!(line, " {word} {list:?}").unwrap();
+                }
+            }
+            if let Some(origin) = &outcome.origin {
+                write!(line, " from {origin}").unwrap();
+            }
             line
+        }
+        Event::Question { id, name, call, input, suggestions, detail, .. } => {
+            let detail = serde_json::to_string(detail).unwrap();
+            let (call, input) = (or_dash(call), input.value());
+            let suggestions = suggestions.value();
+            format!("question {id} {name} {call} {input} {suggestions} {detail}")
+        }
+        Event::QuestionWithdrawn { id } => format!("withdrawn {id}"),
+        Event::Answered { id, decision, message, input } => {
+            format!("answered {id} {decision} {} {}", or_dash(message), input.value())
+        }
+        Event::Control { id, subtype, error, detail } => {
+            let detail = serde_json::to_string(detail).unwrap();
+            format!("control {id} {} {} {detail}", or_dash(subtype), or_dash(error))
+        }
+        Event::Request { id, subtype, detail } => {
+            format!("request {id} {subtype} {}", serde_json::to_string(detail).unwrap())
+        }
+        Event::HostMessage { id, kind, text } => {
+            format!("host {} {kind} {}", or_dash(id), or_dash(text))
+        }
+        Event::Heard { id, text, folded } => {
+            format!("heard {} {text:?}{}", or_dash(id), if *folded { " folded" } else { "" })
         }
     };
     let data = &serde_json::to_value(event).unwrap()["data"];

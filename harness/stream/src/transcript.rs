@@ -86,40 +86,51 @@ impl Transcript {
         self.continues = true;
     }
 
-    /// The text since the last result, trimmed.
-    pub(crate) fn since_result(&self) -> &str {
+    /// The text that no result has used yet, trimmed.
+    pub(crate) fn unused(&self) -> &str {
         self.runs.first().map_or("", |run| self.answer().since(run.start).trim())
     }
 
     /// Returns the final text for the result text `result`, and the number of runs it uses (T2).
     /// Both texts are trimmed.
     ///
-    /// The CLI may print a result only after several later turns. If an earlier run equals the
-    /// result, that run is the final text.
+    /// The CLI may print a result only after several later turns were streamed. If an earlier run
+    /// equals the result, that run is the final text.
     pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> (&'a str, usize) {
-        let all = self.runs.len();
         if result.is_empty() {
-            return (self.since_result(), all);
+            return (self.unused(), self.runs.len());
         }
-        let until = |at: usize| self.runs.get(at + 1).map(|next| next.start);
-        let repeats =
-            |at: &usize| self.answer().between(self.runs[*at].start, until(*at)) == result;
-        let last = all.checked_sub(1).filter(|last| repeats(last));
-        match last.or_else(|| (0..all).find(repeats)) {
-            Some(at) => (self.answer().between(self.runs[at].unsplit, until(at)), at + 1),
-            None => (result, all),
+        match self.run_of(result) {
+            Some(at) => (self.run_text(at, self.runs[at].unsplit), at + 1),
+            None => (result, self.runs.len()),
         }
     }
 
-    /// Number of runs that no result has used yet.
-    pub(crate) fn run_count(&self) -> usize {
-        self.runs.len()
+    /// Whether a run equals the result text `result`.
+    pub(crate) fn repeats(&self, result: &str) -> bool {
+        self.run_of(result).is_some()
+    }
+
+    /// The last run or, if that is another text, the first run that equals the result text.
+    fn run_of(&self, result: &str) -> Option<usize> {
+        let repeats = |at: &usize| self.run_text(*at, self.runs[*at].start) == result;
+        let last = self.runs.len().checked_sub(1).filter(|last| repeats(last));
+        last.or_else(|| (0..self.runs.len()).find(repeats))
+    }
+
+    /// The text from part `from` to the end of a run.
+    fn run_text(&self, at: usize, from: usize) -> &str {
+        self.answer().between(from, self.runs.get(at + 1).map(|next| next.start))
+    }
+
+    /// Whether no run is left that a result can use.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.runs.is_empty()
     }
 
     /// Removes the first `used` runs, because a result has used them.
     pub(crate) fn settle(&mut self, used: usize) {
         self.runs.drain(..used);
-        self.continues &= !self.runs.is_empty();
     }
 
     /// Removes the text of the blocks for which `retracted` returns true. Returns whether there was
@@ -381,17 +392,18 @@ pub(crate) mod tests {
     #[test]
     fn the_last_message_and_what_came_since_a_part() {
         let mut buffer = TranscriptBuffer::default();
-        let by = |message, block| BlockId { message, block };
         assert_eq!((buffer.since(0), buffer.last_message_text()), ("", ""));
-        buffer.add(by(0, 0), PartJoin::Append, "a");
-        buffer.add(by(1, 0), PartJoin::BlankLine, "b");
-        let from = buffer.add(by(1, 1), PartJoin::Append, "c");
-        assert_eq!((&buffer.text()[from..], buffer.text(), buffer.length()), ("c", "a\n\nbc", 5));
-        let from = buffer.add(by(1, 1), PartJoin::BlankLine, "d");
-        assert_eq!((&buffer.text()[from..], buffer.length()), ("\n\nd", 8));
-        assert_eq!(
-            (buffer.part_count(), buffer.since(2), buffer.last_message_text()),
-            (4, "c\n\nd", "bc\n\nd")
-        );
+        for (message, block, join, text, whole) in [
+            (0, 0, PartJoin::Append, "a", "a"),
+            (1, 0, PartJoin::BlankLine, "b", "a\n\nb"),
+            (1, 1, PartJoin::Append, "c", "a\n\nbc"),
+            (1, 1, PartJoin::BlankLine, "d", "a\n\nbc\n\nd"),
+        ] {
+            let from = buffer.add(BlockId { message, block }, join, text);
+            assert_eq!((buffer.text(), buffer.length()), (whole, whole.len() as u64));
+            assert!(buffer.text()[from..].ends_with(text));
+        }
+        assert_eq!((buffer.part_count(), buffer.since(2)), (4, "c\n\nd"));
+        assert_eq!(buffer.last_message_text(), "bc\n\nd");
     }
 }

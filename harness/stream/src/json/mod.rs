@@ -108,6 +108,13 @@ pub(crate) fn elements(json: &str) -> Option<Vec<RawJson<'_>>> {
     whole.get().starts_with('[').then_some(list)
 }
 
+/// Returns the strings of an array that are not blank, trimmed; none if the field is not an array.
+pub(crate) fn strings(field: JsonField<'_>) -> Vec<String> {
+    let elements = field.and_then(|raw| elements(raw.get())).unwrap_or_default();
+    let texts = elements.into_iter().filter_map(|raw| trimmed(Some(raw)));
+    texts.map(Cow::into_owned).collect()
+}
+
 /// Returns the text of a string field. A lone surrogate becomes U+FFFD.
 pub(crate) fn string<'a>(field: JsonField<'a>) -> Option<Cow<'a, str>> {
     let raw = field?;

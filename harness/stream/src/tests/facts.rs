@@ -24,10 +24,11 @@ pub(crate) fn several_turns_have_an_init_and_a_result_each() {
             "record system/init",
             "record system/status",
             r#"text a "One.""#,
+            r#"ok "One.""#,
             r#"notice system/task_notification {"task_id":"b1"}"#,
             "record system/init",
-            r#"text b "\n\nTwo.""#,
-            r#"ok "One.\nTwo.""#,
+            r#"text b "Two.""#,
+            r#"ok "Two." turn 2"#,
         ],
     );
 }
@@ -41,7 +42,7 @@ pub(crate) fn a_result_may_be_the_only_record() {
 }
 
 #[test]
-pub(crate) fn an_empty_result_before_the_real_one_adds_nothing() {
+pub(crate) fn an_empty_result_before_the_real_one_is_a_turn_of_its_own() {
     // 2.1.200 and later, resumed after a subagent in the background was killed.
     let empty = r#"{"result":"","num_turns":0,"origin":{"kind":"task-notification"},"subtype":"success","type":"result"}"#;
     check(
@@ -57,8 +58,9 @@ pub(crate) fn an_empty_result_before_the_real_one_adds_nothing() {
         &[
             r#"notice system/task_notification {"status":"stopped"}"#,
             "record system/init",
+            r#"ok "" from task-notification"#,
             r#"text a "Real.""#,
-            r#"ok "Real.""#,
+            r#"ok "Real." turn 2"#,
         ],
     );
 }

@@ -41,10 +41,12 @@ pub(crate) fn every_line_is_accounted_for() {
             "diagnostic not-json 3",
             "diagnostic not-json 4",
             "diagnostic not-json 5",
+            r#"ok "x""#,
             "diagnostic bad-record 7",
             r#"unknown holo {"type":"holo","x":1}"#,
             r#"unknown  {"no":"type"}"#,
             "record keep_alive/-",
+            r#"ok "y" turn 2"#,
             r#"unknown assistant/holo {"type":"holo"}"#,
             r#"unknown stream_event/holo {"type":"holo"}"#,
             r#"unknown content_block_start/holo {"type":"holo"}"#,
@@ -57,7 +59,7 @@ pub(crate) fn every_line_is_accounted_for() {
             "record user/-",
             r#"unknown system {"type":"system","subtype":"holo"}"#,
             "diagnostic cut-line 23",
-            r#"incomplete "x\ny" no_result"#,
+            r#"incomplete "" no_result turn 3"#,
         ],
     );
     let counts = (stats.lines, stats.blank, stats.records, stats.unknown, stats.unusable);

@@ -160,6 +160,6 @@ pub(crate) fn t6_a_synthetic_no_response_is_a_failure() {
     );
     check(
         &records![call, [result("x"), no_response.into(), result("")]],
-        &[&of_call[..], &[r#"error "" other"#]].concat(),
+        &[&of_call[..], &[r#"ok "x""#, r#"error "" other turn 2"#]].concat(),
     );
 }

@@ -142,7 +142,7 @@ pub(crate) fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
 }
 
 #[test]
-pub(crate) fn usage_is_that_of_the_last_result_and_never_a_sum() {
+pub(crate) fn usage_is_that_of_the_turn_and_never_a_sum() {
     let usage = |input: u64| {
         format!(r#"{{"type":"result","result":"x{input}","usage":{{"input_tokens":{input}}}}}"#)
     };
@@ -150,6 +150,11 @@ pub(crate) fn usage_is_that_of_the_last_result_and_never_a_sum() {
         r#"{"type":"assistant","message":{"id":"a","usage":{"input_tokens":7},"content":[]}}"#;
     check(
         &[snapshot.into(), snapshot.into(), usage(3), usage(5)],
-        &["usage 3 0 0 0 final", "usage 5 0 0 0 final", r#"ok "x3\nx5" of 5"#],
+        &[
+            "usage 3 0 0 0 final",
+            r#"ok "x3" of 3"#,
+            "usage 5 0 0 0 final",
+            r#"ok "x5" of 5 turn 2"#,
+        ],
     );
 }

@@ -196,8 +196,9 @@ pub(crate) fn t2_a_message_cut_off_by_the_output_limit_goes_on_in_the_next() {
             r#"text a "cut in the mid""#,
             r#"text b "dle of""#,
             r#"text c " a word.""#,
-            r#"text d "\n\nNext.""#,
-            r#"ok "cut in the middle of a word.\nNext.""#,
+            r#"ok "cut in the middle of a word.""#,
+            r#"text d "Next.""#,
+            r#"ok "Next." turn 2"#,
         ],
     );
 }

@@ -85,15 +85,7 @@ pub(crate) fn t2_a_message_boundary_without_a_tool_starts_the_final_text_anew() 
 pub(crate) fn r90450_an_empty_result_means_the_streamed_text() {
     check(
         &records![spoken("a", "streamed"), one(result("")), spoken("b", "more"), one(result(""))],
-        &[r#"text a "streamed""#, r#"text b "\n\nmore""#, r#"ok "streamed\nmore""#],
-    );
-}
-
-#[test]
-pub(crate) fn t2_several_results_join_and_an_immediate_repeat_is_dropped() {
-    check(
-        &[result("one"), result("one"), result("two"), result("one")],
-        &[r#"ok "one\ntwo\none""#],
+        &[r#"text a "streamed""#, r#"ok "streamed""#, r#"text b "more""#, r#"ok "more" turn 2"#],
     );
 }
 
@@ -115,16 +107,10 @@ pub(crate) fn t2_results_held_back_until_several_turns_are_over_find_their_text(
             r#"result t Bash "launched""#,
             r#"text c "\n\nIt is at work.""#,
             r#"text d "\n\nFour lines.""#,
-            r#"ok "I'll ask.\n\nIt is at work.\nFour lines.""#,
+            r#"ok "I'll ask.\n\nIt is at work.""#,
+            r#"ok "Four lines." turn 2"#,
         ],
     );
-}
-
-#[test]
-pub(crate) fn t2_an_error_replaces_what_came_before_and_a_success_the_error() {
-    let error = r#"{"type":"result","is_error":true,"result":"no"}"#;
-    check(&[result("one"), error.into()], &[r#"error "" other"#]);
-    check(&[result("one"), error.into(), result("two")], &[r#"ok "two""#]);
 }
 
 #[test]
@@ -277,11 +263,19 @@ pub(crate) fn t5_a_run_without_a_result_yields_what_was_streamed() {
     );
     check(
         &records![spoken("a", "one"), one(result("one")), [message("b"), text(0, "tw")]],
-        &[r#"text a "one""#, r#"text b "\n\ntw""#, r#"incomplete "one\ntw" no_result"#],
+        &[
+            r#"text a "one""#,
+            r#"ok "one""#,
+            r#"text b "tw""#,
+            r#"incomplete "tw" no_result turn 2"#,
+        ],
     );
     let more = snapshot("b", &text_block("tw"));
-    check(&[result("one"), under("p", &more)], &[r#"text b "tw" @p"#, r#"ok "one""#]);
-    check(&[result("one"), more], &[r#"text b "tw""#, r#"incomplete "one\ntw" no_result"#]);
+    check(&[result("one"), under("p", &more)], &[r#"ok "one""#, r#"text b "tw" @p"#]);
+    check(
+        &[result("one"), more],
+        &[r#"ok "one""#, r#"text b "tw""#, r#"incomplete "tw" no_result turn 2"#],
+    );
     check(&[], &[r#"incomplete "" no_output"#]);
     check(&["".into(), " ".into()], &[r#"incomplete "" no_output"#]);
 }
