@@ -145,15 +145,21 @@ pub enum TickKind {
     Out(u64),
     /// `"e"`: a read brought this many bytes of stderr.
     Err(u64),
-    /// `"i"`: this line of `stdin.jsonl` (from 1) was written.
-    In(u64),
+    /// `"i"`: a line of `stdin.jsonl` was written.
+    In {
+        /// Which line, from 1.
+        line: u64,
+        /// The number of bytes of stdout up to the end of the record that fired the line, which is the same
+        /// in every recording; absent in older cassettes.
+        offset: Option<u64>,
+    },
     /// `"m"`: a marker.
     Marker(String),
     /// `"x"`: the CLI ended.
     Exit(Exit),
 }
 
-/// Writes a timeline as JSON lines `[interval ms, code, n]`.
+/// Writes a timeline as JSON lines `[interval ms, code, n]`; a line of stdin has its offset as well.
 pub fn render_timeline(ticks: &[Tick]) -> String {
     let mut text = String::new();
     for tick in ticks {
@@ -162,7 +168,10 @@ pub fn render_timeline(ticks: &[Tick]) -> String {
         let _ = match &tick.kind {
             TickKind::Out(n) => writeln!(text, "[{ms},\"o\",{n}]"),
             TickKind::Err(n) => writeln!(text, "[{ms},\"e\",{n}]"),
-            TickKind::In(n) => writeln!(text, "[{ms},\"i\",{n}]"),
+            TickKind::In { line, offset: None } => writeln!(text, "[{ms},\"i\",{line}]"),
+            TickKind::In { line, offset: Some(offset) } => {
+                writeln!(text, "[{ms},\"i\",{line},{offset}]")
+            }
             TickKind::Marker(name) => {
                 writeln!(text, "[{ms},\"m\",{}]", serde_json::Value::from(name.as_str()))
             }
@@ -180,14 +189,23 @@ const LONGEST_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 ///
 /// The sizes and the intervals add up without overflow, so that a caller that adds them need not check.
 pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
-    let (mut bytes, mut ms) = (0_u64, 0_u64);
+    let (mut bytes, mut out, mut ms) = (0_u64, 0_u64, 0_u64);
     let mut ticks = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let tick = parse_tick(line).map_err(|what| (number, what))?;
         let n = match tick.kind {
             TickKind::Out(n) | TickKind::Err(n) => n,
-            TickKind::In(_) | TickKind::Marker(_) | TickKind::Exit(_) => 0,
+            TickKind::In { .. } | TickKind::Marker(_) | TickKind::Exit(_) => 0,
         };
+        if let TickKind::Out(n) = tick.kind {
+            out = out.saturating_add(n);
+        }
+        if let TickKind::In { offset: Some(offset), .. } = tick.kind
+            && offset > out
+        {
+            let what = format!("offset {offset} is past the {out} bytes of stdout before it");
+            return Err((number, what));
+        }
         bytes = bytes
             .checked_add(n)
             .ok_or_else(|| (number, "the sizes add up to more than 2^64 bytes".to_owned()))?;
@@ -202,14 +220,21 @@ pub fn parse_timeline(text: &str) -> Result<Vec<Tick>, (usize, String)> {
     Ok(ticks)
 }
 
+/// The four values of a line.
+#[derive(Deserialize)]
+struct TickLine(u64, String, serde_json::Value, #[serde(default)] Option<u64>);
+
 fn parse_tick(line: &str) -> Result<Tick, String> {
-    let (after_ms, code, value): (u64, String, serde_json::Value) =
+    let TickLine(after_ms, code, value, offset) =
         serde_json::from_str(line).map_err(|e| e.to_string())?;
+    if offset.is_some() && code != "i" {
+        return Err(format!("only an `i` has an offset, and this is an `{code}`"));
+    }
     let number = || value.as_u64().ok_or_else(|| format!("`{value}` is not a count"));
     let kind = match code.as_str() {
         "o" => TickKind::Out(number()?),
         "e" => TickKind::Err(number()?),
-        "i" => TickKind::In(number()?),
+        "i" => TickKind::In { line: number()?, offset },
         "m" => TickKind::Marker(
             value
                 .as_str()
@@ -250,7 +275,7 @@ mod tests {
 
     #[test]
     fn timeline_survives_a_round_trip() {
-        let text = "[0,\"o\",12]\n[40,\"e\",3]\n[1,\"i\",1]\n[0,\"m\",\"a \\\"mark\\\"\"]\n\
+        let text = "[0,\"o\",12]\n[40,\"e\",3]\n[1,\"i\",1]\n[1,\"i\",2,12]\n[0,\"m\",\"a \\\"mark\\\"\"]\n\
                     [9,\"x\",143]\n[0,\"x\",\"SIG9\"]\n";
         assert_eq!(render_timeline(&parse_timeline(text).unwrap()), text);
     }
@@ -261,6 +286,8 @@ mod tests {
         for (text, at, part) in [
             ("[0,\"o\",1]\n[0,\"z\",1]\n", 2, "`z` is not one of o, e, i, m, x"),
             ("[0,\"m\",1]\n", 1, "`1` is not the name of a marker"),
+            ("[0,\"o\",5]\n[0,\"i\",1,6]\n", 2, "offset 6 is past the 5 bytes"),
+            ("[0,\"o\",5,1]\n", 1, "only an `i` has an offset, and this is an `o`"),
             // Finding 24 of issue 13: the sum wrapped, and the cassette counted as whole.
             ("[0,\"o\",18446744073709551615]\n[0,\"o\",13]\n", 2, "more than 2^64 bytes"),
             ("[18446744073709551615,\"o\",1]\n", 1, "which are 30 days"),

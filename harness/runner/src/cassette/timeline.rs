@@ -23,6 +23,7 @@ pub(crate) fn timeline(
         let kind = match kind {
             TickKind::Out(n) => TickKind::Out(size(&mut out_at, n, &out)),
             TickKind::Err(n) => TickKind::Err(size(&mut err_at, n, &err)),
+            TickKind::In { line, offset } => TickKind::In { line, offset: offset.map(&out) },
             other => other,
         };
         if !matches!(kind, TickKind::Out(0) | TickKind::Err(0)) {
@@ -60,7 +61,9 @@ mod tests {
             (5, TickKind::Out(10)),
             (7, TickKind::Out(4)),
             (7, TickKind::Err(3)),
-            (9, TickKind::In(1)),
+            (9, TickKind::In { line: 1, offset: Some(8) }),
+            (9, TickKind::In { line: 2, offset: Some(16) }),
+            (9, TickKind::In { line: 3, offset: None }),
             (12, TickKind::Out(6)),
             (15, TickKind::Exit(Exit::Code(0))),
         ];
@@ -71,7 +74,9 @@ mod tests {
             &[
                 (5, TickKind::Out(9)),
                 (2, TickKind::Err(3)),
-                (2, TickKind::In(1)),
+                (2, TickKind::In { line: 1, offset: Some(8) }),
+                (0, TickKind::In { line: 2, offset: Some(9) }),
+                (0, TickKind::In { line: 3, offset: None }),
                 (3, TickKind::Out(4)),
                 (3, TickKind::Exit(Exit::Code(0))),
             ],

@@ -3,7 +3,7 @@
 //! The CLI loses the end of its output when the reader of its stdout is slow. So a thread does nothing but
 //! read stdout into memory.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
+use super::host::{Host, HostError, HostScript, StdinPipe};
 use super::launch::{Guard, launch};
 use super::meter::{Meter, Overflow};
-use super::results::Results;
 use super::trigger::Fuse;
 use crate::cassette::{Confinement, Exit, TickKind};
 use crate::limits::OutputLimits;
-use crate::scenario::{SignalName, SignalPlan, StdinLine};
+use crate::scenario::{SignalName, SignalPlan};
 
 /// A message to the thread that watches a run.
 pub(crate) enum Note {
@@ -55,16 +55,31 @@ pub(crate) enum Why {
     Limit,
     /// The caller stopped it.
     Stopped,
-    /// The reason of a [`Note::Alarm`].
-    Alarm(String),
+    /// It can't go on.
+    Alarm(Alarm),
     /// It reached a limit of its output.
     Overflow(Overflow),
+}
+
+/// Why a run can't go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Alarm {
+    /// The request of a [`Note::Alarm`] has no scripted answer.
+    Unscripted(String),
+    /// A line for its stdin can't be made.
+    Host(HostError),
 }
 
 /// A run that has ended.
 pub(crate) struct Ended {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
+    /// The lines written to stdin, each with its LF.
+    pub(crate) stdin: Vec<u8>,
+    /// The first step of the host that has not fired, and what it waits for.
+    pub(crate) unfired: Option<String>,
+    /// The first permission question that has no answer.
+    pub(crate) unanswered: Option<String>,
     /// The events with their milliseconds after the start, in order.
     pub(crate) events: Vec<(u64, TickKind)>,
     pub(crate) exit: Exit,
@@ -81,8 +96,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The input, signal and limits of a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Script<'a> {
-    /// Lines for its stdin; without lines it is `/dev/null`.
-    pub(crate) stdin: &'a [StdinLine],
+    /// What is written to its stdin; without it, stdin is `/dev/null`.
+    pub(crate) host: Option<&'a HostScript>,
     /// A signal that only the program gets, not its process group.
     pub(crate) signal: Option<&'a SignalPlan>,
     /// The most that it may print.
@@ -102,7 +117,7 @@ pub(crate) fn drive(
     stop: &AtomicBool,
     notes: &Notes,
 ) -> io::Result<Ended> {
-    let mut child = launch(command, !script.stdin.is_empty(), script.guard)?;
+    let mut child = launch(command, script.host.is_some(), script.guard)?;
     let begin = Instant::now();
     if let Some(pipe) = child.stdout.take() {
         drain(pipe, Meter::new(script.output), notes.sender.clone(), Note::Out);
@@ -112,13 +127,17 @@ pub(crate) fn drive(
     }
     let mut watch = RunWatcher {
         begin,
-        lines: StdinScript::new(script.stdin, child.stdin.take()),
+        host: script.host.map(|script| Host::new(script, begin)),
+        pipe: StdinPipe::new(child.stdin.take()),
+        lines: 0,
         fuse: Fuse::new(script.signal),
-        results: Results::default(),
         open: 2,
         ended: Ended {
             stdout: Vec::new(),
             stderr: Vec::new(),
+            stdin: Vec::new(),
+            unfired: None,
+            unanswered: None,
             events: Vec::new(),
             exit: Exit::Code(0),
             why: Why::Itself,
@@ -160,7 +179,10 @@ pub(crate) fn drive(
             }
         }
     }
+    let host = watch.host.take();
     let mut ended = watch.ended;
+    ended.unfired = host.as_ref().and_then(Host::unfired);
+    ended.unanswered = host.as_ref().and_then(Host::unanswered);
     ended.events.sort_by_key(|(at, _)| *at);
     Ok(ended)
 }
@@ -177,8 +199,10 @@ fn number(name: SignalName) -> Signal {
 /// The state of a run that is watched.
 struct RunWatcher<'a> {
     begin: Instant,
-    lines: StdinScript<'a>,
-    results: Results,
+    host: Option<Host<'a>>,
+    pipe: StdinPipe,
+    /// The number of lines written to stdin.
+    lines: u64,
     fuse: Fuse<'a>,
     /// The number of open streams: stdout and stderr.
     open: usize,
@@ -190,8 +214,10 @@ impl RunWatcher<'_> {
         match note {
             Note::Out(at, bytes) => {
                 self.tick(at, TickKind::Out(bytes.len() as u64));
-                self.results.feed(&bytes);
                 self.fuse.feed(at, &bytes);
+                if let Some(Err(error)) = self.host.as_mut().map(|host| host.feed(at, &bytes)) {
+                    self.fail(error);
+                }
                 self.ended.stdout.extend(bytes);
             }
             Note::Err(at, bytes) => {
@@ -199,7 +225,7 @@ impl RunWatcher<'_> {
                 self.ended.stderr.extend(bytes);
             }
             Note::Closed => self.open -= 1,
-            Note::Alarm(what) => self.ended.why = Why::Alarm(what),
+            Note::Alarm(what) => self.ended.why = Why::Alarm(Alarm::Unscripted(what)),
             Note::Overflow(what) => self.ended.why = Why::Overflow(what),
         }
     }
@@ -210,10 +236,38 @@ impl RunWatcher<'_> {
         self.ended.events.push((ms, kind));
     }
 
-    /// Writes the lines of stdin that are due.
+    /// Writes the lines of stdin that are due, and closes it when everything is said.
     fn feed(&mut self) {
-        while let Some(number) = self.lines.next_due(self.results.seen()) {
-            self.tick(Instant::now(), TickKind::In(number));
+        let Some(host) = &mut self.host else { return };
+        let mut events = Vec::new();
+        let error = loop {
+            let now = Instant::now();
+            match host.next_due(now) {
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+                Ok(Some(line)) => {
+                    self.pipe.write(&line.text);
+                    self.ended.stdin.extend([line.text.as_bytes(), b"\n"].concat());
+                    self.lines += 1;
+                    events
+                        .push((now, TickKind::In { line: self.lines, offset: Some(line.offset) }));
+                }
+            }
+        };
+        if host.is_over(Instant::now()) {
+            self.pipe.close();
+        }
+        for (at, kind) in events {
+            self.tick(at, kind);
+        }
+        if let Some(error) = error {
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: HostError) {
+        if self.ended.why == Why::Itself {
+            self.ended.why = Why::Alarm(Alarm::Host(error));
         }
     }
 
@@ -238,48 +292,6 @@ impl RunWatcher<'_> {
                 self.ended.why = Why::Limit;
             }
         }
-    }
-}
-
-/// The scripted lines of stdin. A thread of its own writes them, because a full pipe blocks the writer.
-struct StdinScript<'a> {
-    left: &'a [StdinLine],
-    number: u64,
-    writer: Option<Sender<String>>,
-}
-
-impl<'a> StdinScript<'a> {
-    fn new(left: &'a [StdinLine], pipe: Option<Box<dyn Write + Send>>) -> Self {
-        let writer = pipe.map(|mut pipe| {
-            let (writer, lines) = channel::<String>();
-            std::thread::spawn(move || {
-                for line in lines {
-                    // An error means that the program no longer reads; its output shows the consequence.
-                    let _ = writeln!(pipe, "{line}");
-                }
-            });
-            writer
-        });
-        Self { left, number: 0, writer }
-    }
-
-    /// Writes the next line if it is due after this number of results, and returns its number, from 1.
-    /// Closes stdin after the last line.
-    fn next_due(&mut self, results: u64) -> Option<u64> {
-        let Some((line, left)) = self.left.split_first() else {
-            self.writer = None;
-            return None;
-        };
-        if line.after_results > results {
-            return None;
-        }
-        if let Some(writer) = &self.writer {
-            // The thread ends only after this sender is dropped, so there is no error.
-            let _ = writer.send(line.line.clone());
-        }
-        self.left = left;
-        self.number += 1;
-        Some(self.number)
     }
 }
 

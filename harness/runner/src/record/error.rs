@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clitape_gateway::ByteSize;
 
+use super::host::HostError;
 use super::meter::Overflow;
 use super::request::clip;
 use crate::cassette::Exit;
@@ -80,13 +81,16 @@ pub enum RecordError {
     },
     /// The CLI did not end in time.
     #[error(
-        "the CLI had not ended after {limit_s} s and was stopped; raise {raise} if it needs longer{printed}"
+        "the CLI had not ended after {limit_s} s and was stopped; raise {raise} if it needs longer{waiting}{printed}"
     )]
     Timeout {
         /// The time limit in seconds.
         limit_s: u64,
         /// The setting that raises the limit: `record.timeout_s` of the scenario, or an option.
         raise: &'static str,
+        /// The question that has no answer and the step that has not fired, each on a line of its own; empty
+        /// when there are none.
+        waiting: String,
         /// The end of the CLI's output.
         printed: CliOutput,
     },
@@ -122,6 +126,24 @@ pub enum RecordError {
     /// The signal of the scenario was never sent.
     #[error("the CLI {} before it printed what `record.signal` waits for; look at `when` there, or let the script wait longer at that place{printed}", ended(*.exit))]
     NoSignal {
+        /// How it ended.
+        exit: Exit,
+        /// The end of its output.
+        printed: CliOutput,
+    },
+    /// A line for the CLI's stdin could not be made.
+    #[error("{why}{printed}")]
+    Say {
+        /// The reason.
+        why: HostError,
+        /// The end of its output.
+        printed: CliOutput,
+    },
+    /// The CLI ended before a line for its stdin was written.
+    #[error("the CLI {} before everything was said: {step}; look at `when` there, or remove the step{printed}", ended(*.exit))]
+    Unsaid {
+        /// The first step that was not written, and what it waited for.
+        step: String,
         /// How it ended.
         exit: Exit,
         /// The end of its output.

@@ -6,8 +6,8 @@
 //! 2. `server` serves the scenario's `model.toml` on loopback. `script` chooses the answer to a request;
 //!    `answer` and `cut` make its bytes.
 //! 3. `run` starts the CLI in fresh folders (`sandbox`), once for each run of the scenario. `child` reads
-//!    its output, `trigger` decides when it gets a signal, and `history` keeps the part of a resumed
-//!    session that the CLI sends to the model.
+//!    its output, `host` decides which lines its stdin gets and when, `trigger` decides when it gets a
+//!    signal, and `history` keeps the part of a resumed session that the CLI sends to the model.
 //! 4. [`record`] returns the canonical form of the result, a take.
 //!
 //! All of this is real IO in real time; no replay uses it.
@@ -23,6 +23,7 @@ mod error;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod history;
+mod host;
 mod known;
 mod launch;
 mod meter;
@@ -52,6 +53,7 @@ pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, ResolveLimits, resolve};
 pub use confine::ConfineBy;
 pub use error::{CliOutput, RecordError};
+pub use host::HostError;
 pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
@@ -98,8 +100,8 @@ pub fn enter(_arguments: impl Iterator<Item = std::ffi::OsString>) -> std::proce
 /// # Errors
 ///
 /// [`RecordError`] when `model.toml` can't be used, or when the CLI can't be started, sends a request
-/// that is not scripted, does not end in time, prints too much, is stopped, ends without a `result`, or
-/// does not end as the scenario expects. No process of the CLI is left when this returns.
+/// that is not scripted, does not end in time, prints too much, is stopped, ends without a `result` or before
+/// every step of `[[record.say]]` was written, or does not end as the scenario expects. No process of the CLI is left when this returns.
 pub fn record(
     scenario: &Scenario,
     claude: &Claude,

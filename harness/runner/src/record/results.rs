@@ -13,30 +13,6 @@ struct ResultHead<'a> {
     session_id: Option<Cow<'a, str>>,
 }
 
-/// Counts the `result` records of a stdout that is read in pieces.
-#[derive(Debug, Default)]
-pub(crate) struct Results {
-    line: Vec<u8>,
-    seen: u64,
-}
-
-impl Results {
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-            self.line.extend_from_slice(piece);
-            if self.line.ends_with(b"\n") {
-                self.seen += u64::from(is_result(&self.line));
-                self.line.clear();
-            }
-        }
-    }
-
-    /// Returns the number of records so far.
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen
-    }
-}
-
 fn is_result(line: &[u8]) -> bool {
     serde_json::from_slice::<ResultHead<'_>>(line).is_ok_and(|head| head.kind == "result")
 }
@@ -55,18 +31,6 @@ pub(crate) fn summary(stdout: &[u8]) -> (bool, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_are_counted_wherever_the_reads_end() {
-        let stdout = b"{\"is_error\":false,\"type\":\"result\",\"x\":\"\\ud83d\"}\n\
-                       {\"type\":\"user\",\"m\":{\"type\":\"result\"}}\nnoise \"result\"\n\
-                       {\"type\":\"result\"}\n";
-        for size in [1, 7, 64, stdout.len()] {
-            let mut results = Results::default();
-            stdout.chunks(size).for_each(|piece| results.feed(piece));
-            assert_eq!(results.seen(), 2, "{size}");
-        }
-    }
 
     #[test]
     fn a_stdout_is_summed_up() {

@@ -12,7 +12,9 @@ use super::workspace::{ScenarioFolder, WorkspaceLimits, field};
 use super::{RecordError, RecordSettings};
 use crate::cassette::hex;
 use crate::files;
-use crate::scenario::{Model, ModelContent, Scenario, ScenarioError, ToolSide};
+use crate::scenario::{
+    Model, ModelContent, SayAction, SayBehavior, SayStep, Scenario, ScenarioError, ToolSide,
+};
 use crate::text::{MARK, plural, start};
 
 /// The files and folders of a project from which the CLI takes instructions.
@@ -54,13 +56,30 @@ impl Review {
         let record = &scenario.record;
         let prompts = record.prompt.iter().chain(record.then.iter().map(|step| &step.prompt));
         lines.extend(prompts.map(|prompt| format!("prompt: {}", clipped(prompt))));
-        lines.extend(record.stdin.iter().map(|line| format!("stdin: {}", clipped(&line.line))));
+        lines.extend(record.host.map(|host| format!("host: {host}")));
+        lines.extend(record.say.iter().map(|step| format!("stdin: {}", clipped(&said(step)))));
         if !scenario.record.args.is_empty() {
             lines.push(format!("arguments: {}", clipped(&scenario.record.args.join(" "))));
         }
         lines.extend(calls(&model));
         lines.extend(instructions(scenario, &workspace));
         Ok(Self { digest, lines })
+    }
+}
+
+/// Describes a step of `[[record.say]]`: its message, or its action.
+fn said(step: &SayStep) -> String {
+    match &step.action {
+        SayAction::Message { content: Value::String(text), .. } | SayAction::Raw(text) => {
+            text.clone()
+        }
+        SayAction::Message { content, .. } => content.to_string(),
+        SayAction::Answer(answer) => match answer.behavior {
+            SayBehavior::Allow => "answer: allow".into(),
+            SayBehavior::Deny => "answer: deny".into(),
+            SayBehavior::DenyAndInterrupt => "answer: deny and interrupt".into(),
+        },
+        action => action.key().into(),
     }
 }
 

@@ -5,10 +5,11 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::child::{Ended, Note, Notes, Script, Why, drive};
+use super::child::{Alarm, Ended, Note, Notes, Script, Why, drive};
 use super::claude::{self, Claude};
 use super::confine::Bounds;
 use super::error::{CliOutput, RecordError};
+use super::host::HostScript;
 use super::launch::{self, Guard};
 use super::sandbox::{Folders, Sandbox};
 use super::script::RunStage;
@@ -18,7 +19,7 @@ use super::{RecordSettings, cut, history, results};
 use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::host::HostPaths;
 use crate::names::CliVersion;
-use crate::scenario::{Exits, Model, Scenario, ScenarioError, SessionStep, SignalPlan, StdinLine};
+use crate::scenario::{Exits, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan};
 
 /// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +80,12 @@ const ENVIRONMENT: [(&str, &str); 10] = [
 struct Wanted<'a> {
     /// Its number in the scenario, from 0.
     at: usize,
+    /// The prompt; a host sends it as a message.
     prompt: Option<&'a str>,
     /// The arguments that select the session to resume.
     resume: Vec<&'a str>,
-    stdin: &'a [StdinLine],
+    /// The part of the scenario that says what is written to stdin; a further run has none.
+    record: Option<&'a RecordSpec>,
     signal: Option<&'a SignalPlan>,
     exit: &'a Exits,
 }
@@ -92,9 +95,9 @@ impl<'a> Wanted<'a> {
         let record = &scenario.record;
         Self {
             at: 0,
-            prompt: record.prompt.as_deref(),
+            prompt: record.prompt.as_deref().filter(|_| record.host.is_none()),
             resume: Vec::new(),
-            stdin: &record.stdin,
+            record: Some(record),
             signal: record.signal.as_ref(),
             exit: &record.exit,
         }
@@ -105,7 +108,7 @@ impl<'a> Wanted<'a> {
             at,
             prompt: Some(&step.prompt),
             resume: resume(step.resume, session),
-            stdin: &[],
+            record: None,
             signal: step.signal.as_ref(),
             exit: &step.exit,
         }
@@ -202,38 +205,44 @@ impl SessionRig<'_> {
         let folders = &sandbox.folders;
         let notes = Notes::new();
         let sender = notes.sender.clone();
-        // A run that reads its messages from stdin has no prompt.
+        // A run that reads its messages from stdin has no prompt on the command line.
         let prompt = folders.expand(wanted.prompt.unwrap_or_default());
         server.begin(RunStage { before: wanted.at, prompt }, move |asked| {
             // An error means that the run is over.
             let _ = sender.send(Note::Alarm(asked));
         });
         let args = self.args(wanted);
-        let stdin = wanted.stdin.iter();
-        let stdin: Vec<StdinLine> = stdin
-            .map(|line| StdinLine { line: folders.expand(&line.line), ..line.clone() })
-            .collect();
+        let host = wanted.record.and_then(|record| HostScript::new(record, folders));
         let (limit, raise) = time(scenario.record.timeout_s, settings.time);
         let output = settings.output;
         let lock = sandbox.lock();
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
-        let script = Script { stdin: &stdin, signal: wanted.signal, output, guard };
+        let script = Script { host: host.as_ref(), signal: wanted.signal, output, guard };
         let ended = drive(self.command(&args), script, limit, stop, &notes)?;
         let printed = || CliOutput::new(&ended.stdout, &ended.stderr);
         match &ended.why {
             Why::Stopped => return Err(RecordError::Stopped),
             Why::Limit => {
                 let limit_s = limit.as_secs();
-                return Err(RecordError::Timeout { limit_s, raise, printed: printed() });
+                let waiting = ended.unanswered.iter().chain(&ended.unfired);
+                let waiting = waiting.map(|what| format!("\n  {what}")).collect();
+                return Err(RecordError::Timeout { limit_s, raise, waiting, printed: printed() });
             }
-            Why::Alarm(asked) => {
+            Why::Alarm(Alarm::Unscripted(asked)) => {
                 let path = scenario.dir.join("model.toml");
                 return Err(RecordError::Unscripted { path, asked: asked.clone() });
             }
             Why::Overflow(what) => {
                 return Err(RecordError::Overflow { what: *what, printed: printed() });
             }
+            Why::Alarm(Alarm::Host(error)) => {
+                return Err(RecordError::Say { why: error.clone(), printed: printed() });
+            }
             Why::Itself => {}
+        }
+        if let Some(step) = &ended.unfired {
+            let (step, exit) = (step.clone(), ended.exit);
+            return Err(RecordError::Unsaid { step, exit, printed: printed() });
         }
         let (answered, session) = results::summary(&ended.stdout);
         let is_sent = |(_, kind): &(u64, TickKind)| matches!(kind, TickKind::Marker(_));
@@ -253,14 +262,12 @@ impl SessionRig<'_> {
             Some(session) => sandbox.transcript(session)?,
             None => Vec::new(),
         };
-        let Ended { stdout, stderr, events, exit, confined, .. } = ended;
-        let written = events.iter().filter(|(_, kind)| matches!(kind, TickKind::In(_))).count();
-        let written = stdin[..written].iter();
+        let Ended { stdout, stderr, stdin, events, exit, confined, .. } = ended;
         let run = RawRun {
             argv: std::iter::once("claude".to_owned()).chain(args).collect(),
             stdout,
             stderr,
-            stdin: written.flat_map(|line| [line.line.as_bytes(), b"\n"].concat()).collect(),
+            stdin,
             events,
             exit,
             transcript,
@@ -280,11 +287,14 @@ impl SessionRig<'_> {
             Some(prompt) if prompt.starts_with('-') => (Some(prompt), None),
             prompt => (None, prompt),
         };
+        let host = wanted.record.and_then(|record| record.host);
+        let of_host = host.map_or(&[][..], |host| host.profile().args);
         std::iter::once("-p")
             .chain(first)
             .chain(["--output-format", "stream-json", "--verbose"])
             .chain(record.partial_messages.then_some("--include-partial-messages"))
             .chain(wanted.resume.iter().copied())
+            .chain(of_host.iter().copied())
             .chain(record.args.iter().map(String::as_str))
             .chain(last.into_iter().flat_map(|prompt| ["--", prompt]))
             .map(|arg| self.sandbox.folders.expand(arg))

@@ -9,13 +9,17 @@ use std::ops::RangeInclusive;
 type Range = (&'static str, RangeInclusive<u64>);
 
 /// The keys of `scenario.toml`.
-pub const SCENARIO: [Range; 18] = [
+pub const SCENARIO: [Range; 22] = [
     ("tracks (entries)", 0..=100),
     ("record.args (entries)", 0..=200),
     ("record.versions (entries)", 0..=100),
     ("record.timeout_s", 1..=86_400),
-    ("[[record.stdin]] (entries)", 0..=1_000),
-    ("record.stdin.after_results", 0..=1_000_000),
+    ("[[record.say]] (entries)", 0..=1_000),
+    ("record.say.delay_ms", 0..=3_600_000),
+    ("record.say.when.result", 1..=1_000_000),
+    ("record.say.when.response", 1..=1_000_000),
+    ("record.say.when.number", 1..=1_000_000),
+    ("record.say.answer.suggestion", 1..=1_000),
     ("[[record.then]] (entries)", 0..=50),
     ("record.signal.delay_ms", 0..=3_600_000),
     ("record.signal.when.calls", 1..=1_000_000),
@@ -110,7 +114,14 @@ mod tests {
                 "[record.signal]\nsend = 'SIGINT'\nwhen = { calls = 1 }\ndelay_ms = 9223372036854775807",
                 "record.signal.delay_ms",
             ),
-            ("[[record.stdin]]\nline = 'x'\nafter_results = 1000001", "after_results"),
+            (
+                "host = 'sdk'\n[[record.say]]\nmessage = 'x'\nwhen = { result = 0 }",
+                "`record.say.when.result` is 0; write a number from 1 to 1000000",
+            ),
+            (
+                "host = 'sdk'\n[[record.say]]\nmessage = 'x'\ndelay_ms = 3600001",
+                "record.say.delay_ms",
+            ),
             ("[run]\nlimit_s = 9223372036854775807", "run.limit_s"),
             ("[run]\npace_ms = 600001", "run.pace_ms"),
             ("[run]\nstuck_callback = 1000001", "run.stuck_callback"),

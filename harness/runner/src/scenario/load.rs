@@ -11,9 +11,10 @@ use super::bounds;
 use super::channel::{ChannelSpec, Chat, ChatMode};
 use super::error::ScenarioError;
 use super::fault::{Fault, FaultKind};
+use super::record::RecordSpec;
 use super::run::RunSpec;
-use super::signal::{Exits, SignalPlan, Trigger};
-use super::step::SessionStep;
+use super::say::SayStep;
+use super::signal::Trigger;
 use super::toml_file::read_toml;
 use super::variant::{self, Variant};
 use crate::files;
@@ -69,61 +70,6 @@ struct ScenarioFile {
     sweep: SweepSpec,
     #[serde(default)]
     proof: Proof,
-}
-
-/// `[record]`: what to run.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RecordSpec {
-    /// The prompt; absent when `stdin` brings it.
-    #[serde(default)]
-    pub prompt: Option<String>,
-    /// Further arguments of the CLI, after those that every recording has.
-    #[serde(default)]
-    pub args: Vec<String>,
-    /// Whether the CLI is asked for the parts of messages, `--include-partial-messages`; it is by
-    /// default.
-    #[serde(default = "RecordSpec::default_partial_messages")]
-    pub partial_messages: bool,
-    /// How the CLI ends, for all versions or by version; with code 0 by default. A CLI that ends in
-    /// another way is not recorded.
-    #[serde(default)]
-    pub exit: Exits,
-    /// A signal sent in the middle of the run.
-    #[serde(default)]
-    pub signal: Option<SignalPlan>,
-    /// CLI versions to record with; the goldens are made with the first one, and the others are compared with them.
-    pub versions: Vec<CliVersion>,
-    /// Seconds after which a CLI that has not ended is stopped.
-    #[serde(default = "RecordSpec::default_timeout")]
-    pub timeout_s: u64,
-    /// Lines written to the CLI's stdin; none means `/dev/null`.
-    #[serde(default)]
-    pub stdin: Vec<StdinLine>,
-    /// Further runs in the same HOME and project.
-    #[serde(default)]
-    pub then: Vec<SessionStep>,
-}
-
-impl RecordSpec {
-    fn default_timeout() -> u64 {
-        120
-    }
-
-    fn default_partial_messages() -> bool {
-        true
-    }
-}
-
-/// `[[record.stdin]]`: one line for the CLI's stdin.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StdinLine {
-    /// The line, without its LF.
-    pub line: String,
-    /// It is written once this many `result` records were seen.
-    #[serde(default)]
-    pub after_results: u64,
 }
 
 /// `[chat]`: the behaviour of the server of every chat in each replay of the scenario.
@@ -247,7 +193,7 @@ impl Scenario {
             ("record.args (entries)", count(record.args.len())),
             ("record.versions (entries)", count(record.versions.len())),
             ("record.timeout_s", record.timeout_s),
-            ("[[record.stdin]] (entries)", count(record.stdin.len())),
+            ("[[record.say]] (entries)", count(record.say.len())),
             ("[[record.then]] (entries)", count(record.then.len())),
             ("run.limit_s", run.limit_s),
             ("run.pace_ms", run.pace_ms),
@@ -259,7 +205,7 @@ impl Scenario {
             ("sweep.faults (entries)", count(self.sweep.faults.len())),
             ("title and about (bytes)", count(self.title.len() + self.about.len())),
         ];
-        values.extend(record.stdin.iter().map(|l| ("record.stdin.after_results", l.after_results)));
+        values.extend(record.say.iter().flat_map(SayStep::numbers));
         for signal in signals {
             values.push(("record.signal.delay_ms", signal.delay_ms));
             if let Trigger::Calls(calls) = signal.when {
@@ -270,25 +216,8 @@ impl Scenario {
     }
 
     fn complaint(&self) -> Option<String> {
-        let record = &self.record;
-        if record.versions.is_empty() {
-            return Some(
-                "`record.versions` is empty; name a CLI version, such as \"2.1.329\"".into(),
-            );
-        }
-        if record.prompt.is_none() && record.stdin.is_empty() {
-            return Some("`record` has neither `prompt` nor `stdin`; write what to ask".into());
-        }
-        let exits = record.then.iter().map(|step| ("record.then.exit", &step.exit));
-        for (key, exits) in std::iter::once(("record.exit", &record.exit)).chain(exits) {
-            if let Exits::ByVersion(codes) = exits
-                && let Some(odd) = codes.keys().find(|version| !record.versions.contains(version))
-            {
-                return Some(format!(
-                    "`{key}` names version {odd}, which `record.versions` does not; name it in \
-                     both or in neither"
-                ));
-            }
+        if let Some(what) = self.record.complaint() {
+            return Some(what);
         }
         if self.run.limit_s == 0 {
             return Some("`run.limit_s` is 0; write the seconds that the run may take".into());

@@ -4,9 +4,12 @@ pub mod bounds;
 mod channel;
 mod error;
 mod fault;
+mod host;
 mod load;
 mod model;
+mod record;
 mod run;
+mod say;
 mod signal;
 mod step;
 pub mod template;
@@ -17,13 +20,18 @@ mod workspace;
 pub use channel::{ChannelSpec, Chat, ChatMode, ChatProfile};
 pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
-pub use load::{ChatServerSpec, Proof, RecordSpec, Scenario, StdinLine, SweepSpec};
+pub use host::{HostPreset, HostProfile, PLAIN};
+pub use load::{ChatServerSpec, Proof, Scenario, SweepSpec};
 pub use model::{
     Conversation, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
     ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,
     StepTurns, ToolSide,
 };
+pub use record::RecordSpec;
 pub use run::{DeliverySpec, RunSpec};
+pub use say::{
+    ChosenLabels, NamedTool, SayAction, SayAnswer, SayBehavior, SayInitialize, SayStep, SayTrigger,
+};
 pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::{Resume, SessionStep};
 pub use toml_file::read_toml;

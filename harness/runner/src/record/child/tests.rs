@@ -3,6 +3,7 @@
 use clitape_gateway::ByteSize;
 
 use super::*;
+use crate::record::sandbox::Folders;
 use crate::scenario::Trigger;
 
 /// A record that says "half".
@@ -11,7 +12,7 @@ const LINE: &str =
 
 struct Case {
     script: &'static str,
-    stdin: Vec<StdinLine>,
+    host: Option<HostScript>,
     limit: Duration,
     stop: bool,
     /// Raises an alarm as soon as the script has made the file `$READY`.
@@ -22,7 +23,7 @@ struct Case {
 fn script(script: &'static str) -> Case {
     Case {
         script,
-        stdin: Vec::new(),
+        host: None,
         limit: Duration::from_secs(60),
         stop: false,
         alarm: false,
@@ -45,7 +46,8 @@ fn run(case: &Case) -> Ended {
             tell.send(Note::Alarm("ready".into()))
         });
     }
-    let script = Script { stdin: &case.stdin, signal: case.signal.as_ref(), ..Script::default() };
+    let script =
+        Script { host: case.host.as_ref(), signal: case.signal.as_ref(), ..Script::default() };
     drive(command, script, case.limit, &AtomicBool::new(case.stop), &notes).unwrap()
 }
 
@@ -103,9 +105,11 @@ fn a_fast_tail_is_kept_whole() {
 
 #[test]
 fn lines_are_written_when_the_results_they_wait_for_were_seen() {
-    let line = |line: &str, after_results| StdinLine { line: line.into(), after_results };
+    let record = "versions = ['1']\n[[say]]\nraw = 'one'\n\
+                  [[say]]\nraw = 'two'\nwhen = { result = 1 }\n[[say]]\nraw = 'three'";
+    let record = toml::from_str(record).unwrap();
     let case = Case {
-        stdin: vec![line("one", 0), line("two", 1), line("three", 1)],
+        host: HostScript::new(&record, &Folders::canonical()),
         ..script(
             "read a; echo got $a; echo '{\"type\":\"result\"}'\n\
              read b; read c; echo got $b $c; read d || echo closed",
@@ -113,10 +117,15 @@ fn lines_are_written_when_the_results_they_wait_for_were_seen() {
     };
     let expect = "got one\n{\"type\":\"result\"}\ngot two three\nclosed\n";
     check(&case, expect, "", Exit::Code(0), &Why::Itself);
-    let order: Vec<_> = run(&case).events.into_iter().map(|(_, kind)| kind).collect();
-    let place = |n| order.iter().position(|kind| *kind == TickKind::In(n)).unwrap();
+    let ended = run(&case);
+    assert_eq!(ended.stdin, b"one\ntwo\nthree\n");
+    let order: Vec<_> = ended.events.into_iter().map(|(_, kind)| kind).collect();
+    let place = |line, offset| {
+        let wanted = TickKind::In { line, offset: Some(offset) };
+        order.iter().position(|kind| *kind == wanted).unwrap()
+    };
     let first_read = order.iter().position(|kind| matches!(kind, TickKind::Out(_))).unwrap();
-    assert!(place(1) < first_read && first_read < place(2) && place(2) < place(3));
+    assert!(place(1, 0) < first_read && first_read < place(2, 26) && place(2, 26) < place(3, 26));
 }
 
 #[test]
@@ -127,12 +136,12 @@ fn a_run_that_must_end_is_asked_and_then_killed() {
     let stopped = Case { stop: true, ..script("exec sleep 600") };
     check(&stopped, "", "", term, &Why::Stopped);
     let alarmed = Case { alarm: true, ..script("echo up; : > $READY; exec sleep 600") };
-    check(&alarmed, "up\n", "", term, &Why::Alarm("ready".into()));
+    check(&alarmed, "up\n", "", term, &Why::Alarm(Alarm::Unscripted("ready".into())));
     let deaf = Case {
         alarm: true,
         ..script("trap '' TERM; echo up; : > $READY; while :; do sleep 1; done")
     };
-    check(&deaf, "up\n", "", Exit::Signal(9), &Why::Alarm("ready".into()));
+    check(&deaf, "up\n", "", Exit::Signal(9), &Why::Alarm(Alarm::Unscripted("ready".into())));
 }
 
 #[test]

@@ -1,0 +1,301 @@
+//! The host of a CLI that reads stdin: a state machine that reads what the CLI printed and says which line
+//! is due.
+//!
+//! `script` lists the steps, `printed` reads the records that they wait for, `lines` makes the lines, and
+//! `pipe` writes them. The machine itself does no IO and reads no clock.
+//!
+//! The steps fire in order: a step waits for its trigger and for the step before it. Requests that no step
+//! answers (the calls of hooks, elicitations) are answered at once, in the order of their records, so that
+//! the order of the lines does not depend on how stdout was cut into reads.
+
+mod lines;
+mod pipe;
+mod printed;
+mod script;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::scenario::{NamedTool, SayAction, SayTrigger};
+use lines::LineMaker;
+use printed::{Place, Printed};
+use script::{HostAction, HostStep};
+
+pub(crate) use pipe::StdinPipe;
+pub(crate) use script::HostScript;
+
+/// How long the CLI must have printed nothing after the end of a turn before stdin is closed: a message
+/// that waits in its queue begins the next turn within this time.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// A line for stdin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HostLine {
+    /// The line, without its LF.
+    pub(crate) text: String,
+    /// The number of bytes of stdout up to the end of the record that fired it; 0 at the start.
+    pub(crate) offset: u64,
+}
+
+/// Why a line can't be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// A step accepts a suggestion that the question does not have.
+    #[error(
+        "{step} accepts suggestion {number}, and the question has {count}; write one of them, or \
+         remove `suggestion`"
+    )]
+    NoSuggestion {
+        /// The step.
+        step: String,
+        /// The number of the suggestion.
+        number: u64,
+        /// The number of suggestions.
+        count: usize,
+    },
+    /// A step chooses for a question that was not asked.
+    #[error(
+        "{step} chooses for `{chosen}`, which was not asked; write the text of a question: `{asked}`"
+    )]
+    NotAsked {
+        /// The step.
+        step: String,
+        /// The question in the scenario.
+        chosen: String,
+        /// The questions that were asked.
+        asked: String,
+    },
+}
+
+/// The host of one run.
+pub(crate) struct Host<'a> {
+    script: &'a HostScript,
+    printed: Printed<'a>,
+    lines: LineMaker,
+    /// The number of steps that have fired.
+    fired: usize,
+    /// When the last step fired, and on what.
+    last: Place,
+    /// Lines that are due.
+    due: VecDeque<HostLine>,
+    /// Whether a message was written after the last `result`.
+    is_message_open: bool,
+    /// Whether the last step closed stdin.
+    is_closed: bool,
+    /// When the CLI last printed something.
+    heard: Instant,
+}
+
+impl<'a> Host<'a> {
+    /// A host at the start of a run.
+    pub(crate) fn new(script: &'a HostScript, begin: Instant) -> Self {
+        Self {
+            script,
+            printed: Printed::new(script),
+            lines: LineMaker::new(script.profile),
+            fired: 0,
+            last: Place { at: begin, offset: 0 },
+            due: VecDeque::new(),
+            is_message_open: false,
+            is_closed: false,
+            heard: begin,
+        }
+    }
+
+    /// Reads bytes of stdout that came at `at`.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError`] when a step that fires now can't be written.
+    pub(crate) fn feed(&mut self, at: Instant, bytes: &[u8]) -> Result<(), HostError> {
+        self.heard = at;
+        let mut rest = bytes;
+        while let Some((after, place, call)) = self.printed.next_line(at, rest) {
+            rest = after;
+            if self.printed.results.last().is_some_and(|last| last.offset == place.offset) {
+                self.is_message_open = false;
+            }
+            if let Some(call) = call {
+                let text = self.lines.at_once(&call);
+                self.due.push_back(HostLine { text, offset: place.offset });
+            }
+            self.fire(at)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the next line that is due.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError`] when a step that fires now can't be written.
+    pub(crate) fn next_due(&mut self, now: Instant) -> Result<Option<HostLine>, HostError> {
+        self.fire(now)?;
+        Ok(self.due.pop_front())
+    }
+
+    /// Whether stdin is to be closed: the scenario closes it, or everything was said and answered.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        let Self { printed, .. } = self;
+        let is_asking = printed.questions.iter().any(|question| !question.is_closed);
+        self.is_closed && self.due.is_empty()
+            || self.fired == self.script.steps.len()
+                && self.due.is_empty()
+                && !self.is_message_open
+                && !printed.is_in_turn
+                && !is_asking
+                && printed.responses.len() as u64 >= self.lines.requests()
+                && now.saturating_duration_since(self.heard) >= QUIET
+    }
+
+    /// Describes the first step that has not fired, and what it waits for.
+    pub(crate) fn unfired(&self) -> Option<String> {
+        let HostStep { name, when, delay_ms, .. } = self.script.steps.get(self.fired)?;
+        Some(match when {
+            Some(when) if self.place_of(when).is_none() => {
+                format!("{name} waits for `when = {when}`")
+            }
+            _ => format!("{name} waits for its delay of {delay_ms} ms"),
+        })
+    }
+
+    /// Describes the first question that has no answer.
+    pub(crate) fn unanswered(&self) -> Option<String> {
+        let open = self.printed.questions.iter().find(|question| !question.is_closed)?;
+        let call = open.tool_use_id.as_ref().map(|id| format!(" (call {id})"));
+        Some(format!(
+            "no step answers the question about `{}`{}: {}",
+            open.tool,
+            call.unwrap_or_default(),
+            super::request::clip(open.input.get(), 200)
+        ))
+    }
+
+    /// Fires the steps that are due.
+    fn fire(&mut self, now: Instant) -> Result<(), HostError> {
+        while let Some(step) = self.script.steps.get(self.fired) {
+            let place = match &step.when {
+                None => Some(self.last),
+                Some(when) => self.place_of(when).map(|place| place.max(self.last)),
+            };
+            let delay = Duration::from_millis(step.delay_ms);
+            // A read may have come before the moment at which the step before it was written.
+            let is_due = |place: &Place| delay.is_zero() || now >= place.at + delay;
+            let Some(place) = place.filter(is_due) else { return Ok(()) };
+            self.write(step, place.offset)?;
+            self.last = Place { at: now, offset: place.offset };
+            self.fired += 1;
+        }
+        Ok(())
+    }
+
+    /// Where the CLI printed what a trigger names, if it has.
+    fn place_of(&self, when: &SayTrigger) -> Option<Place> {
+        let nth = |places: &[Place], n: u64| {
+            let at = usize::try_from(n).ok()?.checked_sub(1)?;
+            places.get(at).copied()
+        };
+        match when {
+            SayTrigger::Result(n) => nth(&self.printed.results, *n),
+            SayTrigger::Response(n) => nth(&self.printed.responses, *n),
+            SayTrigger::Asked(named) => {
+                self.question(named).map(|at| self.printed.questions[at].place)
+            }
+            SayTrigger::Tool(named) => self.call(named).map(|at| self.printed.calls[at].place),
+            SayTrigger::Text(text) => self.printed.texts.iter().find(|(part, _)| part == text)?.1,
+        }
+    }
+
+    fn question(&self, named: &NamedTool) -> Option<usize> {
+        let questions = self.printed.questions.iter();
+        pick(named, questions.map(|question| (question.tool.as_str(), question.is_taken)))
+    }
+
+    fn call(&self, named: &NamedTool) -> Option<usize> {
+        let calls = self.printed.calls.iter();
+        pick(named, calls.map(|call| (call.tool.as_str(), call.is_taken)))
+    }
+
+    /// Adds the line of a step to those that are due.
+    fn write(&mut self, step: &HostStep, offset: u64) -> Result<(), HostError> {
+        let mut asked = None;
+        match &step.when {
+            Some(SayTrigger::Asked(named)) => {
+                asked = self.question(named);
+                if let Some(at) = asked {
+                    self.printed.questions[at].is_taken = true;
+                }
+            }
+            Some(SayTrigger::Tool(named)) => {
+                if let Some(at) = self.call(named) {
+                    self.printed.calls[at].is_taken = true;
+                }
+            }
+            _ => {}
+        }
+        let question = asked.map(|at| &self.printed.questions[at]);
+        let mut answered = None;
+        let text = match (&step.action, question) {
+            (HostAction::Begin(request), _) => self.lines.begin(request),
+            (HostAction::Say(SayAction::Message { content, uuid }), _) => {
+                self.is_message_open = true;
+                self.lines.message(content, *uuid)
+            }
+            (HostAction::Say(SayAction::Interrupt), _) => {
+                self.lines.request(&json!({"subtype": "interrupt"}))
+            }
+            (HostAction::Say(SayAction::Initialize(initialize)), _) => {
+                self.lines.initialize(initialize)
+            }
+            (HostAction::Say(SayAction::Raw(line)), _) => self.raw(line),
+            (HostAction::Say(SayAction::Answer(answer)), Some(question)) => {
+                answered = Some(question.request_id.clone());
+                lines::answer(question, answer, &step.name)?
+            }
+            (HostAction::Say(SayAction::Choose(chosen)), Some(question)) => {
+                answered = Some(question.request_id.clone());
+                lines::choice(question, chosen.iter(), &step.name)?
+            }
+            (HostAction::Say(SayAction::Close), _) => {
+                self.is_closed = true;
+                return Ok(());
+            }
+            // The scenario is refused if such a step names no question.
+            (HostAction::Say(SayAction::Answer(_) | SayAction::Choose(_)), None) => return Ok(()),
+        };
+        if let Some(id) = answered {
+            self.printed.close(&id);
+        }
+        self.due.push_back(HostLine { text, offset });
+        Ok(())
+    }
+
+    /// Counts a line that the scenario wrote itself as what it is.
+    fn raw(&mut self, line: &str) -> String {
+        // A line that is not JSON is neither a message nor a request.
+        let value: Value = serde_json::from_str(line).unwrap_or_default();
+        match value["type"].as_str() {
+            Some("user") => self.is_message_open = true,
+            Some("control_request") => self.lines.count_request(),
+            _ => {}
+        }
+        line.to_owned()
+    }
+}
+
+/// The question or call that a trigger means: the n-th of its tool, or the first that no step has waited for.
+fn pick<'t>(named: &NamedTool, mut all: impl Iterator<Item = (&'t str, bool)>) -> Option<usize> {
+    match named.number {
+        None => all.position(|(tool, is_taken)| tool == named.name && !is_taken),
+        Some(number) => {
+            let of_tool = all.enumerate().filter(|(_, (tool, _))| *tool == named.name);
+            let skipped = usize::try_from(number).ok()?.checked_sub(1)?;
+            of_tool.map(|(at, _)| at).nth(skipped)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
