@@ -35,7 +35,7 @@ fn check_scenario(dir: &Path, text: &str) {
         Ok(scenario) => {
             assert_eq!(scenario.name.to_string(), "fuzzed");
             assert!(!scenario.record.versions.is_empty());
-            assert!(scenario.record.prompt.is_some() || !scenario.record.stdin.is_empty());
+            assert!(scenario.record.prompt.is_some() || !scenario.record.say.is_empty());
             assert!(scenario.run.pace_ms > 0 && scenario.run.limit_s > 0);
             for fault in &scenario.chat.faults {
                 assert_eq!(fault.to_string().parse().as_ref(), Ok(fault));

@@ -82,6 +82,22 @@ finding_kinds! {
     CallbackFailed = "GW009" "callback-failed",
     /// A call of the channel before the time that the chat's server asked to wait was over.
     CalledTooEarly = "GW010" "called-too-early",
+    /// A tool that ran before the person had said yes, or after a no.
+    ToolBeforeYes = "QU001" "tool-before-yes",
+    /// A question that nobody closes, or whose buttons stay in the chat.
+    QuestionLeft = "QU002" "question-left",
+    /// A question that is closed twice, or asked again after it was closed.
+    AnsweredTwice = "QU003" "answered-twice",
+    /// A question under the name of another conversation than the one whose call waits.
+    WrongAsker = "QU004" "wrong-asker",
+    /// A turn that ends with what belongs to another.
+    EndedByOther = "TN001" "ended-by-other",
+    /// A message of the host that no turn answers, or several do.
+    NotAnsweredOnce = "TN002" "not-answered-once",
+    /// An edit of a message of a turn that is over.
+    EditAfterTurn = "TN003" "edit-after-turn",
+    /// A tool that runs while the person sees no sign of life.
+    SilentStart = "TN004" "silent-start",
     /// A scenario that can't be loaded.
     ScenarioUnusable = "WS001" "scenario-unusable",
     /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.

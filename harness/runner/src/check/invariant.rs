@@ -1,6 +1,11 @@
 //! Invariants: what must hold of every replay of every cassette, whatever the plan.
+//!
+//! A process has one turn or several. The rules of a chat and of the bus hold for each turn by itself.
 
-use std::collections::{HashMap, HashSet};
+mod questions;
+mod turns;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use clitape_gateway::MessageTools;
 use serde_json::Value;
@@ -38,7 +43,7 @@ pub(super) struct BrokenInvariant {
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
 
-const RULES: [Invariant; 11] = [
+const RULES: [Invariant; 19] = [
     (FindingKind::LineLost, line_lost),
     (FindingKind::ToolUnbalanced, tool_unbalanced),
     (FindingKind::BusBroken, bus_broken),
@@ -50,6 +55,14 @@ const RULES: [Invariant; 11] = [
     (FindingKind::SilentRunTold, silent_run_told),
     (FindingKind::CallbackFailed, callback_failed),
     (FindingKind::CalledTooEarly, called_too_early),
+    (FindingKind::ToolBeforeYes, questions::tool_before_yes),
+    (FindingKind::QuestionLeft, questions::question_left),
+    (FindingKind::AnsweredTwice, questions::answered_twice),
+    (FindingKind::WrongAsker, questions::wrong_asker),
+    (FindingKind::EndedByOther, turns::ended_by_other),
+    (FindingKind::NotAnsweredOnce, turns::not_answered_once),
+    (FindingKind::EditAfterTurn, turns::edit_after_turn),
+    (FindingKind::SilentStart, turns::silent_start),
 ];
 
 /// The kinds of finding that an invariant has, one each.
@@ -110,16 +123,47 @@ fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
     whole(format!("call {id} never ends"))
 }
 
-/// B1, B3: seq from 1 without gaps, `start` first, one `end` or `error`, last.
+/// The number of the turn to which an entry of the bus or of a chat belongs.
+fn turn_of(entry: &Entry) -> u64 {
+    let run = || word(entry, "run_id").strip_prefix("run-")?.parse().ok();
+    entry.data.get("turn").and_then(Value::as_u64).or_else(run).unwrap_or(1)
+}
+
+/// The entries of a lane, turn by turn.
+fn by_turn(replay: &Replay, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
+    let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+    for entry in replay.lane(lane) {
+        turns.entry(turn_of(entry)).or_default().push(entry);
+    }
+    turns
+}
+
+/// The first turn that breaks a rule of a chat.
+fn any_turn<'r>(
+    replay: &'r Replay,
+    rule: impl Fn(&[&'r Entry]) -> Option<Violation<'r>>,
+) -> Option<Violation<'r>> {
+    by_turn(replay, Lane::Telegram).values().find_map(|calls| rule(calls))
+}
+
+/// B1, B3: in each run, seq from 1 without gaps, `start` first, one `end` or `error`, last.
 fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
-    let phases: Vec<&str> = replay
-        .lane(Lane::Bus)
+    let runs = by_turn(replay, Lane::Bus);
+    if runs.is_empty() {
+        return whole("the first event of the bus is not the run's start".into());
+    }
+    runs.values().find_map(|events| run_broken(events))
+}
+
+fn run_broken<'r>(events: &[&'r Entry]) -> Option<Violation<'r>> {
+    let phases: Vec<&str> = events
+        .iter()
         .map(|entry| match entry.kind.as_ref() {
             "lifecycle" => entry.data.get("phase").and_then(Value::as_str).unwrap_or("?"),
             _ => "",
         })
         .collect();
-    for (expect, entry) in (1..).zip(replay.lane(Lane::Bus)) {
+    for (expect, entry) in (1..).zip(events) {
         let seq = entry.data.get("seq").and_then(Value::as_u64);
         if seq != Some(expect) {
             return by(entry, format!("event {expect} of the bus has seq {seq:?}"));
@@ -136,47 +180,68 @@ fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
     whole(format!("the bus tells {} of the run, where one must come last", plural(ends, "end")))
 }
 
-/// V7: once a part of the final text is in the chat, no edit of the draft comes.
+/// V7: once a part of a turn's final text is in the chat, no edit of its draft comes.
 fn edit_after_final(replay: &Replay) -> Option<Violation<'_>> {
-    let mut calls = replay.lane(Lane::Telegram).skip_while(|entry| !entry.is_final());
-    let late = calls.find(|entry| !entry.is_final())?;
-    by(late, format!("after the final text came {}", late.headline()))
+    any_turn(replay, |calls| {
+        let mut calls = calls.iter().skip_while(|entry| !entry.is_final());
+        let late = calls.find(|entry| !entry.is_final())?;
+        by(late, format!("after the final text came {}", late.headline()))
+    })
 }
 
-/// V7: exactly one final, unless the run was silent; it arrives, unless the answer to a new message of
-/// it was lost.
+/// V7, Q10: exactly one final for each turn, unless the run was silent or the turn answers nobody and says
+/// nothing; it arrives, unless the answer to a new message of it was lost.
 fn final_not_once(replay: &Replay) -> Option<Violation<'_>> {
-    let count = replay.lane(Lane::Telegram).filter(|entry| entry.kind == "final").count();
-    let expect = usize::from(replay.setup.channel.is_some() && !replay.setup.run.silent);
-    if count != expect {
-        return whole(format!("{} reached the chat, {expect} should have", plural(count, "final")));
+    let is_shown = replay.setup.channel.is_some() && !replay.setup.run.silent;
+    let calls = by_turn(replay, Lane::Telegram);
+    let outcomes: Vec<&Entry> = turns::outcomes(replay).collect();
+    let runs = by_turn(replay, Lane::Bus).len().max(1);
+    for (turn, number) in (1..).zip(0..runs) {
+        let of_turn = calls.get(&turn).map(Vec::as_slice).unwrap_or_default();
+        let count = of_turn.iter().filter(|entry| entry.kind == "final").count();
+        let outcome = outcomes.get(number);
+        // A run after the last outcome shows what goes on in the background.
+        let may_be_none = outcome.map_or(number > 0, |outcome| turns::says_nothing(outcome));
+        let expect = usize::from(is_shown);
+        if count != expect && !(may_be_none && count == 0) {
+            let finals = plural(count, "final");
+            return whole(format!("{finals} reached the chat, {expect} should have"));
+        }
     }
-    let is_in_doubt =
-        |entry: &Entry| entry.kind == "sendMessage" && entry.is_final() && entry.is_lost();
-    let failed = replay.lane(Lane::Telegram).find(|entry| word(entry, "delivery") == "failed")?;
-    let why = word(failed, "reason");
-    if replay.lane(Lane::Telegram).any(is_in_doubt) {
-        return None;
-    }
-    by(failed, format!("the final text did not arrive: {why}"))
+    any_turn(replay, |calls| {
+        let is_in_doubt =
+            |entry: &&&Entry| entry.kind == "sendMessage" && entry.is_final() && entry.is_lost();
+        let failed = calls.iter().find(|entry| word(entry, "delivery") == "failed")?;
+        let why = word(failed, "reason");
+        match calls.iter().find(is_in_doubt) {
+            Some(_) => None,
+            None => by(failed, format!("the final text did not arrive: {why}")),
+        }
+    })
 }
 
-/// V3: the draft is one message, sent once and edited forward. One whose answer was lost can't be
+/// V3: the draft of a turn is one message, sent once and edited forward. One whose answer was lost can't be
 /// edited, so that another may follow; after two of them none does.
 fn second_message(replay: &Replay) -> Option<Violation<'_>> {
-    let drafts: Vec<&Entry> =
-        drafts(replay).filter(|entry| entry.kind == "sendMessage" && entry.is_shown()).collect();
-    let lost = drafts.iter().take_while(|entry| entry.is_lost_draft()).count();
-    let second = drafts.get((lost + 1).min(LOST_LIMIT))?;
-    by(second, format!("a second message was sent: {}", second.headline()))
+    drafts(replay).values().find_map(|calls| {
+        let sent: Vec<&Entry> = calls
+            .iter()
+            .copied()
+            .filter(|entry| entry.kind == "sendMessage" && entry.is_shown())
+            .collect();
+        let lost = sent.iter().take_while(|entry| entry.is_lost_draft()).count();
+        let second = sent.get((lost + 1).min(LOST_LIMIT))?;
+        by(second, format!("a second message was sent: {}", second.headline()))
+    })
 }
 
-/// V4: at most one call of the draft per throttle window, also while a slow one is answered.
+/// V4: at most one call of a draft per throttle window, also while a slow one is answered.
 fn too_fast(replay: &Replay) -> Option<Violation<'_>> {
-    let calls: Vec<&Entry> = drafts(replay).collect();
-    let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
-    let gap = hasty[1].at - hasty[0].at;
-    by(hasty[1], format!("{} came {gap} ms after the call before it", hasty[1].headline()))
+    drafts(replay).values().find_map(|calls| {
+        let hasty = calls.windows(2).find(|pair| pair[1].at - pair[0].at < THROTTLE_MS)?;
+        let gap = hasty[1].at - hasty[0].at;
+        by(hasty[1], format!("{} came {gap} ms after the call before it", hasty[1].headline()))
+    })
 }
 
 /// G4: once a message was sent with a tool, the draft shows that call's end, and nothing more.
@@ -263,9 +328,21 @@ fn called_too_early(replay: &Replay) -> Option<Violation<'_>> {
     })
 }
 
-/// The calls of the draft.
-fn drafts(replay: &Replay) -> impl Iterator<Item = &Entry> {
-    replay.entries.iter().filter(|entry| is_draft(entry))
+/// The calls of the draft of each turn; those of a question are none.
+fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
+    let questions = questions::messages(replay);
+    let mut turns = by_turn(replay, Lane::Telegram);
+    for calls in turns.values_mut() {
+        calls.retain(|entry| {
+            is_draft(entry) && !message_id(entry).is_some_and(|id| questions.contains(&id))
+        });
+    }
+    turns
+}
+
+/// The number of the message that a call is about.
+fn message_id(entry: &Entry) -> Option<u64> {
+    entry.data.get("message_id").and_then(Value::as_u64)
 }
 
 /// A call of the draft; a typing signal is none.

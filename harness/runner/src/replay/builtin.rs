@@ -34,6 +34,8 @@ pub struct Replay {
     pub entries: Vec<Entry>,
     /// The counts of the lines.
     pub stats: Stats,
+    /// Whether the host's side is as it was recorded; a plan may change its answers.
+    pub is_faithful: bool,
     /// The gateway's reports of the runs, one for each turn.
     pub reports: Vec<RunReport>,
 }
@@ -95,7 +97,8 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
         }
     }
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
-    join_all(runs.into_iter().map(|run| run.finish(stats.clone()))).await
+    let is_faithful = plan.is_faithful(capture.stdin);
+    join_all(runs.into_iter().map(|run| run.finish(stats.clone(), is_faithful))).await
 }
 
 /// Settles when the gateway has given the agent up. The runs share the watchdog's settings and the bytes, so
@@ -131,11 +134,11 @@ impl ObservedConversation {
     }
 
     /// Ends the conversation, and waits for calls that come too late.
-    async fn finish(self, stats: Stats) -> Replay {
+    async fn finish(self, stats: Stats, is_faithful: bool) -> Replay {
         let Self { setup, log, conversation } = self;
         let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
-        Replay { setup, entries: log.take(), stats, reports }
+        Replay { setup, entries: log.take(), stats, is_faithful, reports }
     }
 }
 

@@ -47,10 +47,10 @@ pub fn host_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<HostLine> {
     for tick in timeline {
         match tick.kind {
             TickKind::Out(n) => read += n,
-            TickKind::In(number) => {
+            TickKind::In { line: number, offset } => {
                 let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
                 let line = index.and_then(|index| lines.get(index));
-                written.extend(line.map(|line| HostLine::new(line, read)));
+                written.extend(line.map(|line| HostLine::new(line, offset.unwrap_or(read))));
             }
             TickKind::Err(_) | TickKind::Marker(_) | TickKind::Exit(_) => {}
         }

@@ -28,6 +28,8 @@ pub struct ChatView {
 pub struct SeenMessage {
     /// The text in the markup of the chat's service.
     pub text: String,
+    /// The labels of its buttons, row by row; empty when it has none.
+    pub buttons: Vec<Vec<String>>,
     /// How often the text was edited.
     pub edits: u64,
     /// Whether the message contains a part of the final text.
@@ -73,10 +75,12 @@ impl ChatView {
         let text = entry.data.get("text").and_then(Value::as_str);
         let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
         let before = self.messages.get(&id);
-        let is_same = before.is_some_and(|before| before.text == text);
+        let is_same =
+            before.is_some_and(|before| before.text == text && before.buttons == entry.buttons());
         let edits = before.map_or(0, |before| before.edits + 1);
         let message = SeenMessage {
             text: text.to_owned(),
+            buttons: entry.buttons(),
             edits,
             is_final: entry.is_final(),
             is_orphaned: entry.is_lost_draft(),
@@ -119,6 +123,14 @@ impl Entry {
     /// Whether a call's text reached the chat. The text of a refused call did not.
     pub fn is_shown(&self) -> bool {
         self.data.get("shown") != Some(&Value::Bool(false))
+    }
+
+    /// The labels of the buttons that a call gives its message, row by row.
+    pub(crate) fn buttons(&self) -> Vec<Vec<String>> {
+        let rows = self.data.get("buttons").and_then(Value::as_array);
+        let label = |button: &Value| button.as_str().unwrap_or_default().to_owned();
+        let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
+        rows.into_iter().flatten().map(row).collect()
     }
 
     /// Whether a call carries a part of the final text, or the entry says that it is delivered.

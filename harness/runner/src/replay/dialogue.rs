@@ -147,7 +147,7 @@ impl Plan {
             since += tick.after_ms;
             match tick.kind {
                 TickKind::Out(n) => (read, since) = (read + n, 0),
-                TickKind::In(line) => {
+                TickKind::In { line, .. } => {
                     // Time before the first read is no part of a plan.
                     let after_ms = if read == 0 { 0 } else { since };
                     self.host.push(HostStep { line, at: read, after_ms, wrong_id: false });

@@ -39,7 +39,8 @@ fn check_run(
         .collect();
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None };
-    let broken = broken(&Replay { setup, entries, stats, reports: vec![report] });
+    let broken =
+        broken(&Replay { setup, entries, stats, is_faithful: true, reports: vec![report] });
     // When it was stands before; `a_broken_rule_says_when` holds that.
     let what =
         |sentence: &str| sentence.split_once(" ms: ").map_or(sentence, |(_, what)| what).to_owned();
@@ -278,7 +279,13 @@ fn a_broken_rule_says_when_and_what_was_seen() {
     let report = RunReport { channels: vec![], listener_panics: 0, masked: Masked::default() };
     let setup =
         Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp: None };
-    let replay = Replay { setup, entries, stats: Stats::default(), reports: vec![report] };
+    let replay = Replay {
+        setup,
+        entries,
+        stats: Stats::default(),
+        is_faithful: true,
+        reports: vec![report],
+    };
     let broken = broken(&replay);
     let [BrokenInvariant { kind, sentence, context }] = &broken[..] else { panic!("{broken:?}") };
     assert_eq!(*kind, FindingKind::EditAfterFinal);

@@ -1,0 +1,133 @@
+//! The rules of questions: who asks, what runs before the answer, and what is left of a question.
+//!
+//! They guard what chats around the CLI got wrong: a tool that runs unasked (claude-code#34046), buttons that
+//! stay after a question was withdrawn (factory-factory#468), two askers that are mixed up
+//! (claude-agent-acp#851).
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::{Violation, by, message_id, whole, word};
+use crate::replay::{ChatView, Entry, Lane, Replay};
+
+/// Q1: no tool of a question runs before its yes, or after a no.
+///
+/// Without the host's side, or under a plan that changes it, nobody knows the answer.
+pub(super) fn tool_before_yes(replay: &Replay) -> Option<Violation<'_>> {
+    let knows_host = |entry: &Entry| matches!(entry.kind.as_ref(), "host_message" | "answered");
+    if !replay.is_faithful || !replay.lane(Lane::Lifecycle).any(knows_host) {
+        return None;
+    }
+    // The question that each call waits for, and the answers.
+    let (mut asked, mut answers) = (HashMap::new(), HashMap::new());
+    for entry in replay.lane(Lane::Lifecycle) {
+        let id = word(entry, "id");
+        match entry.kind.as_ref() {
+            "question" => {
+                asked.insert(word(entry, "call"), id);
+            }
+            "answered" => {
+                answers.insert(id, word(entry, "decision"));
+            }
+            "tool_result" if !has(entry, "is_error") && !entry.data.contains_key("incomplete") => {
+                let Some(question) = asked.get(id) else { continue };
+                let why = match answers.get(question) {
+                    Some(&"allow") => continue,
+                    Some(answer) => format!("although the answer was {answer}"),
+                    None => "before its question was answered".to_owned(),
+                };
+                return by(entry, format!("call {id} ran {why}"));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Q2: every question is closed, and its buttons leave the chat.
+pub(super) fn question_left(replay: &Replay) -> Option<Violation<'_>> {
+    let closed: HashSet<&str> =
+        events(replay, "closed").map(|(_, fields)| text(fields, "id")).collect();
+    let open = events(replay, "asked").find(|(_, fields)| !closed.contains(text(fields, "id")));
+    if let Some((entry, fields)) = open {
+        let (id, name) = (text(fields, "id"), text(fields, "name"));
+        return by(entry, format!("question {id} about {name} is never closed"));
+    }
+    let view = ChatView::after(&replay.entries);
+    let left =
+        view.messages().find(|message| !message.buttons.is_empty() && !message.is_orphaned)?;
+    match replay.entries.get(left.entry) {
+        Some(entry) => by(entry, format!("the buttons of {} stay in the chat", entry.headline())),
+        None => whole("the buttons of a question stay in the chat".to_owned()),
+    }
+}
+
+/// Q3: a question is closed once, and its message gets no buttons afterwards.
+pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
+    let mut closed = HashSet::new();
+    for (entry, fields) in events(replay, "closed") {
+        let id = text(fields, "id");
+        if !closed.insert(id) {
+            return by(entry, format!("question {id} is closed a second time"));
+        }
+    }
+    let mut without = HashSet::new();
+    let questions = messages(replay);
+    for entry in replay.lane(Lane::Telegram).filter(|entry| entry.is_shown()) {
+        let Some(id) = message_id(entry).filter(|id| questions.contains(id)) else { continue };
+        match entry.data.contains_key("buttons") {
+            false => {
+                without.insert(id);
+            }
+            true if without.contains(&id) => {
+                return by(entry, format!("a closed question is open again: {}", entry.headline()));
+            }
+            true => {}
+        }
+    }
+    None
+}
+
+/// Q4: a question has the parent of the call that waits for it.
+pub(super) fn wrong_asker(replay: &Replay) -> Option<Violation<'_>> {
+    let mut parents = HashMap::new();
+    for entry in replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_start") {
+        parents.insert(word(entry, "id"), word(entry, "parent"));
+    }
+    events(replay, "asked").find_map(|(entry, fields)| {
+        let (call, parent) = (text(fields, "call"), text(fields, "parent"));
+        let right = parents.get(call).filter(|right| **right != parent)?;
+        let who = |parent: &str| match parent {
+            "" => "the main thread".to_owned(),
+            parent => format!("the subagent of {parent}"),
+        };
+        let (right, wrong) = (who(right), who(parent));
+        by(entry, format!("call {call} belongs to {right}, and its question to {wrong}"))
+    })
+}
+
+/// The numbers of the messages that had buttons.
+pub(super) fn messages(replay: &Replay) -> HashSet<u64> {
+    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("buttons"));
+    calls.filter_map(message_id).collect()
+}
+
+/// The events of questions on the bus that have the field `what`, with its fields.
+fn events<'r>(
+    replay: &'r Replay,
+    what: &'static str,
+) -> impl Iterator<Item = (&'r Entry, &'r Map<String, Value>)> {
+    let questions = replay.lane(Lane::Bus).filter(|entry| entry.kind == "question");
+    questions.filter_map(move |entry| Some((entry, entry.data.get(what)?.as_object()?)))
+}
+
+/// A field that is text; empty when it is not there.
+fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
+    fields.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a field is true.
+fn has(entry: &Entry, key: &str) -> bool {
+    entry.data.get(key) == Some(&Value::Bool(true))
+}

@@ -1,0 +1,155 @@
+//! The rules of a process with several turns: nothing of one turn belongs to another.
+//!
+//! They guard what hosts of live sessions got wrong: the result of an interrupted turn that ends the next one
+//! (t3code#8997), a message in mid-turn that is lost or answered twice (claude-code#79656), a first answer that
+//! shows nothing while a tool runs (openclaw#147260).
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Violation, by, by_turn, message_id, turn_of, word};
+use crate::replay::{Entry, Lane, Replay};
+use crate::scenario::ChatMode;
+
+/// Milliseconds within which a person sees a sign of life once a tool runs.
+const SIGN_OF_LIFE_MS: u64 = 10_000;
+
+/// Q7: a turn ends with its own outcome, and its text is of messages that began in it.
+pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
+    let ends = by_turn(replay, Lane::Bus);
+    let end = |turn: u64| ends.get(&turn)?.iter().rev().find(|entry| entry.kind == "lifecycle");
+    let mut begun: HashSet<&str> = HashSet::new();
+    let mut turn = 0;
+    for entry in replay.lane(Lane::Lifecycle) {
+        match entry.kind.as_ref() {
+            "text" if !entry.data.contains_key("parent") => {
+                begun.insert(word(entry, "message_id"));
+            }
+            "outcome" => {
+                turn += 1;
+                let own = entry.data.get("turn").and_then(Value::as_u64).unwrap_or(1);
+                if own != turn {
+                    return by(entry, format!("outcome {turn} says that it ends turn {own}"));
+                }
+                let named = names(entry, "message_ids");
+                let other = begun.iter().find(|id| !id.is_empty() && !named.contains(*id));
+                if let Some(id) = other.filter(|_| !named.is_empty()) {
+                    let what = "which began in another turn";
+                    return by(entry, format!("turn {turn} has text of message {id}, {what}"));
+                }
+                begun.clear();
+                let text = word(entry, "text");
+                let told = end(turn).filter(|end| word(end, "phase") == "end");
+                if let Some(told) = told.filter(|told| word(told, "text") != text) {
+                    return by(told, format!("turn {turn} ends with the text of another one"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Q7: every message of the host is answered by one turn, or folded into one.
+///
+/// It is checked where the CLI names what a turn answers. A process that is cut off may owe an answer.
+pub(super) fn not_answered_once(replay: &Replay) -> Option<Violation<'_>> {
+    let mut turns: HashMap<&str, Vec<u64>> = HashMap::new();
+    for (turn, outcome) in (1..).zip(outcomes(replay)) {
+        for id in names(outcome, "answers") {
+            turns.entry(id).or_default().push(turn);
+        }
+    }
+    if turns.is_empty() || !replay.is_faithful {
+        return None;
+    }
+    let is_cut_off =
+        outcomes(replay).last().is_none_or(|last| word(last, "status") == "incomplete");
+    let messages = replay.lane(Lane::Lifecycle).filter(|entry| {
+        entry.kind == "host_message"
+            && word(entry, "type") == "user"
+            && !word(entry, "id").is_empty()
+    });
+    for message in messages {
+        let id = word(message, "id");
+        match turns.get(id).map(Vec::as_slice) {
+            None if is_cut_off => {}
+            None => return by(message, format!("message {id} is answered by no turn")),
+            Some([_]) => {}
+            Some(several) => {
+                let turns = several.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
+                return by(message, format!("message {id} is answered by turns {turns}"));
+            }
+        }
+    }
+    None
+}
+
+/// Q8: nothing that was in the chat when a turn was over is edited afterwards.
+pub(super) fn edit_after_turn(replay: &Replay) -> Option<Violation<'_>> {
+    // The turn of each message, and the messages of turns that are over.
+    let (mut turns, mut over) = (HashMap::new(), HashSet::new());
+    for entry in replay.lane(Lane::Telegram) {
+        let turn = turn_of(entry);
+        if entry.kind == "final" {
+            over.insert(turn);
+            continue;
+        }
+        let Some(id) = message_id(entry) else { continue };
+        let own = *turns.entry(id).or_insert(turn);
+        if over.contains(&own) && own != turn {
+            return by(entry, format!("turn {own} is over, and {} edits it", entry.headline()));
+        }
+    }
+    None
+}
+
+/// Q9: once a tool runs, a person sees a sign of life within some seconds: a message, an edit, or the sign
+/// that the agent is typing.
+///
+/// A replay with faults of the chat's server is left out, because the server decides what is seen.
+pub(super) fn silent_start(replay: &Replay) -> Option<Violation<'_>> {
+    let setup = &replay.setup;
+    let is_shown =
+        setup.channel.is_some_and(|chat| chat.mode != ChatMode::Off) && !setup.run.silent;
+    let has_faults = replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"));
+    if !is_shown || has_faults {
+        return None;
+    }
+    let calls = by_turn(replay, Lane::Telegram);
+    by_turn(replay, Lane::Bus).into_iter().find_map(|(turn, events)| {
+        let end = events.last()?.at;
+        let is_tool = |entry: &&&Entry| {
+            entry.kind == "tool"
+                && word(entry, "phase") == "start"
+                && !entry.data.contains_key("parent")
+        };
+        let start = events.iter().find(is_tool)?;
+        let until = start.at + SIGN_OF_LIFE_MS;
+        let is_seen = || calls.get(&turn)?.iter().find(|entry| entry.at <= until);
+        if end <= until || is_seen().is_some() {
+            return None;
+        }
+        let s = SIGN_OF_LIFE_MS / 1_000;
+        by(start, format!("{} ran for {s} s and the chat showed nothing", word(start, "name")))
+    })
+}
+
+/// The outcomes of the turns, in order.
+pub(super) fn outcomes(replay: &Replay) -> impl Iterator<Item = &Entry> {
+    replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "outcome")
+}
+
+/// Whether a turn answers nobody and says nothing, so that nothing of it is shown.
+pub(super) fn says_nothing(outcome: &Entry) -> bool {
+    outcome.data.contains_key("origin")
+        && word(outcome, "status") == "ok"
+        && word(outcome, "text").trim().is_empty()
+}
+
+/// The words of a field that is a list of texts.
+fn names<'e>(entry: &'e Entry, key: &str) -> Vec<&'e str> {
+    let list = entry.data.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
