@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::bus::{Bus, BusData, Tool};
 use crate::display;
 use crate::notice::Notice;
-use crate::question::{Closing, Question, QuestionClosed, closing};
+use crate::question::{Closing, Question, QuestionClosed, QuestionWaits, closing};
 use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 
 /// Publishes a run's lifecycle events on its bus.
@@ -29,11 +29,13 @@ pub(crate) struct Publisher {
 /// A question that nobody has answered yet.
 #[derive(Debug)]
 struct OpenQuestion {
-    id: String,
-    /// The call that waits.
-    call: Option<String>,
+    question: Question,
     asked: Instant,
 }
+
+/// A question that goes on in the next run.
+#[derive(Debug)]
+pub(crate) struct MovedQuestion(OpenQuestion);
 
 /// A tool's input while it comes.
 #[derive(Debug, Default)]
@@ -88,33 +90,63 @@ impl Publisher {
 
     /// Publishes that the question `id` is closed, unless it is not open (Q1).
     pub(crate) fn close(&mut self, id: &str, closing: Closing, by: Option<&str>) {
-        let Some(place) = self.questions.iter().position(|question| question.id == id) else {
+        let Some(place) = self.questions.iter().position(|open| open.question.id == id) else {
             return;
         };
-        let OpenQuestion { id, asked, .. } = self.questions.remove(place);
-        let (by, after) = (by.map(str::to_owned), asked.elapsed());
+        let OpenQuestion { question, asked } = self.questions.remove(place);
+        let (id, by, after) = (question.id, by.map(str::to_owned), asked.elapsed());
         self.bus.publish(BusData::QuestionClosed(QuestionClosed { id, closing, by, after }));
     }
 
     /// Publishes that every open question of `call`, or every open question, is closed (Q1).
     pub(crate) fn close_all(&mut self, call: Option<&str>, closing: &Closing) {
         let is_meant =
-            |question: &&OpenQuestion| call.is_none() || question.call.as_deref() == call;
-        let ids: Vec<String> =
-            self.questions.iter().filter(is_meant).map(|question| question.id.clone()).collect();
-        for id in ids {
+            |open: &&OpenQuestion| call.is_none() || open.question.call.as_deref() == call;
+        let ids = self.questions.iter().filter(is_meant).map(|open| open.question.id.clone());
+        for id in ids.collect::<Vec<String>>() {
             self.close(&id, closing.clone(), None);
         }
+    }
+
+    /// Publishes that the open question `id` still waits and is denied after `denied_in` (Q5).
+    pub(crate) fn remind(&mut self, id: &str, denied_in: Duration) {
+        if let Some(open) = self.questions.iter().find(|open| open.question.id == id) {
+            let (id, after) = (id.to_owned(), open.asked.elapsed());
+            self.bus.publish(BusData::QuestionWaits(QuestionWaits { id, after, denied_in }));
+        }
+    }
+
+    /// Closes the questions of subagents, which run on when the turn is over, and returns them for the
+    /// next run (Q1).
+    pub(crate) fn move_on(&mut self) -> Vec<MovedQuestion> {
+        let is_of_subagent = |open: &mut OpenQuestion| open.question.parent.is_some();
+        let moved: Vec<OpenQuestion> = self.questions.extract_if(.., is_of_subagent).collect();
+        for OpenQuestion { question, asked } in &moved {
+            let (id, closing, after) = (question.id.clone(), Closing::Moved, asked.elapsed());
+            self.bus.publish(BusData::QuestionClosed(QuestionClosed {
+                id,
+                closing,
+                by: None,
+                after,
+            }));
+        }
+        moved.into_iter().map(MovedQuestion).collect()
+    }
+
+    /// Asks a question of the run before, which waits since then.
+    pub(crate) fn ask_again(&mut self, MovedQuestion(open): MovedQuestion) {
+        let question = open.question.clone();
+        self.questions.push(open);
+        self.bus.publish(BusData::Question(question));
     }
 
     /// Opens the question of `event`; one that is open already is not asked again.
     fn ask(&mut self, event: &Event<'_>) -> Option<Question> {
         let question = Question::of(event, &mut self.masked)?;
-        if self.questions.iter().any(|open| open.id == question.id) {
+        if self.questions.iter().any(|open| open.question.id == question.id) {
             return None;
         }
-        let (id, call) = (question.id.clone(), question.call.clone());
-        self.questions.push(OpenQuestion { id, call, asked: Instant::now() });
+        self.questions.push(OpenQuestion { question: question.clone(), asked: Instant::now() });
         Some(question)
     }
 

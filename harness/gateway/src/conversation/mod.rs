@@ -7,13 +7,16 @@
 
 use std::fmt;
 
-use clitape_stream::Event;
+use clitape_stream::{Event, Outcome, RunStatus};
+use tokio::time::sleep_until;
 
 use crate::bridge::{Delivered, Task};
 use crate::bus::Bus;
 use crate::channel::{Channel, ChannelReport, Delivery};
 use crate::ending::FinalMessage;
 use crate::notice::Notice;
+use crate::question::open::Overdue;
+use crate::question::{Answer, AnswerError, Closing, HostLine, OpenQuestions};
 use crate::run::{Run, RunReport, RunSettings};
 use crate::sanitise::Masked;
 
@@ -52,6 +55,8 @@ pub struct Conversation {
     current: Option<Current>,
     /// Whether the run at work has had an event of the main thread.
     is_answering: bool,
+    /// The questions that wait for an answer.
+    questions: OpenQuestions,
     /// Runs that were started.
     runs: u64,
     /// The runs that have ended, in order; they may still be delivering.
@@ -65,6 +70,7 @@ impl fmt::Debug for Conversation {
         f.debug_struct("Conversation")
             .field("settings", &self.settings)
             .field("current", &self.current.as_ref().map(|current| &current.run))
+            .field("questions", &self.questions)
             .field("runs", &self.runs)
             .finish_non_exhaustive()
     }
@@ -119,6 +125,7 @@ impl Conversation {
     /// Works on the current tokio runtime, within which it must be called, as must its methods.
     pub fn new(settings: RunSettings, open: impl FnMut(u64) -> Turn + Send + 'static) -> Self {
         let mut conversation = Self {
+            questions: OpenQuestions::new(settings.question),
             settings,
             open: Box::new(open),
             current: None,
@@ -135,16 +142,79 @@ impl Conversation {
     /// it; an event between two turns that belongs to none is passed over.
     pub fn on_event(&mut self, event: &Event<'_>) {
         let place = EventPlace::of(event);
+        self.questions.on_event(event);
         if self.current.is_none() && place == EventPlace::Process {
             return;
         }
         let run = self.run();
         run.on_event(event);
         self.is_answering |= place == EventPlace::MainThread;
-        if let (Event::Outcome(_), Some(current)) =
-            (event, self.current.take_if(|current| current.run.has_outcome()))
+        if let Event::Outcome(outcome) = event
+            && let Some(mut current) = self.current.take_if(|current| current.run.has_outcome())
         {
+            // A process that was cut off asks nothing any more.
+            let is_over = outcome.status == RunStatus::Incomplete;
+            let moved = if is_over { Vec::new() } else { current.run.move_on() };
             self.end(current, FinalMessage::of);
+            for question in moved {
+                self.run().ask_again(question);
+            }
+        }
+    }
+
+    /// The questions that wait for an answer.
+    pub fn questions(&self) -> &OpenQuestions {
+        &self.questions
+    }
+
+    /// Answers the question `id` in the name of `by`: the line for the CLI's stdin. Every channel
+    /// learns of it at once ([Q4](crate::rules::Q4)).
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`] when the question has an answer, is closed or was never asked, or when the answer
+    /// does not fit it.
+    pub fn answer(
+        &mut self,
+        id: &str,
+        answer: &Answer,
+        by: Option<&str>,
+    ) -> Result<HostLine, AnswerError> {
+        let (line, closing) = self.questions.take(id, answer)?;
+        if let Some(Current { run, .. }) = &mut self.current {
+            run.close_question(id, closing, by);
+        }
+        Ok(line)
+    }
+
+    /// Settles with the line that denies a question which nobody has answered for
+    /// [`QuestionTimes::deny`](crate::question::QuestionTimes::deny); write it to the CLI's stdin. Before
+    /// that it reminds the person of it once ([Q5](crate::rules::Q5)).
+    ///
+    /// Await it beside the read and [`stalled`](Self::stalled): while nothing waits for it, no question
+    /// expires. Dropped before it settles, it did nothing that would be done again.
+    pub async fn expired(&mut self) -> HostLine {
+        loop {
+            match self.questions.next_due() {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+            match self.questions.overdue() {
+                Some(Overdue::Remind(id)) => {
+                    let times = self.questions.times();
+                    if let Some(Current { run, .. }) = &mut self.current {
+                        run.remind(&id, times.deny.saturating_sub(times.remind));
+                    }
+                }
+                Some(Overdue::Deny(id)) => {
+                    let Some(line) = self.questions.expire(&id) else { continue };
+                    if let Some(Current { run, .. }) = &mut self.current {
+                        run.close_question(&id, Closing::Expired, None);
+                    }
+                    return line;
+                }
+                None => {}
+            }
         }
     }
 
@@ -193,7 +263,7 @@ impl Conversation {
     }
 
     /// Closes the run at once; a task delivers what is left.
-    fn end(&mut self, current: Current, last: fn(&clitape_stream::Outcome) -> FinalMessage) {
+    fn end(&mut self, current: Current, last: fn(&Outcome) -> FinalMessage) {
         let Current { run, delivered: on_delivered } = current;
         let (said, delivered) = Delivered::new();
         let rest = run.close(last);

@@ -276,6 +276,66 @@ pub(crate) async fn q1_a_question_is_closed_once_whatever_comes() {
 }
 
 #[tokio::test(start_paused = true)]
+pub(crate) async fn q5_a_question_that_nobody_answers_is_denied() {
+    let log = Log::default();
+    let mut conversation = conversation(&log, RunSettings::default(), 0);
+    let began = Instant::now();
+    conversation.on_event(&question(None));
+    let line = conversation.expired().await.to_string();
+    assert_eq!(began.elapsed().as_secs(), 600);
+    assert!(line.contains(r#""request_id":"q1","response":{"behavior":"deny""#), "{line}");
+    let late = conversation.answer("q1", &Answer::allow(), Some("Ann"));
+    assert!(late.is_err_and(|error| error.to_string().contains("too late")));
+    conversation.on_event(&outcome("a"));
+    conversation.finish().await;
+    let log = lock(&log);
+    let asked: Vec<&String> = log.iter().filter(|line| line.contains("question")).collect();
+    assert_eq!(asked, ["0 1 bus question", "60000 1 bus question", "600000 1 bus question"]);
+    assert!(log.iter().any(|line| line == "600000 1 closed expired after 600s"), "{log:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn q4_an_answer_reaches_the_channels_at_once_and_counts_once() {
+    let log = Log::default();
+    let mut conversation = conversation(&log, RunSettings::default(), 0);
+    conversation.on_event(&question(None));
+    sleep(Duration::from_secs(3)).await;
+    let line = conversation.answer("q1", &Answer::deny("no"), Some("Ann"));
+    assert!(line.is_ok_and(|line| line.to_string().contains(r#""message":"no""#)));
+    // The same answer, read from the host's own lines, is no second one.
+    for event in [answered(Decision::Deny), outcome("a")] {
+        conversation.on_event(&event);
+    }
+    conversation.finish().await;
+    let log = lock(&log);
+    let closed: Vec<&String> = log.iter().filter(|line| line.contains("closed")).collect();
+    assert_eq!(closed, ["3000 1 closed denied after 3s"]);
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn q1_a_question_of_a_subagent_goes_on_in_the_next_turn() {
+    let log = Log::default();
+    let mut conversation = conversation(&log, RunSettings::default(), 0);
+    conversation.on_event(&question(Some("t0")));
+    conversation.on_event(&outcome("a"));
+    sleep(Duration::from_secs(5)).await;
+    conversation.answer("q1", &Answer::allow(), None).expect("it is open");
+    let reports = conversation.finish().await;
+    let log: Vec<String> =
+        lock(&log).iter().filter(|line| !line.contains("bus")).cloned().collect();
+    let expect = [
+        "0 1 asks 🛠️ Bash: list files",
+        "0 1 closed moved after 0ns",
+        "0 1 finish a",
+        "0 1 finished",
+        "0 2 asks 🛠️ Bash: list files",
+        "5000 2 closed allowed after 5s",
+    ];
+    assert_eq!(log, expect);
+    assert_eq!(reports[1].channels[0].final_delivered, Delivery::Nobody);
+}
+
+#[tokio::test(start_paused = true)]
 pub(crate) async fn q9_a_folded_message_is_heard() {
     let heard = |folded| Event::Heard { id: None, text: "by the way".into(), folded };
     check(

@@ -4,12 +4,19 @@
 //! A [`Question`] on the bus is sanitised as the arguments of a tool are
 //! ([B2](crate::rules::B2)); the CLI's own words, which an answer needs, never leave the host.
 
+pub(crate) mod answer;
+pub(crate) mod open;
+pub(crate) mod press;
 pub(crate) mod suggestion;
 
 use std::time::Duration;
 
 use clitape_stream::{Decision, Event};
 use serde_json::{Map, Value};
+
+pub use answer::{Answer, AnswerError, Chosen, HostLine};
+pub use open::OpenQuestions;
+pub use press::{DATA_LIMIT, Press, PressedButton};
 
 use crate::display;
 use crate::excerpt::short;
@@ -148,6 +155,8 @@ pub enum Closing {
     Expired,
     /// The result of the call came, and the answer is not known.
     Settled,
+    /// The turn is over while a subagent of it still waits: the question goes on in the next turn.
+    Moved,
 }
 
 impl Closing {
@@ -160,6 +169,7 @@ impl Closing {
             Self::Withdrawn => "withdrawn",
             Self::Expired => "expired",
             Self::Settled => "settled",
+            Self::Moved => "moved",
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::channel::{Channel, ChannelReport, RunPath};
 use crate::ending::{FinalMessage, phase, stopped};
 use crate::limits::FINAL_MESSAGE;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
-use crate::publish::Publisher;
+use crate::publish::{MovedQuestion, Publisher};
 use crate::question::{Closing, QuestionTimes};
 use crate::sanitise::Masked;
 use crate::watchdog::{SilenceWatch, Watchdog, given_up};
@@ -140,6 +140,28 @@ impl Run {
             _ => {}
         }
         self.publisher.publish(event);
+    }
+
+    /// A question was answered, or was denied because nobody answered it (Q4, Q5).
+    pub(crate) fn close_question(&mut self, id: &str, closing: Closing, by: Option<&str>) {
+        self.publisher.close(id, closing, by);
+        // What follows is for the agent to do: its silence counts from now.
+        self.on_bytes();
+    }
+
+    /// The person is reminded of the question `id`, which is denied after `denied_in` (Q5).
+    pub(crate) fn remind(&mut self, id: &str, denied_in: Duration) {
+        self.publisher.remind(id, denied_in);
+    }
+
+    /// Takes the questions out of the run that go on in the next one (Q1).
+    pub(crate) fn move_on(&mut self) -> Vec<MovedQuestion> {
+        self.publisher.move_on()
+    }
+
+    /// Asks a question of the run before again (Q1).
+    pub(crate) fn ask_again(&mut self, question: MovedQuestion) {
+        self.publisher.ask_again(question);
     }
 
     /// Whether the outcome has come.
