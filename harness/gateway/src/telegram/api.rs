@@ -54,8 +54,24 @@ pub struct BotCall {
     /// The text in the profile's markup, for Telegram that of `parse_mode: HTML`; at most as long
     /// as the profile's limit ([V5](crate::rules::V5)).
     pub text: String,
+    /// The buttons below it, row by row: `reply_markup` with an `inline_keyboard`. An edit without buttons
+    /// takes away those that are there.
+    pub buttons: Vec<Vec<Button>>,
+    /// Id of the question that the message asks ([Q2](crate::rules::Q2)). Such a call is none of the
+    /// draft and does not wait for its throttle.
+    pub question: Option<String>,
     /// Whether it carries the run's final message ([V7](crate::rules::V7)).
     pub is_final: bool,
+}
+
+/// A button below a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Button {
+    /// The words on it, without markup.
+    pub text: String,
+    /// What the service gives back when it is pressed, of at most 64 bytes
+    /// ([`Press::parse`](crate::question::Press::parse) reads it).
+    pub data: String,
 }
 
 /// What a call that went well gives.

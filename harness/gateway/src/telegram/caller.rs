@@ -1,9 +1,11 @@
-//! Whoever makes a chat's calls: keeps their limit, and remembers that Telegram asked to wait.
+//! Whoever makes a chat's calls: one at a time, each within its limit, and none before the time for which
+//! Telegram asked.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, timeout};
 
 use super::api::{BotApi, BotApiError, BotCall, pause};
@@ -13,14 +15,18 @@ use crate::limits::ChatLimits;
 /// How long a typing signal may take; the final message may have to wait for it.
 const SIGNAL_LIMIT: Duration = Duration::from_secs(1);
 
-/// Makes the calls of one chat. The draft and the final message know themselves when they may call
-/// again (V6); the typing signals ask here.
+/// Makes the calls of one chat: those of the draft, of the questions and of the final message. Each of
+/// them knows itself when it may call again (V6), and learns here what Telegram asked of the others.
 pub(super) struct Caller {
     api: Arc<dyn BotApi>,
     /// How long the server is waited for.
     pub(super) limits: ChatLimits,
-    /// When Telegram wants the next call at the earliest.
+    /// When Telegram wants the next call at the earliest, as the answers to calls say.
     not_before: Mutex<Option<Instant>>,
+    /// When it wants the next typing signal at the earliest, as the answers to both say.
+    no_signal_before: Mutex<Option<Instant>>,
+    /// Owned by the call that is under way.
+    turn: AsyncMutex<()>,
 }
 
 impl fmt::Debug for Caller {
@@ -31,17 +37,36 @@ impl fmt::Debug for Caller {
 
 impl Caller {
     pub(super) fn new(api: Arc<dyn BotApi>, limits: ChatLimits) -> Self {
-        Self { api, limits, not_before: Mutex::default() }
+        Self {
+            api,
+            limits,
+            not_before: Mutex::default(),
+            no_signal_before: Mutex::default(),
+            turn: AsyncMutex::default(),
+        }
     }
 
-    /// Makes `call`, which may take [`ChatLimits::call`]. `NotModified` is success.
+    /// When Telegram wants the next call at the earliest; `None` when it may come now.
+    pub(super) fn not_before(&self) -> Option<Instant> {
+        lock(&self.not_before).filter(|until| Instant::now() < *until)
+    }
+
+    /// Makes `call` once no other is under way. It may take [`ChatLimits::call`]. `NotModified` is success.
     pub(super) async fn submit(&self, call: BotCall) -> Result<i64, BotApiError> {
         let message_id = call.message_id;
+        let _turn = self.turn.lock().await;
+        if let Some(until) = self.not_before() {
+            // Another call was asked to wait while this one stood in line.
+            let left = until.saturating_duration_since(Instant::now());
+            return Err(BotApiError::RetryAfter {
+                seconds: left.as_millis().div_ceil(1_000) as u64,
+            });
+        }
         match timeout(self.limits.call, self.api.call(call)).await {
             Ok(Ok(sent)) => Ok(sent.message_id),
             Ok(Err(BotApiError::NotModified)) => message_id.ok_or(BotApiError::NotModified),
             Ok(Err(error)) => {
-                self.heed(&error);
+                self.heed(&error, &[&self.not_before, &self.no_signal_before]);
                 Err(error)
             }
             Err(_) => Err(BotApiError::Lost(late(self.limits.call))),
@@ -51,18 +76,19 @@ impl Caller {
     /// Says that the agent is at work, unless Telegram asked to wait. Nobody waits for such a signal,
     /// so that it may fail.
     pub(super) async fn signal(&self) {
-        if lock(&self.not_before).is_some_and(|until| Instant::now() < until) {
+        if lock(&self.no_signal_before).is_some_and(|until| Instant::now() < until) {
             return;
         }
         if let Ok(Err(error)) = timeout(SIGNAL_LIMIT, self.api.typing()).await {
-            self.heed(&error);
+            self.heed(&error, &[&self.no_signal_before]);
         }
     }
 
-    fn heed(&self, error: &BotApiError) {
+    fn heed(&self, error: &BotApiError, places: &[&Mutex<Option<Instant>>]) {
         if let BotApiError::RetryAfter { seconds } = error {
             let wait = pause(*seconds, 1, self.limits.retry_after);
-            *lock(&self.not_before) = Some(Instant::now() + wait);
+            let until = Some(Instant::now() + wait);
+            places.iter().for_each(|place| *lock(place) = until);
         }
     }
 }

@@ -81,6 +81,7 @@ async fn keep_up(
         if *news.borrow_and_update() {
             return shown;
         }
+        due = caller.not_before().map_or(due, |until| until.max(due));
         if Instant::now() < due {
             tokio::select! {
                 biased;
@@ -105,6 +106,8 @@ async fn keep_up(
             method: method(shown.message_id),
             message_id: shown.message_id,
             text: html.clone(),
+            buttons: Vec::new(),
+            question: None,
             is_final: false,
         };
         let window = Instant::now() + throttle;

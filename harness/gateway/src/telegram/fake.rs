@@ -42,7 +42,8 @@ impl FakeBotApi {
         }
     }
 
-    /// One line a call: `<ms> send|edit <message> [final] <text>`.
+    /// One line a call: `<ms> send|edit <message> [final] <text>`, and the buttons where there are any,
+    /// `[Allow|Deny] [Always]`.
     pub(crate) fn log(&self) -> Vec<String> {
         lock(&self.log).clone()
     }
@@ -84,7 +85,12 @@ impl BotApi for FakeBotApi {
                 let mut log = lock(&self.log);
                 let last = if call.is_final { " final" } else { "" };
                 let at = self.started.elapsed().as_millis();
-                log.push(format!("{at} {what}{last} {}", call.text));
+                let rows = call.buttons.iter().map(|row| {
+                    let texts: Vec<&str> = row.iter().map(|button| &*button.text).collect();
+                    format!(" [{}]", texts.join("|"))
+                });
+                let rows: String = rows.collect();
+                log.push(format!("{at} {what}{last} {}{rows}", call.text));
                 log.len() - 1
             };
             match self.script.get(index).cloned().unwrap_or(FakeReply::After(0)) {

@@ -40,7 +40,8 @@ pub(super) async fn deliver(caller: &Caller, shown: ShownDraft, pages: Vec<Strin
         ([page], Some(message_id)) if is_shown(page) => Some(Delivery::AlreadyShown { message_id }),
         _ => None,
     };
-    match shown.not_before {
+    // Telegram may have asked a question to wait, too.
+    match shown.not_before.max(caller.not_before()) {
         Some(until) if until >= began + limits.final_message => {
             let reason = "Telegram asks to wait longer than a final message does".to_owned();
             return already_shown.unwrap_or(Delivery::Failed { reason: given_up(&reason, limits) });
@@ -102,8 +103,14 @@ async fn settle(
     let (mut failures, mut waits) = (0, 0);
     let limits = caller.limits;
     loop {
-        let call =
-            BotCall { method: method(message_id), message_id, text: text.clone(), is_final: true };
+        let call = BotCall {
+            method: method(message_id),
+            message_id,
+            text: text.clone(),
+            buttons: Vec::new(),
+            question: None,
+            is_final: true,
+        };
         match caller.submit(call).await {
             Err(BotApiError::RetryAfter { seconds }) => {
                 waits += 1;

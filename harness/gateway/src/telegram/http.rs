@@ -29,12 +29,16 @@ use std::time::Duration;
 use frankenstein::ParseMode;
 use frankenstein::methods::{EditMessageTextParams, SendChatActionParams, SendMessageParams};
 use frankenstein::response::MethodResponse;
-use frankenstein::types::{ChatAction, ChatId, MessageId};
+use frankenstein::types::{
+    ChatAction, ChatId, InlineKeyboardButton, InlineKeyboardMarkup, MessageId, ReplyMarkup,
+};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 
 use super::address::{AddressError, server_address};
-use super::api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
+use super::api::{
+    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, SentMessage, SignalFuture,
+};
 use super::caller::late;
 use crate::http_client::{builder, root_cause};
 use crate::secret::masked;
@@ -138,13 +142,16 @@ impl HttpApi {
         let body = match call.method {
             BotMethod::SendMessage => {
                 let params = SendMessageParams::builder().chat_id(chat_id).text(text);
-                serde_json::to_string(&params.parse_mode(parse_mode).build())
+                let buttons = keyboard(&call.buttons).map(ReplyMarkup::InlineKeyboardMarkup);
+                let params = params.parse_mode(parse_mode).maybe_reply_markup(buttons);
+                serde_json::to_string(&params.build())
             }
             BotMethod::EditMessageText => {
                 let id = call.message_id.and_then(|id| i32::try_from(id).ok());
                 let id = id.ok_or_else(|| refused("an edit names no message"))?;
                 let params = EditMessageTextParams::builder().chat_id(chat_id).message_id(id);
-                serde_json::to_string(&params.text(text).parse_mode(parse_mode).build())
+                let params = params.text(text).parse_mode(parse_mode);
+                serde_json::to_string(&params.maybe_reply_markup(keyboard(&call.buttons)).build())
             }
         };
         body.map_err(|error| refused(&error.to_string()))
@@ -256,6 +263,16 @@ enum Unread {
     Broken(String),
     /// It is longer than [`HttpSettings::max_answer`].
     TooLong,
+}
+
+/// The buttons below a message; none where there are none.
+fn keyboard(rows: &[Vec<Button>]) -> Option<InlineKeyboardMarkup> {
+    let button = |button: &Button| {
+        let params = InlineKeyboardButton::builder().text(&button.text);
+        params.callback_data(&button.data).build()
+    };
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(button).collect()).collect();
+    (!rows.is_empty()).then(|| InlineKeyboardMarkup::builder().inline_keyboard(rows).build())
 }
 
 /// The message in the answer to a call that went well.

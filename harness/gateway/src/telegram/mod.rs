@@ -5,9 +5,11 @@
 //! answer is longer than a message. The same code serves other chats: a
 //! [`Profile`](crate::profile::Profile) says how they write.
 
+pub(crate) mod action;
 #[cfg(feature = "telegram-http")]
 mod address;
 pub(crate) mod api;
+mod ask;
 mod caller;
 pub(crate) mod compose;
 mod draft;
@@ -22,9 +24,14 @@ mod typing;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+pub use action::{ActionKind, PersonAction};
 #[cfg(feature = "telegram-http")]
 pub use address::{AddressError, TELEGRAM_SERVER};
-pub use api::{BotApi, BotApiError, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture};
+pub use api::{
+    BotApi, BotApiError, BotCall, BotMethod, Button, CallFuture, SentMessage, SignalFuture,
+};
+use ask::QuestionBoard;
+pub use ask::{Keyboard, Pressing};
 use caller::Caller;
 use compose::{Compositor, TextLane};
 use draft::{Draft, ShownDraft};
@@ -39,7 +46,7 @@ use crate::bus::{Tool, lock};
 use crate::channel::{Callback, CallbackError, Channel, Delivery, FinishFuture};
 use crate::ending::RunEnding;
 use crate::notice::Notice;
-use crate::question::{Question, QuestionClosed};
+use crate::question::{Question, QuestionClosed, QuestionWaits};
 
 /// The shortest throttle window (V4).
 const THROTTLE_FLOOR: Duration = Duration::from_millis(250);
@@ -52,6 +59,7 @@ pub struct Telegram {
     compositor: Arc<Mutex<Compositor>>,
     draft: Option<Draft>,
     typing: Option<Typing>,
+    board: QuestionBoard,
     /// Questions that are open and the calls that wait for them.
     holding: Vec<(String, String)>,
 }
@@ -59,14 +67,22 @@ pub struct Telegram {
 impl Telegram {
     /// A chat that `api` reaches, for one turn.
     pub fn new(settings: TelegramSettings, api: Arc<dyn BotApi>) -> Self {
+        let caller = Arc::new(Caller::new(api, settings.limits));
         Self {
             settings,
-            caller: Arc::new(Caller::new(api, settings.limits)),
+            board: QuestionBoard::new(settings.profile, caller.clone()),
+            caller,
             compositor: Arc::new(Mutex::new(Compositor::new(settings))),
             draft: None,
             typing: None,
             holding: Vec::new(),
         }
+    }
+
+    /// The keyboard of the turn's questions: what a person presses goes there
+    /// ([Q2](crate::rules::Q2)). Take it before the channel is handed to a run.
+    pub fn keyboard(&self) -> Keyboard {
+        self.board.keyboard()
     }
 
     /// Makes `change`, which says whether the draft may look different, and shows the draft.
@@ -82,7 +98,7 @@ impl Telegram {
             .update();
     }
 
-    /// Ends the typing sign and the draft, so that nothing can come after the final message.
+    /// Ends the typing sign, the questions and the draft, so that nothing can come after the final message.
     async fn end_draft(&mut self) -> ShownDraft {
         let (draft, typing) = (self.draft.take(), self.typing.take());
         let draft = async {
@@ -96,7 +112,7 @@ impl Telegram {
                 typing.end().await;
             }
         };
-        tokio::join!(draft, typing).0
+        tokio::join!(draft, typing, self.board.end()).0
     }
 }
 
@@ -137,6 +153,7 @@ impl Channel for Telegram {
     }
 
     fn question<'a>(&'a mut self, question: &'a Question) -> Callback<'a> {
+        self.board.ask(question);
         if let Some(call) = &question.call {
             self.holding.push((question.id.clone(), call.clone()));
             self.compose(|compositor| {
@@ -147,7 +164,13 @@ impl Channel for Telegram {
         Box::pin(async { Ok(()) })
     }
 
+    fn question_waits<'a>(&'a mut self, waits: &'a QuestionWaits) -> Callback<'a> {
+        self.board.remind(waits);
+        Box::pin(async { Ok(()) })
+    }
+
     fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
+        let shown = self.board.close(closed).map_err(CallbackError);
         let place = self.holding.iter().position(|(id, _)| *id == closed.id);
         if let Some((_, call)) = place.map(|place| self.holding.remove(place)) {
             self.compose(|compositor| {
@@ -155,7 +178,7 @@ impl Channel for Telegram {
                 true
             });
         }
-        Box::pin(async { Ok(()) })
+        Box::pin(std::future::ready(shown))
     }
 
     fn heard<'a>(&'a mut self, text: &'a str) -> Callback<'a> {

@@ -10,6 +10,7 @@ use super::fake::{FakeBotApi, FakeReply};
 use super::*;
 use crate::channel::Delivery;
 
+pub(crate) mod questions;
 pub(crate) mod waits;
 
 /// What happens, and the millisecond it happens at.

@@ -46,6 +46,8 @@ async fn call(address: SocketAddr) -> BotApiError {
         method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
+        buttons: Vec::new(),
+        question: None,
         is_final: true,
     };
     client(&format!("http://{address}")).call(call).await.unwrap_err()

@@ -254,6 +254,8 @@ async fn v6_a_server_that_does_not_listen() {
         method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
+        buttons: Vec::new(),
+        question: None,
         is_final: true,
     };
     let error = client(&address).call(call).await.unwrap_err();
@@ -267,6 +269,8 @@ async fn v6_no_error_and_no_debug_shows_the_token() {
         method: BotMethod::SendMessage,
         message_id: None,
         text: "x".to_owned(),
+        buttons: Vec::new(),
+        question: None,
         is_final: true,
     };
     for reply in [Closed, Hangs, Page(502), Refuse(404, TOKEN)] {

@@ -33,6 +33,30 @@ fn v6_a_client_needs_an_address_and_a_token() {
 }
 
 #[test]
+fn q2_buttons_are_an_inline_keyboard() {
+    let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
+    let button = |text: &str, data: &str| Button { text: text.to_owned(), data: data.to_owned() };
+    let mut call = BotCall {
+        method: BotMethod::SendMessage,
+        message_id: None,
+        text: "May it?".to_owned(),
+        buttons: vec![vec![button("Allow", "q:1:a"), button("Deny", "q:1:d")]],
+        question: Some("1".to_owned()),
+        is_final: false,
+    };
+    let keyboard = r#""reply_markup":{"inline_keyboard":[[{"text":"Allow","callback_data":"q:1:a"},{"text":"Deny","callback_data":"q:1:d"}]]}}"#;
+    let text = r#""text":"May it?","parse_mode":"HTML""#;
+    let body = api.body(&call).expect("it is JSON");
+    assert_eq!(body, format!(r#"{{"chat_id":42,{text},{keyboard}"#));
+    (call.method, call.message_id) = (BotMethod::EditMessageText, Some(7));
+    let body = api.body(&call).expect("it is JSON");
+    assert_eq!(body, format!(r#"{{"chat_id":42,"message_id":7,{text},{keyboard}"#));
+    call.buttons.clear();
+    let body = api.body(&call).expect("it is JSON");
+    assert_eq!(body, format!(r#"{{"chat_id":42,"message_id":7,{text}}}"#));
+}
+
+#[test]
 fn v6_what_an_answer_says() {
     let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
     let other = |words: &str| BotApiError::Other(words.to_owned());

@@ -1,0 +1,363 @@
+//! The questions of a run in a chat: a message with buttons for each, sent at once, and edited into
+//! what was decided ([Q2](crate::rules::Q2), [Q3](crate::rules::Q3)).
+//!
+//! One task owns these messages, as another one owns the draft; the caller lets one call of both
+//! through at a time. A question is not held back by the draft's throttle. Whatever the server does, it
+//! is sent until it is there: a 429 is waited out, and what came to nothing is sent again.
+//!
+//! When the answer to a new message is lost, the message may be there with its buttons, and nobody
+//! knows its number. So it is sent once more, and not a third time. The buttons of both do the same, but
+//! only the second message loses them when the question is closed; a press on the first is told that
+//! it is too late.
+
+mod message;
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::api::{BotApiError, BotCall, backoff, pause};
+use super::caller::Caller;
+use super::draft::method;
+use crate::bridge::Task;
+use crate::bus::lock;
+use crate::profile::Profile;
+use crate::question::{
+    Answer, Chosen, Closing, Press, PressedButton, Question, QuestionClosed, QuestionKind,
+    QuestionWaits,
+};
+use message::{AskedMessage, Face};
+
+/// New messages of one question whose answer may be lost.
+const LOST_LIMIT: u32 = 2;
+/// How often a call is made that comes to nothing once the run is over (V6).
+const TRIES: u32 = 5;
+
+/// The questions of a run, and the task that shows them.
+#[derive(Debug)]
+pub(super) struct QuestionBoard {
+    keyboard: Keyboard,
+    caller: Arc<Caller>,
+    task: Option<Task<()>>,
+}
+
+/// What a person can press and reply to in a chat. Clones are handles to the same questions.
+#[derive(Debug, Clone)]
+pub struct Keyboard {
+    profile: &'static Profile,
+    messages: Arc<Mutex<Vec<PostedMessage>>>,
+    signal: Arc<watch::Sender<BoardState>>,
+}
+
+/// How far the board is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BoardState {
+    Open,
+    /// The run is over since then: what is left is shown, and then nothing more.
+    Ending(Instant),
+}
+
+/// What a press or a reply comes to.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Pressing {
+    /// The message changes; the question waits for more.
+    Shown,
+    /// The question has its answer: give it to [`Conversation::answer`](crate::Conversation::answer).
+    Answer {
+        /// Id of the question.
+        question: String,
+        /// The answer.
+        answer: Answer,
+    },
+    /// It belongs to no question of this run that is open.
+    Unknown,
+}
+
+/// A message and what the chat shows of it.
+#[derive(Debug)]
+struct PostedMessage {
+    asked: AskedMessage,
+    message_id: Option<i64>,
+    shown: Option<Face>,
+    /// New messages whose answer was lost.
+    lost: u32,
+    /// Calls in a row that came to nothing.
+    failures: u32,
+    /// Why it is not shown any further.
+    given_up: Option<String>,
+}
+
+impl PostedMessage {
+    /// Whether there is something to show.
+    fn is_due(&self, face: &Face) -> bool {
+        let was_shown = self.shown.is_some() || self.lost > 0;
+        let closing = self.asked.closed.as_ref().map(|closed| &closed.closing);
+        // A question that nobody saw leaves nothing behind, unless nobody could answer it.
+        let is_moot = !was_shown && !matches!(closing, None | Some(Closing::Expired));
+        self.given_up.is_none() && !is_moot && self.shown.as_ref() != Some(face)
+    }
+}
+
+impl QuestionBoard {
+    pub(super) fn new(profile: &'static Profile, caller: Arc<Caller>) -> Self {
+        let signal = Arc::new(watch::channel(BoardState::Open).0);
+        let keyboard = Keyboard { profile, messages: Arc::default(), signal };
+        Self { keyboard, caller, task: None }
+    }
+
+    pub(super) fn keyboard(&self) -> Keyboard {
+        self.keyboard.clone()
+    }
+
+    /// Shows a question.
+    pub(super) fn ask(&mut self, question: &Question) {
+        let parts = match &question.kind {
+            QuestionKind::Choices(choices) => choices.len(),
+            QuestionKind::Permission { .. } => 1,
+        };
+        let messages = (0..parts).map(|part| PostedMessage {
+            asked: AskedMessage::new(question, part),
+            message_id: None,
+            shown: None,
+            lost: 0,
+            failures: 0,
+            given_up: None,
+        });
+        lock(&self.keyboard.messages).extend(messages);
+        let (keyboard, caller) = (&self.keyboard, &self.caller);
+        self.task.get_or_insert_with(|| Task::spawn(show(keyboard.clone(), caller.clone())));
+        self.keyboard.wake();
+    }
+
+    /// Says that a question has waited.
+    pub(super) fn remind(&self, waits: &QuestionWaits) {
+        self.change(&waits.id, |asked| asked.waits = Some(waits.clone()));
+    }
+
+    /// Says what became of a question. An error says why it was never shown.
+    pub(super) fn close(&self, closed: &QuestionClosed) -> Result<(), String> {
+        self.change(&closed.id, |asked| asked.closed = Some(closed.clone()));
+        let messages = lock(&self.keyboard.messages);
+        let mut unseen = messages.iter().filter(|posted| posted.asked.question.id == closed.id);
+        match unseen.find_map(|posted| posted.given_up.as_ref().filter(|_| posted.shown.is_none()))
+        {
+            Some(why) => Err(format!("the question `{}` was not shown: {why}", closed.id)),
+            None => Ok(()),
+        }
+    }
+
+    fn change(&self, id: &str, change: impl Fn(&mut AskedMessage)) {
+        let mut messages = lock(&self.keyboard.messages);
+        let asked = messages.iter_mut().map(|posted| &mut posted.asked);
+        asked.filter(|asked| asked.question.id == id && asked.closed.is_none()).for_each(change);
+        drop(messages);
+        self.keyboard.wake();
+    }
+
+    /// Shows what is left to show, and then nothing more.
+    pub(super) async fn end(&mut self) {
+        let Some(task) = self.task.take() else { return };
+        self.keyboard.signal.send_replace(BoardState::Ending(Instant::now()));
+        // The task does not panic, and its end is all that is waited for.
+        let _ = task.join().await;
+    }
+}
+
+impl Keyboard {
+    fn wake(&self) {
+        self.signal.send_modify(|_| {});
+    }
+
+    /// Takes the press of a button. An option is marked, or chosen; a question with several parts has
+    /// its answer when each part has.
+    pub fn press(&self, press: &Press) -> Pressing {
+        let part = match press.button {
+            PressedButton::Option { choice, .. } | PressedButton::Done { choice } => choice,
+            _ => 0,
+        };
+        self.act(
+            |posted| press.is_for(&posted.asked.question.id) && posted.asked.part == part,
+            |asked| pressed(asked, press.button),
+        )
+    }
+
+    /// Takes a reply to the message `message_id`: the answer to a choice in the person's own words, or
+    /// a no with what to do instead.
+    pub fn reply(&self, message_id: i64, text: &str) -> Pressing {
+        self.act(
+            |posted| posted.message_id == Some(message_id),
+            |asked| match asked.choice() {
+                Some(_) if text.trim().is_empty() => Pressed::Nothing,
+                Some(_) => Pressed::Chosen(Chosen::Text(text.trim().to_owned())),
+                None => Pressed::Answer(Answer::deny(text.trim())),
+            },
+        )
+    }
+
+    fn act(
+        &self,
+        is_it: impl Fn(&PostedMessage) -> bool,
+        act: impl FnOnce(&mut AskedMessage) -> Pressed,
+    ) -> Pressing {
+        let mut messages = lock(&self.messages);
+        let is_open =
+            |posted: &PostedMessage| posted.asked.closed.is_none() && posted.asked.chosen.is_none();
+        let Some(posted) = messages.iter_mut().find(|posted| is_it(posted) && is_open(posted))
+        else {
+            return Pressing::Unknown;
+        };
+        let id = posted.asked.question.id.clone();
+        let pressing = match act(&mut posted.asked) {
+            Pressed::Nothing => Pressing::Shown,
+            Pressed::Answer(answer) => Pressing::Answer { question: id, answer },
+            Pressed::Chosen(chosen) => {
+                posted.asked.chosen = Some(chosen);
+                let parts = messages.iter().filter(|posted| posted.asked.question.id == id);
+                let chosen: Option<Vec<Chosen>> =
+                    parts.map(|posted| posted.asked.chosen.clone()).collect();
+                match chosen {
+                    Some(chosen) => {
+                        Pressing::Answer { question: id, answer: Answer::Choose(chosen) }
+                    }
+                    None => Pressing::Shown,
+                }
+            }
+        };
+        drop(messages);
+        self.wake();
+        pressing
+    }
+
+    /// The first message that has something to show.
+    fn next(&self) -> Option<(usize, Option<i64>, Face, String)> {
+        let messages = lock(&self.messages);
+        messages.iter().enumerate().find_map(|(index, posted)| {
+            let face = posted.asked.face(self.profile);
+            let id = posted.asked.question.id.clone();
+            posted.is_due(&face).then_some((index, posted.message_id, face, id))
+        })
+    }
+
+    /// Writes down what became of a call; how long to wait before the next one.
+    fn settle(
+        &self,
+        index: usize,
+        face: Face,
+        submitted: Result<i64, BotApiError>,
+        is_ending: bool,
+    ) -> Option<std::time::Duration> {
+        let mut messages = lock(&self.messages);
+        let posted = messages.get_mut(index)?;
+        match submitted {
+            Ok(message_id) => {
+                posted.message_id = Some(message_id);
+                posted.shown = Some(face);
+                posted.failures = 0;
+                None
+            }
+            Err(error @ (BotApiError::Network(_) | BotApiError::Lost(_))) => {
+                posted.failures += 1;
+                if posted.message_id.is_none() && matches!(error, BotApiError::Lost(_)) {
+                    posted.lost += 1;
+                }
+                if posted.lost >= LOST_LIMIT || (is_ending && posted.failures >= TRIES) {
+                    posted.given_up = Some(error.to_string());
+                }
+                Some(backoff(posted.failures))
+            }
+            // A message that can't be edited, because it was deleted, is sent again while it is open.
+            Err(BotApiError::Other(_))
+                if posted.message_id.is_some() && posted.asked.closed.is_none() =>
+            {
+                posted.message_id = None;
+                posted.shown = None;
+                None
+            }
+            Err(error) => {
+                posted.given_up = Some(error.to_string());
+                None
+            }
+        }
+    }
+
+    fn give_up(&self, why: &str) {
+        for posted in lock(&self.messages).iter_mut() {
+            posted.given_up.get_or_insert_with(|| why.to_owned());
+        }
+    }
+}
+
+/// What a press makes of its message.
+enum Pressed {
+    Nothing,
+    Answer(Answer),
+    Chosen(Chosen),
+}
+
+fn pressed(asked: &mut AskedMessage, button: PressedButton) -> Pressed {
+    let is_multi = asked.choice().map(|choice| choice.multi_select);
+    match (button, is_multi) {
+        (PressedButton::Allow, None) => Pressed::Answer(Answer::allow()),
+        (PressedButton::Deny, None) => Pressed::Answer(Answer::deny("")),
+        (PressedButton::Suggestion(index), None) => Pressed::Answer(Answer::allow_with(index)),
+        (PressedButton::Option { option, .. }, Some(false)) => {
+            Pressed::Chosen(Chosen::Options(vec![option]))
+        }
+        (PressedButton::Option { option, .. }, Some(true)) => {
+            match asked.marked.iter().position(|marked| *marked == option) {
+                Some(place) => drop(asked.marked.remove(place)),
+                None => asked.marked.push(option),
+            }
+            asked.marked.sort_unstable();
+            Pressed::Nothing
+        }
+        (PressedButton::Done { .. }, Some(true)) if !asked.marked.is_empty() => {
+            Pressed::Chosen(Chosen::Options(asked.marked.clone()))
+        }
+        _ => Pressed::Nothing,
+    }
+}
+
+/// Shows the questions of `keyboard` until they end.
+async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
+    let mut state = keyboard.signal.subscribe();
+    let mut waits = 0;
+    loop {
+        let now = *state.borrow_and_update();
+        let Some((index, message_id, face, id)) = keyboard.next() else {
+            if now != BoardState::Open || state.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        let call = BotCall {
+            method: method(message_id),
+            message_id,
+            text: face.html.clone(),
+            buttons: face.buttons.clone(),
+            question: Some(id),
+            is_final: false,
+        };
+        let is_ending = now != BoardState::Open;
+        let wait = match caller.submit(call).await {
+            Err(BotApiError::RetryAfter { seconds }) => {
+                waits += 1;
+                Some(pause(seconds, waits, caller.limits.retry_after))
+            }
+            submitted => {
+                waits = 0;
+                keyboard.settle(index, face, submitted, is_ending)
+            }
+        };
+        let Some(until) = wait.map(|wait| Instant::now() + wait) else { continue };
+        if let BoardState::Ending(since) = *state.borrow()
+            && (until >= since + caller.limits.final_message || waits > caller.limits.waits)
+        {
+            keyboard.give_up("Telegram asks to wait longer than the final message may");
+            return;
+        }
+        sleep_until(until).await;
+    }
+}
