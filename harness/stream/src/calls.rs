@@ -147,6 +147,12 @@ impl CallTable {
         self.newest(id).is_none_or(|at| self.list[at].ended.is_some())
     }
 
+    /// The subagent that has made the call with this id, or `None` on the main thread; `None` if
+    /// there is no such call.
+    pub(crate) fn parent_of(&self, id: &str) -> Option<Option<&str>> {
+        self.newest(id).map(|at| self.list[at].parent.as_deref())
+    }
+
     /// Emits a result, retains it until its call starts, or reports it as a duplicate.
     pub(crate) fn result(
         &mut self,

@@ -30,6 +30,8 @@ pub enum DiagnosticCode {
     RepeatedResult,
     /// A `result` record names only messages of turns that have ended, so it ends no turn.
     LateResult,
+    /// The host answers a question that is not open: it is unknown, answered, or withdrawn.
+    AnswerWithoutQuestion,
     /// A snapshot's text is not what was streamed of the message.
     TextMismatch,
     /// A snapshot's input is not what was streamed of the call; the snapshot's counts.
@@ -55,6 +57,7 @@ words!(DiagnosticCode {
     DuplicateResult => "duplicate-result",
     RepeatedResult => "repeated-result",
     LateResult => "late-result",
+    AnswerWithoutQuestion => "answer-without-question",
     TextMismatch => "text-mismatch",
     InputDiffers => "input-differs",
     LineTooLong => "line-too-long",

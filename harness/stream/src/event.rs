@@ -202,7 +202,7 @@ pub enum Event<'a, T = &'a str> {
         code: DiagnosticCode,
         /// One sentence, with the start of the offending text.
         message: Cow<'a, str>,
-        /// Number of the line, from 1.
+        /// Number of the line on its side, from 1.
         line: u64,
     },
     /// The CLI asks its host before a tool runs (`can_use_tool`): whether it may run, or, for

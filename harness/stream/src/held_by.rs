@@ -184,6 +184,26 @@ held_by! {
         tests::turns::a_repeated_result_ends_no_turn,
         tests::turns::t4_a_snapshot_of_an_ended_turn_adds_nothing,
     ], ["compaction", "resume-killed-background", "subagent-background"];
+    "Questions and the host's side": [
+        tests::dialog::a_question_has_all_that_a_person_needs,
+        tests::facts::control_records_have_no_session_id_and_change_none,
+        tests::dialog::u5_a_question_names_the_subagent_that_asks,
+        tests::dialog::a_question_is_withdrawn_once_by_the_cli_or_by_the_end_of_the_turn,
+        tests::dialog::a_question_of_a_background_subagent_outlives_the_turn,
+        tests::dialog::a_question_whose_call_has_its_result_was_answered,
+        tests::dialog::a_request_that_comes_again_is_no_second_question,
+        tests::dialog::other_requests_of_the_cli_have_events_with_their_fields,
+        control::tests::each_kind_of_request_is_in_the_table_once,
+        tests::dialog::answers_of_the_cli_show_their_fields,
+        tests::dialog::a_repeated_message_of_the_host_is_heard_and_folded_in_mid_turn,
+        tests::host::an_answer_of_the_host_decides_a_question_once,
+        tests::host::parallel_questions_are_answered_in_any_order,
+        tests::host::an_answer_that_fits_no_open_question_is_reported,
+        tests::host::messages_and_requests_of_the_host_are_emitted,
+        tests::host::an_answer_to_another_request_of_the_cli_causes_no_event,
+        tests::host::a_bad_line_of_the_host_is_reported_with_its_own_number,
+        tests::random::any_cut_of_both_sides_gives_the_same_events,
+    ], [];
     "Outcome": [
         tests::outcome::b3_a_failure_has_a_kind_and_a_sentence,
         ending::tests::errors_are_put_in_words,

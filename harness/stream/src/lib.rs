@@ -6,8 +6,10 @@
 mod block;
 mod body;
 mod calls;
+pub mod control;
 mod conversation;
 mod diagnostic;
+mod dialog;
 mod emitter;
 mod ending;
 mod event;

@@ -46,7 +46,6 @@ const REFUSAL: &[&str] = &["content", "original_model", "fallback_model", "direc
 const PROGRESS: &[&str] = &["task_id", "tool_use_id", "description", "last_tool_name", "summary"];
 const RETRY: &[&str] = &["attempt", "max_retries", "retry_delay_ms", "error_status", "error"];
 const COMPACT: &[&str] = &["status", "compact_result", "compact_error"];
-const ASK: &[&str] = &["request.tool_name", "request.tool_use_id", "request.decision_reason"];
 const LIMIT: &[&str] = &[
     "rate_limit_info.status",
     "rate_limit_info.rateLimitType",
@@ -59,19 +58,6 @@ const ROWS: &[NoticeRow] = &[
     ("rate_limit_event", None, Unless("rate_limit_info.status", &["allowed"]), LIMIT),
     ("auth_status", None, Any(&["error"]), &["error"]),
     ("conversation_reset", None, Always, &["new_conversation_id", "trigger"]),
-    ("control_request", Some("can_use_tool"), Always, ASK),
-    (
-        "control_request",
-        Some("elicitation"),
-        Always,
-        &["request.mcp_server_name", "request.message"],
-    ),
-    ("control_request", Some("request_user_dialog"), Always, &["request.message"]),
-    ("control_request", Some("hook_callback"), Never, &[]),
-    ("control_request", Some("mcp_message"), Never, &[]),
-    ("control_response", Some("success"), Never, &[]),
-    ("control_response", Some("error"), Always, &["response.error"]),
-    silent("control_cancel_request"),
     silent("keep_alive"),
     silent("tool_progress"),
     silent("tool_use_summary"),
@@ -144,8 +130,6 @@ const ROWS: &[NoticeRow] = &[
 /// Emits a record by its row in the table: as a notice, as a plain record, or as unknown.
 #[allow(clippy::expect_used, reason = "the caller has read the record as a JSON object")]
 pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
-    let inner = if kind.starts_with("control_re") { inner_subtype(record) } else { None };
-    let subtype = subtype.or(inner.as_deref());
     emitter.record(kind, subtype);
     let row = ROWS.iter().find(|(k, s, ..)| (s.is_none() || *s == subtype) && *k == kind);
     let Some((_, _, when, fields)) = row else {
@@ -158,8 +142,8 @@ pub(crate) fn notice(kind: &str, subtype: Option<&str>, record: &str, emitter: &
         return pass(kind, subtype, record, emitter);
     }
     let value = value::lenient_value(record).expect("the record was read before");
-    let named = |path: &&str| Some((shown_name(path), look_up(&value, path)?.clone()));
-    let detail: Map<String, Value> = fields.iter().filter_map(named).collect();
+    let detail: Map<String, Value> =
+        fields.iter().filter_map(|path| named_field(&value, path)).collect();
     emitter.emit(Event::Notice {
         kind: kind.into(),
         subtype: subtype.map(Into::into),
@@ -200,13 +184,6 @@ fn is_shown(when: NoticeRule, record: &str) -> bool {
     }
 }
 
-/// Returns the `subtype` of the request or response in a control record.
-fn inner_subtype(record: &str) -> Option<Cow<'_, str>> {
-    let [request, response] = json::fields(record, &["request", "response"]).ok()?;
-    let [inner] = json::inner(request.or(response), &["subtype"]);
-    json::string(inner)
-}
-
 /// Emits a recognised record without an event of its own, verbatim.
 pub(crate) fn pass(kind: &str, subtype: Option<&str>, record: &str, emitter: &mut Emitter<'_>) {
     let (kind, subtype) = (kind.into(), subtype.map(Into::into));
@@ -228,6 +205,11 @@ pub(crate) fn of_message(
         subtype: Some(what.into()),
         detail: Cow::Owned(detail),
     });
+}
+
+/// Returns the name and the value of the field at a path, if it is present.
+pub(crate) fn named_field(record: &Value, path: &str) -> Option<(String, Value)> {
+    Some((shown_name(path), look_up(record, path)?.clone()))
 }
 
 /// Returns the name of a field in the notice: the last name of its path. `type` and `subtype`,
@@ -281,10 +263,6 @@ pub(crate) mod tests {
             r#"{"compact_result":"success"}"#,
         );
         check(
-            r#"{"request":{"tool_name":"Bash","subtype":"can_use_tool"},"type":"control_request"}"#,
-            r#"{"tool_name":"Bash"}"#,
-        );
-        check(
             r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}"#,
             r#"{"status":"rejected"}"#,
         );
@@ -302,7 +280,6 @@ pub(crate) mod tests {
             r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed"}}"#,
             r#"{"type":"rate_limit_event"}"#,
             r#"{"type":"system","subtype":"hook_response","exit_code":0}"#,
-            r#"{"type":"control_response","response":{"subtype":"success"}}"#,
             r#"{"type":"keep_alive"}"#,
         ] {
             check(record, record);

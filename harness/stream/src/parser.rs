@@ -39,6 +39,9 @@ pub struct Parser {
     limits: ParserLimits,
     lines: LineSplitter,
     counts: LineCounts,
+    /// The lines of the host's side.
+    stdin: LineSplitter,
+    stdin_counts: LineCounts,
     run: RunState,
     /// A limit was reached: nothing more is read.
     is_closed: bool,
@@ -63,6 +66,8 @@ impl Parser {
             limits,
             lines,
             counts: LineCounts::default(),
+            stdin: LineSplitter::new(limits.line),
+            stdin_counts: LineCounts::default(),
             run: RunState::default(),
             is_closed: false,
         }
@@ -78,7 +83,7 @@ impl Parser {
         }
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
         let (bytes, over) = bytes.split_at(room);
-        let Self { lines, counts, run, limits, is_closed } = self;
+        let Self { lines, counts, run, limits, is_closed, .. } = self;
         let mut reader = LineReader { counts, run, limits, sink };
         let left = lines.feed(bytes, &mut |line| {
             let flow = reader.line(line, true);
@@ -103,12 +108,27 @@ impl Parser {
     /// The order of the calls of this method and of [`feed_with`](Self::feed_with) is the order in which
     /// the host saw the two sides. Without it, the parser reads stdout alone.
     pub fn feed_stdin_with(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event<'_>)) {
-        let _ = (bytes, sink);
+        let Self { stdin, stdin_counts, run, limits, .. } = self;
+        stdin_counts.bytes(bytes.len());
+        stdin.feed(bytes, &mut |line| {
+            host_line(line, run, limits, Emitter::line(stdin_counts, sink));
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// Counts of what was read of the host's side. They are not part of [`stats`](Self::stats).
+    pub fn stdin_stats(&self) -> Stats {
+        self.stdin_counts.stats()
     }
 
     /// Ends the bytes and calls `sink` for the last events. An unterminated last line counts, and
     /// open calls get incomplete results. A turn without a result gets an outcome that says so.
     pub fn finish_with(mut self, sink: &mut dyn FnMut(Event<'_>)) -> Stats {
+        let Self { stdin, stdin_counts, run, limits, .. } = &mut self;
+        stdin.finish(&mut |line| {
+            host_line(line, run, limits, Emitter::line(stdin_counts, sink));
+            ControlFlow::Continue(())
+        });
         if !self.is_closed {
             let Self { lines, counts, run, limits, .. } = &mut self;
             let mut reader = LineReader { counts, run, limits, sink };
@@ -184,6 +204,30 @@ impl LineReader<'_, '_> {
         emitter.diagnostic(code, &format!("The output has {what}, and the rest is not read"), "");
         self.run.stop(&format!("The output has {what}; raise the limit to read the rest."));
     }
+}
+
+/// Reads a line of the host's side.
+fn host_line(
+    line: RawLine<'_>,
+    run: &mut RunState,
+    limits: &ParserLimits,
+    mut emitter: Emitter<'_>,
+) {
+    let text = match line {
+        RawLine::Text(text) => Cow::Borrowed(text),
+        RawLine::Whole(bytes) => decode(bytes).0,
+        RawLine::TooLong(bytes) => {
+            let limit = limits.line;
+            let what = format!("A line of the host has {bytes} bytes, and the limit is {limit}");
+            emitter.diagnostic(DiagnosticCode::LineTooLong, &what, "");
+            return emitter.close();
+        }
+    };
+    let record = lines::trim(&text);
+    if !record.is_empty() && !run.host_record(record, &mut emitter) {
+        emitter.diagnostic(DiagnosticCode::NotJson, "A line of the host is not a record", record);
+    }
+    emitter.close();
 }
 
 /// Reads a record; returns false if the text is not a record.

@@ -14,8 +14,14 @@ use crate::value;
 /// Maximum number of nested results to unwrap: the text of a result may itself be a printed result.
 const NESTED: usize = 8;
 
-/// The origin of a turn that answers a message of a person.
-const BY_A_PERSON: &str = "human";
+/// The origins of messages that wait for an answer: of a person, a chat, or another session.
+const ANSWERED: [&str; 3] = ["human", "channel", "peer"];
+
+/// Returns the kind of an `origin` whose turn answers nobody.
+pub(crate) fn origin(field: JsonField<'_>) -> Option<String> {
+    let [kind] = json::inner(field, &["kind"]);
+    json::trimmed(kind).filter(|kind| !ANSWERED.contains(&&**kind)).map(Cow::into_owned)
+}
 
 /// A `result` record after reading.
 #[derive(Debug)]
@@ -51,11 +57,10 @@ impl ResultRecord {
         let text = if text == NO_CONTENT { String::new() } else { text };
         // A text without an error flag is an answer, whatever other fields name.
         let named = if failed || text.is_empty() { named(head, &text) } else { None };
-        let [origin, begun, answers] =
+        let [from, begun, answers] =
             pick(head.raw.get(), &["origin", "begun_message_ids", "user_message_uuids"]);
-        let [origin] = json::inner(origin, &["kind"]);
         Self {
-            origin: Some(word(origin)).filter(|kind| !kind.is_empty() && kind != BY_A_PERSON),
+            origin: origin(from),
             begun: json::strings(begun),
             answers: json::strings(answers),
             failed,

@@ -1,6 +1,8 @@
 //! The state of a run: it routes each record to its conversation, its calls and the outcome of its
 //! turn.
 
+mod control;
+mod host;
 mod user;
 
 use std::borrow::Cow;
@@ -12,6 +14,7 @@ use crate::body::MessageBody;
 use crate::calls::CallTable;
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
+use crate::dialog::Dialog;
 use crate::emitter::Emitter;
 use crate::ending::OutcomeBuilder;
 use crate::event::Event;
@@ -24,6 +27,7 @@ use crate::session::SessionFacts;
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
 use crate::stream::{self, EventEffect, MessageEnd};
 use crate::turns::EndedTurns;
+use control::fields;
 
 /// Number of recent records that a later record can retract by their uuid.
 const NAMED: usize = 256;
@@ -38,6 +42,7 @@ pub(crate) struct RunState {
     named: VecDeque<(String, usize, ShownBlocks)>,
     calls: CallTable,
     session: SessionFacts,
+    dialog: Dialog,
     /// The open turn.
     turn: OutcomeBuilder,
     ended: EndedTurns,
@@ -55,6 +60,7 @@ impl Default for RunState {
             named: VecDeque::new(),
             calls: CallTable::default(),
             session: SessionFacts::default(),
+            dialog: Dialog::default(),
             turn: OutcomeBuilder::default(),
             ended: EndedTurns::default(),
             outcome: None,
@@ -109,6 +115,9 @@ impl RunState {
                 emitter.record(&kind, subtype.as_deref());
                 self.result(&head, emitter);
             }
+            ("control_request" | "control_response" | "control_cancel_request", ..) => {
+                self.control(&kind, record, emitter);
+            }
             _ if is_init => {
                 emitter.record(&kind, subtype.as_deref());
                 notices::pass(&kind, subtype.as_deref(), record, emitter);
@@ -118,7 +127,7 @@ impl RunState {
                     let [message] = json::inner(head.error, &["message"]);
                     self.turn.api_error = json::trimmed(message).map(|text| text.into_owned());
                 }
-                self.answers(&kind, subtype.as_deref(), record);
+                self.facts(&kind, subtype.as_deref(), record);
                 notices::notice(&kind, subtype.as_deref(), record, emitter);
                 self.retract(head.retracted, emitter);
             }
@@ -206,13 +215,13 @@ impl RunState {
         }
     }
 
-    /// Reads which messages of the host a turn answers. The end of a message that comes between two
-    /// turns belongs to the turn before, whose outcome has named it.
-    fn answers(&mut self, kind: &str, subtype: Option<&str>, record: &str) {
-        let fields = |names| json::fields(record, names).unwrap_or_default();
+    /// Reads which messages of the host a turn answers, and which call has started a task. The end
+    /// of a message that comes between two turns belongs to the turn before, whose outcome has named
+    /// it.
+    fn facts(&mut self, kind: &str, subtype: Option<&str>, record: &str) {
         match (kind, subtype) {
             ("command_lifecycle", _) => {
-                let [uuid, state] = fields(&["command_uuid", "state"]);
+                let [uuid, state] = fields(record, &["command_uuid", "state"]);
                 let is_answered = match json::string(state).as_deref() {
                     Some("started") => true,
                     Some("completed") => self.turn.open,
@@ -223,8 +232,14 @@ impl RunState {
                 }
             }
             ("system", Some("status")) => {
-                let [uuids, _] = fields(&["user_message_uuids", ""]);
+                let [uuids] = fields(record, &["user_message_uuids"]);
                 json::strings(uuids).iter().for_each(|uuid| self.turn.answer(uuid));
+            }
+            ("system", Some("task_started")) => {
+                let [task, call] = fields(record, &["task_id", "tool_use_id"]).map(json::trimmed);
+                if let (Some(task), Some(call)) = (task, call) {
+                    self.dialog.task(&task, &call);
+                }
             }
             _ => {}
         }
@@ -255,7 +270,9 @@ impl RunState {
                 stream::message_end(subagent, &mut self.calls, emitter);
             }
         }
+        self.withdraw_questions(emitter);
         self.calls.end_turn(emitter);
+        let main = &mut self.conversations[0];
         record.answers.iter().for_each(|uuid| self.turn.answer(uuid));
         let messages = main.messages.iter().map(|message| (&*message.id, message.streamed));
         let number = self.ended.end(&record, messages);
@@ -283,6 +300,7 @@ impl RunState {
             }
             stream::message_end(conversation, &mut self.calls, emitter);
         }
+        self.withdraw_all_questions(emitter);
         self.calls.finish(emitter);
         // Behind a limit, there may be turns of which nothing was read.
         if self.turn.open || self.limit.is_some() || self.ended.count() == 0 {

@@ -2,8 +2,10 @@
 
 pub(crate) mod blocks;
 pub(crate) mod conversations;
+pub(crate) mod dialog;
 pub(crate) mod facts;
 pub(crate) mod framing;
+pub(crate) mod host;
 pub(crate) mod input;
 pub(crate) mod kinds;
 pub(crate) mod limits;

@@ -5,10 +5,13 @@ use crate::body::MessageBody;
 use crate::calls::ResultSource;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
+use crate::event::Event;
 use crate::head::RecordHead;
 use crate::json;
 use crate::notices;
+use crate::result_record;
 use crate::run::RunState;
+use crate::run::control::fields;
 use crate::snapshot;
 use crate::stream::{self, BAD_ID, NAMELESS_RESULT};
 
@@ -42,8 +45,8 @@ impl RunState {
             emitter.diagnostic(DiagnosticCode::BadRecord, what, message.raw.get());
         }
         if json::is_true(head.replay) {
-            if at == 0 {
-                self.heard(head, message);
+            if at == 0 && self.heard(head, message, emitter) {
+                return;
             }
             return notices::pass("user", None, head.raw.get(), emitter);
         }
@@ -64,6 +67,7 @@ impl RunState {
                             );
                         }
                     }
+                    self.dialog.close_call(&id);
                     self.calls.result(&id, &part, ResultSource::User, emitter);
                 }
                 ("tool_result", None) => {
@@ -101,14 +105,29 @@ impl RunState {
         }
     }
 
-    /// Takes up a message of the host that the CLI repeats: the turn answers it.
-    fn heard(&mut self, head: &RecordHead<'_>, message: &MessageBody<'_>) {
-        if message.text().starts_with(LOCAL_OUTPUT) {
-            return;
+    /// Reads a record that the CLI repeats. Returns whether it is a message of the host, which the
+    /// turn answers, and not one that the CLI has made.
+    fn heard(
+        &mut self,
+        head: &RecordHead<'_>,
+        message: &MessageBody<'_>,
+        emitter: &mut Emitter<'_>,
+    ) -> bool {
+        let text = message.text();
+        let [origin] = fields(head.raw.get(), &["origin"]);
+        if json::is_true(head.synthetic)
+            || text.starts_with(LOCAL_OUTPUT)
+            || result_record::origin(origin).is_some()
+        {
+            return false;
         }
         self.turn.open = true;
-        if let Some(uuid) = json::trimmed(head.uuid) {
-            self.turn.answer(&uuid);
+        let id = json::trimmed(head.uuid);
+        if let Some(uuid) = &id {
+            self.turn.answer(uuid);
         }
+        let folded = !self.conversations[0].messages.is_empty();
+        emitter.emit(Event::Heard { id, text: text.into(), folded });
+        true
     }
 }

@@ -76,11 +76,11 @@ pub(crate) fn control_records_have_no_session_id_and_change_none() {
             result("x"),
         ],
         &[
-            "record control_response/success",
+            "control 1 - - {}",
             "session s",
             "record system/init",
-            r#"notice control_request/can_use_tool {"tool_name":"Write","tool_use_id":"t"}"#,
-            "record control_cancel_request/-",
+            "question 2 Write t {} null {}",
+            "withdrawn 2",
             END,
         ],
     );

@@ -4,6 +4,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::dialog::{question, response};
+use super::host::{SideLine, run_sides};
 use super::*;
 
 /// A block that a random message streams.
@@ -43,8 +45,9 @@ fn part() -> impl Strategy<Value = StreamedPart> {
     ]
 }
 
-/// Messages as the CLI prints them, with their snapshots and results, and the result of the run.
-fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
+/// Messages of a turn as the CLI prints them, with their snapshots and results, and the result of the
+/// turn. `ids` is what the ids end with.
+fn records(messages: &[Vec<StreamedPart>], ids: &str) -> Vec<String> {
     let quoted = |text: &str| {
         let literal = serde_json::to_string(text).unwrap();
         literal[1..literal.len() - 1].to_owned()
@@ -52,7 +55,7 @@ fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
     let mut records = Vec::new();
     let mut last = String::new();
     for (at, parts) in messages.iter().enumerate() {
-        let id = format!("m{at}");
+        let id = format!("m{at}{ids}");
         let mut results = Vec::new();
         records.push(message(&id));
         for (index, part) in (0..).zip(parts) {
@@ -69,7 +72,7 @@ fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
                     format!(r#"{{"type":"thinking","thinking":"{}"}}"#, quoted(&pieces.concat()))
                 }
                 StreamedPart::Tool(input, size) => {
-                    let (call_id, raw) = (format!("t{at}.{index}"), input.to_string());
+                    let (call_id, raw) = (format!("t{at}.{index}{ids}"), input.to_string());
                     records.push(tool(index, &call_id, "{}"));
                     let chars: Vec<char> = raw.chars().collect();
                     let deltas = chars.chunks(*size).map(|chunk| chunk.iter().collect::<String>());
@@ -86,6 +89,47 @@ fn records(messages: &[Vec<StreamedPart>]) -> Vec<String> {
     }
     records.push(result(&quoted(&last)));
     records
+}
+
+/// Turns of a live process, in which each call is asked for. `answers` says, in turn, which of the
+/// questions the host answers; the ids of turn `n` end with `@n`.
+fn sides(turns: &[Vec<Vec<StreamedPart>>], answers: &[bool]) -> Vec<SideLine> {
+    let (mut lines, mut answers) = (Vec::new(), answers.iter().cycle());
+    for (number, messages) in (1..).zip(turns) {
+        let prompt =
+            format!(r#"{{"type":"user","message":{{"content":"Hi"}},"uuid":"u{number}"}}"#);
+        lines.push(SideLine::Host(prompt.clone()));
+        lines.push(SideLine::Cli(system("init", "")));
+        lines.push(SideLine::Cli(prompt.replacen('{', r#"{"isReplay":true,"#, 1)));
+        for record in records(messages, &format!("@{number}")) {
+            let value: Value = serde_json::from_str(&record).unwrap();
+            lines.push(SideLine::Cli(record));
+            let call = &value["message"]["content"][0];
+            if call["type"] == "tool_use" {
+                let call = call["id"].as_str().unwrap();
+                lines.push(SideLine::Cli(question(&format!("q{call}"), call)));
+                if answers.next() == Some(&true) {
+                    let allow = response(&format!("q{call}"), r#"{"behavior":"allow"}"#);
+                    lines.push(SideLine::Host(allow));
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// The bytes of the CLI's side.
+fn cli_bytes(lines: &[SideLine]) -> Vec<u8> {
+    let text = |line: &SideLine| match line {
+        SideLine::Cli(line) => format!("{line}\n"),
+        SideLine::Host(_) => String::new(),
+    };
+    lines.iter().map(text).collect::<String>().into_bytes()
+}
+
+/// Turns of a live process.
+fn turns() -> impl Strategy<Value = Vec<Vec<Vec<StreamedPart>>>> {
+    vec(vec(vec(part(), 0..4), 0..3), 1..4)
 }
 
 /// A change to the bytes of a run.
@@ -139,14 +183,45 @@ fn mutation() -> impl Strategy<Value = ByteMutation> {
 #[test]
 pub(crate) fn any_cut_gives_the_same_events() {
     proptest!(ProptestConfig::with_cases(200), |(
-        messages in vec(vec(part(), 0..4), 1..4),
+        turns in turns(),
         sizes in vec(1..90_usize, 1..20),
     )| {
-        let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
-        let whole = run(bytes.as_bytes(), || usize::MAX);
+        let bytes = cli_bytes(&sides(&turns, &[false]));
+        let whole = run(&bytes, || usize::MAX);
         let mut sizes = sizes.iter().cycle();
-        let cut = run(bytes.as_bytes(), || *sizes.next().unwrap());
+        let cut = run(&bytes, || *sizes.next().unwrap());
         prop_assert_eq!(cut, whole);
+    });
+}
+
+#[test]
+pub(crate) fn any_cut_of_both_sides_gives_the_same_events() {
+    proptest!(ProptestConfig::with_cases(200), |(
+        turns in turns(),
+        answers in vec(any::<bool>(), 1..9),
+        sizes in vec(1..90_usize, 1..20),
+    )| {
+        let lines = sides(&turns, &answers);
+        let whole = run_sides(&lines, || usize::MAX);
+        let mut sizes = sizes.iter().cycle();
+        prop_assert_eq!(&run_sides(&lines, || *sizes.next().unwrap()), &whole);
+        // Each turn has one outcome, and its messages, calls and questions are in it.
+        let mut number = 1;
+        for event in &whole {
+            if event.contains(&format!("answers [\"u{number}\"]")) {
+                number += 1;
+            } else if let Some((_, id)) = event.split_once('@') {
+                let of_turn = id.split(|c: char| !c.is_ascii_digit()).next();
+                prop_assert_eq!(of_turn, Some(&*number.to_string()), "{} in {:?}", event, whole);
+            }
+        }
+        prop_assert_eq!(number, turns.len() + 1);
+        let count = |word: &str| whole.iter().filter(|event| event.starts_with(word)).count();
+        let yes = lines.iter().filter(|line| matches!(line, SideLine::Host(l) if l.contains("allow")));
+        prop_assert_eq!(count("answered "), yes.count());
+        // The call of each question has its result, so that none is withdrawn.
+        prop_assert_eq!((count("question "), count("withdrawn ")), (count("start "), 0));
+        prop_assert_eq!(count("diagnostic"), 0);
     });
 }
 
@@ -156,7 +231,7 @@ pub(crate) fn t4_the_deltas_make_up_what_the_snapshots_say() {
         let mut parser = Parser::new();
         let mut emitted: HashMap<(String, &str), String> = HashMap::new();
         let (mut starts, mut ends, mut diagnostics) = (HashMap::new(), Vec::new(), Vec::new());
-        let bytes: String = records(&messages).iter().map(|record| format!("{record}\n")).collect();
+        let bytes: String = records(&messages, "").iter().map(|record| format!("{record}\n")).collect();
         for event in parser.feed(bytes.as_bytes()) {
             match event {
                 Event::Text { message_id, delta, .. } => {
@@ -202,12 +277,11 @@ pub(crate) fn t4_the_deltas_make_up_what_the_snapshots_say() {
 #[test]
 pub(crate) fn mutated_records_cost_their_own_lines_and_give_an_outcome_for_each_turn() {
     proptest!(ProptestConfig::with_cases(200), |(
-        messages in vec(vec(part(), 0..4), 1..4),
+        turns in turns(),
         mutations in vec(mutation(), 1..6),
         sizes in vec(1..90_usize, 1..9),
     )| {
-        let mut bytes: Vec<u8> =
-            records(&messages).iter().flat_map(|record| format!("{record}\n").into_bytes()).collect();
+        let mut bytes = cli_bytes(&sides(&turns, &[false]));
         let most_broken: usize = mutations.iter().map(|mutation| mutation.apply(&mut bytes)).sum();
         let (seen, stats) = run(&bytes, || usize::MAX);
         let mut sizes = sizes.iter().cycle();

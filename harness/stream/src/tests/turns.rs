@@ -42,7 +42,7 @@ pub(crate) fn b3_a_turn_without_a_result_has_an_outcome_at_the_end() {
     let api = r#"{"type":"assistant","error":"x","message":{"id":"e","content":[]}}"#;
     for (record, event, opens) in [
         (init(), Some(OF_INIT), true),
-        (replayed("u", "hi"), Some("record user/-"), true),
+        (replayed("u", "hi"), Some(r#"heard u "hi""#), true),
         (user(&text_block("hi")), Some("record user/-"), true),
         (message("b"), None, true),
         (api.to_owned(), None, true),
@@ -280,8 +280,8 @@ pub(crate) fn an_outcome_names_the_messages_that_it_answers() {
             passed,
             OF_INIT,
             "record system/status",
-            "record user/-",
-            "record user/-",
+            r#"heard u1 "M1""#,
+            r#"heard u2 "M2""#,
             "record user/-",
             r#"ok "x" answers ["u1", "u2"]"#,
             passed,
@@ -290,5 +290,8 @@ pub(crate) fn an_outcome_names_the_messages_that_it_answers() {
             r#"ok "z" turn 3"#,
         ],
     );
-    check(&[replayed("u1", "M1")], &["record user/-", r#"incomplete "" no_result answers ["u1"]"#]);
+    check(
+        &[replayed("u1", "M1")],
+        &[r#"heard u1 "M1""#, r#"incomplete "" no_result answers ["u1"]"#],
+    );
 }

@@ -1,0 +1,169 @@
+//! Reads control records of both sides: questions and other requests of the CLI, answers, and
+//! requests of the host.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::control::{Asker, CAN_USE_TOOL, CONTROL_KINDS, control_kind};
+use crate::diagnostic::DiagnosticCode;
+use crate::dialog::CliRequest;
+use crate::emitter::Emitter;
+use crate::event::Event;
+use crate::json::{self, JsonField};
+use crate::notices;
+use crate::payload::Json;
+use crate::run::RunState;
+use crate::value;
+
+const REQUEST: &str = "control_request";
+const RESPONSE: &str = "control_response";
+const CANCEL: &str = "control_cancel_request";
+
+impl RunState {
+    /// Reads a control record of the CLI.
+    pub(super) fn control(&mut self, kind: &str, record: &str, emitter: &mut Emitter<'_>) {
+        match kind {
+            REQUEST => self.request(record, emitter),
+            RESPONSE => self.response(record, emitter),
+            _ => {
+                emitter.record(CANCEL, None);
+                let [id] = fields(record, &["request_id"]);
+                match json::trimmed(id) {
+                    Some(id) if self.dialog.close(&id) => {
+                        emitter.emit(Event::QuestionWithdrawn { id });
+                    }
+                    _ => notices::pass(CANCEL, None, record, emitter),
+                }
+            }
+        }
+    }
+
+    /// Reads a request of the CLI. One that comes again is passed through.
+    fn request(&mut self, record: &str, emitter: &mut Emitter<'_>) {
+        let [id, request] = fields(record, &["request_id", "request"]);
+        let [subtype] = json::inner(request, &["subtype"]);
+        let subtype = json::trimmed(subtype);
+        emitter.record(REQUEST, subtype.as_deref());
+        let kind = subtype.as_deref().and_then(|subtype| control_kind(subtype, Asker::Cli));
+        let Some(kind) = kind else {
+            return emitter.unknown(REQUEST, subtype.as_deref(), record);
+        };
+        let [name, call, agent] = json::inner(request, &["tool_name", "tool_use_id", "agent_id"]);
+        let name = json::trimmed(name);
+        let is_question = kind.subtype == CAN_USE_TOOL;
+        let Some(id) = json::trimmed(id).filter(|_| !is_question || name.is_some()) else {
+            let what = "A request of the CLI has no id, or a question names no tool";
+            return emitter.diagnostic(DiagnosticCode::BadRecord, what, record);
+        };
+        let call = json::trimmed(call);
+        let parent = match call.as_deref().and_then(|call| self.calls.parent_of(call)) {
+            Some(parent) => parent.map(str::to_owned),
+            None => json::trimmed(agent).map(|agent| self.dialog.call_of_task(&agent).to_owned()),
+        };
+        let asked = match is_question {
+            true => CliRequest::Question {
+                call: call.as_deref().map(str::to_owned),
+                parent: parent.clone(),
+            },
+            false => CliRequest::Other,
+        };
+        if !self.dialog.ask(&id, asked) {
+            return notices::pass(REQUEST, Some(kind.subtype), record, emitter);
+        }
+        let detail = Cow::Owned(shown(request, kind.shown.iter()));
+        if !is_question {
+            return emitter.emit(Event::Request { id, subtype: kind.subtype.into(), detail });
+        }
+        let [input, suggestions] = json::inner(request, &["input", "permission_suggestions"]);
+        emitter.emit(Event::Question {
+            id,
+            name: name.unwrap_or_default(),
+            call,
+            input: input.map_or(Json::EMPTY, Json::from),
+            suggestions: suggestions.map_or(Json::NULL, Json::from),
+            detail,
+            parent: parent.map(Cow::Owned),
+        });
+    }
+
+    /// Reads an answer of the CLI, or the host's own answer, which the CLI repeats.
+    fn response(&mut self, record: &str, emitter: &mut Emitter<'_>) {
+        let [response] = fields(record, &["response"]);
+        let [subtype, id, error, body, pending] = json::inner(
+            response,
+            &["subtype", "request_id", "error", "response", "pending_permission_requests"],
+        );
+        let subtype = json::trimmed(subtype);
+        emitter.record(RESPONSE, subtype.as_deref());
+        let is_error = match subtype.as_deref() {
+            Some("success") => false,
+            Some("error") => true,
+            _ => return emitter.unknown(RESPONSE, subtype.as_deref(), record),
+        };
+        let Some(id) = json::trimmed(id) else {
+            let what = "An answer of the CLI has no id";
+            return emitter.diagnostic(DiagnosticCode::BadRecord, what, record);
+        };
+        let asked = self.dialog.answered_by_cli(&id);
+        if asked.is_none() && self.dialog.is_asked(&id) {
+            self.dialog.close(&id);
+            return notices::pass(RESPONSE, subtype.as_deref(), record, emitter);
+        }
+        let kind = asked.as_deref().and_then(|asked| control_kind(asked, Asker::Host));
+        let any = CONTROL_KINDS.iter().filter(|kind| kind.asker == Asker::Host);
+        let detail = match kind {
+            Some(kind) => shown(body, kind.shown.iter()),
+            // Without the host's side, all fields that an answer may show are looked for.
+            None => shown(body, any.flat_map(|kind| kind.shown)),
+        };
+        emitter.emit(Event::Control {
+            id,
+            subtype: asked.map(Cow::Owned),
+            error: json::trimmed(error).filter(|_| is_error),
+            detail: Cow::Owned(detail),
+        });
+        // A host that joins a session gets the questions that wait.
+        let pending = pending.and_then(|raw| json::elements(raw.get())).unwrap_or_default();
+        for request in pending.into_iter().filter(|raw| raw.get().starts_with('{')) {
+            self.request(request.get(), emitter);
+        }
+    }
+
+    /// Withdraws the questions that nobody can answer after the end of a turn: all except those of
+    /// subagents that run on in the background.
+    pub(super) fn withdraw_questions(&mut self, emitter: &mut Emitter<'_>) {
+        let calls = &self.calls;
+        let closed = self
+            .dialog
+            .close_where(|_, parent| !parent.is_some_and(|parent| calls.runs_on(parent)));
+        withdraw(&closed, emitter);
+    }
+
+    /// Withdraws all questions, because the output has ended.
+    pub(super) fn withdraw_all_questions(&mut self, emitter: &mut Emitter<'_>) {
+        withdraw(&self.dialog.close_where(|_, _| true), emitter);
+    }
+}
+
+fn withdraw(ids: &[String], emitter: &mut Emitter<'_>) {
+    for id in ids {
+        emitter.emit(Event::QuestionWithdrawn { id: id.into() });
+    }
+}
+
+/// Slices fields out of a record.
+pub(super) fn fields<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [JsonField<'a>; N] {
+    json::fields(record, names).unwrap_or([None; N])
+}
+
+/// Returns the fields at these paths that are present.
+fn shown<'p>(
+    body: JsonField<'_>,
+    paths: impl Iterator<Item = &'p &'static str>,
+) -> Map<String, Value> {
+    let Some(body) = body.and_then(|raw| value::lenient_value(raw.get()).ok()) else {
+        return Map::new();
+    };
+    paths.filter_map(|path| notices::named_field(&body, path)).collect()
+}
