@@ -1,5 +1,5 @@
-//! Bytes to events: whatever the bytes, nothing panics, every cut gives the same events, and the
-//! events keep their promises to one another.
+//! Bytes to events: whatever the bytes of either side, nothing panics, every cut gives the same events,
+//! and the events keep their promises to one another.
 
 use std::collections::HashMap;
 
@@ -19,6 +19,50 @@ pub fn check(bytes: &[u8]) {
     let bound = run(bytes, tight, || usize::MAX);
     assert_eq!(run(bytes, tight, || random() % 61), bound);
     assert!(bound.1.unread <= bytes.len() as u64);
+
+    // Every other line as the host's, which answers what the CLI asks.
+    assert_eq!(run_sides(bytes, || random() % 61), run_sides(bytes, || usize::MAX));
+}
+
+/// The events of two sides that take turns, line by line.
+fn run_sides(bytes: &[u8], mut cut: impl FnMut() -> usize) -> Vec<String> {
+    let (mut seen, mut open) = (Vec::new(), Vec::new());
+    let mut sink = |event: Event<'_>| {
+        check_question(&event, &mut open);
+        seen.push(serde_json::to_string(&event).expect("events serialise"));
+    };
+    let mut parser = Parser::new();
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let mut rest = line;
+        while !rest.is_empty() {
+            let (piece, tail) = rest.split_at(cut().clamp(1, rest.len()));
+            match number % 2 {
+                0 => parser.feed_with(piece, &mut sink),
+                _ => parser.feed_stdin_with(piece, &mut sink),
+            }
+            rest = tail;
+        }
+    }
+    let Stats { lines, blank, records, unknown, unusable, .. } = parser.stdin_stats();
+    assert_eq!(lines, blank + records + unknown + unusable);
+    parser.finish_with(&mut sink);
+    seen
+}
+
+/// A question is asked once, and answered or withdrawn at most once.
+fn check_question(event: &Event<'_>, open: &mut Vec<(String, bool)>) {
+    match event {
+        Event::Question { id, .. } => {
+            assert!(!open.iter().any(|(known, _)| known == id));
+            open.push((id.to_string(), true));
+        }
+        Event::Answered { id, .. } | Event::QuestionWithdrawn { id } => {
+            let question = open.iter_mut().find(|(known, _)| known == id);
+            let (_, is_open) = question.expect("a question comes before its end");
+            assert!(std::mem::take(is_open), "one answer for a question");
+        }
+        _ => {}
+    }
 }
 
 /// The events as they serialise, and what was read.

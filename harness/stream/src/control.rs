@@ -88,7 +88,7 @@ pub const CONTROL_KINDS: [ControlKind; 41] = [
     host("mcp_toggle", &[]),
     host("read_file", &["absPath", "truncated"]),
     host("register_repo_root", &[]),
-    host("reload_output_styles", &["available_output_styles"]),
+    host("reload_output_styles", &[]),
     host("reload_plugins", &["error_count", "held"]),
     host("reload_skills", &[]),
     host("rename_session", &["title"]),

@@ -58,7 +58,7 @@ impl ResultRecord {
         // A text without an error flag is an answer, whatever other fields name.
         let named = if failed || text.is_empty() { named(head, &text) } else { None };
         let [from, begun, answers] =
-            pick(head.raw.get(), &["origin", "begun_message_ids", "user_message_uuids"]);
+            json::pick(head.raw.get(), &["origin", "begun_message_ids", "user_message_uuids"]);
         Self {
             origin: origin(from),
             begun: json::strings(begun),
@@ -101,10 +101,6 @@ fn named_status(text: &str) -> Option<u64> {
     number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn pick<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [JsonField<'a>; N] {
-    json::fields(record, names).unwrap_or([None; N])
-}
-
 /// Returns the text of a result. If that text is itself a result record, returns the inner text, up
 /// to [`NESTED`] levels deep.
 fn unwrap(text: &str) -> String {
@@ -114,7 +110,7 @@ fn unwrap(text: &str) -> String {
     }
     for _ in 0..NESTED {
         let nested =
-            if text.starts_with('{') { pick(&text, &["type", "result"]) } else { [None; 2] };
+            if text.starts_with('{') { json::pick(&text, &["type", "result"]) } else { [None; 2] };
         let is_result = json::string(nested[0]).is_some_and(|kind| kind == "result");
         match json::string(nested[1]).filter(|_| is_result) {
             Some(inner) => text = inner.trim().to_owned(),

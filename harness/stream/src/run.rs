@@ -27,7 +27,6 @@ use crate::session::SessionFacts;
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
 use crate::stream::{self, EventEffect, MessageEnd};
 use crate::turns::EndedTurns;
-use control::fields;
 
 /// Number of recent records that a later record can retract by their uuid.
 const NAMED: usize = 256;
@@ -221,7 +220,7 @@ impl RunState {
     fn facts(&mut self, kind: &str, subtype: Option<&str>, record: &str) {
         match (kind, subtype) {
             ("command_lifecycle", _) => {
-                let [uuid, state] = fields(record, &["command_uuid", "state"]);
+                let [uuid, state] = json::pick(record, &["command_uuid", "state"]);
                 let is_answered = match json::string(state).as_deref() {
                     Some("started") => true,
                     Some("completed") => self.turn.open,
@@ -232,11 +231,12 @@ impl RunState {
                 }
             }
             ("system", Some("status")) => {
-                let [uuids] = fields(record, &["user_message_uuids"]);
+                let [uuids] = json::pick(record, &["user_message_uuids"]);
                 json::strings(uuids).iter().for_each(|uuid| self.turn.answer(uuid));
             }
             ("system", Some("task_started")) => {
-                let [task, call] = fields(record, &["task_id", "tool_use_id"]).map(json::trimmed);
+                let [task, call] =
+                    json::pick(record, &["task_id", "tool_use_id"]).map(json::trimmed);
                 if let (Some(task), Some(call)) = (task, call) {
                     self.dialog.task(&task, &call);
                 }

@@ -66,6 +66,11 @@ pub(crate) fn fields<'a, const N: usize>(
     Ok(found)
 }
 
+/// Slices the named fields out of a text; all are absent if the text is not one JSON object.
+pub(crate) fn pick<'a, const N: usize>(json: &'a str, names: &[&str; N]) -> [JsonField<'a>; N] {
+    fields(json, names).unwrap_or([None; N])
+}
+
 /// Visits the members of a text that is one JSON object.
 #[inline(always)]
 pub(crate) fn members<'a>(
@@ -83,7 +88,7 @@ pub(crate) fn inner<'a, const N: usize>(
     field: JsonField<'a>,
     names: &[&str; N],
 ) -> [JsonField<'a>; N] {
-    field.and_then(|raw| fields(raw.get(), names).ok()).unwrap_or([None; N])
+    field.map_or([None; N], |raw| pick(raw.get(), names))
 }
 
 /// Returns the members of a text that is one JSON object, or `None` if it is not.

@@ -28,7 +28,7 @@ impl RunState {
             RESPONSE => self.response(record, emitter),
             _ => {
                 emitter.record(CANCEL, None);
-                let [id] = fields(record, &["request_id"]);
+                let [id] = json::pick(record, &["request_id"]);
                 match json::trimmed(id) {
                     Some(id) if self.dialog.close(&id) => {
                         emitter.emit(Event::QuestionWithdrawn { id });
@@ -41,7 +41,7 @@ impl RunState {
 
     /// Reads a request of the CLI. One that comes again is passed through.
     fn request(&mut self, record: &str, emitter: &mut Emitter<'_>) {
-        let [id, request] = fields(record, &["request_id", "request"]);
+        let [id, request] = json::pick(record, &["request_id", "request"]);
         let [subtype] = json::inner(request, &["subtype"]);
         let subtype = json::trimmed(subtype);
         emitter.record(REQUEST, subtype.as_deref());
@@ -89,7 +89,7 @@ impl RunState {
 
     /// Reads an answer of the CLI, or the host's own answer, which the CLI repeats.
     fn response(&mut self, record: &str, emitter: &mut Emitter<'_>) {
-        let [response] = fields(record, &["response"]);
+        let [response] = json::pick(record, &["response"]);
         let [subtype, id, error, body, pending] = json::inner(
             response,
             &["subtype", "request_id", "error", "response", "pending_permission_requests"],
@@ -150,11 +150,6 @@ fn withdraw(ids: &[String], emitter: &mut Emitter<'_>) {
     for id in ids {
         emitter.emit(Event::QuestionWithdrawn { id: id.into() });
     }
-}
-
-/// Slices fields out of a record.
-pub(super) fn fields<'a, const N: usize>(record: &'a str, names: &[&str; N]) -> [JsonField<'a>; N] {
-    json::fields(record, names).unwrap_or([None; N])
 }
 
 /// Returns the fields at these paths that are present.

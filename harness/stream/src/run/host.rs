@@ -9,7 +9,6 @@ use crate::head::RecordHead;
 use crate::json::{self, JsonField};
 use crate::payload::Json;
 use crate::run::RunState;
-use crate::run::control::fields;
 
 /// Records of the host that cause no event: they wake the CLI, change its environment, or take a
 /// request of the host back.
@@ -34,7 +33,7 @@ impl RunState {
     }
 
     fn host_request(&mut self, record: &str, emitter: &mut Emitter<'_>) {
-        let [id, request] = fields(record, &["request_id", "request"]);
+        let [id, request] = json::pick(record, &["request_id", "request"]);
         let [subtype] = json::inner(request, &["subtype"]);
         let (id, Some(subtype)) = (json::trimmed(id), json::trimmed(subtype)) else {
             return bad(record, emitter);
@@ -49,7 +48,7 @@ impl RunState {
     /// Reads an answer to a request of the CLI.
     fn answer(&mut self, record: &str, emitter: &mut Emitter<'_>) {
         emitter.record("control_response", None);
-        let [response] = fields(record, &["response"]);
+        let [response] = json::pick(record, &["response"]);
         let [subtype, id, error, body] =
             json::inner(response, &["subtype", "request_id", "error", "response"]);
         let Some(id) = json::trimmed(id) else { return bad(record, emitter) };

@@ -11,7 +11,6 @@ use crate::json;
 use crate::notices;
 use crate::result_record;
 use crate::run::RunState;
-use crate::run::control::fields;
 use crate::snapshot;
 use crate::stream::{self, BAD_ID, NAMELESS_RESULT};
 
@@ -114,7 +113,7 @@ impl RunState {
         emitter: &mut Emitter<'_>,
     ) -> bool {
         let text = message.text();
-        let [origin] = fields(head.raw.get(), &["origin"]);
+        let [origin] = json::pick(head.raw.get(), &["origin"]);
         if json::is_true(head.synthetic)
             || text.starts_with(LOCAL_OUTPUT)
             || result_record::origin(origin).is_some()
