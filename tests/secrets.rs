@@ -188,7 +188,7 @@ fn told(planted: &[&Planted]) -> String {
 /// The recording of [`capture`] and [`plant`].
 fn recording(draws: &mut Draws, all: &[Planted]) -> Take {
     let stdout = capture(draws, all);
-    let mut take = import(&"planted".parse().unwrap(), &stdout, None).unwrap();
+    let mut take = import(&"planted".parse().unwrap(), &stdout, &[], None).unwrap();
     plant(&mut take, all);
     take
 }

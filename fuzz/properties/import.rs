@@ -32,11 +32,11 @@ pub fn check(bytes: &[u8]) {
 /// The take of a capture; `None` when it is refused.
 fn take(bytes: &[u8]) -> Option<Take> {
     let scenario = "fuzzed".parse().expect("it is a name");
-    match import(&scenario, bytes, None) {
+    match import(&scenario, bytes, &[], None) {
         Ok(take) => Some(take),
         Err(ImportError::NoVersion) => {
             let version = VERSION.parse().expect("it is a version");
-            import(&scenario, bytes, Some(&version)).ok()
+            import(&scenario, bytes, &[], Some(&version)).ok()
         }
         Err(_) => None,
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::import;
+use clitape_runner::cassette::{import, parse_stdin_capture};
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::text::{plural, shell_quote};
@@ -23,6 +23,10 @@ pub(crate) struct Args {
     /// The scenario of the cassette; a skeleton is written if there is none
     #[arg(long, value_name = "NAME")]
     scenario: ScenarioName,
+    /// What was written to the CLI's stdin: lines of JSON with `stdout_offset`, the bytes of stdout
+    /// that had been read by then, and `bytes`
+    #[arg(long, value_name = "STDIN.jsonl")]
+    stdin: Option<PathBuf>,
     /// Version of the CLI, for captures without it (before 2.0.70)
     #[arg(long, value_name = "VERSION")]
     cli_version: Option<CliVersion>,
@@ -38,7 +42,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let stdout = files::read_named(&args.file)?;
     input::check(&args.file, &stdout)?;
     args.secrets.check()?;
-    let mut take = import(name, &stdout, args.cli_version.as_ref())
+    let written = match &args.stdin {
+        None => Vec::new(),
+        Some(file) => {
+            let text = files::read_named(file)?;
+            input::check(file, &text)?;
+            parse_stdin_capture(&text).with_context(|| file.display().to_string())?
+        }
+    };
+    let mut take = import(name, &stdout, &written, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
     let there = workspace.cassette(name, &take.manifest.cli.version);
     if files::is_there(&there) && !args.force {

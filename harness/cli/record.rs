@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_gateway::ByteSize;
-use clitape_runner::cassette::{Cassette, Confinement, FurtherRun, Take};
+use clitape_runner::cassette::{Cassette, Confinement, FurtherRun, Take, Tick, TickKind};
 use clitape_runner::check::first_difference;
 use clitape_runner::files;
 use clitape_runner::host::HostPaths;
@@ -59,7 +59,8 @@ pub(crate) struct Args {
     /// every version the scenario names]
     #[arg(long, value_name = "CLI")]
     claude: Option<ClaudeChoice>,
-    /// Record into memory and compare the bytes with the cassette; write nothing
+    /// Record into memory and compare the bytes, those written to stdin too, with the cassette; write
+    /// nothing
     #[arg(long)]
     check: bool,
     /// Record scenarios that were not recorded here before without asking; for CI
@@ -278,30 +279,36 @@ fn check(
         if !cassette.manifest.redacted.is_empty() {
             redact(&mut again)?;
         }
-        (runs(cassette.stdout, cassette.further), workspace.shown(&dir))
+        let Cassette { stdout, stdin, timeline, further, .. } = cassette;
+        (parts(stdout, stdin, &timeline, further), workspace.shown(&dir))
     } else {
         let second = take(scenario, claude)?;
-        (runs(second.stdout, second.further), "a second recording".to_owned())
+        let Take { stdout, stdin, timeline, further, .. } = second;
+        (parts(stdout, stdin, &timeline, further), "a second recording".to_owned())
     };
-    let again = runs(again.stdout, again.further);
+    let Take { stdout, stdin, timeline, further, .. } = again;
+    let again = parts(stdout, stdin, &timeline, further);
     let place = format!("{} {}", scenario.name, claude.version);
-    for ((run, before), again) in (1..).zip(&before).zip(&again) {
-        if let Some(sentence) = first_difference(before, again) {
-            let run = if run == 1 { String::new() } else { format!("run {run}, ") };
-            let said = format!("{place}: differs from {against}: {run}{sentence}{note}");
+    for (before, again) in before.iter().zip(&again) {
+        // A cassette without offsets is older than they are.
+        let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
+        if let Some(sentence) = first_difference(&before.bytes, &again.bytes).filter(|_| !is_old) {
+            let part = &before.name;
+            let said = format!("{place}: differs from {against}: {part}{sentence}{note}");
             return Ok((ExitStatus::Findings, said));
         }
     }
-    if before.len() != again.len() {
-        let (before, again) = (before.len(), again.len());
+    let runs = |parts: &[Part]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
+    if runs(&before) != runs(&again) {
+        let (before, again) = (runs(&before), runs(&again));
         let runs = format!("{} where there were {before}", plural(again, "run"));
         return Ok((
             ExitStatus::Findings,
             format!("{place}: differs from {against}: {runs}{note}"),
         ));
     }
-    let bytes: usize = again.iter().map(Vec::len).sum();
-    let bytes = plural(bytes, "byte");
+    let printed = again.iter().filter(|part| part.kind == PartKind::Stdout);
+    let bytes = plural(printed.map(|part| part.bytes.len()).sum::<usize>(), "byte");
     Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
 }
 
@@ -314,9 +321,53 @@ fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
     ))
 }
 
-/// The stdout of each run.
-fn runs(first: Vec<u8>, further: Vec<FurtherRun>) -> Vec<Vec<u8>> {
-    std::iter::once(first).chain(further.into_iter().map(|run| run.stdout)).collect()
+/// A part of a recording that is the same each time.
+struct Part {
+    kind: PartKind,
+    /// The start of the sentence about a difference in it.
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// The kinds of parts that are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PartKind {
+    /// The stdout of a run.
+    Stdout,
+    /// The lines written to stdin.
+    Stdin,
+    /// How much of stdout came before each line of stdin.
+    Offsets,
+}
+
+/// The parts of a recording.
+fn parts(
+    stdout: Vec<u8>,
+    stdin: Vec<u8>,
+    timeline: &[Tick],
+    further: Vec<FurtherRun>,
+) -> Vec<Part> {
+    let part = |kind, name: &str, bytes| Part { kind, name: name.to_owned(), bytes };
+    let mut all = vec![
+        part(PartKind::Stdout, "", stdout),
+        part(PartKind::Stdin, "stdin.jsonl, ", stdin),
+        part(PartKind::Offsets, "offsets of stdin.jsonl, ", offsets(timeline)),
+    ];
+    for (number, run) in (2..).zip(further) {
+        all.push(part(PartKind::Stdout, &format!("run {number}, "), run.stdout));
+    }
+    all
+}
+
+/// The offset of each line of stdin, a line each.
+fn offsets(timeline: &[Tick]) -> Vec<u8> {
+    let lines = timeline.iter().filter_map(|tick| match tick.kind {
+        TickKind::In { line, offset: Some(offset) } => {
+            Some(format!("line {line} after {offset} bytes of stdout\n"))
+        }
+        _ => None,
+    });
+    lines.collect::<String>().into_bytes()
 }
 
 fn take(

@@ -149,6 +149,7 @@ impl Cassette {
         let [stderr, stdin, transcript] =
             [CassettePart::Stderr, CassettePart::Stdin, CassettePart::Transcript]
                 .map(|part| take(part, 1));
+        check_stdin(&dir.join(MANIFEST), &timeline, &stdin)?;
         let mut further = Vec::new();
         for (number, facts) in (2..).zip(&manifest.runs) {
             let (stdout, timeline) = printed(dir, &mut files, number, facts.counts)?;
@@ -287,6 +288,22 @@ fn printed(
         ));
     }
     Ok((stdout, timeline))
+}
+
+/// Checks that `stdin.jsonl` has every line that the timeline names.
+fn check_stdin(manifest: &Path, timeline: &[Tick], stdin: &[u8]) -> Result<(), CassetteError> {
+    let lines = stdin.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    let named = timeline.iter().filter_map(|tick| match tick.kind {
+        TickKind::In { line, .. } => Some(line),
+        _ => None,
+    });
+    match named.into_iter().find(|line| !(1..=lines).contains(line)) {
+        None => Ok(()),
+        Some(line) => {
+            let what = format!("its timeline names line {line} of stdin.jsonl, which has {lines}");
+            Err(CassetteError::damaged(manifest, what))
+        }
+    }
 }
 
 pub(super) fn counts(stdout: &[u8], timeline: &[Tick]) -> RecordCounts {

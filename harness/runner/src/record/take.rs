@@ -82,8 +82,8 @@ impl Canonicalizer {
             None => canonical(&run.stdout, &self.facts),
             Some(mut known) => (known.apply_lines(&run.stdout), known),
         };
+        let stdin = substitutions.apply_stdin(&run.stdin);
         let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
-        let stdin = substitutions.apply_lines(&run.stdin);
         let stderr = substitutions.apply_lines(&run.stderr);
         let history = substitutions.apply_lines(&run.history);
         for part in [&stdout, &transcript, &stdin, &stderr, &history] {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clitape_gateway::telegram::{
-    BotApi, BotApiError, BotCall, CallFuture, SentMessage, SignalFuture,
+    BotApi, BotApiError, BotCall, Button, CallFuture, SentMessage, SignalFuture,
 };
 use serde_json::{Map, Value};
 
@@ -81,6 +81,13 @@ fn data(call: &BotCall, outcome: &CallOutcome) -> Map<String, Value> {
     data.insert("parse_mode".into(), "HTML".into());
     if call.is_final {
         data.insert("final".into(), true.into());
+    }
+    if let Some(question) = &call.question {
+        data.insert("question".into(), question.as_str().into());
+    }
+    if !call.buttons.is_empty() {
+        let row = |row: &Vec<Button>| row.iter().map(|button| button.text.clone()).collect();
+        data.insert("buttons".into(), call.buttons.iter().map(row).collect::<Vec<Value>>().into());
     }
     if let Some(fault) = outcome.fault {
         data.insert("answer".into(), fault.answer().into());

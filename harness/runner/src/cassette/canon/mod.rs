@@ -10,7 +10,7 @@
 //!
 //! | rule | what it replaces |
 //! |---|---|
-//! | `session`, `uuid`, `task`, `run`, `hash`, `blob` | ids the CLI makes up, wherever they occur |
+//! | `session`, `uuid`, `task`, `run`, `hash`, `request`, `blob` | ids the CLI makes up, wherever they occur |
 //! | `duration`, `time`, `cost` | numbers and points in time, by field |
 //! | `pid`, `uid`, `address` | numbers in the names of files, the model server's port |
 //! | `project`, `home`, `tmp` | the folders of the run, plain and as the CLI's slug |
@@ -37,6 +37,7 @@ pub use transcript::conversation_lines;
 
 use ids::Ids;
 use needles::{Matcher, Needle};
+use rules::Writer;
 use splice::{ByteEdit, splice};
 use texts::{TextParts, Texts};
 
@@ -62,11 +63,20 @@ pub struct Substitutions {
 }
 
 impl Substitutions {
-    /// The canonical form of another file of the run: transcript, stdin, stderr.
+    /// The canonical form of another file of the run that the CLI wrote: transcript, stderr.
     ///
     /// Ids that were not seen before get the next numbers, so the order of the calls matters.
     /// Only the values are replaced in a line that is neither a JSON object nor an array of them.
     pub fn apply_lines(&mut self, text: &[u8]) -> Canonical {
+        self.apply(text, Writer::Cli)
+    }
+
+    /// The canonical form of the lines that the host wrote to stdin.
+    pub fn apply_stdin(&mut self, text: &[u8]) -> Canonical {
+        self.apply(text, Writer::Host)
+    }
+
+    fn apply(&mut self, text: &[u8], writer: Writer) -> Canonical {
         let (raw, sorted) = in_order(text);
         let mut edits = Vec::new();
         let mut texts = Texts::default();
@@ -74,7 +84,7 @@ impl Substitutions {
             let records = texts::records(&raw, &line);
             texts.add(&raw, &line, &records);
             for record in &records {
-                rules::record(&raw, record, self.races, &mut self.ids, &mut edits);
+                rules::record(&raw, record, (writer, self.races), &mut self.ids, &mut edits);
             }
         }
         for text in &texts.all {

@@ -107,9 +107,9 @@ pub(super) fn wrong_asker(replay: &Replay) -> Option<Violation<'_>> {
     })
 }
 
-/// The numbers of the messages that had buttons.
+/// The numbers of the messages that ask a question.
 pub(super) fn messages(replay: &Replay) -> HashSet<u64> {
-    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("buttons"));
+    let calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("question"));
     calls.filter_map(message_id).collect()
 }
 
