@@ -193,13 +193,11 @@ impl CallTable {
         }
     }
 
-    /// Ends a turn (U3): an open call gets an incomplete result, unless a subagent that runs on in
-    /// the background has made it.
-    pub(crate) fn end_turn(&mut self, emitter: &mut Emitter<'_>) {
-        let ends = |at: &usize| match &self.list[*at].parent {
-            Some(parent) => !self.runs_on(parent),
-            None => true,
-        };
+    /// Ends a turn (U3): an open call gets an incomplete result, unless it belongs to the next turn
+    /// or a subagent that runs on in the background has made it. `next` are the ids of messages of
+    /// the next turn.
+    pub(crate) fn end_turn(&mut self, next: &[String], emitter: &mut Emitter<'_>) {
+        let ends = |at: &usize| !self.outlives(*at, next);
         let ended: Vec<_> = self.open.iter().copied().filter(ends).collect();
         for at in ended {
             self.abandon(at, emitter);
@@ -207,16 +205,30 @@ impl CallTable {
         self.report_early(emitter);
     }
 
+    /// Whether an open call goes on after the end of the turn.
+    fn outlives(&self, at: usize, next: &[String]) -> bool {
+        match &self.list[at].parent {
+            Some(parent) => self.runs_on(parent, next),
+            None => next.contains(&self.list[at].message),
+        }
+    }
+
+    /// Whether the call with this id is open and goes on after the end of the turn.
+    pub(crate) fn is_next(&self, id: &str, next: &[String]) -> bool {
+        self.newest(id).is_some_and(|at| self.list[at].ended.is_none() && self.outlives(at, next))
+    }
+
     /// Whether the subagent of the call `parent` outlives the turn: the call has its result already,
-    /// or a subagent that outlives the turn has made it.
-    pub(crate) fn runs_on(&self, parent: &str) -> bool {
-        let mut next = self.newest(parent);
+    /// or goes on itself.
+    pub(crate) fn runs_on(&self, parent: &str, next: &[String]) -> bool {
+        let mut asked = parent;
         for _ in 0..NESTED_SUBAGENTS {
-            let Some(call) = next.map(|at| &self.list[at]) else { return false };
-            if call.ended.is_some() {
-                return true;
+            let Some(call) = self.newest(asked).map(|at| &self.list[at]) else { return false };
+            match &call.parent {
+                _ if call.ended.is_some() => return true,
+                Some(parent) => asked = parent,
+                None => return next.contains(&call.message),
             }
-            next = call.parent.as_deref().and_then(|parent| self.newest(parent));
         }
         false
     }

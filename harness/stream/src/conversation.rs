@@ -8,7 +8,7 @@ use crate::calls::CallSite;
 use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::message::MessageState;
-use crate::transcript::{BlockId, TextKind, Transcript};
+use crate::transcript::{BlockId, TextKind, TextPiece, Transcript};
 
 /// Number of messages in a conversation whose text is retained for the comparison with late
 /// snapshots. A snapshot of an older message causes no event.
@@ -35,10 +35,48 @@ impl ConversationState {
         Self { parent, ..Self::default() }
     }
 
-    /// Begins a turn: nothing of the last turn is left. Returns the transcript of that turn.
-    pub(crate) fn begin_turn(&mut self) -> Transcript {
+    /// Returns the index of the last message that has one of these ids.
+    pub(crate) fn last_of(&self, ids: &[String]) -> Option<usize> {
+        self.messages.iter().rposition(|message| ids.contains(&message.id))
+    }
+
+    /// Begins a turn with the message at `first`: nothing before it is left. Returns the transcript
+    /// of the turn that ends, and the text that was emitted as a part of it and belongs to the turn
+    /// that begins.
+    pub(crate) fn begin_turn(
+        &mut self,
+        first: usize,
+        emitter: &mut Emitter<'_>,
+    ) -> (Transcript, Vec<TextPiece>) {
+        let mut pieces = self.transcript.pieces_from(first);
+        for at in first..self.messages.len() {
+            if pieces.iter().any(|piece| piece.by.message == at) {
+                self.transcript.retract(&|by| by.message == at);
+                self.emit_retract(at, Vec::new(), emitter);
+            }
+        }
+        pieces.iter_mut().for_each(|piece| piece.by.message -= first);
         let parent = self.parent.take();
-        std::mem::replace(self, Self::new(parent)).transcript
+        let ended = std::mem::replace(self, Self::new(parent));
+        self.messages = ended.messages.into_iter().skip(first).collect();
+        self.current = ended.current.and_then(|at| at.checked_sub(first));
+        let ids = self.messages.iter().map(|message| message.id.clone());
+        self.by_id = ids.zip(0..).collect();
+        let mut transcript = ended.transcript;
+        if !self.messages.is_empty() {
+            (0..transcript.take_splits()).for_each(|_| self.transcript.split());
+        }
+        (transcript, pieces)
+    }
+
+    /// Emits text again that was emitted as a part of the turn before.
+    pub(crate) fn emit_again(&mut self, pieces: &[TextPiece], emitter: &mut Emitter<'_>) {
+        let splits = self.transcript.take_splits();
+        for piece in pieces {
+            let place = (self.messages[piece.by.message].id.as_str(), self.parent.as_deref());
+            self.transcript.emit_again(piece, place, emitter);
+        }
+        (0..splits).for_each(|_| self.transcript.split());
     }
 
     /// Adds a message of an ended turn whose snapshot comes late: its text is known already.
@@ -171,13 +209,17 @@ impl ConversationState {
             keep
         });
         let was_any = transcript.retract(&|by| by.message == at && retracted(by.block));
-        if !was_any && calls.is_empty() {
-            return;
+        if was_any || !calls.is_empty() {
+            self.emit_retract(at, calls, emitter);
         }
+    }
+
+    /// Reports that a message was retracted, and what is left.
+    fn emit_retract(&self, at: usize, calls: Vec<String>, emitter: &mut Emitter<'_>) {
         let [answer, reasoning] =
-            [TextKind::Answer, TextKind::Reasoning].map(|kind| transcript.text(kind));
+            [TextKind::Answer, TextKind::Reasoning].map(|kind| self.transcript.text(kind));
         emitter.emit(Event::Retract {
-            message_id: message.id.as_str().into(),
+            message_id: self.messages[at].id.as_str().into(),
             length: answer.length(),
             thinking_length: reasoning.length(),
             calls: calls.into(),

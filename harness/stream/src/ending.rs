@@ -24,12 +24,45 @@ pub(crate) struct OutcomeBuilder {
     calls: usize,
     /// Uuids of the host's messages that the turn answers.
     answers: Vec<String>,
+    /// Numbers of the main thread's messages at which the CLI began another turn before the result of
+    /// this one.
+    next_turns: Vec<usize>,
 }
 
 impl OutcomeBuilder {
-    /// Begins a turn after this number of calls.
-    pub(crate) fn after(calls: usize) -> Self {
-        Self { calls, ..Self::default() }
+    /// Begins a turn after `init`, when the main thread has this number of messages in the open turn.
+    pub(crate) fn begin(&mut self, messages: usize) {
+        if self.open {
+            self.next_turns.push(messages);
+        }
+        self.open = true;
+    }
+
+    /// Number of messages before the last `init` of the open turn.
+    pub(crate) fn begun_at(&self) -> usize {
+        self.next_turns.last().copied().unwrap_or_default()
+    }
+
+    /// Returns where the next turn begins, if it has begun behind the last message of this one.
+    pub(crate) fn next_after(&self, last: usize) -> Option<usize> {
+        self.next_turns.iter().copied().find(|at| *at > last)
+    }
+
+    /// Ends this turn, and returns it. The next turn begins after this number of calls, and has begun
+    /// already if `next` is the number of the first message in it. `named` are the messages of the
+    /// host that the result names.
+    pub(crate) fn replace(&mut self, calls: usize, next: Option<usize>, named: &[String]) -> Self {
+        let mut turn = std::mem::replace(self, Self { calls, ..Self::default() });
+        if let Some(first) = next {
+            (self.open, self.stop) = (true, std::mem::take(&mut turn.stop));
+            self.next_turns =
+                turn.next_turns.iter().filter_map(|at| at.checked_sub(first)).collect();
+            self.next_turns.retain(|at| *at > 0);
+            if !named.is_empty() {
+                self.answers = turn.answers.extract_if(.., |uuid| !named.contains(uuid)).collect();
+            }
+        }
+        turn
     }
 
     /// Adds the uuid of a message of the host that the turn answers.

@@ -26,6 +26,7 @@ use crate::result_record::ResultRecord;
 use crate::session::SessionFacts;
 use crate::snapshot::{self, ShownBlocks, SyntheticMessage};
 use crate::stream::{self, EventEffect, MessageEnd};
+use crate::transcript::TextPiece;
 use crate::turns::EndedTurns;
 
 /// Number of recent records that a later record can retract by their uuid.
@@ -45,8 +46,8 @@ pub(crate) struct RunState {
     /// The open turn.
     turn: OutcomeBuilder,
     ended: EndedTurns,
-    /// The outcome of the turn that the current record has ended.
-    outcome: Option<Outcome>,
+    /// The outcome of the turn that the current record has ended, and the text of the next turn.
+    outcome: Option<(Outcome, Vec<TextPiece>)>,
     /// A sentence about the limit that was reached, if one was: the rest was not read.
     limit: Option<String>,
 }
@@ -95,7 +96,9 @@ impl RunState {
         let init = is_init.then_some([head.model, head.version]);
         self.emit_outcome(emitter);
         self.session.see(head.session, init, emitter);
-        self.turn.open |= is_init;
+        if is_init {
+            self.turn.begin(self.conversations[0].messages.len());
+        }
         if kind != "result" {
             self.ended.other_record();
         }
@@ -261,33 +264,41 @@ impl RunState {
             main.withheld = None;
         }
         snapshot::release_withheld(main, emitter);
-        stream::message_end(main, &mut self.calls, emitter);
+        let next = main.last_of(&record.begun).and_then(|last| self.turn.next_after(last));
+        let first = next.unwrap_or(main.messages.len());
+        if main.current.is_none_or(|at| at < first) {
+            stream::message_end(main, &mut self.calls, emitter);
+        }
+        let ids: Vec<_> = main.messages[first..].iter().map(|m| m.id.clone()).collect();
         if let Some(usage) = record.usage {
             emitter.emit(Event::Usage { usage, is_final: true });
         }
         for subagent in subagents {
-            if !subagent.parent.as_deref().is_some_and(|parent| self.calls.runs_on(parent)) {
+            let parent = subagent.parent.as_deref();
+            if !parent.is_some_and(|parent| self.calls.runs_on(parent, &ids)) {
                 stream::message_end(subagent, &mut self.calls, emitter);
             }
         }
-        self.withdraw_questions(emitter);
-        self.calls.end_turn(emitter);
+        self.withdraw_questions(&ids, emitter);
+        self.calls.end_turn(&ids, emitter);
         let main = &mut self.conversations[0];
         record.answers.iter().for_each(|uuid| self.turn.answer(uuid));
-        let messages = main.messages.iter().map(|message| (&*message.id, message.streamed));
+        let messages = main.messages[..first].iter().map(|m| (&*m.id, m.streamed));
         let number = self.ended.end(&record, messages);
-        self.named.retain(|(_, at, _)| *at != 0);
+        self.named.retain_mut(|(_, at, shown)| *at != 0 || shown.is_in_turn_from(first));
         let calls = self.calls.count();
-        let turn = std::mem::replace(&mut self.turn, OutcomeBuilder::after(calls));
-        let outcome = turn.end(&record, main.begin_turn(), &mut self.ended, calls);
-        self.outcome = Some(self.finished(outcome, number));
+        let turn = self.turn.replace(calls, next, &record.answers);
+        let (transcript, begun) = main.begin_turn(first, emitter);
+        let outcome = turn.end(&record, transcript, &mut self.ended, calls);
+        self.outcome = Some((self.finished(outcome, number), begun));
     }
 
     /// Emits the outcome of the turn that the last record has ended, after all that is to be said
-    /// about its line.
+    /// about its line, and then the text of the next turn that has come already.
     pub(crate) fn emit_outcome(&mut self, emitter: &mut Emitter<'_>) {
-        if let Some(outcome) = self.outcome.take() {
+        if let Some((outcome, begun)) = self.outcome.take() {
             emitter.emit(Event::Outcome(Cow::Owned(outcome)));
+            self.conversations[0].emit_again(&begun, emitter);
         }
     }
 
@@ -304,10 +315,10 @@ impl RunState {
         self.calls.finish(emitter);
         // Behind a limit, there may be turns of which nothing was read.
         if self.turn.open || self.limit.is_some() || self.ended.count() == 0 {
-            let transcript = self.conversations[0].begin_turn();
+            let transcript = std::mem::take(&mut self.conversations[0].transcript);
             let turn = std::mem::take(&mut self.turn);
             let outcome = turn.cut_off(&transcript, self.limit.take(), silent);
-            self.outcome = Some(self.finished(outcome, self.ended.count() + 1));
+            self.outcome = Some((self.finished(outcome, self.ended.count() + 1), Vec::new()));
             self.emit_outcome(emitter);
         }
     }

@@ -75,6 +75,16 @@ pub(crate) struct ShownBlocks {
     pub(crate) calls: Vec<String>,
 }
 
+impl ShownBlocks {
+    /// Moves the blocks to a turn that begins with the message at `first`. Returns false if they are
+    /// of the turn before.
+    pub(crate) fn is_in_turn_from(&mut self, first: usize) -> bool {
+        let at = self.message.checked_sub(first);
+        self.message = at.unwrap_or_default();
+        at.is_some()
+    }
+}
+
 /// Reads the message of one record.
 pub(crate) fn assistant(
     conversation: &mut ConversationState,

@@ -32,6 +32,16 @@ pub(crate) struct BlockId {
     pub(crate) block: u64,
 }
 
+/// Text of a block that is emitted again in the turn that it belongs to.
+#[derive(Debug)]
+pub(crate) struct TextPiece {
+    pub(crate) kind: TextKind,
+    pub(crate) by: BlockId,
+    pub(crate) text: String,
+    /// A tool call splits the answer before it.
+    is_split: bool,
+}
+
 /// The answer and the reasoning so far, and where tool calls and messages divide the answer.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
@@ -68,6 +78,11 @@ impl Transcript {
     /// (T1).
     pub(crate) fn split(&mut self) {
         self.splits += 1;
+    }
+
+    /// Returns the number of splits since the last piece of the answer, and undoes them.
+    pub(crate) fn take_splits(&mut self) -> usize {
+        std::mem::take(&mut self.splits)
     }
 
     /// Undoes one split, because its tool call was retracted.
@@ -146,6 +161,35 @@ impl Transcript {
             .map(|([start, unsplit], _)| TextRun { start: *start, unsplit: *unsplit })
             .collect();
         was_any
+    }
+
+    /// Returns the text of the message at `first` and of those behind it, block by block.
+    pub(crate) fn pieces_from(&self, first: usize) -> Vec<TextPiece> {
+        let kinds = [TextKind::Answer, TextKind::Reasoning];
+        let splits = |at: usize| self.runs.iter().any(|run| run.start == at && run.unsplit < at);
+        let pieces = kinds.into_iter().flat_map(|kind| {
+            let parts = self.text(kind).parts().enumerate();
+            parts.map(move |(at, (by, text))| {
+                let is_split = kind == TextKind::Answer && splits(at);
+                TextPiece { kind, by, text: text.to_owned(), is_split }
+            })
+        });
+        let mut pieces: Vec<_> = pieces.filter(|piece| piece.by.message >= first).collect();
+        pieces.sort_by_key(|piece| (piece.by.message, piece.by.block));
+        pieces
+    }
+
+    /// Adds a piece that was a part of the transcript of the turn before.
+    pub(crate) fn emit_again(
+        &mut self,
+        TextPiece { kind, by, text, is_split }: &TextPiece,
+        place: (&str, Option<&str>),
+        emitter: &mut Emitter<'_>,
+    ) {
+        if *is_split {
+            self.split();
+        }
+        self.emit(*kind, *by, place, text, emitter);
     }
 
     /// Adds a piece of a block and emits its event. `id` is the id of the message.
@@ -289,6 +333,12 @@ impl TranscriptBuffer {
         self.text[start..end.max(start)].trim()
     }
 
+    /// The blocks and texts of the parts, without the newlines before them.
+    fn parts(&self) -> impl Iterator<Item = (BlockId, &str)> {
+        let ends = self.parts.iter().skip(1).map(|next| next.from).chain([self.text.len()]);
+        self.parts.iter().zip(ends).map(|(part, end)| (part.by, &self.text[part.start..end]))
+    }
+
     /// The text of the message that the last part belongs to.
     fn last_message_text(&self) -> &str {
         let last = self.parts.last().map(|part| part.by.message);
@@ -341,69 +391,4 @@ fn characters(text: &str) -> u64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    #[test]
-    pub(crate) fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
-        for (text, piece, expect) in [
-            ("one", "two", "one\n\n"),
-            ("one\n", "two", "one\n\n"),
-            ("one\n", "\ntwo", "one\n"),
-            ("one", "\n\ntwo", "one"),
-            ("one\n\n\n", "two", "one\n\n\n"),
-            ("", "two", ""),
-        ] {
-            let mut parted = text.to_owned();
-            separate(&mut parted, piece);
-            assert_eq!(parted, expect);
-        }
-    }
-
-    /// Adds parts of the form `(message, block, text)`, each after a blank line, then retracts
-    /// some.
-    fn check(
-        parts: &[(usize, u64, &str)],
-        retracted: &[usize],
-        expect: (&str, u64),
-        marks: [usize; 2],
-    ) {
-        let mut buffer = TranscriptBuffer::default();
-        for (message, block, text) in parts {
-            buffer.add(BlockId { message: *message, block: *block }, PartJoin::BlankLine, text);
-        }
-        let mut moved = [1, parts.len()];
-        let was_any = buffer.retract(&|by| retracted.contains(&by.message), &mut moved);
-        assert_eq!(was_any, !retracted.is_empty());
-        assert_eq!((buffer.text(), buffer.length()), expect, "{parts:?} less {retracted:?}");
-        assert_eq!(moved, marks, "{parts:?} less {retracted:?}");
-    }
-
-    #[test]
-    pub(crate) fn a_retracted_part_leaves_no_gap() {
-        let parts = [(0, 0, "añ\n"), (1, 0, "b"), (1, 2, "c"), (2, 0, "d")];
-        check(&parts, &[], ("añ\n\nb\n\nc\n\nd", 11), [1, 4]);
-        check(&parts, &[0], ("b\n\nc\n\nd", 7), [0, 3]);
-        check(&parts, &[1], ("añ\n\nd", 5), [1, 2]);
-        check(&parts, &[2], ("añ\n\nb\n\nc", 8), [1, 3]);
-        check(&parts, &[0, 1, 2], ("", 0), [0, 0]);
-    }
-
-    #[test]
-    fn the_last_message_and_what_came_since_a_part() {
-        let mut buffer = TranscriptBuffer::default();
-        assert_eq!((buffer.since(0), buffer.last_message_text()), ("", ""));
-        for (message, block, join, text, whole) in [
-            (0, 0, PartJoin::Append, "a", "a"),
-            (1, 0, PartJoin::BlankLine, "b", "a\n\nb"),
-            (1, 1, PartJoin::Append, "c", "a\n\nbc"),
-            (1, 1, PartJoin::BlankLine, "d", "a\n\nbc\n\nd"),
-        ] {
-            let from = buffer.add(BlockId { message, block }, join, text);
-            assert_eq!((buffer.text(), buffer.length()), (whole, whole.len() as u64));
-            assert!(buffer.text()[from..].ends_with(text));
-        }
-        assert_eq!((buffer.part_count(), buffer.since(2)), (4, "c\n\nd"));
-        assert_eq!(buffer.last_message_text(), "bc\n\nd");
-    }
-}
+pub(crate) mod tests;

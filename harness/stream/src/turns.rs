@@ -56,7 +56,7 @@ impl EndedTurns {
     }
 
     /// Ends a turn, and returns its number. `messages` are the ids of its messages, and whether each
-    /// was streamed. A result that names messages ends the turn of these messages only.
+    /// was streamed; another result may come for those that this one does not name.
     pub(crate) fn end<'m>(
         &mut self,
         record: &ResultRecord,

@@ -131,12 +131,13 @@ impl RunState {
     }
 
     /// Withdraws the questions that nobody can answer after the end of a turn: all except those of
-    /// subagents that run on in the background.
-    pub(super) fn withdraw_questions(&mut self, emitter: &mut Emitter<'_>) {
+    /// the next turn and of subagents that run on in the background.
+    pub(super) fn withdraw_questions(&mut self, next: &[String], emitter: &mut Emitter<'_>) {
         let calls = &self.calls;
-        let closed = self
-            .dialog
-            .close_where(|_, parent| !parent.is_some_and(|parent| calls.runs_on(parent)));
+        let closed = self.dialog.close_where(|call, parent| match parent {
+            Some(parent) => !calls.runs_on(parent, next),
+            None => !call.is_some_and(|call| calls.is_next(call, next)),
+        });
         withdraw(&closed, emitter);
     }
 

@@ -125,7 +125,7 @@ impl RunState {
         if let Some(uuid) = &id {
             self.turn.answer(uuid);
         }
-        let folded = !self.conversations[0].messages.is_empty();
+        let folded = self.conversations[0].messages.len() > self.turn.begun_at();
         emitter.emit(Event::Heard { id, text: text.into(), folded });
         true
     }

@@ -194,6 +194,74 @@ pub(crate) fn a_late_result_does_not_end_the_next_turn() {
 }
 
 #[test]
+pub(crate) fn a_result_that_comes_in_the_next_turn_takes_nothing_of_it() {
+    // The turn of `a` was interrupted, and the next one has begun before its result comes.
+    let stopped = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","begun_message_ids":["a"],"user_message_uuids":["u1"]}"#;
+    check(
+        &records![
+            [init(), replayed("u1", "M1")],
+            spoken("a", "Half"),
+            [init(), replayed("u2", "M2"), message("b"), think(0, "why"), stop(0), text(1, "Wh")],
+            [
+                tool(2, "t", "{}"),
+                json(2, r#"{"a":"#),
+                stopped.into(),
+                json(2, "1}"),
+                stop(2),
+                over()
+            ],
+            [tool_result("t", "ok")],
+            spoken("c", "Done."),
+            one(result_of("Done.", r#""b","c""#)),
+        ],
+        &[
+            OF_INIT,
+            r#"heard u1 "M1""#,
+            r#"text a "Half""#,
+            OF_INIT,
+            r#"heard u2 "M2""#,
+            r#"think b#0 "why""#,
+            r#"text b "\n\nWh""#,
+            r#"retract b leaves "Half" "" without []"#,
+            r#"error "Half" interrupted answers ["u1"] began ["a"]"#,
+            r#"think b#0 "why""#,
+            r#"text b "Wh""#,
+            r#"start t Bash {"a":1}"#,
+            r#"result t Bash "ok""#,
+            r#"text c "\n\nDone.""#,
+            r#"ok "Wh\n\nDone." turn 2 answers ["u2"] began ["b", "c"]"#,
+        ],
+    );
+    // The next turn has no message yet.
+    check(
+        &records![
+            [init()],
+            spoken("a", "one"),
+            [init(), result_of("one", r#""a""#)],
+            spoken("b", "tw"),
+        ],
+        &[
+            OF_INIT,
+            r#"text a "one""#,
+            OF_INIT,
+            r#"ok "one" began ["a"]"#,
+            r#"text b "tw""#,
+            r#"incomplete "tw" no_result turn 2"#,
+        ],
+    );
+    check(
+        &records![[init()], spoken("a", "one"), [init(), result_of("one", r#""a""#)]],
+        &[
+            OF_INIT,
+            r#"text a "one""#,
+            OF_INIT,
+            r#"ok "one" began ["a"]"#,
+            r#"incomplete "" no_result turn 2"#,
+        ],
+    );
+}
+
+#[test]
 pub(crate) fn a_repeated_result_ends_no_turn() {
     check(
         &[result("x"), result("x"), result("x"), r#"{"type":"keep_alive"}"#.into(), result("x")],
