@@ -182,6 +182,7 @@ held_by! {
         tests::turns::t2_text_held_back_is_used_by_the_result_that_comes_for_it,
         tests::turns::a_late_result_does_not_end_the_next_turn,
         tests::turns::a_result_that_comes_in_the_next_turn_takes_nothing_of_it,
+        tests::random::a_result_in_the_next_turn_moves_no_text_between_the_turns,
         tests::turns::a_repeated_result_ends_no_turn,
         tests::turns::t4_a_snapshot_of_an_ended_turn_adds_nothing,
     ], ["compaction", "resume-killed-background", "subagent-background"];

@@ -225,6 +225,46 @@ pub(crate) fn any_cut_of_both_sides_gives_the_same_events() {
     });
 }
 
+/// The outcomes of a run, each with the text that the turn had streamed at its end.
+fn outcomes(lines: &[String]) -> Vec<(String, String)> {
+    let (mut parser, mut text, mut outcomes) = (Parser::new(), String::new(), Vec::new());
+    let mut sink = |event: Event<'_>| match &event {
+        Event::Text { text: lent, .. } | Event::Retract { text: lent, .. } => {
+            text.clear();
+            text.push_str(lent);
+        }
+        Event::Outcome(_) => outcomes.push((show(&event), std::mem::take(&mut text))),
+        _ => {}
+    };
+    parser.feed_with((lines.join("\n") + "\n").as_bytes(), &mut sink);
+    parser.finish_with(&mut sink);
+    outcomes
+}
+
+#[test]
+pub(crate) fn a_result_in_the_next_turn_moves_no_text_between_the_turns() {
+    proptest!(ProptestConfig::with_cases(200), |(
+        turns in vec(vec(vec(part(), 0..4), 1..3), 2..4),
+        delays in vec(any::<prop::sample::Index>(), 3),
+    )| {
+        let (mut prompt, mut late, mut waits) = (Vec::new(), Vec::new(), None);
+        for (number, (messages, delay)) in (1..).zip(turns.iter().zip(delays)) {
+            let mut lines = records(messages, &format!("@{number}"));
+            let ids: Vec<_> = (0..messages.len()).map(|at| format!("\"m{at}@{number}\"")).collect();
+            let named = format!(r#"{{"begun_message_ids":[{}],"#, ids.join(","));
+            let end = lines.pop().unwrap().replacen('{', &named, 1);
+            lines.insert(0, system("init", ""));
+            prompt.extend(lines.iter().cloned().chain([end.clone()]));
+            if let Some(waits) = waits.replace(end) {
+                lines.insert(1 + delay.index(lines.len()), waits);
+            }
+            late.extend(lines);
+        }
+        late.extend(waits);
+        prop_assert_eq!(outcomes(&late), outcomes(&prompt));
+    });
+}
+
 #[test]
 pub(crate) fn t4_the_deltas_make_up_what_the_snapshots_say() {
     proptest!(ProptestConfig::with_cases(200), |(messages in vec(vec(part(), 0..4), 1..4))| {
