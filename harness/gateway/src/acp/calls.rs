@@ -93,6 +93,20 @@ impl AcpCall {
         }
     }
 
+    /// The call as a whole, for a person who is asked about it.
+    pub(super) fn whole(&self, view: CallContext<'_>) -> ToolCallUpdate {
+        let now = ReportedCall { look: self.look(view), raw_input: self.raw_input() };
+        let mut call = self.blank();
+        now.news(None, &mut call);
+        call.status = Some(CallStatus::Pending);
+        call
+    }
+
+    /// What has become of the call without a result of its own.
+    pub(super) fn becomes(&self, status: CallStatus) -> Update {
+        Update::ToolCallUpdate(ToolCallUpdate { status: Some(status), ..self.blank() })
+    }
+
     /// The call ends with a result.
     pub(super) fn result(
         &mut self,

@@ -15,12 +15,16 @@
 //! * ACP can't take text back. Where a message that was shown is withdrawn, a sentence in it says
 //!   so; withdrawn reasoning is passed over. A call that will never start ends `failed`.
 //! * A TodoWrite is a `plan` and no call; so is a TaskCreate or a TaskUpdate, once it went well.
+//! * A question of the CLI is a `session/request_permission` ([`AcpConverter::requests`]), which goes out
+//!   after the updates of the same event: the call is announced as `pending` before it, and becomes
+//!   `in_progress` only once the answer is yes ([Q6](crate::rules::Q6)).
 //! * A turn's end closes what is open, says the final text if nothing of it was shown, and gives
 //!   the answer to `session/prompt` ([`AcpConverter::turn_end`]).
 
 mod calls;
 mod ending;
 pub(crate) mod files;
+mod permission;
 pub(crate) mod plan;
 mod result;
 mod tools;
@@ -29,11 +33,15 @@ mod update;
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use calls::{AcpCall, CallContext};
 pub use ending::{StopReason, TurnEnd};
 use files::FileTable;
+use permission::{AskedClient, Permissions};
+pub use permission::{
+    ClientRequest, OptionKind, PermissionOption, PermissionOutcome, PermissionRequest,
+};
 use result::plain;
 pub use update::{
     CallContent, CallStatus, Chunk, ClaudeCode, ContentBlock, Location, Meta, PlanEntry,
@@ -43,6 +51,7 @@ pub use update::{
 
 use crate::bus::{BusData, BusEvent, Phase, Tool};
 pub use crate::display::ToolCategory;
+use crate::question::{Answer, Closing, Question, QuestionClosed, QuestionKind};
 
 /// The protocol's version, for the answer to `initialize`.
 pub const PROTOCOL_VERSION: u16 = 1;
@@ -73,6 +82,7 @@ pub struct AcpConverter {
     /// TodoWrite calls that have started and have no result yet.
     planning: HashSet<String>,
     tasks: plan::Tasks,
+    permissions: Permissions,
     /// The plan that was reported last, of each lane.
     plans: HashMap<Option<String>, Vec<PlanEntry>>,
     /// What was sent, of each lane.
@@ -124,6 +134,7 @@ impl AcpConverter {
             uses: HashMap::new(),
             planning: HashSet::new(),
             tasks: plan::Tasks::default(),
+            permissions: Permissions::default(),
             plans: HashMap::new(),
             sent: HashMap::new(),
             announced: 0,
@@ -151,13 +162,24 @@ impl AcpConverter {
             }
             BusData::Tool(tool) => self.tool(tool),
             // The protocol has no place for what the CLI does for itself.
-            BusData::Notice(_)
-            | BusData::Heard { .. }
-            | BusData::Question(_)
-            | BusData::QuestionWaits(_)
-            | BusData::QuestionClosed(_) => Vec::new(),
+            BusData::Notice(_) | BusData::Heard { .. } | BusData::QuestionWaits(_) => Vec::new(),
+            BusData::Question(question) => self.ask(question),
+            BusData::QuestionClosed(closed) => self.close(closed),
             BusData::Lifecycle(phase) => self.phase(phase),
         }
+    }
+
+    /// The requests to the client that the events so far have made and that were not taken yet. Take them
+    /// after each event, and send them after its updates ([Q6](crate::rules::Q6)).
+    pub fn requests(&mut self) -> Vec<ClientRequest> {
+        self.permissions.take()
+    }
+
+    /// Takes the client's answer to the request `id`: the question of the CLI and the answer for
+    /// [`Conversation::answer`](crate::Conversation::answer). `None` while other requests of the question
+    /// wait, and for a request that is not open.
+    pub fn answered(&mut self, id: &str, outcome: &PermissionOutcome) -> Option<(String, Answer)> {
+        self.permissions.answer(id, outcome)
     }
 
     /// The client has cancelled the turn: it ends as `cancelled`, whatever becomes of it. Updates
@@ -169,6 +191,21 @@ impl AcpConverter {
     /// What `session/prompt` is answered with; none while the turn goes on.
     pub fn turn_end(&self) -> Option<&TurnEnd> {
         self.end.as_ref()
+    }
+
+    /// `request` as it goes over the wire.
+    pub fn request(&self, request: &ClientRequest) -> Value {
+        match request {
+            ClientRequest::Permission(PermissionRequest { id, tool_call, options }) => json!({
+                "jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+                "params": {
+                    "sessionId": self.settings.session_id, "toolCall": tool_call, "options": options,
+                },
+            }),
+            ClientRequest::Cancel { id } => json!({
+                "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id },
+            }),
+        }
     }
 
     /// `update` as it goes over the wire.
@@ -281,6 +318,46 @@ impl AcpConverter {
             call.report(view)
         });
         update.into_iter().collect()
+    }
+
+    /// The client is asked about a call, which is announced if it was not (Q6).
+    fn ask(&mut self, question: &Question) -> Vec<Update> {
+        let call = question.call.as_ref().unwrap_or(&question.id);
+        let is_made_up = !self.open.contains_key(call);
+        let updates = if is_made_up {
+            self.refine(call, &question.name, question.parent.as_deref(), |call| {
+                if let QuestionKind::Permission { input } = &question.kind {
+                    call.start(input, None);
+                }
+            })
+        } else {
+            Vec::new()
+        };
+        if let Some(announced) = self.open.get(call) {
+            let whole = announced.whole(view(&self.settings, &self.files));
+            self.permissions.ask(question, call, is_made_up, &whole);
+        }
+        updates
+    }
+
+    /// A question is closed: after a yes its call is in progress (Q6).
+    fn close(&mut self, closed: &QuestionClosed) -> Vec<Update> {
+        let Some(AskedClient { call: id, is_made_up, .. }) = self.permissions.close(&closed.id)
+        else {
+            return Vec::new();
+        };
+        let is_yes = matches!(closed.closing, Closing::Allowed { .. });
+        let status = match (is_yes, is_made_up) {
+            (true, _) => CallStatus::InProgress,
+            (false, true) if closed.closing != Closing::Settled => CallStatus::Failed,
+            (false, _) => return Vec::new(),
+        };
+        let Some(call) = self.open.get(&id) else { return Vec::new() };
+        let update = call.becomes(status);
+        if status == CallStatus::Failed {
+            self.open.remove(&id);
+        }
+        vec![update]
     }
 
     /// A call ends with a result; one that was never announced has none (A1).

@@ -6,6 +6,7 @@
 pub(crate) mod cassettes;
 pub(crate) mod deltas;
 mod odd;
+pub(crate) mod permissions;
 pub(crate) mod random;
 mod records;
 mod situations;

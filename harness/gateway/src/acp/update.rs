@@ -102,6 +102,8 @@ pub struct ToolCallUpdate {
 pub enum CallStatus {
     /// No result yet.
     Pending,
+    /// A person was asked and said yes; the call runs.
+    InProgress,
     /// It came to its end.
     Completed,
     /// It failed, was cancelled, or never started.
