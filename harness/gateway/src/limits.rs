@@ -68,5 +68,9 @@ pub const RECONNECT_CEILING: Duration = Duration::from_secs(30);
 pub const CONNECTIONS: usize = 1_024;
 /// Connections of the event server whose request has not come yet; one more replaces the oldest.
 pub const CONNECTIONS_WAITING: usize = 128;
+/// Bytes of an answer to a question that is posted to the event server.
+pub const POSTED_ANSWER: ByteSize = ByteSize::kib(64);
+/// How long the host may take to say what became of a posted answer.
+pub const POSTED_ANSWER_TIME: Duration = Duration::from_secs(5);
 /// How long the event server waits for the head of a request.
 pub const REQUEST_HEAD: Duration = Duration::from_secs(3);

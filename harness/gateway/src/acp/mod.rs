@@ -196,10 +196,11 @@ impl AcpConverter {
     /// `request` as it goes over the wire.
     pub fn request(&self, request: &ClientRequest) -> Value {
         match request {
-            ClientRequest::Permission(PermissionRequest { id, tool_call, options }) => json!({
-                "jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+            ClientRequest::Permission(request) => json!({
+                "jsonrpc": "2.0", "id": request.id, "method": "session/request_permission",
                 "params": {
-                    "sessionId": self.settings.session_id, "toolCall": tool_call, "options": options,
+                    "sessionId": self.settings.session_id, "toolCall": request.tool_call,
+                    "options": request.options,
                 },
             }),
             ClientRequest::Cancel { id } => json!({

@@ -24,7 +24,7 @@ const NOT_OFFERED: &str = "The editor gave an answer that was not offered.";
 #[non_exhaustive]
 pub enum ClientRequest {
     /// The client asks the person.
-    Permission(PermissionRequest),
+    Permission(Box<PermissionRequest>),
     /// Nobody waits for the answer to a request any more: `$/cancel_request`.
     Cancel {
         /// Id of the request.
@@ -153,7 +153,7 @@ impl Permissions {
             }
             let options = options(question, part, choice);
             let request = PermissionRequest { id, tool_call, options };
-            self.waiting.push(ClientRequest::Permission(request));
+            self.waiting.push(ClientRequest::Permission(Box::new(request)));
         }
         self.asked.insert(question.id.clone(), asked);
     }

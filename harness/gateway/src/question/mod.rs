@@ -132,6 +132,14 @@ pub struct QuestionWaits {
     pub denied_in: Duration,
 }
 
+impl QuestionWaits {
+    /// The line for a person who waits.
+    pub fn line(&self) -> String {
+        let [after, left] = [self.after, self.denied_in].map(|time| time.as_secs());
+        format!("⏳ A question has waited {after} s for your answer; it is denied in {left} s")
+    }
+}
+
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -147,6 +147,11 @@ impl Broker {
         Ok(StreamFeed { stream, lifetime, limits: self.limits, run: None })
     }
 
+    /// Whether the stream `id` is open.
+    pub(super) fn is_open(&self, id: &str) -> bool {
+        lock(&self.streams).iter().any(|(other, stream)| other == id && !stream.borrow().ended)
+    }
+
     /// Makes a reader of the stream `id` from the event after `read`; without `read`, from the
     /// start.
     pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<StreamReader, Refusal> {

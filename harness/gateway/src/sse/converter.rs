@@ -8,6 +8,11 @@ use serde_json::{Map, Value, json};
 use super::event::SseEvent;
 use super::summary::summary;
 use crate::bus::{BusData, BusEvent, Phase, Tool};
+use crate::excerpt::short;
+use crate::question::{Choice, Closing, Question, QuestionClosed, QuestionKind};
+
+/// Characters of a message that was heard.
+const HEARD_LIMIT: usize = 200;
 
 /// Turns the bus events of one run into the events of its stream; a pure state machine.
 ///
@@ -15,7 +20,9 @@ use crate::bus::{BusData, BusEvent, Phase, Tool};
 /// |---|---|
 /// | `output` | `type` `delta` and the new `content`; or `replace` and all that is left of it |
 /// | `tool_use` | `toolCallId`, `name`, `input`, `isError`, `result_summary`?, `parentToolCallId`? |
-/// | `status` | `text`, a line for a person who waits: compaction, an API that is asked again |
+/// | `question` | `questionId`, `name`, `title`, `toolCallId`?, `input` or `choices`, `suggestions`?, `description`?, `blockedPath`?, `parentToolCallId`? |
+/// | `answered` | `questionId`, `how`, `answers`?, `message`?, `by`?, `after` (ms) |
+/// | `status` | `text`, a line for a person who waits: compaction, an API that is asked again, a question that waits, a message that was heard |
 /// | `error` | `error`, a sentence, and `kind` |
 /// | `complete` | `processedMessageIds`, and `text`, the final answer, when the run ended well |
 ///
@@ -60,6 +67,13 @@ impl SseConverter {
                 vec![output("replace", text)]
             }
             BusData::Tool(tool) => self.tool(tool).into_iter().collect(),
+            BusData::Question(question) => vec![asked(question)],
+            BusData::QuestionClosed(closed) => vec![answered(closed)],
+            BusData::QuestionWaits(waits) => return self.status(event, Some(waits.line())),
+            BusData::Heard { text, .. } => {
+                let line = format!("💬 Heard: {}", short(text, HEARD_LIMIT));
+                return self.status(event, Some(line));
+            }
             BusData::Notice(notice) => return self.status(event, notice.line()),
             BusData::Lifecycle(Phase::End { text }) => {
                 let mut told = self.unanswered();
@@ -157,6 +171,62 @@ impl SseConverter {
 fn stamp(data: &mut Map<String, Value>, event: &BusEvent) {
     data.insert("timestamp".to_owned(), event.at.into());
     data.insert("messageId".to_owned(), event.run_id.as_ref().into());
+}
+
+/// A question; what it does not have is left out.
+fn asked(question: &Question) -> SseEvent {
+    let choice = |choice: &Choice| {
+        let options = choice
+            .options
+            .iter()
+            .map(|option| json!({ "label": option.label, "description": option.description }));
+        json!({
+            "question": choice.question, "header": choice.header,
+            "options": options.collect::<Vec<_>>(), "multiSelect": choice.multi_select,
+        })
+    };
+    let (input, choices) = match &question.kind {
+        QuestionKind::Permission { input } => (Some(input), None),
+        QuestionKind::Choices(choices) => (None, Some(choices.iter().map(choice).collect())),
+    };
+    let choices: Option<Vec<Value>> = choices;
+    let suggestions = Some(&question.suggestions).filter(|labels| !labels.is_empty());
+    present(
+        "question",
+        json!({
+            "questionId": question.id, "name": question.name, "title": question.title,
+            "toolCallId": question.call, "input": input, "choices": choices,
+            "suggestions": suggestions, "description": question.description,
+            "blockedPath": question.blocked_path, "parentToolCallId": question.parent,
+        }),
+    )
+}
+
+/// What became of a question.
+fn answered(closed: &QuestionClosed) -> SseEvent {
+    let (answers, message) = match &closed.closing {
+        Closing::Allowed { answers } if !answers.is_empty() => {
+            let pair = |(question, answer): &(String, String)| (question.clone(), json!(answer));
+            (Some(answers.iter().map(pair).collect::<Map<_, _>>()), None)
+        }
+        Closing::Denied { message } if !message.is_empty() => (None, Some(message)),
+        _ => (None, None),
+    };
+    let after = u64::try_from(closed.after.as_millis()).unwrap_or(u64::MAX);
+    present(
+        "answered",
+        json!({
+            "questionId": closed.id, "how": closed.closing.as_str(), "answers": answers,
+            "message": message, "by": closed.by, "after": after,
+        }),
+    )
+}
+
+/// An event of the fields that are not `null`.
+fn present(name: &'static str, fields: Value) -> SseEvent {
+    let mut event = SseEvent::new(name, fields);
+    event.data.retain(|_, value| !value.is_null());
+    event
 }
 
 fn output(kind: &str, content: &str) -> SseEvent {

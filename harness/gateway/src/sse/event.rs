@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// An event for the readers of a stream: a name and a JSON object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SseEvent {
-    /// `output`, `tool_use`, `status`, `error` or `complete`. The endpoint adds `connected`, `gap`
+    /// `output`, `tool_use`, `question`, `answered`, `status`, `error` or `complete`. The endpoint adds `connected`, `gap`
     /// and `dropped`.
     pub name: &'static str,
     /// The fields of the event.

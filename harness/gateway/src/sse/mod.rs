@@ -52,6 +52,8 @@
 //! ```
 
 #[cfg(feature = "sse-http")]
+mod answers;
+#[cfg(feature = "sse-http")]
 pub(crate) mod broker;
 #[cfg(feature = "sse-http")]
 mod collect;
@@ -65,6 +67,8 @@ mod reach;
 mod server;
 pub(crate) mod summary;
 
+#[cfg(feature = "sse-http")]
+pub use answers::PostedAnswer;
 #[cfg(feature = "sse-http")]
 pub use broker::{Broker, BrokerError, BrokerLimits, StreamFeed, StreamLifetime};
 #[cfg(feature = "sse-http")]

@@ -1,4 +1,5 @@
-//! The endpoint: `GET /runs/{id}/events`, for readers on this machine that know the token.
+//! The endpoint: `GET /runs/{id}/events`, and `POST /runs/{id}/answer` where the host takes answers, for
+//! readers on this machine that know the token.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -9,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use futures_util::stream::unfold;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -23,14 +25,17 @@ use serde_json::json;
 use subtle::ConstantTimeEq as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
+use super::answers::{self, PostedAnswer};
 use super::broker::{Broker, Refusal, StreamReader};
 use super::event::{SseEvent, WireEvent};
 use super::reach::Reach;
-use crate::limits::{CONNECTIONS, CONNECTIONS_WAITING, REQUEST_HEAD};
+use crate::limits::{
+    CONNECTIONS, CONNECTIONS_WAITING, POSTED_ANSWER, POSTED_ANSWER_TIME, REQUEST_HEAD,
+};
 
 /// How long the readers may take to read their last event at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
@@ -59,6 +64,8 @@ pub struct ServerSettings {
     pub waiting: usize,
     /// How long the head of a request may take to come.
     pub head_time: Duration,
+    /// Where answers to questions go ([Q11](crate::rules::Q11)); without it the endpoint takes none.
+    pub answers: Option<mpsc::Sender<PostedAnswer>>,
 }
 
 /// The token is shown as `***`.
@@ -72,6 +79,7 @@ impl fmt::Debug for ServerSettings {
             .field("connections", &self.connections)
             .field("waiting", &self.waiting)
             .field("head_time", &self.head_time)
+            .field("answers", &self.answers.is_some())
             .finish()
     }
 }
@@ -89,6 +97,7 @@ impl ServerSettings {
             connections: CONNECTIONS,
             waiting: CONNECTIONS_WAITING,
             head_time: REQUEST_HEAD,
+            answers: None,
         }
     }
 }
@@ -135,7 +144,7 @@ impl SseServer {
     ///
     /// [`ServeError`] when the settings or the system do not allow it.
     pub async fn start(settings: ServerSettings, broker: Broker) -> Result<Self, ServeError> {
-        let ServerSettings { address, reach, token, heartbeat, .. } = settings.clone();
+        let ServerSettings { address, reach, token, heartbeat, answers, .. } = settings.clone();
         if reach == Reach::Loopback && !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
         }
@@ -146,9 +155,10 @@ impl SseServer {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (closing, closed) = watch::channel(false);
-        let shared = Arc::new(Shared { broker, token, heartbeat, closed: closed.clone() });
+        let shared = Arc::new(Shared { broker, token, heartbeat, answers, closed: closed.clone() });
         let router = Router::new()
             .route("/runs/{id}/events", get(events))
+            .route("/runs/{id}/answer", post(answer))
             .fallback(not_found)
             .with_state(shared);
         let accepting = tokio::spawn(accept(listener, router, settings, closed));
@@ -184,6 +194,7 @@ struct Shared {
     broker: Broker,
     token: String,
     heartbeat: Duration,
+    answers: Option<mpsc::Sender<PostedAnswer>>,
     closed: watch::Receiver<bool>,
 }
 
@@ -350,6 +361,52 @@ async fn events(
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, Sse::new(events).keep_alive(keep_alive)).into_response()
+}
+
+/// Hands an answer to the host, and says what became of it.
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    if !is_known(&headers, &shared.token) {
+        return unknown_reader();
+    }
+    let Some(answers) = shared.answers.as_ref().filter(|_| shared.broker.is_open(&id)) else {
+        let words = "there is no such run, or it takes no answers; see its id";
+        return (StatusCode::NOT_FOUND, words).into_response();
+    };
+    let limit = usize::try_from(POSTED_ANSWER.get()).unwrap_or(usize::MAX);
+    let body = match timeout(POSTED_ANSWER_TIME, to_bytes(body, limit)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            let words =
+                format!("the answer broke off or is longer than {POSTED_ANSWER}; shorten it");
+            return (StatusCode::PAYLOAD_TOO_LARGE, words).into_response();
+        }
+        Err(_) => {
+            let words = "the answer did not arrive in time; post it again";
+            return (StatusCode::REQUEST_TIMEOUT, words).into_response();
+        }
+    };
+    let (posted, replied) = match answers::read(&id, &body) {
+        Ok(read) => read,
+        Err(words) => return (StatusCode::BAD_REQUEST, words).into_response(),
+    };
+    if answers.try_send(posted).is_err() {
+        return nobody_took_it();
+    }
+    match timeout(POSTED_ANSWER_TIME, replied).await {
+        Ok(Ok(Ok(()))) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Ok(Err(error))) => (answers::status(&error), error.to_string()).into_response(),
+        Ok(Err(_)) | Err(_) => nobody_took_it(),
+    }
+}
+
+fn nobody_took_it() -> Response {
+    let words = "the gateway did not take the answer; look at the stream before you post it again";
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
 }
 
 /// Compares the whole token whatever comes first; only its length can be found out by its time.

@@ -8,6 +8,10 @@ held_by! {
         endpoint::s1_refusals_are_sentences,
         endpoint::s1_only_this_machine_is_served_by_default,
     ], [];
+    "Q11": [
+        answers::q11_a_reader_answers_a_question,
+        answers::q11_an_answer_that_is_not_taken_has_a_sentence,
+    ], [];
     "S2": [
         collect::s2_a_stream_that_breaks_off_is_resumed,
         collect::s2_what_fails_later_keeps_what_was_collected,

@@ -10,6 +10,7 @@ macro_rules! held_by {
     };
 }
 
+mod answers;
 mod collect;
 mod endpoint;
 mod gateway;

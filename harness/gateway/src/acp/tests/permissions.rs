@@ -84,7 +84,7 @@ fn started(name: &str, input: Value) -> BusData {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
     let _subscription = bus.subscribe(move |event| lock(&log).push(event.data.clone()));
-    Publisher::new(bus.clone()).publish(&event);
+    Publisher::new(bus).publish(&event);
     lock(&seen).remove(0)
 }
 
