@@ -176,6 +176,58 @@ held_by! {
         sse::collector::tests::s2_found_texts_are_collected_once_and_all_turns_count,
         sse::collector::tests::s2_what_comes_twice_counts_once,
     ], ["max-turns", "subagent-background", "sse-error-mid-tool"];
+    "Q1": [
+        conversation::tests::q1_a_question_is_closed_once_whatever_comes,
+        conversation::tests::q1_a_question_of_a_subagent_goes_on_in_the_next_turn,
+        question::suggestion::tests::q1_every_suggestion_has_a_short_label,
+    ], [];
+    "Q2": [
+        question::press::tests::q2_the_data_of_a_button_is_short_and_read_back,
+        telegram::action::tests::q2_presses_and_replies_are_read_from_updates,
+        telegram::compose::tests::q2_the_line_of_a_call_that_waits_says_so,
+        telegram::tests::questions::q2_a_question_has_buttons_until_it_is_decided,
+        telegram::tests::questions::q2_a_question_is_sent_at_once_and_the_draft_says_what_waits,
+        telegram::tests::questions::q2_choices_are_marked_and_chosen,
+        telegram::tests::questions::q2_presses_and_replies_are_answers,
+        telegram::tests::questions::q2_a_plan_is_shown_and_cut_to_a_message,
+    ], [];
+    "Q3": [
+        telegram::tests::questions::q3_a_question_does_not_vanish_whatever_the_server_does,
+        telegram::tests::questions::q3_a_question_that_nobody_saw_leaves_nothing_behind,
+    ], [];
+    "Q4": [
+        question::open::tests::q4_an_answer_is_the_line_that_the_cli_takes,
+        question::open::tests::q4_an_answer_that_does_not_fit_leaves_the_question_open,
+        question::open::tests::q4_an_answer_that_is_late_twice_or_wrong_is_refused,
+        conversation::tests::q4_an_answer_reaches_the_channels_at_once_and_counts_once,
+    ], [];
+    "Q5": [
+        question::open::tests::q5_a_question_is_reminded_of_once_and_then_denied,
+        conversation::tests::q5_a_question_that_nobody_answers_is_denied,
+        conversation::tests::q5_silence_does_not_count_while_a_question_is_open,
+    ], [];
+    "Q6": [
+        acp::tests::permissions::q6_a_call_is_announced_then_asked_about_and_then_in_progress,
+        acp::tests::permissions::q6_a_question_that_is_over_is_cancelled_with_the_client,
+        acp::tests::permissions::q6_a_call_that_was_never_announced_is_announced_for_the_question,
+        acp::tests::permissions::q6_choices_are_requests_with_their_options,
+    ], [];
+    "Q7": [
+        conversation::tests::q7_each_turn_is_a_run_of_its_own,
+        conversation::tests::q7_what_comes_between_two_turns_begins_none,
+        conversation::tests::q7_a_subagent_that_runs_on_after_the_last_turn_ends_without_a_word,
+    ], [];
+    "Q8": [
+        conversation::tests::q8_channels_wait_for_the_turn_before_and_buses_do_not,
+    ], [];
+    "Q9": [
+        conversation::tests::q9_a_folded_message_is_heard,
+        telegram::compose::tests::q9_a_message_that_was_heard_is_a_line,
+    ], [];
+    "Q10": [
+        conversation::tests::q10_a_turn_that_answers_nobody_and_says_nothing_has_no_message,
+        ending::tests::q10_a_turn_that_a_person_stopped_says_so_below_what_was_said,
+    ], [];
     "X1": [
         session::tests::places::x1_a_working_folder_has_a_slug,
         session::tests::places::r145309_the_config_folder_of_the_environment_counts,

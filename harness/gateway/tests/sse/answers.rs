@@ -34,6 +34,7 @@ impl Asked {
         let mut conversation = Conversation::new(RunSettings::default(), move |_| Turn {
             bus: bus.clone(),
             channels: Vec::new(),
+            delivered: Box::new(|_| ()),
         });
         conversation.on_event(&Event::Question {
             id: "q1".into(),
