@@ -149,8 +149,8 @@ pub enum TickKind {
     In {
         /// Which line, from 1.
         line: u64,
-        /// The number of bytes of stdout up to the end of the record that fired the line, which is the same
-        /// in every recording; absent in older cassettes.
+        /// The number of bytes of stdout up to the end of the record that fired the line or one before it,
+        /// which is the same in every recording and never falls; absent in older cassettes.
         offset: Option<u64>,
     },
     /// `"m"`: a marker.

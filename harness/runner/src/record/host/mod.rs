@@ -35,7 +35,8 @@ const QUIET: Duration = Duration::from_secs(1);
 pub(crate) struct HostLine {
     /// The line, without its LF.
     pub(crate) text: String,
-    /// The number of bytes of stdout up to the end of the record that fired it; 0 at the start.
+    /// The number of bytes of stdout up to the end of the record that fired it, or the line before it if that
+    /// came later; 0 at the start.
     pub(crate) offset: u64,
 }
 
@@ -80,6 +81,8 @@ pub(crate) struct Host<'a> {
     last: Place,
     /// Lines that are due.
     due: VecDeque<HostLine>,
+    /// The offset of the last line.
+    offset: u64,
     /// Whether a message was written after the last `result`.
     is_message_open: bool,
     /// Whether the last step closed stdin.
@@ -98,6 +101,7 @@ impl<'a> Host<'a> {
             fired: 0,
             last: Place { at: begin, offset: 0 },
             due: VecDeque::new(),
+            offset: 0,
             is_message_open: false,
             is_closed: false,
             heard: begin,
@@ -119,7 +123,7 @@ impl<'a> Host<'a> {
             }
             if let Some(call) = call {
                 let text = self.lines.at_once(&call);
-                self.due.push_back(HostLine { text, offset: place.offset });
+                self.push(text, place);
             }
             self.fire(at)?;
         }
@@ -184,7 +188,7 @@ impl<'a> Host<'a> {
             // A read may have come before the moment at which the step before it was written.
             let is_due = |place: &Place| delay.is_zero() || now >= place.at + delay;
             let Some(place) = place.filter(is_due) else { return Ok(()) };
-            self.write(step, place.offset)?;
+            self.write(step, place)?;
             self.last = Place { at: now, offset: place.offset };
             self.fired += 1;
         }
@@ -219,7 +223,7 @@ impl<'a> Host<'a> {
     }
 
     /// Adds the line of a step to those that are due.
-    fn write(&mut self, step: &HostStep, offset: u64) -> Result<(), HostError> {
+    fn write(&mut self, step: &HostStep, place: Place) -> Result<(), HostError> {
         let mut asked = None;
         match &step.when {
             Some(SayTrigger::Asked(named)) => {
@@ -268,8 +272,15 @@ impl<'a> Host<'a> {
         if let Some(id) = answered {
             self.printed.close(&id);
         }
-        self.due.push_back(HostLine { text, offset });
+        self.push(text, place);
         Ok(())
+    }
+
+    /// Adds a line to those that are due. A step with a delay may come after the answer to a later record; its
+    /// offset does not fall behind.
+    fn push(&mut self, text: String, place: Place) {
+        self.offset = self.offset.max(place.offset);
+        self.due.push_back(HostLine { text, offset: self.offset });
     }
 
     /// Counts a line that the scenario wrote itself as what it is.

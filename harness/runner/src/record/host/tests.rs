@@ -161,6 +161,12 @@ fn a_delay_counts_from_the_trigger_or_from_the_step_before() {
     assert_eq!(host.next_due(at(154)), Ok(None));
     let second = host.next_due(at(155)).unwrap().unwrap();
     assert_eq!((second.text, second.offset), (message("b"), RESULT.len() as u64 + 1));
+
+    let hook = format!("{RESULT}\n{HOOK}\n");
+    let mut host = Host::new(&script, begin);
+    host.feed(begin, hook.as_bytes()).unwrap();
+    let offsets = std::iter::from_fn(|| host.next_due(at(999)).unwrap().map(|line| line.offset));
+    assert_eq!(offsets.collect::<Vec<_>>(), [hook.len() as u64; 2]);
 }
 
 /// Whether stdin is closed a second after these lines.
