@@ -47,6 +47,10 @@ impl RunState {
         emitter.record(REQUEST, subtype.as_deref());
         let kind = subtype.as_deref().and_then(|subtype| control_kind(subtype, Asker::Cli));
         let Some(kind) = kind else {
+            // The host may know it and answer.
+            if let Some(id) = json::trimmed(id) {
+                self.dialog.ask(&id, CliRequest::Other);
+            }
             return emitter.unknown(REQUEST, subtype.as_deref(), record);
         };
         let [name, call, agent] = json::inner(request, &["tool_name", "tool_use_id", "agent_id"]);

@@ -167,12 +167,17 @@ pub(crate) fn an_answer_to_another_request_of_the_cli_causes_no_event() {
             Host(response("h", "{}")),
             Cli(response("h", "{}")),
             Host(response("h", "{}")),
+            Cli(request("z", "holo", "")),
+            Host(response("z", "{}")),
+            Cli(response("z", "{}")),
             Cli(result("x")),
         ],
         &[
             r#"request h hook_callback {"callback_id":"Stop"}"#,
             "record control_response/success",
             "diagnostic answer-without-question 2",
+            &format!("unknown control_request {}", request("z", "holo", "")),
+            "record control_response/success",
             END,
         ],
     );
