@@ -51,6 +51,18 @@ impl FinalMessage {
         Self { ending: ending(outcome), is_failure, is_silent }
     }
 
+    /// The same with `notice`, such as that the conversation was compacted, in place of the sentence that a run
+    /// has no text.
+    pub(crate) fn or_notice(mut self, notice: Option<String>) -> Self {
+        if let Some(notice) = notice
+            && self.ending.answer.is_empty()
+            && self.ending.notice.as_deref() == Some(NO_TEXT)
+        {
+            self.ending.notice = Some(notice);
+        }
+        self
+    }
+
     /// Makes the final message of a run that nobody waits for: there is none.
     pub(crate) fn none(outcome: &Outcome) -> Self {
         Self { is_silent: true, ..Self::of(outcome) }

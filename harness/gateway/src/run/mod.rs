@@ -12,6 +12,7 @@ use crate::channel::{Channel, ChannelReport, RunPath};
 use crate::ending::{FinalMessage, phase, stopped};
 use crate::limits::FINAL_MESSAGE;
 use crate::messaging::{DeliveryMode, Gate, MessageTools};
+use crate::notice::Notice;
 use crate::publish::{MovedQuestion, Publisher};
 use crate::question::{Closing, QuestionTimes};
 use crate::sanitise::Masked;
@@ -71,6 +72,8 @@ pub struct Run {
     publisher: Publisher,
     bridges: Vec<Bridge>,
     streamed: String,
+    /// The last notice with a line for a person that came after all text.
+    notice: Option<String>,
     outcome: Option<Outcome>,
     watch: Option<SilenceWatch>,
     question: QuestionTimes,
@@ -119,6 +122,7 @@ impl Run {
             bus,
             bridges,
             streamed: String::new(),
+            notice: None,
             outcome: None,
             watch: watchdog.map(SilenceWatch::new),
             question,
@@ -135,7 +139,14 @@ impl Run {
         match event {
             _ if self.outcome.is_some() => return,
             Event::Outcome(outcome) => self.outcome = Some(outcome.clone().into_owned()),
-            Event::Text { delta, parent: None, .. } => self.streamed.push_str(delta),
+            Event::Text { delta, parent: None, .. } => {
+                self.streamed.push_str(delta);
+                self.notice = None;
+            }
+            Event::Notice { kind, subtype, detail } => {
+                let line = Notice::new(kind, subtype.as_deref(), detail).line();
+                self.notice = line.or(self.notice.take());
+            }
             Event::Retract { text, parent: None, .. } => (*text).clone_into(&mut self.streamed),
             _ => {}
         }
@@ -216,7 +227,7 @@ impl Run {
             None => outcome,
         };
         self.publisher.close_all(None, &Closing::Stopped);
-        let last = Arc::new(last(&outcome));
+        let last = Arc::new(last(&outcome).or_notice(self.notice.take()));
         for bridge in &mut self.bridges {
             bridge.close(last.clone());
         }

@@ -123,17 +123,11 @@ fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
     whole(format!("call {id} never ends"))
 }
 
-/// The number of the turn to which an entry of the bus or of a chat belongs.
-fn turn_of(entry: &Entry) -> u64 {
-    let run = || word(entry, "run_id").strip_prefix("run-")?.parse().ok();
-    entry.data.get("turn").and_then(Value::as_u64).or_else(run).unwrap_or(1)
-}
-
 /// The entries of a lane, turn by turn.
 fn by_turn(replay: &Replay, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
     let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
     for entry in replay.lane(lane) {
-        turns.entry(turn_of(entry)).or_default().push(entry);
+        turns.entry(entry.turn()).or_default().push(entry);
     }
     turns
 }

@@ -14,7 +14,7 @@ use super::final_text::{FinalTextDiff, ReadText, wrong_final_text};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
-use crate::replay::{Capture, Lane, Plan, Replay, Setup, replay, replay_all};
+use crate::replay::{Capture, Entry, Lane, Plan, Replay, Setup, replay, replay_all};
 use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
@@ -138,7 +138,15 @@ fn mismatch<'r>(
     let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
     let all = all.map(|lane| (twin, lane, Times::Compared));
     for (uncut, lane, times) in inner.chain(all) {
-        let diff = TraceDiff::new(uncut.lane(lane), cut.lane(lane), times).within(&cut.entries);
+        let [old, new] = [uncut, cut].map(|replay| {
+            let mut entries: Vec<&Entry> = replay.lane(lane).collect();
+            if times == Times::Ignored {
+                // A turn may begin while the chat still delivers the one before.
+                entries.sort_by_key(|entry| entry.turn());
+            }
+            entries
+        });
+        let diff = TraceDiff::new(old, new, times).within(&cut.entries);
         if let Some(divergence) = diff.first() {
             return Some(Mismatch::Lane(lane, divergence, diff, cut));
         }

@@ -10,7 +10,7 @@ const QUOTED: usize = 72;
 
 /// The most useful fields of each kind, in the order they are shown. Strings of a key with `"`
 /// are quoted; `?` shows the key's name when it is true.
-const FIELDS: [(&str, &[&str]); 37] = [
+const FIELDS: [(&str, &[&str]); 46] = [
     ("chunk", &["bytes"]),
     ("written", &["bytes"]),
     ("session", &["session_id", "model", "cli_version"]),
@@ -48,6 +48,15 @@ const FIELDS: [(&str, &[&str]); 37] = [
     ("complete", &["text\""]),
     ("status", &["text\""]),
     ("collected", &["output\"", "error\"", "metadata"]),
+    ("question", &["id", "name", "call", "input", "asked", "waits", "closed"]),
+    ("question_withdrawn", &["id"]),
+    ("answered", &["id", "decision", "message\"", "decided", "answer"]),
+    ("control", &["id", "subtype", "error"]),
+    ("request", &["id", "subtype"]),
+    ("host_message", &["type", "id", "text\""]),
+    ("heard", &["id", "text\"", "folded?"]),
+    ("request_permission", &["id", "toolCall", "options"]),
+    ("cancel_request", &["requestId"]),
 ];
 
 impl Entry {

@@ -2,8 +2,9 @@
 //!
 //! - `lifecycle`: the parser's events, as they serialise.
 //! - `bus`: the envelope's `seq` and `run_id`, then the event's own fields; the kind is the stream.
-//! - `acp`: the kind is the `sessionUpdate` tag, the data is the rest. The answer to `session/prompt` comes
-//!   last, as `response`.
+//! - `acp`: the kind is the `sessionUpdate` tag, the data is the rest. A request to the client has the last part
+//!   of its method as the kind, such as `request_permission`. The answer to `session/prompt` comes last, as
+//!   `response`.
 //! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
 //!   `collected`, what the collector makes of those very events (S2).
 
@@ -175,6 +176,15 @@ pub(super) fn acp_entries(
             (kind.to_owned(), data)
         })
         .collect();
+    entries.extend(session.requests().iter().map(|request| {
+        let mut call = object(session.request(request));
+        let kind = call.remove("method").expect("every request has its method");
+        let kind = kind.as_str().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        let mut data = object(call.remove("params").unwrap_or_default());
+        data.shift_remove("sessionId");
+        data.extend(call.remove("id").map(|id| ("id".to_owned(), id)));
+        (kind.to_owned(), data)
+    }));
     let response = session.turn_end().map(|end| match end {
         TurnEnd::Stop(reason) => json!({ "stopReason": reason }),
         TurnEnd::Error { code, message } => {

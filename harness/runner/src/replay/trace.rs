@@ -30,6 +30,12 @@ impl Entry {
         serde_json::to_string(self).expect("maps with string keys and plain values serialise")
     }
 
+    /// The turn to which an entry of the bus, of a chat or of an event stream belongs, from 1.
+    pub fn turn(&self) -> u64 {
+        let run = || self.data.get("run_id")?.as_str()?.strip_prefix("run-")?.parse().ok();
+        self.data.get("turn").and_then(Value::as_u64).or_else(run).unwrap_or(1)
+    }
+
     /// Whether the two entries are the same but for their times.
     pub fn same_but_time(&self, other: &Self) -> bool {
         self.lane == other.lane && self.kind == other.kind && self.data == other.data

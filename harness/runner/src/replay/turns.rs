@@ -1,7 +1,7 @@
 //! The conversation of a replay: a run of the gateway for each turn, and what each of them writes to the
 //! trace.
 //!
-//! An entry of a chat says of which turn it is, from the second turn on. A client of the Agent Client Protocol
+//! An entry of a chat or of an event stream says of which turn it is, from the second turn on. A client of the Agent Client Protocol
 //! has one session for all turns and gets them one after another, even if a chat delivers the final message of
 //! a turn late.
 
@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::chat::{ChatServer, TurnChat};
 use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
-use super::log::Log;
+use super::log::{Log, turn_field};
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
 use super::stuck::Stuck;
@@ -73,8 +73,9 @@ impl Shared {
             let (collector, log) = (collector.clone(), log.clone());
             let mut converter = SseConverter::new();
             listeners.push(bus.subscribe(move |event: &BusEvent| {
-                for (name, data) in sse_entries(&mut converter, event) {
+                for (name, mut data) in sse_entries(&mut converter, event) {
                     lock(&collector).read(name, Value::Object(data.clone()).to_string());
+                    data.extend(turn_field(turn));
                     log.add(Lane::Sse, name, data);
                 }
             }));
@@ -92,7 +93,8 @@ impl Shared {
         let delivered = move |report: &RunReport| {
             log.final_message(report, turn);
             let collected = collector.and_then(|collector| lock(&collector).collected());
-            if let Some(data) = collected {
+            if let Some(mut data) = collected {
+                data.extend(turn_field(turn));
                 log.add(Lane::Sse, "collected", data);
             }
         };

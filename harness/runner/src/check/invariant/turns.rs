@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Violation, by, by_turn, message_id, turn_of, word};
+use super::{Violation, by, by_turn, message_id, word};
 use crate::replay::{Entry, Lane, Replay};
 use crate::scenario::ChatMode;
 
@@ -91,7 +91,7 @@ pub(super) fn edit_after_turn(replay: &Replay) -> Option<Violation<'_>> {
     // The turn of each message, and the messages of turns that are over.
     let (mut turns, mut over) = (HashMap::new(), HashSet::new());
     for entry in replay.lane(Lane::Telegram) {
-        let turn = turn_of(entry);
+        let turn = entry.turn();
         if entry.kind == "final" {
             over.insert(turn);
             continue;
