@@ -1,17 +1,20 @@
 //! Turns lifecycle events into bus events: selects those that belong on the bus, and sanitises them.
 
+mod asked;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::time::Duration;
 
 use clitape_stream::{Event, Fields, ToolArguments};
 use serde_json::{Map, Value};
-use tokio::time::Instant;
+
+use asked::AskedQuestions;
+pub(crate) use asked::MovedQuestion;
 
 use crate::bus::{Bus, BusData, Tool};
 use crate::display;
 use crate::notice::Notice;
-use crate::question::{Closing, Question, QuestionClosed, QuestionWaits, closing};
+use crate::question::{Closing, Question, closing};
 use crate::sanitise::{Masked, redact, sanitise, sanitise_open_args};
 
 /// Publishes a run's lifecycle events on its bus.
@@ -20,22 +23,11 @@ pub(crate) struct Publisher {
     bus: Bus,
     /// The input of each open call, by the call's id.
     inputs: HashMap<String, GrowingInput>,
-    /// Questions that are open, in the order in which they were asked.
-    questions: Vec<OpenQuestion>,
+    /// The questions that wait for an answer.
+    pub(crate) questions: AskedQuestions,
     /// What was masked of arguments and results.
     masked: Masked,
 }
-
-/// A question that nobody has answered yet.
-#[derive(Debug)]
-struct OpenQuestion {
-    question: Question,
-    asked: Instant,
-}
-
-/// A question that goes on in the next run.
-#[derive(Debug)]
-pub(crate) struct MovedQuestion(OpenQuestion);
 
 /// A tool's input while it comes.
 #[derive(Debug, Default)]
@@ -80,74 +72,8 @@ impl GrowingInput {
 impl Publisher {
     /// Makes the publisher of the run that `bus` belongs to.
     pub(crate) fn new(bus: Bus) -> Self {
-        Self { bus, inputs: HashMap::new(), questions: Vec::new(), masked: Masked::default() }
-    }
-
-    /// When the newest of the open questions has waited for `time`; `None` when none is open.
-    pub(crate) fn asks_until(&self, time: Duration) -> Option<Instant> {
-        self.questions.last().map(|question| question.asked + time)
-    }
-
-    /// Publishes that the question `id` is closed, unless it is not open (Q1).
-    pub(crate) fn close(&mut self, id: &str, closing: Closing, by: Option<&str>) {
-        let Some(place) = self.questions.iter().position(|open| open.question.id == id) else {
-            return;
-        };
-        let OpenQuestion { question, asked } = self.questions.remove(place);
-        let (id, by, after) = (question.id, by.map(str::to_owned), asked.elapsed());
-        self.bus.publish(BusData::QuestionClosed(QuestionClosed { id, closing, by, after }));
-    }
-
-    /// Publishes that every open question of `call`, or every open question, is closed (Q1).
-    pub(crate) fn close_all(&mut self, call: Option<&str>, closing: &Closing) {
-        let is_meant =
-            |open: &&OpenQuestion| call.is_none() || open.question.call.as_deref() == call;
-        let ids = self.questions.iter().filter(is_meant).map(|open| open.question.id.clone());
-        for id in ids.collect::<Vec<String>>() {
-            self.close(&id, closing.clone(), None);
-        }
-    }
-
-    /// Publishes that the open question `id` still waits and is denied after `denied_in` (Q5).
-    pub(crate) fn remind(&mut self, id: &str, denied_in: Duration) {
-        if let Some(open) = self.questions.iter().find(|open| open.question.id == id) {
-            let (id, after) = (id.to_owned(), open.asked.elapsed());
-            self.bus.publish(BusData::QuestionWaits(QuestionWaits { id, after, denied_in }));
-        }
-    }
-
-    /// Closes the questions of subagents, which run on when the turn is over, and returns them for the
-    /// next run (Q1).
-    pub(crate) fn move_on(&mut self) -> Vec<MovedQuestion> {
-        let is_of_subagent = |open: &mut OpenQuestion| open.question.parent.is_some();
-        let moved: Vec<OpenQuestion> = self.questions.extract_if(.., is_of_subagent).collect();
-        for OpenQuestion { question, asked } in &moved {
-            let (id, closing, after) = (question.id.clone(), Closing::Moved, asked.elapsed());
-            self.bus.publish(BusData::QuestionClosed(QuestionClosed {
-                id,
-                closing,
-                by: None,
-                after,
-            }));
-        }
-        moved.into_iter().map(MovedQuestion).collect()
-    }
-
-    /// Asks a question of the run before, which waits since then.
-    pub(crate) fn ask_again(&mut self, MovedQuestion(open): MovedQuestion) {
-        let question = open.question.clone();
-        self.questions.push(open);
-        self.bus.publish(BusData::Question(question));
-    }
-
-    /// Opens the question of `event`; one that is open already is not asked again.
-    fn ask(&mut self, event: &Event<'_>) -> Option<Question> {
-        let question = Question::of(event, &mut self.masked)?;
-        if self.questions.iter().any(|open| open.question.id == question.id) {
-            return None;
-        }
-        self.questions.push(OpenQuestion { question: question.clone(), asked: Instant::now() });
-        Some(question)
+        let questions = AskedQuestions::new(bus.clone());
+        Self { bus, inputs: HashMap::new(), questions, masked: Masked::default() }
     }
 
     /// What was masked of arguments and results so far (B2).
@@ -196,7 +122,7 @@ impl Publisher {
             }
             Event::ToolResult { id, name, is_error, result, incomplete, parent } => {
                 self.inputs.remove(&**id);
-                self.close_all(Some(id), &Closing::Settled);
+                self.questions.close_all(Some(id), &Closing::Settled);
                 BusData::Tool(Tool::Result {
                     id: id.to_string(),
                     name: name.to_string(),
@@ -207,15 +133,15 @@ impl Publisher {
                 })
             }
             Event::Question { .. } => {
-                let Some(question) = self.ask(event) else { return };
-                BusData::Question(question)
+                let question = Question::of(event, &mut self.masked);
+                return question.into_iter().for_each(|question| self.questions.ask(question));
             }
             Event::QuestionWithdrawn { id } => {
-                return self.close(id, Closing::Withdrawn, None);
+                return self.questions.close(id, Closing::Withdrawn, None);
             }
             Event::Answered { id, .. } => {
                 let Some(closing) = closing(event) else { return };
-                return self.close(id, closing, None);
+                return self.questions.close(id, closing, None);
             }
             Event::Heard { id, text, folded: true } => {
                 BusData::Heard { id: id.as_deref().map(str::to_owned), text: text.to_string() }

@@ -33,12 +33,12 @@ mod update;
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use calls::{AcpCall, CallContext};
 pub use ending::{StopReason, TurnEnd};
 use files::FileTable;
-use permission::{AskedClient, Permissions};
+use permission::Permissions;
 pub use permission::{
     ClientRequest, OptionKind, PermissionOption, PermissionOutcome, PermissionRequest,
 };
@@ -51,7 +51,7 @@ pub use update::{
 
 use crate::bus::{BusData, BusEvent, Phase, Tool};
 pub use crate::display::ToolCategory;
-use crate::question::{Answer, Closing, Question, QuestionClosed, QuestionKind};
+use crate::question::{Answer, Question, QuestionClosed, QuestionKind};
 
 /// The protocol's version, for the answer to `initialize`.
 pub const PROTOCOL_VERSION: u16 = 1;
@@ -195,18 +195,7 @@ impl AcpConverter {
 
     /// `request` as it goes over the wire.
     pub fn request(&self, request: &ClientRequest) -> Value {
-        match request {
-            ClientRequest::Permission(request) => json!({
-                "jsonrpc": "2.0", "id": request.id, "method": "session/request_permission",
-                "params": {
-                    "sessionId": self.settings.session_id, "toolCall": request.tool_call,
-                    "options": request.options,
-                },
-            }),
-            ClientRequest::Cancel { id } => json!({
-                "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id },
-            }),
-        }
+        request.message(&self.settings.session_id)
     }
 
     /// `update` as it goes over the wire.
@@ -343,16 +332,7 @@ impl AcpConverter {
 
     /// A question is closed: after a yes its call is in progress (Q6).
     fn close(&mut self, closed: &QuestionClosed) -> Vec<Update> {
-        let Some(AskedClient { call: id, is_made_up, .. }) = self.permissions.close(&closed.id)
-        else {
-            return Vec::new();
-        };
-        let is_yes = matches!(closed.closing, Closing::Allowed { .. });
-        let status = match (is_yes, is_made_up) {
-            (true, _) => CallStatus::InProgress,
-            (false, true) if closed.closing != Closing::Settled => CallStatus::Failed,
-            (false, _) => return Vec::new(),
-        };
+        let Some((id, status)) = self.permissions.close(closed) else { return Vec::new() };
         let Some(call) = self.open.get(&id) else { return Vec::new() };
         let update = call.becomes(status);
         if status == CallStatus::Failed {

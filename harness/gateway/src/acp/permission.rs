@@ -8,10 +8,13 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::update::{CallContent, ToolCallUpdate};
-use crate::question::{Answer, Choice, Chosen, Press, PressedButton, Question, QuestionKind};
+use super::update::{CallContent, CallStatus, ToolCallUpdate};
+use crate::question::{
+    Answer, Choice, ChoiceOption, Chosen, Closing, Press, PressedButton, Question, QuestionClosed,
+    QuestionKind,
+};
 
 /// What the model reads when the client cancels the turn instead of answering.
 const CANCELLED: &str = "The person cancelled the turn.";
@@ -30,6 +33,23 @@ pub enum ClientRequest {
         /// Id of the request.
         id: String,
     },
+}
+
+impl ClientRequest {
+    /// Makes the JSON-RPC message.
+    pub(super) fn message(&self, session_id: &str) -> Value {
+        match self {
+            Self::Permission(request) => json!({
+                "jsonrpc": "2.0", "id": request.id, "method": "session/request_permission",
+                "params": {
+                    "sessionId": session_id, "toolCall": request.tool_call, "options": request.options,
+                },
+            }),
+            Self::Cancel { id } => json!({
+                "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": id },
+            }),
+        }
+    }
 }
 
 /// A `session/request_permission`.
@@ -112,11 +132,11 @@ pub(super) struct Permissions {
 
 /// A question that is open.
 #[derive(Debug)]
-pub(super) struct AskedClient {
+struct AskedClient {
     /// The call that waits, by the CLI's id.
-    pub(super) call: String,
+    call: String,
     /// Whether the call was announced for the question alone.
-    pub(super) is_made_up: bool,
+    is_made_up: bool,
     /// The requests whose answer has not come, and the part of the question that each is about.
     requests: Vec<(String, usize)>,
     /// What was chosen of each part.
@@ -158,12 +178,20 @@ impl Permissions {
         self.asked.insert(question.id.clone(), asked);
     }
 
-    /// Takes the question `id` from the client: requests that it has not answered are cancelled.
-    pub(super) fn close(&mut self, id: &str) -> Option<AskedClient> {
-        let asked = self.asked.remove(id)?;
-        let open = asked.requests.iter().map(|(id, _)| ClientRequest::Cancel { id: id.clone() });
+    /// Takes a question from the client: requests that it has not answered are cancelled. Returns the
+    /// call and what becomes of it, if anything does before its result.
+    pub(super) fn close(&mut self, closed: &QuestionClosed) -> Option<(String, CallStatus)> {
+        let asked = self.asked.remove(&closed.id)?;
+        let open = asked.requests.into_iter().map(|(id, _)| ClientRequest::Cancel { id });
         self.waiting.extend(open);
-        Some(asked)
+        let status = match closed.closing {
+            Closing::Allowed { .. } => CallStatus::InProgress,
+            Closing::Settled => return None,
+            // Nothing else tells the client of a call that is there for the question alone.
+            _ if asked.is_made_up => CallStatus::Failed,
+            _ => return None,
+        };
+        Some((asked.call, status))
     }
 
     /// What has not been sent.
@@ -225,7 +253,7 @@ fn options(question: &Question, part: usize, choice: Option<&Choice>) -> Vec<Per
         Some(choice) => {
             let labels = choice.options.iter().enumerate();
             let button = |index| PressedButton::Option { choice: part, option: index };
-            let chosen = |(index, one): (usize, &crate::question::ChoiceOption)| {
+            let chosen = |(index, one): (usize, &ChoiceOption)| {
                 option(button(index), &one.label, OptionKind::AllowOnce)
             };
             labels.map(chosen).collect()

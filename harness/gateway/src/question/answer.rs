@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use super::{Choice, Closing, choices};
+use super::model::{ASK, Choice, Closing, answers, choices};
 use crate::excerpt::short;
 use crate::sanitise::redact_text;
 
@@ -148,7 +148,7 @@ pub(super) struct AskedInput {
 
 impl AskedInput {
     pub(super) fn new(name: &str, input: Value, suggestions: &Value) -> Self {
-        let choices = if name == super::ASK { choices(&input) } else { Vec::new() };
+        let choices = if name == ASK { choices(&input) } else { Vec::new() };
         let suggestions = suggestions.as_array().cloned().unwrap_or_default();
         Self { input, suggestions, choices }
     }
@@ -169,7 +169,7 @@ impl AskedInput {
                 if !suggestions.is_empty() {
                     response["updatedPermissions"] = self.permissions(suggestions)?.into();
                 }
-                (response, Closing::Allowed { answers: super::answers(input) })
+                (response, Closing::Allowed { answers: answers(input) })
             }
             Answer::Choose(chosen) => {
                 let mut input = self.input.clone();

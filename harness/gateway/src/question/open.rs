@@ -7,8 +7,8 @@ use clitape_stream::Event;
 use tokio::time::Instant;
 
 use super::answer::{Answer, AnswerError, AskedInput, HostLine};
+use super::model::{Closing, QuestionTimes};
 use super::press::Press;
-use super::{Closing, QuestionTimes};
 
 /// Closed questions that are remembered, so that a late answer is told from a wrong one.
 const REMEMBERED: usize = 1_024;

@@ -155,24 +155,24 @@ impl Run {
 
     /// A question was answered, or was denied because nobody answered it (Q4, Q5).
     pub(crate) fn close_question(&mut self, id: &str, closing: Closing, by: Option<&str>) {
-        self.publisher.close(id, closing, by);
+        self.publisher.questions.close(id, closing, by);
         // What follows is for the agent to do: its silence counts from now.
         self.on_bytes();
     }
 
     /// The person is reminded of the question `id`, which is denied after `denied_in` (Q5).
     pub(crate) fn remind(&mut self, id: &str, denied_in: Duration) {
-        self.publisher.remind(id, denied_in);
+        self.publisher.questions.remind(id, denied_in);
     }
 
     /// Takes the questions out of the run that go on in the next one (Q1).
     pub(crate) fn move_on(&mut self) -> Vec<MovedQuestion> {
-        self.publisher.move_on()
+        self.publisher.questions.move_on()
     }
 
     /// Asks a question of the run before again (Q1).
     pub(crate) fn ask_again(&mut self, question: MovedQuestion) {
-        self.publisher.ask_again(question);
+        self.publisher.questions.ask_again(question);
     }
 
     /// Whether the outcome has come.
@@ -203,7 +203,7 @@ impl Run {
         let Some(watch) = &self.watch else {
             return std::future::pending().await;
         };
-        sleep_until(watch.deadline(self.publisher.asks_until(self.question.deny))).await;
+        sleep_until(watch.deadline(self.publisher.questions.asks_until(self.question.deny))).await;
         self.stalled = Some(watch.patience());
     }
 
@@ -226,7 +226,7 @@ impl Run {
             Some(silence) => given_up(outcome, silence),
             None => outcome,
         };
-        self.publisher.close_all(None, &Closing::Stopped);
+        self.publisher.questions.close_all(None, &Closing::Stopped);
         let last = Arc::new(last(&outcome).or_notice(self.notice.take()));
         for bridge in &mut self.bridges {
             bridge.close(last.clone());

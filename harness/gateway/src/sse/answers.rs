@@ -9,10 +9,14 @@
 //! | `message` | of `deny` and `stop`: why, for the model |
 //! | `by` | who answers |
 
-use axum::http::StatusCode;
+use axum::body::{Body, to_bytes};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
+use crate::limits::{POSTED_ANSWER, POSTED_ANSWER_TIME};
 use crate::question::{Answer, AnswerError, Chosen};
 
 /// An answer that a reader posted, for the host of the run.
@@ -34,7 +38,7 @@ pub struct PostedAnswer {
 /// The body of a request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+struct AnswerBody {
     question: String,
     behavior: Behavior,
     #[serde(default)]
@@ -62,16 +66,50 @@ enum ChosenOptions {
     Text(String),
 }
 
+/// Hands the answer in `body` to the host, and says what became of it.
+pub(super) async fn take(answers: &mpsc::Sender<PostedAnswer>, run: &str, body: Body) -> Response {
+    let limit = usize::try_from(POSTED_ANSWER.get()).unwrap_or(usize::MAX);
+    let body = match timeout(POSTED_ANSWER_TIME, to_bytes(body, limit)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            let words =
+                format!("the answer broke off or is longer than {POSTED_ANSWER}; shorten it");
+            return (StatusCode::PAYLOAD_TOO_LARGE, words).into_response();
+        }
+        Err(_) => {
+            let words = "the answer did not arrive in time; post it again";
+            return (StatusCode::REQUEST_TIMEOUT, words).into_response();
+        }
+    };
+    let (posted, replied) = match read(run, &body) {
+        Ok(read) => read,
+        Err(words) => return (StatusCode::BAD_REQUEST, words).into_response(),
+    };
+    if answers.try_send(posted).is_err() {
+        return nobody_took_it();
+    }
+    match timeout(POSTED_ANSWER_TIME, replied).await {
+        Ok(Ok(Ok(()))) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Ok(Err(error))) => (status(&error), error.to_string()).into_response(),
+        Ok(Err(_)) | Err(_) => nobody_took_it(),
+    }
+}
+
+fn nobody_took_it() -> Response {
+    let words = "the gateway did not take the answer; look at the stream before you post it again";
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
+}
+
 /// Reads the body of a request: what is posted, and where its reply comes.
 ///
 /// # Errors
 ///
 /// What is wrong with it.
-pub(super) fn read(
+fn read(
     run: &str,
     body: &[u8],
 ) -> Result<(PostedAnswer, oneshot::Receiver<Result<(), AnswerError>>), String> {
-    let Body { question, behavior, suggestions, answers, message, by } =
+    let AnswerBody { question, behavior, suggestions, answers, message, by } =
         serde_json::from_slice(body)
             .map_err(|error| format!("the answer can't be read: {error}"))?;
     let chosen = |chosen| match chosen {
@@ -89,7 +127,7 @@ pub(super) fn read(
 }
 
 /// The status for what became of an answer.
-pub(super) fn status(error: &AnswerError) -> StatusCode {
+fn status(error: &AnswerError) -> StatusCode {
     match error {
         AnswerError::Unknown { .. } => StatusCode::NOT_FOUND,
         AnswerError::Twice { .. } | AnswerError::Late { .. } => StatusCode::CONFLICT,

@@ -65,6 +65,8 @@ mod event;
 mod reach;
 #[cfg(feature = "sse-http")]
 mod server;
+#[cfg(feature = "sse-http")]
+mod settings;
 pub(crate) mod summary;
 
 #[cfg(feature = "sse-http")]
@@ -83,4 +85,6 @@ pub use event::SseEvent;
 #[cfg(feature = "sse-http")]
 pub use reach::Reach;
 #[cfg(feature = "sse-http")]
-pub use server::{ServeError, ServerSettings, SseServer};
+pub use server::SseServer;
+#[cfg(feature = "sse-http")]
+pub use settings::{ServeError, ServerSettings};

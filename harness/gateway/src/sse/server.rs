@@ -3,14 +3,13 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -33,9 +32,7 @@ use super::answers::{self, PostedAnswer};
 use super::broker::{Broker, Refusal, StreamReader};
 use super::event::{SseEvent, WireEvent};
 use super::reach::Reach;
-use crate::limits::{
-    CONNECTIONS, CONNECTIONS_WAITING, POSTED_ANSWER, POSTED_ANSWER_TIME, REQUEST_HEAD,
-};
+use super::settings::{ServeError, ServerSettings};
 
 /// How long the readers may take to read their last event at a shutdown.
 const GRACE: Duration = Duration::from_secs(2);
@@ -45,88 +42,6 @@ const FAREWELL: Duration = Duration::from_millis(200);
 const FAREWELLS: usize = 64;
 /// How long a reader should wait before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
-
-/// How the endpoint is served.
-#[derive(Clone)]
-pub struct ServerSettings {
-    /// Where to listen; port 0 takes a free one.
-    pub address: SocketAddr,
-    /// Which addresses may be listened on.
-    pub reach: Reach,
-    /// What a request must bear, as `Authorization: Bearer TOKEN`; visible ASCII characters.
-    pub token: String,
-    /// The longest silence; after it a comment is sent, so that no proxy closes the connection.
-    pub heartbeat: Duration,
-    /// Connections at a time; one more is answered 503 with `Retry-After: 1`.
-    pub connections: usize,
-    /// Connections at a time whose request has not come yet. One more takes the place of the oldest,
-    /// which is answered 503 with `Retry-After: 1`: who says nothing locks no reader out.
-    pub waiting: usize,
-    /// How long the head of a request may take to come.
-    pub head_time: Duration,
-    /// Where answers to questions go ([Q11](crate::rules::Q11)); without it the endpoint takes none.
-    pub answers: Option<mpsc::Sender<PostedAnswer>>,
-}
-
-/// The token is shown as `***`.
-impl fmt::Debug for ServerSettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerSettings")
-            .field("address", &self.address)
-            .field("reach", &self.reach)
-            .field("token", &"***")
-            .field("heartbeat", &self.heartbeat)
-            .field("connections", &self.connections)
-            .field("waiting", &self.waiting)
-            .field("head_time", &self.head_time)
-            .field("answers", &self.answers.is_some())
-            .finish()
-    }
-}
-
-impl ServerSettings {
-    /// Listens on a free port of 127.0.0.1, and is never silent for more than 15 s. Has 1,024
-    /// connections at a time, 128 of them waiting for their request, for 3 s at most
-    /// ([`crate::limits`]).
-    pub fn new(token: impl Into<String>) -> Self {
-        Self {
-            address: (Ipv4Addr::LOCALHOST, 0).into(),
-            reach: Reach::Loopback,
-            token: token.into(),
-            heartbeat: Duration::from_secs(15),
-            connections: CONNECTIONS,
-            waiting: CONNECTIONS_WAITING,
-            head_time: REQUEST_HEAD,
-            answers: None,
-        }
-    }
-}
-
-/// Why the endpoint can't be served.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// Others than this machine could read the runs.
-    #[error(
-        "{0} can be reached from other machines, and what is sent there is not encrypted; listen \
-         on 127.0.0.1, or set `reach` to `Reach::Anywhere` if that is what you want"
-    )]
-    NotLoopback(SocketAddr),
-    /// The token is empty, or has characters that a header can't contain.
-    #[error(
-        "the token is empty or has characters that a header can't hold; take a long random word \
-         of letters and digits"
-    )]
-    Token,
-    /// The address can't be listened on.
-    #[error("can't listen on {address}: {source}; choose another port, or 0 for a free one")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system says.
-        source: std::io::Error,
-    },
-}
 
 /// A running endpoint. Dropping it cuts every connection; [`SseServer::shutdown`] tells the readers
 /// first.
@@ -377,36 +292,7 @@ async fn answer(
         let words = "there is no such run, or it takes no answers; see its id";
         return (StatusCode::NOT_FOUND, words).into_response();
     };
-    let limit = usize::try_from(POSTED_ANSWER.get()).unwrap_or(usize::MAX);
-    let body = match timeout(POSTED_ANSWER_TIME, to_bytes(body, limit)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => {
-            let words =
-                format!("the answer broke off or is longer than {POSTED_ANSWER}; shorten it");
-            return (StatusCode::PAYLOAD_TOO_LARGE, words).into_response();
-        }
-        Err(_) => {
-            let words = "the answer did not arrive in time; post it again";
-            return (StatusCode::REQUEST_TIMEOUT, words).into_response();
-        }
-    };
-    let (posted, replied) = match answers::read(&id, &body) {
-        Ok(read) => read,
-        Err(words) => return (StatusCode::BAD_REQUEST, words).into_response(),
-    };
-    if answers.try_send(posted).is_err() {
-        return nobody_took_it();
-    }
-    match timeout(POSTED_ANSWER_TIME, replied).await {
-        Ok(Ok(Ok(()))) => StatusCode::NO_CONTENT.into_response(),
-        Ok(Ok(Err(error))) => (answers::status(&error), error.to_string()).into_response(),
-        Ok(Err(_)) | Err(_) => nobody_took_it(),
-    }
-}
-
-fn nobody_took_it() -> Response {
-    let words = "the gateway did not take the answer; look at the stream before you post it again";
-    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")], words).into_response()
+    answers::take(answers, &id, body).await
 }
 
 /// Compares the whole token whatever comes first; only its length can be found out by its time.

@@ -10,7 +10,7 @@ use clitape_stream::ToolKind;
 use serde_json::Map;
 
 use super::*;
-use crate::question::{Chosen, QuestionClosed};
+use crate::question::{Chosen, Closing, QuestionClosed};
 
 /// What goes over the wire, in a few words: updates as `show` has them, `ask <call> <options>`,
 /// `cancel <request>`.

@@ -1,0 +1,283 @@
+//! A question as the bus has it, and what becomes of it.
+
+use std::time::Duration;
+
+use clitape_stream::{Decision, Event};
+use serde_json::{Map, Value};
+
+use super::suggestion::label;
+use crate::display;
+use crate::excerpt::short;
+use crate::limits::{QUESTION_DENIED, QUESTION_REMINDED};
+use crate::sanitise::{Masked, redact_text, sanitise};
+
+/// The tool whose questions a person answers by choosing.
+pub(super) const ASK: &str = "AskUserQuestion";
+/// The tool that asks whether a plan may be carried out.
+const PLAN: &str = "ExitPlanMode";
+/// Characters of a description or a path that are passed on.
+const DETAIL_LIMIT: usize = 300;
+
+/// How long a question waits for its answer ([Q5](crate::rules::Q5)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuestionTimes {
+    /// When the person is reminded of it.
+    pub remind: Duration,
+    /// When it is denied.
+    pub deny: Duration,
+}
+
+impl Default for QuestionTimes {
+    fn default() -> Self {
+        Self { remind: QUESTION_REMINDED, deny: QUESTION_DENIED }
+    }
+}
+
+/// A question of the CLI, which holds a call back until it is answered.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Question {
+    /// Id of the request, which an answer names.
+    pub id: String,
+    /// Id of the call that waits, where the request names one.
+    pub call: Option<String>,
+    /// Name of the tool.
+    pub name: String,
+    /// The line a person reads, that of the call ([V2](crate::rules::V2)).
+    pub title: String,
+    /// What is asked.
+    pub kind: QuestionKind,
+    /// One short label for each change of permissions that the CLI suggests, in the CLI's order.
+    pub suggestions: Vec<String>,
+    /// What the model says about the call.
+    pub description: Option<String>,
+    /// The path because of which the CLI asks.
+    pub blocked_path: Option<String>,
+    /// The subagent's tool call.
+    pub parent: Option<String>,
+}
+
+/// What a question asks for.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum QuestionKind {
+    /// Whether the tool may run.
+    Permission {
+        /// The arguments of the call.
+        input: Value,
+    },
+    /// What a person chooses (`AskUserQuestion`); never empty.
+    Choices(Vec<Choice>),
+}
+
+/// One of the things that `AskUserQuestion` asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Choice {
+    /// The question in the model's words.
+    pub question: String,
+    /// A word or two for it.
+    pub header: Option<String>,
+    /// What can be chosen.
+    pub options: Vec<ChoiceOption>,
+    /// Whether several options can be chosen.
+    pub multi_select: bool,
+}
+
+/// Something that can be chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChoiceOption {
+    /// A few words.
+    pub label: String,
+    /// What they mean.
+    pub description: Option<String>,
+}
+
+/// A question is closed: it was answered, or nobody waits for an answer any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuestionClosed {
+    /// Id of the request.
+    pub id: String,
+    /// What became of it.
+    pub closing: Closing,
+    /// Who answered, where the host says so.
+    pub by: Option<String>,
+    /// How long it was open, by tokio's clock.
+    pub after: Duration,
+}
+
+/// A question has waited for some time, and the person is reminded of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QuestionWaits {
+    /// Id of the request.
+    pub id: String,
+    /// How long it has waited.
+    pub after: Duration,
+    /// How long it still waits until it is denied.
+    pub denied_in: Duration,
+}
+
+impl QuestionWaits {
+    /// The line for a person who waits.
+    pub fn line(&self) -> String {
+        let [after, left] = [self.after, self.denied_in].map(|time| time.as_secs());
+        format!("⏳ A question has waited {after} s for your answer; it is denied in {left} s")
+    }
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Closing {
+    /// The tool runs.
+    Allowed {
+        /// What was chosen: the question in the model's words and the answer, in the order of the
+        /// answer.
+        answers: Vec<(String, String)>,
+    },
+    /// The tool does not run, and the turn goes on.
+    Denied {
+        /// The sentence for the model; empty when there is none.
+        message: String,
+    },
+    /// The turn was stopped: a person denied and interrupted it, or it ended before an answer came.
+    Stopped,
+    /// The CLI took the question back.
+    Withdrawn,
+    /// Nobody answered in time, so that the question was denied.
+    Expired,
+    /// The result of the call came, and the answer is not known.
+    Settled,
+    /// The turn is over while a subagent of it still waits: the question goes on in the next turn.
+    Moved,
+}
+
+impl Closing {
+    /// Returns the word for it in traces and streams of events.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Allowed { .. } => "allowed",
+            Self::Denied { .. } => "denied",
+            Self::Stopped => "stopped",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+            Self::Settled => "settled",
+            Self::Moved => "moved",
+        }
+    }
+}
+
+impl Question {
+    /// Makes the question of `event`, sanitised; `None` for any other event.
+    pub(crate) fn of(event: &Event<'_>, masked: &mut Masked) -> Option<Self> {
+        let Event::Question { id, name, call, input, suggestions, detail, parent } = event else {
+            return None;
+        };
+        let input = input.value();
+        let suggestions = suggestions.value();
+        let labels = suggestions.as_array().map(Vec::as_slice).unwrap_or_default();
+        let words = |key: &str| text_of(detail, key).map(|words| short(words, DETAIL_LIMIT));
+        Some(Self {
+            id: id.to_string(),
+            call: call.as_deref().map(str::to_owned),
+            name: name.to_string(),
+            title: display::title(name, &input),
+            kind: kind(name, &input, masked),
+            suggestions: labels.iter().map(label).collect(),
+            description: words("description").filter(|words| !words.is_empty()),
+            blocked_path: words("blocked_path").filter(|words| !words.is_empty()),
+            parent: parent.as_deref().map(str::to_owned),
+        })
+    }
+
+    /// Returns the text that a person decides about where it is more than a line: the plan of
+    /// `ExitPlanMode`.
+    pub fn plan(&self) -> Option<&str> {
+        match &self.kind {
+            QuestionKind::Permission { input } if self.name == PLAN => input.get("plan")?.as_str(),
+            _ => None,
+        }
+    }
+}
+
+/// Reads what is asked. Choices without a question that can be read are a permission.
+fn kind(name: &str, input: &Value, masked: &mut Masked) -> QuestionKind {
+    let choices = if name == ASK { choices(input) } else { Vec::new() };
+    if choices.is_empty() {
+        QuestionKind::Permission { input: sanitise(input, masked) }
+    } else {
+        QuestionKind::Choices(choices.iter().map(Choice::redacted).collect())
+    }
+}
+
+/// Reads the choices of `AskUserQuestion`, in the model's own words.
+pub(super) fn choices(input: &Value) -> Vec<Choice> {
+    let asked = input.get("questions").and_then(Value::as_array);
+    asked.map(|asked| asked.iter().filter_map(Choice::read).collect()).unwrap_or_default()
+}
+
+impl Choice {
+    fn read(asked: &Value) -> Option<Self> {
+        let asked = asked.as_object()?;
+        let options = asked.get("options").and_then(Value::as_array);
+        let option = |option: &Value| {
+            let option = option.as_object()?;
+            Some(ChoiceOption {
+                label: text_of(option, "label")?.to_owned(),
+                description: text_of(option, "description").map(str::to_owned),
+            })
+        };
+        Some(Self {
+            question: text_of(asked, "question")?.to_owned(),
+            header: text_of(asked, "header").map(str::to_owned),
+            options: options.map(|all| all.iter().filter_map(option).collect()).unwrap_or_default(),
+            multi_select: asked.get("multiSelect").and_then(Value::as_bool).unwrap_or_default(),
+        })
+    }
+
+    /// Masks the secrets in all texts ([B2](crate::rules::B2)).
+    fn redacted(&self) -> Self {
+        let option = |option: &ChoiceOption| ChoiceOption {
+            label: redact_text(&option.label).into_owned(),
+            description: option.description.as_deref().map(|text| redact_text(text).into_owned()),
+        };
+        Self {
+            question: redact_text(&self.question).into_owned(),
+            header: self.header.as_deref().map(|text| redact_text(text).into_owned()),
+            options: self.options.iter().map(option).collect(),
+            multi_select: self.multi_select,
+        }
+    }
+}
+
+/// What became of the question that `event` answers; `None` for any other event.
+pub(crate) fn closing(event: &Event<'_>) -> Option<Closing> {
+    let Event::Answered { decision, message, input, .. } = event else { return None };
+    Some(match decision {
+        Decision::Allow => Closing::Allowed { answers: answers(&input.value()) },
+        Decision::Deny => {
+            let words = message.as_deref().unwrap_or_default();
+            Closing::Denied { message: short(words, DETAIL_LIMIT) }
+        }
+        // `DenyAndInterrupt`, and decisions that a later version of the parser may add.
+        _ => Closing::Stopped,
+    })
+}
+
+/// The answers in the input with which a call runs, redacted.
+pub(super) fn answers(input: &Value) -> Vec<(String, String)> {
+    let redacted = |text: &str| redact_text(text).into_owned();
+    let pair = |(question, answer): (&String, &Value)| {
+        let answer = answer.as_str().map_or_else(|| answer.to_string(), str::to_owned);
+        (redacted(question), redacted(&answer))
+    };
+    let answers = input.get("answers").and_then(Value::as_object);
+    answers.map(|answers| answers.iter().map(pair).collect()).unwrap_or_default()
+}
+
+fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    fields.get(key)?.as_str()
+}
