@@ -53,8 +53,19 @@ impl Caller {
 
     /// Makes `call` once no other is under way. It may take [`ChatLimits::call`]. `NotModified` is success.
     pub(super) async fn submit(&self, call: BotCall) -> Result<i64, BotApiError> {
-        let message_id = call.message_id;
         let _turn = self.turn.lock().await;
+        self.make(call).await
+    }
+
+    /// Makes `call` as [`submit`](Self::submit) does, and says when it was made, after those before it.
+    pub(super) async fn submit_timed(&self, call: BotCall) -> (Instant, Result<i64, BotApiError>) {
+        let _turn = self.turn.lock().await;
+        let made = Instant::now();
+        (made, self.make(call).await)
+    }
+
+    async fn make(&self, call: BotCall) -> Result<i64, BotApiError> {
+        let message_id = call.message_id;
         if let Some(until) = self.not_before() {
             // Another call was asked to wait while this one stood in line.
             let left = until.saturating_duration_since(Instant::now());

@@ -110,9 +110,9 @@ async fn keep_up(
             question: None,
             is_final: false,
         };
-        let window = Instant::now() + throttle;
         shown.not_before = None;
-        let submitted = caller.submit(call).await;
+        let (made, submitted) = caller.submit_timed(call).await;
+        let window = made + throttle;
         waits = match submitted {
             Err(BotApiError::RetryAfter { .. }) => waits + 1,
             _ => 0,

@@ -12,15 +12,6 @@ use crate::replay::{ChatView, Entry};
 /// The kind of a chat's text in a list of differences that is made for entries of a trace.
 const KIND: &str = "a line that is no entry";
 
-/// The messages of a chat whose texts are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReadText {
-    /// All that a person ends up reading.
-    All,
-    /// Only those with the final text of a turn; a question is none.
-    Answers,
-}
-
 /// The final texts of two chats, which are compared message by message.
 pub(super) struct FinalTextDiff {
     old: Vec<String>,
@@ -29,8 +20,8 @@ pub(super) struct FinalTextDiff {
 
 impl FinalTextDiff {
     /// Takes the final texts of the chat in `old`, which are expected, and of the chat in `new`.
-    pub(super) fn new(old: &[Entry], new: &[Entry], what: ReadText) -> Self {
-        Self { old: final_text(old, what), new: final_text(new, what) }
+    pub(super) fn new(old: &[Entry], new: &[Entry]) -> Self {
+        Self { old: final_text(old), new: final_text(new) }
     }
 
     /// Returns the first difference in one sentence, or `None` when the texts are equal.
@@ -73,9 +64,8 @@ impl FinalTextDiff {
 pub(super) fn wrong_final_text(
     base: &[Entry],
     entries: &[Entry],
-    what: ReadText,
 ) -> Option<(String, FinalTextDiff)> {
-    let diff = FinalTextDiff::new(base, entries, what);
+    let diff = FinalTextDiff::new(base, entries);
     // A run in which the agent sends its message with a tool may be over before a draft is sent.
     if diff.new.is_empty() && is_by_tool(entries) {
         return None;
@@ -90,12 +80,12 @@ fn is_by_tool(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.kind == "final" && word(entry))
 }
 
-/// The final text of a chat, message by message.
-fn final_text(entries: &[Entry], what: ReadText) -> Vec<String> {
+/// The final text of a chat, message by message. The message of a question is none, because it says how long
+/// the question waited.
+fn final_text(entries: &[Entry]) -> Vec<String> {
     let view = ChatView::after(entries);
-    let messages = view.final_messages();
-    let read = messages.filter(|message| what == ReadText::All || message.is_final);
-    read.map(|message| message.text.clone()).collect()
+    let messages = view.final_messages().filter(|message| !message.is_question);
+    messages.map(|message| message.text.clone()).collect()
 }
 
 #[cfg(test)]
@@ -120,7 +110,7 @@ mod tests {
             };
             (1..).zip(texts).map(entry).collect()
         };
-        let diff = FinalTextDiff::new(&entries(old), &entries(new), ReadText::All);
+        let diff = FinalTextDiff::new(&entries(old), &entries(new));
         assert_eq!(diff.first().as_deref(), sentence);
         let (change, lines) = diff.difference();
         assert_eq!((change.is_some(), !lines.is_empty()), (sentence.is_some(), sentence.is_some()));
@@ -182,7 +172,7 @@ mod tests {
         let text = ChatView::after(&fault_free).final_text().join(" ");
         assert!(text.contains("Grüße aus 世界 🌍"), "{text}");
         assert_eq!(ChatView::after(&lost).final_text().join(" "), text);
-        assert!(wrong_final_text(&fault_free, &lost, ReadText::All).is_none());
+        assert!(wrong_final_text(&fault_free, &lost).is_none());
         let compared: Vec<Value> =
             last(&lost).iter().map(|call| call.data["text"].clone()).collect();
         assert_eq!(compared, [Value::from(text.as_str())]);

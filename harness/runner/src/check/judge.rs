@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::context::context;
 use super::divergence::Divergence;
-use super::final_text::{ReadText, wrong_final_text};
+use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
 use super::invariant::{self, BrokenInvariant};
@@ -178,11 +178,8 @@ impl ScenarioChecks {
         let mut verdict = CheckResult { goldens: 1, ..CheckResult::default() };
         verdict.findings.extend(self.broken(&replay, &place, &recording.request(setup)));
         if !scenario.chat.faults.is_empty()
-            && let Some((sentence, _)) = wrong_final_text(
-                &recording.fault_free(setup).entries,
-                &replay.entries,
-                ReadText::All,
-            )
+            && let Some((sentence, _)) =
+                wrong_final_text(&recording.fault_free(setup).entries, &replay.entries)
         {
             let reproduce = self.line(&recording.request(setup));
             let kind = FindingKind::WrongFinalText;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::context::context;
 use super::divergence::Divergence;
-use super::final_text::{FinalTextDiff, ReadText, wrong_final_text};
+use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
@@ -123,7 +123,7 @@ impl PlanSweep<'_> {
 
 /// The first thing that is wrong with a cut replay: `base` is the canonical replay, `twin` the uncut one with
 /// the same arrival times. Where the plan is not faithful to the host's side, the gateway hears something else
-/// than in `base`, and what a person ends up reading is compared without the questions.
+/// than in `base`, so that only what a person ends up reading is compared with it.
 fn mismatch<'r>(
     base: &'r Replay,
     cut: &'r Replay,
@@ -151,8 +151,7 @@ fn mismatch<'r>(
             return Some(Mismatch::Lane(lane, divergence, diff, cut));
         }
     }
-    let what = if is_faithful { ReadText::All } else { ReadText::Answers };
-    let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries, what)?;
+    let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
     Some(Mismatch::FinalText(sentence, diff, cut))
 }
 

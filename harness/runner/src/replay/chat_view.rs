@@ -30,6 +30,8 @@ pub struct SeenMessage {
     pub text: String,
     /// The labels of its buttons, row by row; empty when it has none.
     pub buttons: Vec<Vec<String>>,
+    /// Whether the message asks a question, or says what became of it.
+    pub is_question: bool,
     /// How often the text was edited.
     pub edits: u64,
     /// Whether the message contains a part of the final text.
@@ -81,6 +83,7 @@ impl ChatView {
         let message = SeenMessage {
             text: text.to_owned(),
             buttons: entry.buttons(),
+            is_question: entry.data.contains_key("question"),
             edits,
             is_final: entry.is_final(),
             is_orphaned: entry.is_lost_draft(),

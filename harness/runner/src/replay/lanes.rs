@@ -61,7 +61,7 @@ pub(super) fn bus_data(event: &BusEvent) -> Map<String, Value> {
         BusData::QuestionClosed(closed) => json!({
             "closed": present(json!({
                 "id": closed.id, "how": closed.closing.as_str(), "answers": answers(&closed.closing),
-                "message": denial(&closed.closing), "by": closed.by, "after_ms": millis(closed.after),
+                "message": denial(&closed.closing), "by": closed.by,
             })),
         }),
         BusData::Heard { id, text } => json!({ "id": id, "text": text }),
@@ -201,7 +201,9 @@ pub(super) fn sse_entries(
     event: &BusEvent,
 ) -> impl Iterator<Item = (&'static str, Map<String, Value>)> {
     converter.on(event).into_iter().map(|SseEvent { name, mut data }| {
+        // The times of the entries say it.
         data.shift_remove("timestamp");
+        data.shift_remove("after");
         (name, data)
     })
 }
