@@ -88,6 +88,7 @@ held_by! {
     ], [];
     "G8": [
         watchdog::tests::g8_the_silence_is_a_share_of_the_limit,
+        conversation::tests::g8_a_message_between_two_turns_that_nobody_takes_up_is_a_stall,
         run::tests::stalled::g8_silence_is_counted_from_the_last_bytes,
         run::tests::stalled::g8_a_tool_at_work_may_be_silent_for_900_s,
         run::tests::stalled::g8_the_final_message_says_that_the_agent_was_given_up,
@@ -189,6 +190,7 @@ held_by! {
         telegram::tests::questions::q2_a_question_is_sent_at_once_and_the_draft_says_what_waits,
         telegram::tests::questions::q2_choices_are_marked_and_chosen,
         telegram::tests::questions::q2_presses_and_replies_are_answers,
+        telegram::tests::questions::q2_a_person_sees_what_the_call_would_do,
         telegram::tests::questions::q2_a_plan_is_shown_and_cut_to_a_message,
     ], [];
     "Q3": [

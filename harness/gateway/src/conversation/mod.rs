@@ -19,6 +19,7 @@ use crate::question::open::Overdue;
 use crate::question::{Answer, AnswerError, Closing, HostLine, OpenQuestions};
 use crate::run::{Run, RunReport, RunSettings};
 use crate::sanitise::Masked;
+use crate::watchdog::SilenceWatch;
 
 /// What the run of a turn is bridged to.
 pub struct Turn {
@@ -55,6 +56,8 @@ pub struct Conversation {
     current: Option<Current>,
     /// Whether the run at work has had an event of the main thread.
     is_answering: bool,
+    /// Measures the silence after a message that came between two turns, until its turn begins.
+    awaited: Option<SilenceWatch>,
     /// The questions that wait for an answer.
     questions: OpenQuestions,
     /// Runs that were started.
@@ -125,6 +128,7 @@ impl Conversation {
     /// Works on the current tokio runtime, within which it must be called, as must its methods.
     pub fn new(settings: RunSettings, open: impl FnMut(u64) -> Turn + Send + 'static) -> Self {
         let mut conversation = Self {
+            awaited: None,
             questions: OpenQuestions::new(settings.question),
             settings,
             open: Box::new(open),
@@ -144,6 +148,9 @@ impl Conversation {
         let place = EventPlace::of(event);
         self.questions.on_event(event);
         if self.current.is_none() && place == EventPlace::Process {
+            if matches!(event, Event::HostMessage { kind, .. } if kind == "user") {
+                self.awaited = self.settings.watchdog.map(SilenceWatch::new);
+            }
             return;
         }
         let run = self.run();
@@ -223,15 +230,22 @@ impl Conversation {
         if let Some(current) = &mut self.current {
             current.run.on_bytes();
         }
+        if let Some(awaited) = &mut self.awaited {
+            awaited.heard();
+        }
     }
 
     /// Settles when the agent has printed nothing for too long while a turn was under way; see
-    /// [`Run::stalled`]. Between two turns an agent may be silent for ever.
+    /// [`Run::stalled`]. Between two turns an agent may be silent for ever, unless the events have
+    /// shown a message that it has not taken up.
     pub async fn stalled(&mut self) {
-        match &mut self.current {
-            Some(current) => current.run.stalled().await,
-            None => std::future::pending().await,
+        if let Some(current) = &mut self.current {
+            return current.run.stalled().await;
         }
+        let Some(awaited) = &self.awaited else { return std::future::pending().await };
+        let patience = awaited.patience();
+        sleep_until(awaited.deadline(None)).await;
+        self.run().give_up(patience);
     }
 
     /// Ends the run at work and waits until every turn is delivered; the reports, turn by turn. A turn
@@ -253,6 +267,7 @@ impl Conversation {
     fn run(&mut self) -> &mut Run {
         let current = self.current.get_or_insert_with(|| {
             self.runs += 1;
+            self.awaited = None;
             self.is_answering = self.runs == 1;
             let Turn { bus, channels, delivered } = (self.open)(self.runs);
             let before = self.delivered.as_ref();

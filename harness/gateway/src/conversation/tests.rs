@@ -336,6 +336,29 @@ pub(crate) async fn q1_a_question_of_a_subagent_goes_on_in_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+pub(crate) async fn g8_a_message_between_two_turns_that_nobody_takes_up_is_a_stall() {
+    let watchdog = Some(Watchdog::fresh(Duration::from_secs(600)));
+    let settings = RunSettings { watchdog, ..RunSettings::default() };
+    let log = Log::default();
+    let mut conversation = conversation(&log, settings, 0);
+    conversation.on_event(&outcome("a"));
+    let hour = Duration::from_secs(3_600);
+    let silent = tokio::time::timeout(hour, conversation.stalled()).await;
+    assert!(silent.is_err(), "nobody waits");
+    let message = Event::HostMessage { id: None, kind: "user".into(), text: Some("go on".into()) };
+    conversation.on_event(&message);
+    conversation.stalled().await;
+    conversation.finish().await;
+    let log = lock(&log);
+    let last = log.iter().rev().nth(2).expect("the run ends");
+    assert!(
+        last.starts_with("4080000 2 finish ⚠️ The run ended before it gave an answer"),
+        "{log:#?}"
+    );
+    assert!(last.contains("The agent printed nothing for 480 s"), "{log:#?}");
+}
+
+#[tokio::test(start_paused = true)]
 pub(crate) async fn q9_a_folded_message_is_heard() {
     let heard = |folded| Event::Heard { id: None, text: "by the way".into(), folded };
     check(

@@ -207,6 +207,11 @@ impl Run {
         self.stalled = Some(watch.patience());
     }
 
+    /// The agent was given up before it printed anything for this run, after `silence` (G8).
+    pub(crate) fn give_up(&mut self, silence: Duration) {
+        self.stalled = Some(silence);
+    }
+
     /// Ends the run: in every channel each event is delivered and settled, then the final message is,
     /// and only then the bus publishes the end, once ([G7](crate::rules::G7),
     /// [B3](crate::rules::B3)). A run without an outcome ends as stopped.

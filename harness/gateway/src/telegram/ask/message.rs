@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::super::api::Button;
 use super::super::markup::{Style, StyledText, piece, read};
 use super::super::page::first_page;
@@ -154,6 +156,11 @@ impl AskedMessage {
         if self.closed.is_some() {
             return pieces;
         }
+        if plan.is_none()
+            && let Some(words) = arguments(question)
+        {
+            pieces.extend([plain("\n"), piece(Style::block(""), words)]);
+        }
         if let Some(words) = &question.description {
             pieces.extend([plain("\n"), piece(Style::ITALIC, words.clone())]);
         }
@@ -222,6 +229,23 @@ impl AskedMessage {
         }
         rows
     }
+}
+
+/// Returns what the call would do in the call's own words: a line that explains it is not enough to decide
+/// by. It is the command, or each argument on a line of its own.
+fn arguments(question: &Question) -> Option<String> {
+    let QuestionKind::Permission { input } = &question.kind else { return None };
+    let input = input.as_object()?;
+    if let Some(command) = input.get("command").and_then(Value::as_str) {
+        return Some(command.to_owned());
+    }
+    let line = |(key, value): (&String, &Value)| match value.as_str() {
+        Some(text) => format!("{key}: {text}"),
+        None => format!("{key}: {value}"),
+    };
+    let lines: Vec<String> =
+        input.iter().filter(|(key, _)| *key != "description").map(line).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn bold(words: impl Into<String>) -> StyledText {

@@ -49,7 +49,7 @@ fn allowed() -> Closing {
     Closing::Allowed { answers: Vec::new() }
 }
 
-const ASKS: &str = "<b>🔐 The agent asks for your permission</b>\n🛠️ Bash: make &lt;all&gt;\nIt needs \
+const ASKS: &str = "<b>🔐 The agent asks for your permission</b>\n🛠️ Bash: make &lt;all&gt;\n<pre>make &lt;all&gt;</pre>\nIt needs \
                     access to /a\n\n<i>Reply to say no and what to do instead.</i> \
                     [✅ Allow|⛔ Deny] [✅ Accept all edits in this session]";
 
@@ -234,6 +234,28 @@ pub(crate) async fn q2_presses_and_replies_are_answers() {
     assert_eq!(press("q3", PressedButton::Allow), Pressing::Unknown);
     telegram.question_closed(&closed("q1", allowed(), None, 1)).await.expect("it is taken");
     assert_eq!(press("q1", PressedButton::Allow), Pressing::Unknown);
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn q2_a_person_sees_what_the_call_would_do() {
+    let (fake, mut telegram) = chat(vec![]);
+    let detail = json!({"description": "Clean up"});
+    let script =
+        json!({"command": "cd /a && rm -rf x\nTOKEN=abcdefgh make", "description": "Clean up"});
+    let edit =
+        json!({"file_path": "/a/b", "old_string": "x", "new_string": "<y>", "replace_all": true});
+    let first = question("q1", "Bash", &script, &Value::Null, detail);
+    let second = question("q2", "Edit", &edit, &Value::Null, json!({}));
+    for question in [&first, &second] {
+        telegram.question(question).await.expect("it is taken");
+    }
+    seconds(1).await;
+    let log = fake.log();
+    let command = "<pre>cd /a &amp;&amp; rm -rf x\nTOKEN=*** make</pre>\n<i>Clean up</i>";
+    assert!(log[0].contains(command), "{log:?}");
+    let edit =
+        "<pre>file_path: /a/b\nold_string: x\nnew_string: &lt;y&gt;\nreplace_all: true</pre>";
+    assert!(log[1].contains(edit), "{log:?}");
 }
 
 #[tokio::test(start_paused = true)]
