@@ -99,7 +99,7 @@ pub fn import(
     let (lines, offsets) = stdin_lines(written);
     let offsets = offsets.into_iter().map(|raw| canonical.map_offset(raw));
     let timeline = with_stdin(line_by_line(&canonical.bytes), offsets);
-    let stdin = substitutions.apply_stdin(&lines);
+    let stdin = substitutions.apply_lines(&lines);
     let mut replaced = canonical.counts.clone();
     for (rule, n) in stdin.counts {
         *replaced.entry(rule).or_default() += n;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::host::{Host, HostError, HostScript, StdinPipe};
+use super::error::HostError;
+use super::host::{Host, HostScript, StdinPipe};
 use super::launch::{Guard, launch};
 use super::meter::{Meter, Overflow};
 use super::trigger::Fuse;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clitape_gateway::ByteSize;
 
-use super::host::HostError;
 use super::meter::Overflow;
 use super::request::clip;
 use crate::cassette::Exit;
@@ -156,6 +155,36 @@ pub enum RecordError {
         exit: Exit,
         /// The end of its output.
         printed: CliOutput,
+    },
+}
+
+/// Why a line for the CLI's stdin can't be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// A step accepts a suggestion that the question does not have.
+    #[error(
+        "{step} accepts suggestion {number}, and the question has {count}; write one of them, or \
+         remove `suggestion`"
+    )]
+    NoSuggestion {
+        /// The step.
+        step: String,
+        /// The number of the suggestion.
+        number: u64,
+        /// The number of suggestions.
+        count: usize,
+    },
+    /// A step chooses for a question that was not asked.
+    #[error(
+        "{step} chooses for `{chosen}`, which was not asked; write the text of a question: `{asked}`"
+    )]
+    NotAsked {
+        /// The step.
+        step: String,
+        /// The question in the scenario.
+        chosen: String,
+        /// The questions that were asked.
+        asked: String,
     },
 }
 

@@ -19,7 +19,9 @@ use super::{RecordSettings, cut, history, results};
 use crate::cassette::{Confinement, Exit, Resume, TickKind};
 use crate::host::HostPaths;
 use crate::names::CliVersion;
-use crate::scenario::{Exits, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan};
+use crate::scenario::{
+    Exits, HostPreset, Model, RecordSpec, Scenario, ScenarioError, SessionStep, SignalPlan,
+};
 
 /// The raw result of all runs of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +103,10 @@ impl<'a> Wanted<'a> {
             signal: record.signal.as_ref(),
             exit: &record.exit,
         }
+    }
+
+    fn host(&self) -> Option<HostPreset> {
+        self.record?.host
     }
 
     fn further(at: usize, step: &'a SessionStep, session: &'a str) -> Self {
@@ -218,7 +224,7 @@ impl SessionRig<'_> {
         let lock = sandbox.lock();
         let guard = Guard { lock: Some(&lock), bounds: bounds.as_ref() };
         let script = Script { host: host.as_ref(), signal: wanted.signal, output, guard };
-        let ended = drive(self.command(&args), script, limit, stop, &notes)?;
+        let ended = drive(self.command(&args, wanted), script, limit, stop, &notes)?;
         let printed = || CliOutput::new(&ended.stdout, &ended.stderr);
         match &ended.why {
             Why::Stopped => return Err(RecordError::Stopped),
@@ -287,8 +293,7 @@ impl SessionRig<'_> {
             Some(prompt) if prompt.starts_with('-') => (Some(prompt), None),
             prompt => (None, prompt),
         };
-        let host = wanted.record.and_then(|record| record.host);
-        let of_host = host.map_or(&[][..], |host| host.profile().args);
+        let of_host = wanted.host().map_or(&[][..], |host| host.profile().args);
         std::iter::once("-p")
             .chain(first)
             .chain(["--output-format", "stream-json", "--verbose"])
@@ -301,7 +306,8 @@ impl SessionRig<'_> {
             .collect()
     }
 
-    fn command(&self, args: &[String]) -> Command {
+    fn command(&self, args: &[String], wanted: &Wanted<'_>) -> Command {
+        let of_host = wanted.host().map_or(&[][..], |host| host.profile().environment);
         let folders = &self.sandbox.folders;
         let program = &self.claude.program;
         let mut command = launch::command(program);
@@ -310,6 +316,7 @@ impl SessionRig<'_> {
             .current_dir(Path::new(&folders.project))
             .env_clear()
             .envs(ENVIRONMENT)
+            .envs(of_host.iter().copied())
             .env("PATH", claude::search_path(program, self.host))
             .env("HOME", &folders.home)
             .env("TMPDIR", &folders.tmp)

@@ -82,7 +82,7 @@ impl Canonicalizer {
             None => canonical(&run.stdout, &self.facts),
             Some(mut known) => (known.apply_lines(&run.stdout), known),
         };
-        let stdin = substitutions.apply_stdin(&run.stdin);
+        let stdin = substitutions.apply_lines(&run.stdin);
         let transcript = substitutions.apply_lines(&conversation_lines(&run.transcript));
         let stderr = substitutions.apply_lines(&run.stderr);
         let history = substitutions.apply_lines(&run.history);

@@ -29,6 +29,8 @@ pub struct HostProfile {
     /// Its arguments, before those of the scenario. Those that choose a model and those that name a file of
     /// the host are left out.
     pub args: &'static [&'static str],
+    /// Further variables of the environment.
+    pub environment: &'static [(&'static str, &'static str)],
     /// The request with which it begins.
     pub initialize: Option<&'static str>,
     /// A message; the content takes the place of `null` there, as does the uuid.
@@ -48,6 +50,7 @@ const HOOKED: &str = r#"{"subtype":"initialize","hooks":{"UserPromptSubmit":[{"h
 /// The host of a scenario that names none: only what its steps say.
 pub const PLAIN: HostProfile = HostProfile {
     args: &[],
+    environment: &[],
     initialize: None,
     message: r#"{"type":"user","message":{"role":"user","content":null}}"#,
     plain_text: false,
@@ -62,6 +65,7 @@ const LIVE: HostProfile = HostProfile {
         "--permission-prompt-tool",
         "stdio",
     ],
+    environment: &[],
     initialize: Some(HOOKED),
     message: r#"{"type":"user","message":{"role":"user","content":null},"parent_tool_use_id":null,"uuid":null}"#,
     plain_text: true,
@@ -83,6 +87,8 @@ const OPENCLAW_2026_6_1: HostProfile = HostProfile {
         "stdio",
         "--replay-user-messages",
     ],
+    // Without it, the CLI refuses `bypassPermissions` to the superuser.
+    environment: &[("IS_SANDBOX", "1")],
     initialize: None,
     message: r#"{"type":"user","session_id":"","parent_tool_use_id":null,"message":{"role":"user","content":null}}"#,
     plain_text: true,
@@ -108,6 +114,7 @@ const OPENCLAW_2026_9_6: HostProfile = HostProfile {
         "--session-id",
         SESSION,
     ],
+    environment: &[],
     initialize: Some(
         r#"{"subtype":"initialize","appendSystemPrompt":"You are a personal assistant.","excludeDynamicSections":false,"hooks":{"UserPromptSubmit":[{"hookCallbackIds":["UserPromptSubmit"]}],"PreToolUse":[{"hookCallbackIds":["PreToolUse"]}]}}"#,
     ),
@@ -118,6 +125,7 @@ const OPENCLAW_2026_9_6: HostProfile = HostProfile {
 
 const SDK: HostProfile = HostProfile {
     args: &["--input-format", "stream-json", "--permission-prompt-tool", "stdio"],
+    environment: &[],
     initialize: Some(r#"{"subtype":"initialize","hooks":null}"#),
     message: r#"{"type":"user","session_id":"","message":{"role":"user","content":null},"parent_tool_use_id":null}"#,
     plain_text: false,

@@ -24,8 +24,6 @@ pub(super) enum IdKind {
     Run,
     /// A hash of a text that contains other ids: 16 hexadecimal digits.
     Hash,
-    /// The id of a request of a CLI before 2.0: up to 13 characters of base 36.
-    Request,
     /// The name of a file with the result of a tool: the milliseconds since 1970, `-`, and up to 6 characters
     /// of base 36.
     Blob,
@@ -57,7 +55,6 @@ impl IdKind {
             }
             (Self::Task, _) => matches!(text.len(), 6 | 7) && hex(text),
             (Self::Hash, _) => text.len() == 16 && hex(text),
-            (Self::Request, _) => (6..=13).contains(&text.len()) && base36(text),
             (Self::Blob, _) => text.split_at_checked(14).is_some_and(|(time, rest)| {
                 let digits = time[..13].iter().all(u8::is_ascii_digit);
                 digits && time[13] == b'-' && (1..=6).contains(&rest.len()) && base36(rest)
@@ -85,7 +82,6 @@ impl IdKind {
             Self::Agent | Self::Task => "task",
             Self::Run => "run",
             Self::Hash => "hash",
-            Self::Request => "request",
             Self::Blob => "blob",
         }
     }
@@ -109,8 +105,6 @@ impl IdKind {
                 format!("{zeros}-{number:08}")
             }
             Self::Blob => format!("0000000000000-{number:06}"),
-            // Its length differs from run to run.
-            Self::Request => format!("a{number:010}"),
             Self::Agent | Self::Task | Self::Hash => {
                 let kind = text.first().filter(|_| width == 9).unwrap_or(&b'a');
                 let rest = width.saturating_sub(1);
@@ -143,8 +137,6 @@ impl Ids {
             rule: kind.rule(),
             edge: match kind {
                 IdKind::Session | IdKind::Uuid => Edge::Any,
-                // It may be a word.
-                IdKind::Request => Edge::Value,
                 _ => Edge::Word,
             },
         };

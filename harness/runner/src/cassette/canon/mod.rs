@@ -10,9 +10,9 @@
 //!
 //! | rule | what it replaces |
 //! |---|---|
-//! | `session`, `uuid`, `task`, `run`, `hash`, `request`, `blob` | ids the CLI makes up, wherever they occur |
+//! | `session`, `uuid`, `task`, `run`, `hash`, `blob` | ids the CLI makes up, wherever they occur |
 //! | `duration`, `time`, `cost` | numbers and points in time, by field |
-//! | `pid`, `uid`, `address` | numbers in the names of files, the model server's port |
+//! | `pid`, `uid`, `address` | numbers of processes and users, also in the names of files, the model server's port |
 //! | `project`, `home`, `tmp` | the folders of the run, plain and as the CLI's slug |
 //! | `host`, `user` | names, as whole words |
 //! | `racing` | fields that CLIs before 2.1.100 print one way or the other |
@@ -37,7 +37,6 @@ pub use transcript::conversation_lines;
 
 use ids::Ids;
 use needles::{Matcher, Needle};
-use rules::Writer;
 use splice::{ByteEdit, splice};
 use texts::{TextParts, Texts};
 
@@ -63,20 +62,11 @@ pub struct Substitutions {
 }
 
 impl Substitutions {
-    /// The canonical form of another file of the run that the CLI wrote: transcript, stderr.
+    /// The canonical form of another file of the run: transcript, stdin, stderr.
     ///
     /// Ids that were not seen before get the next numbers, so the order of the calls matters.
     /// Only the values are replaced in a line that is neither a JSON object nor an array of them.
     pub fn apply_lines(&mut self, text: &[u8]) -> Canonical {
-        self.apply(text, Writer::Cli)
-    }
-
-    /// The canonical form of the lines that the host wrote to stdin.
-    pub fn apply_stdin(&mut self, text: &[u8]) -> Canonical {
-        self.apply(text, Writer::Host)
-    }
-
-    fn apply(&mut self, text: &[u8], writer: Writer) -> Canonical {
         let (raw, sorted) = in_order(text);
         let mut edits = Vec::new();
         let mut texts = Texts::default();
@@ -84,7 +74,7 @@ impl Substitutions {
             let records = texts::records(&raw, &line);
             texts.add(&raw, &line, &records);
             for record in &records {
-                rules::record(&raw, record, (writer, self.races), &mut self.ids, &mut edits);
+                rules::record(&raw, record, self.races, &mut self.ids, &mut edits);
             }
         }
         for text in &texts.all {

@@ -12,15 +12,6 @@ use clitape_stream::tree::{JsonBody, JsonNode};
 use super::ids::{IdKind, Ids};
 use super::splice::ByteEdit;
 
-/// Who wrote a file of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writer {
-    /// The CLI.
-    Cli,
-    /// The host, which chooses the ids of its own requests.
-    Host,
-}
-
 /// How a key is recognised.
 enum KeyPattern {
     Is(&'static str),
@@ -79,9 +70,6 @@ const TIMES: [KeyPattern; 3] =
 /// The point in time of everything.
 pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
 
-/// The kind of record with which one side asks the other.
-const REQUEST: &[u8] = b"control_request";
-
 /// Text that the model or the user wrote: no field in it is the CLI's.
 const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
 
@@ -105,11 +93,11 @@ const RACING: [(&[u8], &[&str], &str); 6] = [
     (b"message_start", &["event", "message", "stop_sequence"], "null"),
 ];
 
-/// Collects the edits and ids of one record that `writer` wrote.
+/// Collects the edits and ids of one record.
 pub(super) fn record(
     raw: &[u8],
     node: &JsonNode,
-    (writer, races): (Writer, bool),
+    races: bool,
     ids: &mut Ids,
     edits: &mut Vec<ByteEdit>,
 ) {
@@ -118,21 +106,10 @@ pub(super) fn record(
     }
     let kind = node.get("type").map_or(&b""[..], |kind| kind.text(raw));
     fields(raw, node, kind, ids, edits);
-    if kind == REQUEST && writer == Writer::Cli {
-        request(raw, node, ids, edits);
-    }
-}
-
-/// Collects the edits and ids of a request of the CLI: its id, and the input of a hook, whose fields are the
-/// CLI's, unlike those of a tool's input.
-fn request(raw: &[u8], node: &JsonNode, ids: &mut Ids, edits: &mut Vec<ByteEdit>) {
-    let id = node.get("request_id").map_or(&b""[..], |id| id.text(raw));
-    if IdKind::Request.shapes(id) {
-        ids.add(IdKind::Request, REQUEST, id);
-    }
+    // The fields of a hook's input are the CLI's, unlike those of a tool's input.
     let subtype = node.at(&["request", "subtype"]).map(|subtype| subtype.text(raw));
     if let (Some(b"hook_callback"), Some(input)) = (subtype, node.at(&["request", "input"])) {
-        fields(raw, input, REQUEST, ids, edits);
+        fields(raw, input, kind, ids, edits);
     }
 }
 

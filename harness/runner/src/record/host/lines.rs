@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::HostError;
 use super::printed::{HostCall, PermissionQuestion};
+use crate::record::error::HostError;
 use crate::scenario::{ChosenLabels, HostProfile, SayAnswer, SayBehavior, SayInitialize};
 
 /// The reason of a no that names none.

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::record::error::HostError;
 use crate::scenario::{NamedTool, SayAction, SayTrigger};
 use lines::LineMaker;
 use printed::{Place, Printed};
@@ -38,36 +39,6 @@ pub(crate) struct HostLine {
     /// The number of bytes of stdout up to the end of the record that fired it, or the line before it if that
     /// came later; 0 at the start.
     pub(crate) offset: u64,
-}
-
-/// Why a line can't be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HostError {
-    /// A step accepts a suggestion that the question does not have.
-    #[error(
-        "{step} accepts suggestion {number}, and the question has {count}; write one of them, or \
-         remove `suggestion`"
-    )]
-    NoSuggestion {
-        /// The step.
-        step: String,
-        /// The number of the suggestion.
-        number: u64,
-        /// The number of suggestions.
-        count: usize,
-    },
-    /// A step chooses for a question that was not asked.
-    #[error(
-        "{step} chooses for `{chosen}`, which was not asked; write the text of a question: `{asked}`"
-    )]
-    NotAsked {
-        /// The step.
-        step: String,
-        /// The question in the scenario.
-        chosen: String,
-        /// The questions that were asked.
-        asked: String,
-    },
 }
 
 /// The host of one run.
