@@ -4,6 +4,7 @@
 
 mod questions;
 mod turns;
+mod violation;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,19 +17,13 @@ use super::finding::FindingKind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::DeliverySpec;
 use crate::text::plural;
+use violation::{Violation, by, by_turn, message_id, whole, word};
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
 
 /// One rule: what it is called, and how a replay breaks it.
 type Invariant = (FindingKind, fn(&Replay) -> Option<Violation<'_>>);
-
-/// How a replay breaks a rule.
-struct Violation<'r> {
-    /// The entry that breaks it; none where it is something that is missing.
-    entry: Option<&'r Entry>,
-    sentence: String,
-}
 
 /// A rule that a replay breaks.
 #[derive(Debug)]
@@ -86,16 +81,6 @@ pub(super) fn broken(replay: &Replay) -> Vec<BrokenInvariant> {
     .collect()
 }
 
-/// A rule that `entry` breaks.
-fn by(entry: &Entry, sentence: String) -> Option<Violation<'_>> {
-    Some(Violation { entry: Some(entry), sentence })
-}
-
-/// A rule that the replay as a whole breaks.
-fn whole<'r>(sentence: String) -> Option<Violation<'r>> {
-    Some(Violation { entry: None, sentence })
-}
-
 fn line_lost(replay: &Replay) -> Option<Violation<'_>> {
     let stats = &replay.stats;
     let told = stats.blank + stats.records + stats.unknown + stats.unusable;
@@ -121,15 +106,6 @@ fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
     }
     let id = open.into_iter().filter(|(_, open)| *open).map(|(id, _)| id).min()?;
     whole(format!("call {id} never ends"))
-}
-
-/// The entries of a lane, turn by turn.
-fn by_turn(replay: &Replay, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
-    let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
-    for entry in replay.lane(lane) {
-        turns.entry(entry.turn()).or_default().push(entry);
-    }
-    turns
 }
 
 /// The first turn that breaks a rule of a chat.
@@ -276,11 +252,6 @@ fn sent_at(entries: &[Entry]) -> Option<usize> {
     })
 }
 
-/// A field that is text; empty when it is not there.
-fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
-    entry.data.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// G3: nothing of a silent run reaches the chat.
 fn silent_run_told(replay: &Replay) -> Option<Violation<'_>> {
     let told = replay.lane(Lane::Telegram).next().filter(|_| replay.setup.run.silent)?;
@@ -332,11 +303,6 @@ fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
         });
     }
     turns
-}
-
-/// The number of the message that a call is about.
-fn message_id(entry: &Entry) -> Option<u64> {
-    entry.data.get("message_id").and_then(Value::as_u64)
 }
 
 /// A call of the draft; a typing signal is none.

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::dialogue::HostStep;
+use super::host_step::HostStep;
 use super::random;
 use crate::cassette::{Tick, TickKind};
 use crate::limits::{FAULTS, PAUSE_MS};

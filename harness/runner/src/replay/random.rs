@@ -4,7 +4,7 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 
-use super::dialogue::AnswerFault;
+use super::host_step::AnswerFault;
 use crate::scenario::{Fault, FaultKind};
 
 /// Largest piece of a stretch; a stretch of small pieces cuts inside records and characters, one

@@ -1,5 +1,6 @@
 //! A channel one of whose callbacks never settles, as a gateway's own may (G2).
 
+use clitape_gateway::question::{Question, QuestionClosed, QuestionWaits};
 use clitape_gateway::{Callback, Channel, FinishFuture, Notice, RunEnding, Tool};
 
 /// Passes everything on to `channel` but for one callback.
@@ -49,6 +50,22 @@ impl Channel for Stuck {
 
     fn notice<'a>(&'a mut self, notice: &'a Notice) -> Callback<'a> {
         self.call(move |channel| channel.notice(notice))
+    }
+
+    fn question<'a>(&'a mut self, question: &'a Question) -> Callback<'a> {
+        self.call(move |channel| channel.question(question))
+    }
+
+    fn question_waits<'a>(&'a mut self, waits: &'a QuestionWaits) -> Callback<'a> {
+        self.call(move |channel| channel.question_waits(waits))
+    }
+
+    fn question_closed<'a>(&'a mut self, closed: &'a QuestionClosed) -> Callback<'a> {
+        self.call(move |channel| channel.question_closed(closed))
+    }
+
+    fn heard<'a>(&'a mut self, text: &'a str) -> Callback<'a> {
+        self.call(move |channel| channel.heard(text))
     }
 
     fn typing(&mut self, on: bool) {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::{Violation, by, message_id, whole, word};
+use super::violation::{Violation, by, message_id, whole, word};
 use crate::replay::{ChatView, Entry, Lane, Replay};
 
 /// Q1: no tool of a question runs before its yes, or after a no.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Violation, by, by_turn, message_id, word};
+use super::violation::{Violation, by, by_turn, message_id, word};
 use crate::replay::{Entry, Lane, Replay};
 use crate::scenario::ChatMode;
 

@@ -1,0 +1,43 @@
+//! How a replay breaks a rule, and what all rules read of the entries of a trace.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::replay::{Entry, Lane, Replay};
+
+/// How a replay breaks a rule.
+pub(super) struct Violation<'r> {
+    /// The entry that breaks it; none where it is something that is missing.
+    pub(super) entry: Option<&'r Entry>,
+    pub(super) sentence: String,
+}
+
+/// A rule that `entry` breaks.
+pub(super) fn by(entry: &Entry, sentence: String) -> Option<Violation<'_>> {
+    Some(Violation { entry: Some(entry), sentence })
+}
+
+/// A rule that the replay as a whole breaks.
+pub(super) fn whole<'r>(sentence: String) -> Option<Violation<'r>> {
+    Some(Violation { entry: None, sentence })
+}
+
+/// The entries of a lane, turn by turn.
+pub(super) fn by_turn(replay: &Replay, lane: Lane) -> BTreeMap<u64, Vec<&Entry>> {
+    let mut turns: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+    for entry in replay.lane(lane) {
+        turns.entry(entry.turn()).or_default().push(entry);
+    }
+    turns
+}
+
+/// The number of the message that a call is about.
+pub(super) fn message_id(entry: &Entry) -> Option<u64> {
+    entry.data.get("message_id").and_then(Value::as_u64)
+}
+
+/// A field that is text; empty when it is not there.
+pub(super) fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
+    entry.data.get(key).and_then(Value::as_str).unwrap_or_default()
+}
