@@ -187,7 +187,7 @@ impl Writer<'_> {
     }
 
     fn message(&self, content: &[Value], output_tokens: u64) -> Value {
-        json!({
+        let mut message = json!({
             "id": self.id("msg"),
             "type": "message",
             "role": "assistant",
@@ -196,7 +196,11 @@ impl Writer<'_> {
             "stop_reason": null,
             "stop_sequence": null,
             "usage": self.usage(output_tokens),
-        })
+        });
+        if let (false, Some(keys)) = (self.answer.turn.has_message_id, message.as_object_mut()) {
+            keys.shift_remove("id");
+        }
+        message
     }
 
     fn usage(&self, output_tokens: u64) -> Value {

@@ -1,5 +1,6 @@
 //! Serves the scripted model as a Messages API on loopback, in real time, on its own thread.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -193,12 +194,7 @@ fn message(state: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Res
     let mut response = match answer.failure {
         Some(ModelFailureKind::Http { status, error, headers }) => {
             let mut response = failed(*status, writer.error(error));
-            for (name, value) in headers {
-                let name = HeaderName::try_from(name.as_str());
-                if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value.as_str())) {
-                    response.headers_mut().insert(name, value);
-                }
-            }
+            add_headers(&mut response, headers);
             response
         }
         _ if asked.stream => typed("text/event-stream; charset=utf-8", Paced::new(writer.stream())),
@@ -208,10 +204,23 @@ fn message(state: &ModelState, head: &Parts, asked: &Asked, body: &Bytes) -> Res
         Some(ModelFailureKind::Drop { .. }) => typed(JSON, Paced::new(writer.lost())),
         None => typed(JSON, Paced::at_once(writer.whole())),
     };
+    if answer.failure.is_none() {
+        add_headers(&mut response, &answer.turn.headers);
+    }
     if let Ok(id) = HeaderValue::try_from(writer.request_id()) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
     response
+}
+
+/// Adds the headers of the script, which were checked when it was read.
+fn add_headers(response: &mut Response<Paced>, headers: &BTreeMap<String, String>) {
+    for (name, value) in headers {
+        let name = HeaderName::try_from(name.as_str());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value.as_str())) {
+            response.headers_mut().insert(name, value);
+        }
+    }
 }
 
 /// Returns an HTTP error with this body.

@@ -228,3 +228,13 @@ fn a_refusal_says_its_details() {
         )],
     );
 }
+
+#[test]
+fn a_message_may_lack_its_id() {
+    for (key, expect) in [("", Some("msg_clitape_main_1")), ("message_id = false", None)] {
+        let whole = write(&format!("[[turn]]\nblock = []\n{key}"), |writer| writer.whole());
+        let message: Value = serde_json::from_slice(&whole).unwrap();
+        assert_eq!(message["id"].as_str(), expect);
+        assert_eq!(message["type"], "message");
+    }
+}

@@ -9,6 +9,7 @@ use crate::limits::MODEL_REQUEST;
 const MODEL: &str = "
     delay_ms = 1
     [[turn]]
+    headers = { anthropic-ratelimit-unified-status = 'allowed' }
     [[turn.block]]
     text = 'Look in {{project}}.'
     cut = 9";
@@ -47,6 +48,7 @@ fn ask_server(server: &ModelServer, method: &str, path: &str, body: &str) -> Ans
         "request-id",
         "retry-after",
         "x-should",
+        "anthropic-",
     ];
     let headers = lines.filter(|line| wanted.iter().any(|name| line.starts_with(name)));
     (status, headers.collect(), body.to_owned())
@@ -69,6 +71,7 @@ fn a_stream_comes_in_pieces() {
         headers,
         [
             "content-type: text/event-stream; charset=utf-8",
+            "anthropic-ratelimit-unified-status: allowed",
             "request-id: req_clitape_main_1",
             "transfer-encoding: chunked",
         ]

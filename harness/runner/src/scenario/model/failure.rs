@@ -179,6 +179,11 @@ fn check_http(status: u16, headers: &BTreeMap<String, String>) -> Result<(), Str
     if !(400..600).contains(&status) {
         return Err(format!("`status = {status}` is no failure; write one from 400 to 599"));
     }
+    check_headers(headers)
+}
+
+/// Refuses names and values that no header of HTTP can have.
+pub(super) fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), String> {
     let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let value = |c: char| c.is_ascii_graphic() || c == ' ';
     match headers

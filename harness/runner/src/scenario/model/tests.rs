@@ -155,6 +155,11 @@ fn what_a_turn_lacks_is_told() {
             "block = [{ raw = { type = 'x' } }]\nfailure = [{ drop_after = { block = 1, deltas = 0 } }]",
             "block 1 is `raw` and has no deltas to fail after; take `deltas` away",
         ),
+        (
+            "block = []\nheaders = { X-Limit = '1' }",
+            "`X-Limit: 1` is no header; a name has lower-case letters, digits and `-`, a value \
+             plain ASCII",
+        ),
     ] {
         check(&format!("[[turn]]\n{turn}\n"), &format!("model.toml:1: {expect}"));
     }

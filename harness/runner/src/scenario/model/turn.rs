@@ -1,10 +1,12 @@
 //! One message of the scripted model: its blocks, the reason why it ends, and the failures before it comes.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::block::{ModelBlock, ModelContent, ToolSide};
-use super::failure::{ModelFailure, ModelFailureKind};
+use super::failure::{self, ModelFailure, ModelFailureKind};
 use crate::scenario::bounds;
 
 /// `[[turn]]`: one message of the model.
@@ -24,6 +26,12 @@ pub struct ModelTurn {
     /// `end_delay_ms`: milliseconds between the last block and the events that end the message, so
     /// that the result of a fast tool comes before them; 0 by default: it comes after them.
     pub end_delay_ms: u64,
+    /// `headers`: further headers of the HTTP response, such as those with the state of a rate limit, by
+    /// their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// `message_id`: whether the message has an `id`, as every message of the API has; true by default. Some
+    /// proxies leave it out.
+    pub has_message_id: bool,
 }
 
 /// Why a message of the model ends, in the words of the Messages API.
@@ -73,6 +81,9 @@ struct TurnFile {
     stop_details: Option<Map<String, Value>>,
     #[serde(default)]
     end_delay_ms: u64,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    message_id: Option<bool>,
 }
 
 impl TryFrom<TurnFile> for ModelTurn {
@@ -88,6 +99,7 @@ impl TryFrom<TurnFile> for ModelTurn {
             return Err("`stop_details` belong to a turn with `stop_reason = \"refusal\"`".into());
         }
         bounds::within("end_delay_ms", file.end_delay_ms)?;
+        failure::check_headers(&file.headers)?;
         let comes = file.blocks.is_some();
         let blocks = file.blocks.unwrap_or_default();
         let spots = file.failures.iter().filter_map(|failure| failure.kind.after());
@@ -113,6 +125,8 @@ impl TryFrom<TurnFile> for ModelTurn {
             stop_reason: file.stop_reason,
             stop_details: file.stop_details,
             end_delay_ms: file.end_delay_ms,
+            headers: file.headers,
+            has_message_id: file.message_id.unwrap_or(true),
         })
     }
 }
@@ -167,6 +181,8 @@ impl ModelTurn {
             stop_reason: None,
             stop_details: None,
             end_delay_ms: 0,
+            headers: BTreeMap::new(),
+            has_message_id: true,
         }
     }
 }
