@@ -1,0 +1,3 @@
+echo "checking the disk"
+echo "selftest: disk is not writable" >&2
+exit 3
