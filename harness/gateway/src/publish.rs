@@ -132,8 +132,10 @@ impl Publisher {
                     parent: own(parent),
                 })
             }
-            Event::Question { .. } => {
-                let question = Question::of(event, &mut self.masked);
+            Event::Question { call, .. } => {
+                let input = call.as_deref().and_then(|call| self.inputs.get(call));
+                let fields = input.map(|input| &input.fields);
+                let question = Question::of(event, fields, &mut self.masked);
                 return question.into_iter().for_each(|question| self.questions.ask(question));
             }
             Event::QuestionWithdrawn { id } => {

@@ -171,12 +171,20 @@ impl Closing {
 }
 
 impl Question {
-    /// Makes the question of `event`, sanitised; `None` for any other event.
-    pub(crate) fn of(event: &Event<'_>, masked: &mut Masked) -> Option<Self> {
+    /// Makes the question of `event`, sanitised; `None` for any other event. `fields` is the input of the call
+    /// that waits: CLI 2.1.330 asks about `ExitPlanMode` without the plan.
+    pub(crate) fn of(
+        event: &Event<'_>,
+        fields: Option<&Map<String, Value>>,
+        masked: &mut Masked,
+    ) -> Option<Self> {
         let Event::Question { id, name, call, input, suggestions, detail, parent } = event else {
             return None;
         };
-        let input = input.value();
+        let input = match (input.value(), fields) {
+            (Value::Object(own), Some(fields)) if own.is_empty() => Value::Object(fields.clone()),
+            (input, _) => input,
+        };
         let suggestions = suggestions.value();
         let labels = suggestions.as_array().map(Vec::as_slice).unwrap_or_default();
         let words = |key: &str| text_of(detail, key).map(|words| short(words, DETAIL_LIMIT));

@@ -64,7 +64,7 @@ fn asked(name: &str, input: Value, call: Option<&str>) -> BusData {
         parent: None,
     };
     let masked = &mut crate::sanitise::Masked::default();
-    BusData::Question(Question::of(&event, masked).unwrap())
+    BusData::Question(Question::of(&event, None, masked).unwrap())
 }
 
 fn closed(closing: Closing) -> BusData {

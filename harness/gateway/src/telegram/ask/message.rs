@@ -117,7 +117,9 @@ impl AskedMessage {
             Closing::Expired => {
                 (format!("⌛ Denied: nobody answered in {}", span(closed.after)), None)
             }
-            Closing::Settled => (format!("☑️ Settled {after}"), None),
+            Closing::Settled => {
+                (format!("☑️ Closed {after}, without an answer from this chat"), None)
+            }
             Closing::Moved => ("⤵️ Asked again below".to_owned(), None),
         };
         let mut pieces = vec![bold(words)];

@@ -21,7 +21,7 @@ fn question(id: &str, name: &str, input: &Value, suggestions: &Value, detail: Va
         detail: Cow::Owned(detail),
         parent: None,
     };
-    Question::of(&event, &mut Masked::default()).expect("it is a question")
+    Question::of(&event, None, &mut Masked::default()).expect("it is a question")
 }
 
 fn touch(id: &str) -> Question {
@@ -90,7 +90,7 @@ pub(crate) async fn q2_a_question_has_buttons_until_it_is_decided() {
         (Closing::Stopped, "<b>⏹️ Stopped by Ann &lt;b&gt; after 12 s</b>"),
         (Closing::Withdrawn, "<b>↩️ Taken back by the agent after 12 s</b>"),
         (Closing::Expired, "<b>⌛ Denied: nobody answered in 12 s</b>"),
-        (Closing::Settled, "<b>☑️ Settled after 12 s</b>"),
+        (Closing::Settled, "<b>☑️ Closed after 12 s, without an answer from this chat</b>"),
         (Closing::Moved, "<b>⤵️ Asked again below</b>"),
     ] {
         let edit = format!("12000 edit 100 {verdict}\n{title}");
