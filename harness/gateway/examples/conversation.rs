@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut parser = Parser::new();
     let mut bytes = vec![0; 65_536];
     loop {
-        // A gateway awaits the read, and beside it `conversation.stalled()` and `conversation.expired()`.
+        // A gateway awaits the read, and `conversation.waited()` beside it.
         let read = io::stdin().lock().read(&mut bytes)?;
         if read == 0 {
             break;

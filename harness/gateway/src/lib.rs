@@ -42,7 +42,7 @@ pub use callbacks::Callbacks;
 pub use channel::{
     Callback, CallbackError, Channel, ChannelReport, Delivery, FinishFuture, RunPath, done,
 };
-pub use conversation::{Conversation, OnDelivered, Turn};
+pub use conversation::{Conversation, OnDelivered, Turn, Waited};
 pub use ending::RunEnding;
 pub use messaging::{DeliveryMode, MessageTools};
 pub use notice::Notice;

@@ -79,6 +79,16 @@ impl fmt::Debug for Conversation {
     }
 }
 
+/// What a host does when it has waited too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waited {
+    /// Nobody has answered a question for
+    /// [`QuestionTimes::deny`](crate::question::QuestionTimes::deny): write this line to the CLI's stdin.
+    Denied(HostLine),
+    /// The agent has printed nothing for too long: stop it.
+    Stalled,
+}
+
 /// A run at work, and who takes its report.
 struct Current {
     run: Run,
@@ -194,17 +204,25 @@ impl Conversation {
         Ok(line)
     }
 
-    /// Settles with the line that denies a question which nobody has answered for
-    /// [`QuestionTimes::deny`](crate::question::QuestionTimes::deny); write it to the CLI's stdin. Before
-    /// that it reminds the person of it once ([Q5](crate::rules::Q5)).
+    /// Settles when the host has waited too long for a person, with the line that denies the question, or for
+    /// the agent ([`stalled`](Self::stalled)). Before it denies a question it reminds the person of it once
+    /// ([Q5](crate::rules::Q5)).
     ///
-    /// Await it beside the read and [`stalled`](Self::stalled): while nothing waits for it, no question
-    /// expires. Dropped before it settles, it did nothing that would be done again.
-    pub async fn expired(&mut self) -> HostLine {
+    /// Await it beside the read: while nobody awaits it, no question expires. Dropped before it settles, it did
+    /// nothing that would be done again.
+    pub async fn waited(&mut self) -> Waited {
         loop {
-            match self.questions.next_due() {
-                Some(due) => sleep_until(due).await,
-                None => std::future::pending().await,
+            let due = self.questions.next_due();
+            let due = async move {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = due => {}
+                () = self.stalled() => return Waited::Stalled,
             }
             match self.questions.overdue() {
                 Some(Overdue::Remind(id)) => {
@@ -218,7 +236,7 @@ impl Conversation {
                     if let Some(Current { run, .. }) = &mut self.current {
                         run.close_question(&id, Closing::Expired, None);
                     }
-                    return line;
+                    return Waited::Denied(line);
                 }
                 None => {}
             }

@@ -281,7 +281,8 @@ pub(crate) async fn q5_a_question_that_nobody_answers_is_denied() {
     let mut conversation = conversation(&log, RunSettings::default(), 0);
     let began = Instant::now();
     conversation.on_event(&question(None));
-    let line = conversation.expired().await.to_string();
+    let Waited::Denied(line) = conversation.waited().await else { panic!("it is denied") };
+    let line = line.to_string();
     assert_eq!(began.elapsed().as_secs(), 600);
     assert!(line.contains(r#""request_id":"q1","response":{"behavior":"deny""#), "{line}");
     let late = conversation.answer("q1", &Answer::allow(), Some("Ann"));

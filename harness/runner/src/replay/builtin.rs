@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use clitape_gateway::{Conversation, RunReport};
+use clitape_gateway::{Conversation, RunReport, Waited};
 use clitape_stream::{Event, Parser, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -76,7 +76,7 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
                 biased;
                 () = tokio::time::sleep(Duration::from_millis(after_ms)) => settle().await,
                 // The gateway has given the agent up: what it would print is never read.
-                () = stalled(&mut runs) => break,
+                () = given_up(&mut runs) => break,
             }
         }
         let (kind, bytes) = match &action {
@@ -102,11 +102,13 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
 }
 
 /// Settles when the gateway has given the agent up. The runs share the watchdog's settings and the bytes, so
-/// that they do it at the same moment.
-async fn stalled(runs: &mut [ObservedConversation]) {
-    for run in runs {
-        run.conversation.stalled().await;
-    }
+/// that they do it at the same moment. A question that nobody answers is denied meanwhile; the CLI, which is a
+/// recording, does not read that.
+async fn given_up(runs: &mut [ObservedConversation]) {
+    let given_up = async |run: &mut ObservedConversation| {
+        while run.conversation.waited().await != Waited::Stalled {}
+    };
+    join_all(runs.iter_mut().map(given_up)).await;
 }
 
 /// Hands an event of the parser to every run.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clitape_gateway::limits::ChatLimits;
 use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
-use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn};
+use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn, Waited};
 use clitape_stream::Parser;
 
 use super::capture::Capture;
@@ -47,7 +47,7 @@ pub async fn live(
             biased;
             () = tokio::time::sleep(pause) => {}
             // The gateway has given the agent up.
-            () = run.stalled() => break,
+            () = given_up(&mut run) => break,
         }
         match action {
             Action::Print(piece) => {
@@ -59,4 +59,9 @@ pub async fn live(
     }
     parser.finish_with(&mut |event| run.on_event(&event));
     run.finish().await
+}
+
+/// Settles when the gateway has given the agent up; a question that nobody answers is denied meanwhile.
+async fn given_up(run: &mut Conversation) {
+    while run.waited().await != Waited::Stalled {}
 }

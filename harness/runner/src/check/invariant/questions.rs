@@ -11,10 +11,13 @@ use serde_json::{Map, Value};
 use super::violation::{Violation, by, message_id, whole, word};
 use crate::replay::{ChatView, Entry, Lane, Replay};
 
-/// Q1: no tool of a question runs before its yes, or after a no.
-///
-/// Without the host's side, or under a plan that changes it, nobody knows the answer.
+/// No tool of a question runs before its yes, or after a no, and no editor is told so (Q6).
 pub(super) fn tool_before_yes(replay: &Replay) -> Option<Violation<'_>> {
+    ran_before_yes(replay).or_else(|| in_progress_before_yes(replay))
+}
+
+/// Without the host's side, or under a plan that changes it, nobody knows the answer.
+fn ran_before_yes(replay: &Replay) -> Option<Violation<'_>> {
     let knows_host = |entry: &Entry| matches!(entry.kind.as_ref(), "host_message" | "answered");
     if !replay.is_faithful || !replay.lane(Lane::Lifecycle).any(knows_host) {
         return None;
@@ -45,7 +48,35 @@ pub(super) fn tool_before_yes(replay: &Replay) -> Option<Violation<'_>> {
     None
 }
 
-/// Q2: every question is closed, and its buttons leave the chat.
+/// Q6: the call of an open question is not in progress for an editor.
+fn in_progress_before_yes(replay: &Replay) -> Option<Violation<'_>> {
+    // The calls of open questions, by the id of the question.
+    let mut open: HashMap<&str, &str> = HashMap::new();
+    for entry in &replay.entries {
+        let fields = |what: &str| entry.data.get(what).and_then(Value::as_object);
+        match (entry.lane, entry.kind.as_ref()) {
+            (Lane::Bus, "question") => {
+                if let Some(asked) = fields("asked") {
+                    open.insert(text(asked, "id"), text(asked, "call"));
+                }
+                if let Some(closed) = fields("closed") {
+                    open.remove(text(closed, "id"));
+                }
+            }
+            (Lane::Acp, "tool_call_update") if word(entry, "status") == "in_progress" => {
+                let call = word(entry, "toolCallId");
+                if open.values().any(|open| *open == call) {
+                    let what = "is in progress for the editor before its question is closed";
+                    return by(entry, format!("call {call} {what}"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Q1, Q2: every question is closed, and its buttons leave the chat.
 pub(super) fn question_left(replay: &Replay) -> Option<Violation<'_>> {
     let closed: HashSet<&str> =
         events(replay, "closed").map(|(_, fields)| text(fields, "id")).collect();
@@ -63,7 +94,7 @@ pub(super) fn question_left(replay: &Replay) -> Option<Violation<'_>> {
     }
 }
 
-/// Q3: a question is closed once, and its message gets no buttons afterwards.
+/// Q1, Q2: a question is closed once, and its message gets no buttons afterwards.
 pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
     let mut closed = HashSet::new();
     for (entry, fields) in events(replay, "closed") {
@@ -89,7 +120,7 @@ pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
     None
 }
 
-/// Q4: a question has the parent of the call that waits for it.
+/// Q1: a question has the parent of the call that waits for it.
 pub(super) fn wrong_asker(replay: &Replay) -> Option<Violation<'_>> {
     let mut parents = HashMap::new();
     for entry in replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_start") {

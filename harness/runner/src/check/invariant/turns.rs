@@ -51,7 +51,7 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     None
 }
 
-/// Q7: every message of the host is answered by one turn, or folded into one.
+/// Q7, Q9: every message of the host is answered by one turn, or folded into one.
 ///
 /// It is checked where the CLI names what a turn answers. A process that is cut off may owe an answer.
 pub(super) fn not_answered_once(replay: &Replay) -> Option<Violation<'_>> {
@@ -86,7 +86,7 @@ pub(super) fn not_answered_once(replay: &Replay) -> Option<Violation<'_>> {
     None
 }
 
-/// Q8: nothing that was in the chat when a turn was over is edited afterwards.
+/// Q7, Q8: nothing that was in the chat when a turn was over is edited afterwards.
 pub(super) fn edit_after_turn(replay: &Replay) -> Option<Violation<'_>> {
     // The turn of each message, and the messages of turns that are over.
     let (mut turns, mut over) = (HashMap::new(), HashSet::new());
@@ -105,7 +105,7 @@ pub(super) fn edit_after_turn(replay: &Replay) -> Option<Violation<'_>> {
     None
 }
 
-/// Q9: once a tool runs, a person sees a sign of life within some seconds: a message, an edit, or the sign
+/// G6, V4: once a tool runs, a person sees a sign of life within some seconds: a message, an edit, or the sign
 /// that the agent is typing.
 ///
 /// A replay with faults of the chat's server is left out, because the server decides what is seen.

@@ -45,6 +45,16 @@ fn check_question(middle: &[&str], ends: u64, expect: &[(FindingKind, &str)]) {
 }
 
 #[test]
+fn qu001_an_editor_is_not_told_that_the_call_is_in_progress() {
+    let update = r#"4 acp tool_call_update {"toolCallId":"t","status":"in_progress"}"#;
+    let after = update.replacen('4', "6", 1);
+    check_question(&[ASKED, BUTTONS, CLOSED, DECIDED, &after], 4, &[]);
+    let what = "call t is in progress for the editor before its question is closed";
+    let broken = [(FindingKind::ToolBeforeYes, what)];
+    check_question(&[ASKED, BUTTONS, update, CLOSED, DECIDED], 4, &broken);
+}
+
+#[test]
 fn qu002_every_question_leaves_the_chat() {
     check_question(&[ASKED, BUTTONS, CLOSED, DECIDED], 4, &[]);
     let open = "question q about Bash is never closed";
