@@ -8,6 +8,7 @@
 mod compare;
 mod files;
 mod github;
+mod history;
 mod html;
 mod json;
 mod junit;

@@ -2,24 +2,29 @@
 
 use std::io::{self, Write};
 
-use super::page::chat::{StyledRun, spans, wrap};
+use super::history::{BUTTON, ChatHistory};
+use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BOLD, DIM};
-use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
+use crate::replay::{ChatChange, Entry};
+use crate::scenario::ChatProfile;
 
 /// Width of a message in columns.
 const WIDTH: usize = 64;
 
 /// A chat that is drawn in a terminal, and how many lines it takes there.
+///
+/// Messages of the agent are on the left, with the buttons of a question below its text; those of the person
+/// are on the right.
 #[derive(Debug, Default)]
 pub struct Screen {
-    view: ChatView,
+    history: ChatHistory,
     drawn: usize,
 }
 
 impl Screen {
     /// Applies one entry; `true` when it changed what is seen.
     pub fn apply(&mut self, entry: &Entry) -> bool {
-        self.view.apply(0, entry) == ChatChange::Text
+        self.history.apply(0, entry) == ChatChange::Text
     }
 
     /// Draws the screen over what was drawn before.
@@ -32,13 +37,23 @@ impl Screen {
             write!(out, "\u{1b}[{}A\u{1b}[J", self.drawn)?;
         }
         let mut lines = vec![format!("{DIM}{:>5}.{:03} s{DIM:#}", at / 1000, at % 1000)];
-        for SeenMessage { text: html, .. } in self.view.messages() {
-            lines.push(format!("{DIM}╭{}{DIM:#}", "─".repeat(WIDTH + 1)));
-            for line in wrap(&spans(html), WIDTH) {
-                let line: String = line.iter().map(run).collect();
-                lines.push(format!("{DIM}│{DIM:#} {line}"));
+        let border = "─".repeat(WIDTH + 1);
+        for message in self.history.messages() {
+            let text = wrap(&message.spans(ChatProfile::Telegram), WIDTH);
+            let text = text.iter().map(|line| (line.iter().map(run).collect(), columns(line)));
+            let text: Vec<(String, usize)> = text.collect();
+            if message.is_own() {
+                lines.push(format!("{DIM}{:─>1$}╮{DIM:#}", " You ─", WIDTH + 2));
+                for (line, columns) in text {
+                    let before = " ".repeat((WIDTH + 1).saturating_sub(columns));
+                    lines.push(format!("{before}{} {DIM}│{DIM:#}", line.trim_end()));
+                }
+                lines.push(format!("{DIM}─{border}╯{DIM:#}"));
+            } else {
+                lines.push(format!("{DIM}╭{border}{DIM:#}"));
+                lines.extend(text.iter().map(|(line, _)| format!("{DIM}│{DIM:#} {line}")));
+                lines.push(format!("{DIM}╰{border}{DIM:#}"));
             }
-            lines.push(format!("{DIM}╰{}{DIM:#}", "─".repeat(WIDTH + 1)));
         }
         for line in &lines {
             writeln!(out, "{line}")?;
@@ -48,10 +63,10 @@ impl Screen {
     }
 }
 
-/// Returns a run of text as a terminal shows it: bold and code are bold, italics dim.
+/// Returns a run of text as a terminal shows it: bold, code and buttons are bold, italics dim.
 fn run((marks, text): &StyledRun) -> String {
     let has = |known: &[&str]| marks.split(' ').any(|mark| known.contains(&mark));
-    match (has(&["b", "pre", "code"]), has(&["i"])) {
+    match (has(&["b", "pre", "code", BUTTON]), has(&["i"])) {
         (true, _) => format!("{BOLD}{text}{BOLD:#}"),
         (false, true) => format!("{DIM}{text}{DIM:#}"),
         (false, false) => text.clone(),
@@ -60,7 +75,14 @@ fn run((marks, text): &StyledRun) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::cassette::Cassette;
+    use crate::replay::{Capture, Cut, Plan, Setup, host_lines, replay};
+    use crate::report::page::chat::spans;
+    use crate::report::tests::strip;
+    use crate::scenario::{Chat, ChatMode, RunSpec};
 
     #[test]
     fn html_is_shown_as_a_person_sees_it() {
@@ -72,5 +94,37 @@ mod tests {
             let [line] = &wrap(&spans(html), WIDTH)[..] else { panic!("one line") };
             assert_eq!(line.iter().map(run).collect::<String>(), expect);
         }
+    }
+
+    #[test]
+    fn issue_15_the_person_writes_sees_the_buttons_and_then_what_was_decided() {
+        let cassettes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cassettes");
+        let cassette = Path::new(cassettes).join("permission-allow/2.1.330");
+        let Cassette { stdout, stdin, timeline, .. } = Cassette::load(&cassette).unwrap();
+        let lines = host_lines(&stdin, &timeline);
+        let capture = Capture { stdout: &stdout, stdin: &lines };
+        let channel = Some(Chat::of(ChatMode::Partial));
+        let setup = Setup { run: RunSpec::default(), channel, acp: None };
+        let plan = Plan::cut(&stdout, &timeline, Cut::None, 1);
+        let mut history = ChatHistory::default();
+        let mut shown = Vec::new();
+        for entry in &replay(capture, &plan, setup).entries {
+            if history.apply(0, entry) == ChatChange::Text {
+                let mut screen = Screen { history, drawn: 0 };
+                let mut out = Vec::new();
+                screen.draw(&mut out, entry.at).unwrap();
+                shown.push(strip(&out));
+                history = screen.history;
+            }
+        }
+        let prompt = "Make a file that is called made.txt. │\n";
+        let buttons = "│ [ ✅ Allow ] [ ⛔ Deny ]\n";
+        let decided = "│ ✅ Allowed at once\n";
+        let seen = shown
+            .iter()
+            .map(|screen| [prompt, buttons, decided].map(|text| u8::from(screen.contains(text))));
+        let mut seen: Vec<[u8; 3]> = seen.collect();
+        seen.dedup();
+        assert_eq!(seen, [[1, 0, 0], [1, 1, 0], [1, 0, 1]], "{}", shown.join("\n"));
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
+use crate::replay::{ChatChange, Entry};
+use crate::report::history::{ChatHistory, HistoryMessage};
 use crate::scenario::ChatProfile;
 use crate::text::{marked, start, width};
 
@@ -30,39 +31,34 @@ pub(crate) struct ChatMessage {
     pub(crate) edits: u64,
     /// Whether it holds the final text.
     pub(crate) is_final: bool,
+    /// Whether the person wrote it; its text has a mark for the page.
+    #[serde(skip)]
+    pub(crate) is_own: bool,
     /// What it says.
     pub(crate) spans: Vec<Span>,
 }
 
 /// The frames of a trace, one for each change.
 pub(crate) fn frames(entries: &[Entry], profile: ChatProfile) -> Vec<ChatFrame> {
-    let mut view = ChatView::default();
+    let mut history = ChatHistory::default();
     // The runs of text of each message, by the entry that gave it its text.
     let mut runs: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
     let mut frames = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
-        if view.apply(number, entry) == ChatChange::Nothing {
+        if history.apply(number, entry) == ChatChange::Nothing {
             continue;
         }
-        let messages =
-            view.messages().map(|SeenMessage { text, edits, is_final, entry, .. }| {
-                let spans = runs.entry(*entry).or_insert_with(|| in_spans(text, profile));
-                ChatMessage { edits: *edits, is_final: *is_final, spans: spans.clone() }
-            });
+        let messages = history.messages().into_iter().map(|message| {
+            let spans = runs.entry(message.entry()).or_insert_with(|| message.spans(profile));
+            let (edits, is_final) = match message {
+                HistoryMessage::Written(_) => (0, false),
+                HistoryMessage::Seen(seen) => (seen.edits, seen.is_final),
+            };
+            ChatMessage { edits, is_final, is_own: message.is_own(), spans: spans.clone() }
+        });
         frames.push(ChatFrame { at: entry.at, entry: number, messages: messages.collect() });
     }
     frames
-}
-
-/// The text of a message as runs of text with marks.
-fn in_spans(text: &str, profile: ChatProfile) -> Vec<Span> {
-    match profile {
-        ChatProfile::Telegram => spans(text),
-        // The marks of other services are shown as they are written.
-        ChatProfile::Discord | ChatProfile::Slack => {
-            vec![Span { text: visible(text), marks: String::new(), link: None }]
-        }
-    }
 }
 
 /// A run of text and the marks on it.
@@ -70,7 +66,8 @@ fn in_spans(text: &str, profile: ChatProfile) -> Vec<Span> {
 pub(crate) struct Span {
     /// The text; control characters as signs.
     pub(crate) text: String,
-    /// Marks, a space between: `b i u s code pre quote spoiler link`.
+    /// Marks, a space between: `b i u s code pre quote spoiler link`, or `own` for a message of the
+    /// person, or `button`.
     pub(crate) marks: String,
     /// Where a link leads.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +187,12 @@ const TAB: &str = "    ";
 
 /// A run of text on a line: its marks and its text.
 pub(crate) type StyledRun = (String, String);
+
+/// The columns of a line without the blanks at its end.
+pub(crate) fn columns(line: &[StyledRun]) -> usize {
+    let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
+    width(text.trim_end())
+}
 
 /// Returns a message in lines of at most `columns` columns. Lines break at blanks, and a word that is longer
 /// than a line breaks between two grapheme clusters. A cluster that is wider than a line has one of its own.

@@ -14,6 +14,7 @@ use maud::html;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::history::is_dialogue;
 use super::text::verdict;
 use crate::replay::Lane;
 use crate::scenario::ChatProfile;
@@ -25,6 +26,8 @@ pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("page.css");
+/// The style of a page that has messages of the person, or buttons.
+const DIALOGUE_STYLE: &str = concat!(include_str!("page.css"), include_str!("dialogue.css"));
 const SCRIPT: &str = include_str!("page.js");
 
 /// What the script draws.
@@ -77,7 +80,10 @@ pub fn page(cases: &[Case]) -> String {
     };
     let title = format!("Proof: {}", names.join(", "));
     let script = Some((ScriptData::new(&data), SCRIPT));
-    PageFrame { title: &title, style: STYLE, body, script }.page()
+    let mut runs = cases.iter().flat_map(|case| &case.runs);
+    let has_dialogue = runs.any(|run| is_dialogue(&run.entries));
+    let style = if has_dialogue { DIALOGUE_STYLE } else { STYLE };
+    PageFrame { title: &title, style, body, script }.page()
 }
 
 fn data(run: &CaseRun, profile: ChatProfile) -> RunData {

@@ -9,6 +9,7 @@ use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
 use crate::check::FindingKind;
+use crate::report::history::written;
 use crate::suite::{Case, CaseRun, ComparedGolden};
 use crate::text::plural;
 
@@ -68,6 +69,9 @@ fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
             }
             @if let Some(prompt) = run.prompt() {
                 p.asked { b { "Prompt" } " " q { (prompt) } } "\n"
+            }
+            @for (entry, text) in run.entries.iter().filter_map(|entry| Some((entry, written(entry)?))) {
+                p.asked { b { "Message" } " " q { (text) } " " small { (seconds(entry.at)) } } "\n"
             }
             (waterfall(&run.entries))
             (scrubber())

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::picture::moments;
-use crate::report::page::chat::StyledRun;
+use crate::report::history::BUTTON;
+use crate::report::page::chat::{StyledRun, columns};
 use crate::suite::Case;
 use crate::text::{self, plain};
 
@@ -16,7 +17,8 @@ const ROWS: usize = 24;
 const WIDTH: usize = COLUMNS - 4;
 
 /// How a mark looks in a terminal.
-const SGR: [(&str, u8); 6] = [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9), ("code", 36)];
+const SGR: [(&str, u8); 7] =
+    [("b", 1), ("i", 3), ("u", 4), ("link", 4), ("s", 9), ("code", 36), (BUTTON, 1)];
 
 /// Writes it. The text has no control characters but its own.
 pub fn cast(cases: &[Case]) -> String {
@@ -30,12 +32,17 @@ pub fn cast(cases: &[Case]) -> String {
     for moment in moments {
         let mut lines = Vec::new();
         for message in &moment.messages {
-            lines.push(format!("╭{}╮", "─".repeat(WIDTH + 2)));
-            lines.extend(
-                message
-                    .iter()
-                    .map(|line| format!("│ {}", line.iter().map(run).collect::<String>())),
-            );
+            let title = if message.is_own { " You ─" } else { "" };
+            lines.push(format!("╭{title:─>0$}╮", WIDTH + 2));
+            lines.extend(message.lines.iter().map(|line| {
+                let text: String = line.iter().map(run).collect();
+                let before = " ".repeat(WIDTH.saturating_sub(columns(line)));
+                if message.is_own {
+                    format!("  {before}{} │", text.trim_end())
+                } else {
+                    format!("│ {text}")
+                }
+            }));
             lines.push(format!("╰{}╯", "─".repeat(WIDTH + 2)));
         }
         let from = lines.len().saturating_sub(ROWS - 1);
@@ -72,5 +79,6 @@ mod tests {
     fn marks_become_colours_and_nothing_recorded_does() {
         assert_eq!(run(&("b code".into(), "x".into())), "\u{1b}[1;36mx\u{1b}[0m");
         assert_eq!(run(&("quote".into(), "x".into())), "x");
+        assert_eq!(run(&("button".into(), "[ x ]".into())), "\u{1b}[1m[ x ]\u{1b}[0m");
     }
 }

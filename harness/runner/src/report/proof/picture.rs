@@ -3,7 +3,8 @@
 
 use maud::{Markup, html};
 
-use crate::report::page::chat::{ChatFrame, StyledRun, frames, wrap};
+use crate::report::history::is_dialogue;
+use crate::report::page::chat::{ChatFrame, ChatMessage, StyledRun, frames, wrap};
 use crate::report::page::document;
 use crate::report::page::waterfall::seconds;
 use crate::suite::Case;
@@ -24,6 +25,10 @@ const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:
     .clock{fill:#5c6773;font-size:11px}@media(prefers-color-scheme:dark){.sky{fill:#0e1621}\
     .bubble{fill:#182533}text{fill:#e6eaee}.clock{fill:#98a3ae}}";
 
+/// The looks of the person's messages and of buttons, in a picture that has some.
+const DIALOGUE_STYLE: &str = ".bubble.own{fill:#e1f5c8}.button{fill:#2a7de1;font-weight:600}\
+    @media(prefers-color-scheme:dark){.bubble.own{fill:#2b5278}.button{fill:#62a8ff}}";
+
 /// Time between two runs of a picture, in ms.
 const PAUSE: u64 = 2_000;
 
@@ -31,8 +36,23 @@ const PAUSE: u64 = 2_000;
 pub(super) struct PictureMoment {
     /// Since the beginning, in ms.
     pub(super) at: u64,
-    /// The messages, each a list of lines.
-    pub(super) messages: Vec<Vec<Vec<StyledRun>>>,
+    /// The messages, oldest first.
+    pub(super) messages: Vec<WrappedMessage>,
+}
+
+/// A message as it is drawn.
+#[derive(Clone)]
+pub(super) struct WrappedMessage {
+    /// Whether the person wrote it.
+    pub(super) is_own: bool,
+    /// Its lines.
+    pub(super) lines: Vec<Vec<StyledRun>>,
+}
+
+impl WrappedMessage {
+    fn new(message: &ChatMessage, columns: usize) -> Self {
+        Self { is_own: message.is_own, lines: wrap(&message.spans, columns) }
+    }
 }
 
 /// The moments of all cases one after another, and when the last one has been seen.
@@ -48,7 +68,7 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
             let mut now = before.clone();
             for ChatFrame { at, messages, .. } in frames(&run.entries, case.chat.profile) {
                 now.truncate(before.len());
-                now.extend(messages.iter().map(|message| wrap(&message.spans, columns)));
+                now.extend(messages.iter().map(|message| WrappedMessage::new(message, columns)));
                 moments.push(PictureMoment { at: began + at, messages: now.clone() });
             }
             before = now;
@@ -61,8 +81,12 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
 /// Draws it.
 pub fn picture(cases: &[Case]) -> String {
     let (moments, end) = moments(cases, COLUMNS);
-    let tall = |lines: &Vec<_>| lines.len() * LINE + 18;
-    let taken = |messages: &[Vec<_>]| messages.iter().map(|lines| tall(lines) + 8).sum::<usize>();
+    let tall = |message: &WrappedMessage| message.lines.len() * LINE + 18;
+    let taken = |messages: &[WrappedMessage]| {
+        messages.iter().map(|message| tall(message) + 8).sum::<usize>()
+    };
+    let mut runs = cases.iter().flat_map(|case| &case.runs);
+    let has_dialogue = runs.any(|run| is_dialogue(&run.entries));
     let tallest = moments.iter().map(|moment| taken(&moment.messages)).max().unwrap_or(0);
     let height = (tallest + 34).min(LINES * LINE + 60);
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
@@ -73,7 +97,7 @@ pub fn picture(cases: &[Case]) -> String {
             width=(WIDTH) height=(height) role="img" {
             "\n"
             title { (names.join(", ")) } "\n"
-            style { (STYLE) } "\n"
+            style { (STYLE) @if has_dialogue { (DIALOGUE_STYLE) } } "\n"
             rect.sky width=(WIDTH) height=(height) rx="10" {} "\n"
             @for (moment, (display, until)) in moments.iter().zip(untils) {
                 g display=(display) {
@@ -81,15 +105,18 @@ pub fn picture(cases: &[Case]) -> String {
                     text.clock x=(WIDTH - 14) y="20" text-anchor="end" { (seconds(moment.at)) }
                     // What does not fit is above the picture, as in a chat.
                     @let top = height as i64 - taken(&moment.messages) as i64 - 4;
-                    @let tops = moment.messages.iter().scan(top.min(30), |top, lines| {
+                    @let tops = moment.messages.iter().scan(top.min(30), |top, message| {
                         let this = *top;
-                        *top += tall(lines) as i64 + 8;
-                        Some((this, lines))
+                        *top += tall(message) as i64 + 8;
+                        Some((this, message))
                     });
-                    @for (top, lines) in tops {
-                        rect.bubble x="10" y=(top) width=(WIDTH - 20) height=(tall(lines)) rx="10" {}
-                        @for (number, line) in (1..).zip(lines) {
-                            text x="22" y=(top + number * LINE as i64 + 4) {
+                    @for (top, message) in tops {
+                        @let own = message.is_own;
+                        @let (x, anchor) = if own { (WIDTH - 22, Some("end")) } else { (22, None) };
+                        rect.bubble.own[own] x="10" y=(top) width=(WIDTH - 20) height=(tall(message))
+                            rx="10" {}
+                        @for (number, line) in (1..).zip(&message.lines) {
+                            text x=(x) y=(top + number * LINE as i64 + 4) text-anchor=[anchor] {
                                 @for styled in line { (run(styled)) }
                             }
                         }

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use super::evidence::NOT_REAL;
 use crate::cassette::Origin;
 use crate::replay::{ChatView, Entry, Lane, Replay};
+use crate::report::history::written;
 use crate::report::page::chat::{plain, visible};
+use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
 use crate::report::{footer, write_entry};
 use crate::secrets::scan;
@@ -44,6 +46,12 @@ pub fn text(cases: &[Case]) -> String {
                 let asked = run.prompt().map(|prompt| format!(": {}", code(prompt)));
                 let asked = asked.unwrap_or_default();
                 let _ = writeln!(out, "\nRun {} {how}{asked}", run.number);
+            }
+            for entry in &run.entries {
+                if let Some(text) = written(entry) {
+                    let at = seconds(entry.at);
+                    let _ = writeln!(out, "\nThe person writes at {at}: {}", code(text));
+                }
             }
             let shown = visible(&format!("$ {}\n{}", run.command(), terminal(&run.replay)));
             let _ = write!(out, "\n{}", block("text", shown.trim_end()));

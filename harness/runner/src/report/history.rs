@@ -1,0 +1,174 @@
+//! The messages of both sides of a chat: what the agent shows, and what the person writes to it.
+//!
+//! The agent's side is the [`ChatView`], and its questions have their buttons while they are open. The
+//! person's side is known when a replay has the host's lines; a run whose prompt is on the command line has
+//! none.
+
+use serde_json::Value;
+
+use super::page::chat::{Span, spans, visible};
+use crate::replay::{ChatChange, ChatView, Entry, Lane, SeenMessage};
+use crate::scenario::ChatProfile;
+
+/// The mark on what the person writes, and the mark on a button.
+pub(super) const OWN: &str = "own";
+pub(super) const BUTTON: &str = "button";
+
+/// A chat with the messages of both sides.
+#[derive(Debug, Default)]
+pub(super) struct ChatHistory {
+    view: ChatView,
+    written: Vec<WrittenMessage>,
+}
+
+/// A message that the person wrote.
+#[derive(Debug)]
+pub(super) struct WrittenMessage {
+    text: String,
+    /// How many messages of the agent are above it.
+    above: usize,
+    /// The index of the entry that it comes from.
+    entry: usize,
+}
+
+/// A message of either side.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum HistoryMessage<'a> {
+    /// The person wrote it.
+    Written(&'a WrittenMessage),
+    /// The agent shows it.
+    Seen(&'a SeenMessage),
+}
+
+impl ChatHistory {
+    /// Applies the entry with the index `number`.
+    pub(super) fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
+        let Some(text) = written(entry) else { return self.view.apply(number, entry) };
+        let above = self.view.messages().count();
+        self.written.push(WrittenMessage { text: text.to_owned(), above, entry: number });
+        ChatChange::Text
+    }
+
+    /// All messages in the order in which they came.
+    pub(super) fn messages(&self) -> Vec<HistoryMessage<'_>> {
+        let mut written = self.written.iter().peekable();
+        let mut messages = Vec::new();
+        for (place, seen) in self.view.messages().enumerate() {
+            while let Some(message) = written.next_if(|message| message.above <= place) {
+                messages.push(HistoryMessage::Written(message));
+            }
+            messages.push(HistoryMessage::Seen(seen));
+        }
+        messages.extend(written.map(HistoryMessage::Written));
+        messages
+    }
+}
+
+impl HistoryMessage<'_> {
+    /// Whether the person wrote it.
+    pub(super) fn is_own(self) -> bool {
+        matches!(self, Self::Written(_))
+    }
+
+    /// The index of the entry that gave it its text.
+    pub(super) fn entry(self) -> usize {
+        match self {
+            Self::Written(message) => message.entry,
+            Self::Seen(message) => message.entry,
+        }
+    }
+
+    /// The text as runs with marks; the buttons are below it, a line for each row.
+    pub(super) fn spans(self, profile: ChatProfile) -> Vec<Span> {
+        match (self, profile) {
+            (Self::Written(message), _) => vec![marked(&message.text, OWN)],
+            (Self::Seen(message), ChatProfile::Telegram) => {
+                with_buttons(spans(&message.text), &message.buttons)
+            }
+            // The marks of other services are shown as they are written.
+            (Self::Seen(message), ChatProfile::Discord | ChatProfile::Slack) => {
+                with_buttons(vec![marked(&message.text, "")], &message.buttons)
+            }
+        }
+    }
+}
+
+fn with_buttons(mut spans: Vec<Span>, rows: &[Vec<String>]) -> Vec<Span> {
+    for row in rows {
+        for (place, label) in row.iter().enumerate() {
+            spans.push(marked(if place == 0 { "\n" } else { " " }, ""));
+            spans.push(marked(&format!("[ {label} ]"), BUTTON));
+        }
+    }
+    spans
+}
+
+fn marked(text: &str, marks: &str) -> Span {
+    Span { text: visible(text), marks: marks.to_owned(), link: None }
+}
+
+/// The text that the person writes to the agent with an entry.
+pub(super) fn written(entry: &Entry) -> Option<&str> {
+    let word = |key: &str| entry.data.get(key).and_then(Value::as_str);
+    let is_message = entry.lane == Lane::Lifecycle
+        && entry.kind == "host_message"
+        && word("type") == Some("user");
+    word("text").filter(|text| is_message && !text.is_empty())
+}
+
+/// Whether the person takes part in the chat: writes a message, or is asked with buttons.
+pub(super) fn is_dialogue(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| written(entry).is_some() || !entry.buttons().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Applies entries such as `write a`, `interrupt`, `send 1 b`, `ask 2 c`, `edit 2 d`; compares the
+    /// messages, those of the person with a `>` before them.
+    fn check(entries: &[&str], expect: &[&str]) {
+        let mut history = ChatHistory::default();
+        for (number, entry) in entries.iter().enumerate() {
+            let words: Vec<&str> = entry.split(' ').collect();
+            let (lane, kind, data) = match words[..] {
+                ["write", text] => {
+                    ("lifecycle", "host_message", format!(r#""type":"user","text":"{text}""#))
+                }
+                [kind] => ("lifecycle", "host_message", format!(r#""type":"{kind}""#)),
+                ["ask", id, text] => {
+                    let buttons = r#""question":"q","buttons":[["Yes","No"],["Always\u001b"]]"#;
+                    let data = format!(r#""message_id":{id},"text":"{text}",{buttons}"#);
+                    ("telegram", "sendMessage", data)
+                }
+                [kind, id, text] => {
+                    let kind = if kind == "send" { "sendMessage" } else { "editMessageText" };
+                    ("telegram", kind, format!(r#""message_id":{id},"text":"{text}""#))
+                }
+                _ => panic!("{entry}"),
+            };
+            let line = format!(r#"{{"at":1,"lane":"{lane}","kind":"{kind}","data":{{{data}}}}}"#);
+            history.apply(number, &serde_json::from_str(&line).unwrap());
+        }
+        let shown = history.messages().into_iter().map(|message| {
+            let spans = message.spans(ChatProfile::Telegram);
+            let text: String = spans.into_iter().map(|span| span.text).collect();
+            format!("{}{text}", if message.is_own() { ">" } else { "" })
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), expect, "{entries:?}");
+    }
+
+    #[test]
+    fn issue_15_messages_of_both_sides_are_in_the_order_in_which_they_came() {
+        check(&["initialize", "write a", "send 1 b"], &[">a", "b"]);
+        check(&["write a", "send 1 b", "write c", "edit 1 d"], &[">a", "d", ">c"]);
+        check(&["write a", "write b", "send 1 c", "send 2 d"], &[">a", ">b", "c", "d"]);
+        check(&["send 1 a", "interrupt", "write <b>", "send 2 c"], &["a", "><b>", "c"]);
+    }
+
+    #[test]
+    fn issue_15_a_question_has_its_buttons_until_it_is_answered() {
+        check(&["ask 1 a&amp;b"], &["a&b\n[ Yes ] [ No ]\n[ Always␛ ]"]);
+        check(&["ask 1 a", "edit 1 allowed"], &["allowed"]);
+    }
+}
