@@ -148,6 +148,33 @@ fn the_page_shows_every_run_with_what_it_was_made_of() {
 }
 
 #[test]
+fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
+    let dir = proof(&["permission-allow/2.1.330"]);
+    let prompt = "Make a file that is called made.txt.";
+    let own = format!(r#""spans":[{{"text":"{prompt}","marks":"own"}}]"#);
+    let asked = format!("<b>Message</b> <q>{prompt}</q> <small>0.000 s</small>");
+    let written = format!("The person writes at 0.000 s: `{prompt}`");
+    let [button, decided] = ["[ ✅ Allow ]", "✅ Allowed at once"];
+    for (file, expect) in [
+        ("index.html", &[&own, &asked, r#"{"text":"[ ✅ Allow ]","marks":"button"}"#, decided][..]),
+        ("preview.svg", &["<rect class=\"bubble own\"", prompt, button, decided]),
+        ("preview.cast", &[" You ─╮", prompt, button, decided]),
+        ("proof.md", &[&written, decided]),
+    ] {
+        let text = read(dir.path(), file);
+        for expect in expect {
+            assert!(text.contains(*expect), "{file} has no {expect}");
+        }
+    }
+    let page = read(dir.path(), "index.html");
+    assert!(page.contains(".bubble:has(.own)"), "no style for the person's messages");
+    let last = page.rsplit_once("\"frames\":").unwrap().1.rsplit_once("{\"at\":").unwrap().1;
+    assert!(!last.contains("\"button\""), "a button stays: {last}");
+    let page = read(proof(&["three-tools"]).path(), "index.html");
+    assert!(!page.contains(".own") && !page.contains("\"own\""), "a run without a dialogue");
+}
+
+#[test]
 fn without_chromium_all_but_the_picture_is_there() {
     let dir = tempfile::tempdir().unwrap();
     for (name, value, why) in [

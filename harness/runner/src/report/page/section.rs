@@ -191,6 +191,20 @@ pub(super) fn must(kind: FindingKind) -> &'static str {
         FindingKind::CalledTooEarly => {
             "No call comes before the time that the chat's server asked to wait is over."
         }
+        FindingKind::ToolBeforeYes => {
+            "No tool that a person is asked about runs before the yes, or after a no."
+        }
+        FindingKind::QuestionLeft => "Every question is closed, and its buttons leave the chat.",
+        FindingKind::AnsweredTwice => "Every question is closed once, and not asked again.",
+        FindingKind::WrongAsker => "A question has the name of the agent whose call waits.",
+        FindingKind::EndedByOther => {
+            "A turn ends with its own outcome, and its text is of messages that began in it."
+        }
+        FindingKind::NotAnsweredOnce => {
+            "Every message of the host is answered by one turn, or folded into one."
+        }
+        FindingKind::EditAfterTurn => "No message of a turn that is over is edited.",
+        FindingKind::SilentStart => "The person sees a sign of life soon after a tool starts.",
         _ => "",
     }
 }
