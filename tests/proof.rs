@@ -152,9 +152,9 @@ fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
     let dir = proof(&["permission-allow/2.1.330"]);
     let prompt = "Make a file that is called made.txt.";
     let own = format!(r#""spans":[{{"text":"{prompt}","marks":"own"}}]"#);
-    let asked = format!("<b>Message</b> <q>{prompt}</q> <small>0.000 s</small>");
-    let written = format!("The person writes at 0.000 s: `{prompt}`");
-    let [button, decided] = ["[ ✅ Allow ]", "✅ Allowed at once"];
+    let asked = format!("<b>Message</b> <q>{prompt}</q> <small>0.200 s</small>");
+    let written = format!("The person writes at 0.200 s: `{prompt}`");
+    let [button, decided] = ["[ ✅ Allow ]", "✅ Allowed after 3 s"];
     for (file, expect) in [
         ("index.html", &[&own, &asked, r#"{"text":"[ ✅ Allow ]","marks":"button"}"#, decided][..]),
         ("preview.svg", &["<rect class=\"bubble own\"", prompt, button, decided]),
