@@ -34,7 +34,7 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Trouble};
 #[cfg(test)]
-pub(crate) use page::chat::frames;
+pub(crate) use page::frames::frames;
 pub use page::page;
 pub use screen::Screen;
 pub use tap::tap;

@@ -6,7 +6,7 @@ use maud::{Markup, display, html};
 
 use super::words::{counted, failures};
 use crate::compare::{About, Cell, Chats, Compared, Comparison, DiffRow, LaneDiff};
-use crate::report::page::chat::frames;
+use crate::report::page::frames::frames;
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{PageFrame, badge};
 use crate::text::plural;

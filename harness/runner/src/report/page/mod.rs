@@ -6,6 +6,7 @@
 pub(crate) mod chat;
 mod found;
 mod frame;
+pub(crate) mod frames;
 mod provenance;
 mod section;
 pub(crate) mod waterfall;
@@ -40,7 +41,7 @@ struct PageData {
 #[derive(Serialize)]
 struct RunData {
     entries: Vec<EntryData>,
-    frames: Vec<chat::ChatFrame>,
+    frames: Vec<frames::ChatFrame>,
     records: Vec<String>,
 }
 
@@ -95,7 +96,7 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     });
     RunData {
         entries: entries.collect(),
-        frames: chat::frames(&run.entries, profile),
+        frames: frames::frames(&run.entries, profile),
         records: run.records.iter().map(|record| chat::visible(record)).collect(),
     }
 }

@@ -4,8 +4,9 @@
 use maud::{Markup, html};
 
 use crate::report::history::is_dialogue;
-use crate::report::page::chat::{ChatFrame, ChatMessage, StyledRun, frames, wrap};
+use crate::report::page::chat::{StyledRun, wrap};
 use crate::report::page::document;
+use crate::report::page::frames::{ChatFrame, ChatMessage, frames};
 use crate::report::page::waterfall::seconds;
 use crate::suite::Case;
 
