@@ -1,0 +1,1 @@
+//! The Bot API on loopback, with the limits and the faults of the field.

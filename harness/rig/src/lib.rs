@@ -1,0 +1,10 @@
+//! A gateway of any kind under test.
+//!
+#![doc = include_str!("../README.md")]
+#![warn(missing_debug_implementations)]
+
+pub mod chat_server;
+pub mod judge;
+pub mod observation;
+pub mod stand_in;
+pub mod subject;
