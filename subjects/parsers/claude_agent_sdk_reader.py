@@ -1,0 +1,54 @@
+"""The official Python SDK as a parser: stream-json on stdin, lifecycle entries on stdout.
+
+Needs `pip install claude-agent-sdk`. The bytes go through the SDK's own framer and parser of messages.
+"""
+
+import codecs
+import json
+import os
+import sys
+
+from claude_agent_sdk import types as sdk
+from claude_agent_sdk._internal.message_parser import parse_message
+from claude_agent_sdk._internal.transport.subprocess_cli import _LineFramer, _parse_stdout_line
+
+
+def entry(kind, **data):
+    print(json.dumps({"at": 0, "lane": "lifecycle", "kind": kind, "data": data}))
+
+
+def tell(message):
+    """Prints what the SDK's message says, in the words of the lifecycle lane."""
+    if isinstance(message, sdk.SystemMessage) and message.subtype == "init":
+        entry("session", session_id=message.data.get("session_id"))
+    elif isinstance(message, sdk.StreamEvent):
+        delta = message.event.get("delta", {})
+        if delta.get("type") == "text_delta" and message.parent_tool_use_id is None:
+            entry("text", delta=delta["text"])
+    elif isinstance(message, (sdk.AssistantMessage, sdk.UserMessage)):
+        for block in message.content if isinstance(message.content, list) else []:
+            if isinstance(block, (sdk.ToolUseBlock, sdk.ServerToolUseBlock)):
+                entry("tool_start", id=block.id, name=block.name, args=block.input)
+            elif isinstance(block, sdk.ToolResultBlock):
+                entry("tool_result", id=block.tool_use_id, is_error=bool(block.is_error))
+    elif isinstance(message, sdk.ResultMessage):
+        entry("outcome", status="error" if message.is_error else "ok", text=message.result)
+
+
+def read(lines):
+    for line in lines:
+        try:
+            data = _parse_stdout_line(line)
+            if data is None or data.get("type", "").startswith("control_"):
+                continue  # the SDK's client answers these; its parser never sees them
+            tell(parse_message(data))
+        except Exception as error:  # the SDK ends the whole stream here
+            entry("diagnostic", kind=type(error).__name__, detail=str(error)[:200])
+
+
+decoder = codecs.getincrementaldecoder("utf-8")("strict")  # as the SDK's text stream decodes
+framer = _LineFramer()
+while chunk := os.read(sys.stdin.fileno(), 65536):
+    read(framer.push(decoder.decode(chunk)))
+    sys.stdout.flush()
+read([framer.flush()])
