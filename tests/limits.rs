@@ -108,6 +108,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
     assert_eq!(rows(&page, "key of `model.toml`"), keys(&bounds::MODEL));
     let plan = [
         ("steps, ms of a pause", 0..=PAUSE_MS),
+        ("host, ms of a pause", 0..=PAUSE_MS),
         ("faults (entries)", 0..=FAULTS as u64),
         ("faults, s of `rate-limit`", 0..=FAULT_WAIT_S),
         ("faults, ms of `slow`", 0..=FAULT_SLOW_MS),
@@ -225,6 +226,12 @@ fn issue_13_findings_15_20_21_numbers_on_the_command_line_have_a_range() {
             "a pause of 86400001 ms; 86400000 are the most",
         ),
         (
+            format!(
+                r#""steps":[[0,{size}]],"host":[{{"line":1,"at":0,"after_ms":18446744073709551615}}]"#
+            ),
+            "a pause of 18446744073709551615 ms; 86400000 are the most",
+        ),
+        (
             format!(r#""steps":[[0,{size}]],"faults":["1:rate-limit:18446744073709551615s"]"#),
             "write 86400s at most",
         ),
@@ -288,6 +295,13 @@ fn issue_13_finding_30_what_is_replayed_has_a_limit() {
     check(dir.path(), &short(&["--max-pieces", "599", "--cut", "byte"]), 2, "has 600 pieces");
     check(dir.path(), &short(&["--max-pieces", "599", "--cut", "1"]), 2, "has 600 pieces");
     check(dir.path(), &short(&["--max-pieces", "600", "--cut", "byte"]), 0, "");
+    let cassette = "cassettes/permission-allow/2.1.330";
+    let size = fs::metadata(root().join(cassette).join("stdout.jsonl")).unwrap().len();
+    let host = vec![r#"{"line":1,"at":0}"#; 199].join(",");
+    let plan = format!(r#"{{"format":1,"steps":[[0,{size}]],"host":[{host}]}}"#);
+    let hosts = ["replay", cassette, "--plan", &plan, "--max-pieces"];
+    check(root(), &[&hosts[..], &["199"]].concat(), 2, "has 200 pieces");
+    check(root(), &[&hosts[..], &["200"]].concat(), 0, "");
 }
 
 #[cfg(unix)]

@@ -34,12 +34,13 @@ pub fn check(bytes: &[u8]) {
         Err(PlanError::TooNew(format)) => assert!(format > PLAN_FORMAT),
         Err(PlanError::TooMuch { what, most }) => {
             let is_past = plan.faults.len() as u64 > most
-                || plan.steps.iter().any(|step| step.after_ms > most);
+                || plan.steps.iter().any(|step| step.after_ms > most)
+                || plan.host.iter().any(|step| step.after_ms > most);
             return assert!(is_past, "{what} is no more than {most}");
         }
         Err(error) => panic!("{error}"),
     }
-    if plan.steps.len() > 400 || plan.faults.len() > 100 {
+    if plan.steps.len() + plan.host.len() > 400 || plan.faults.len() > 100 {
         return;
     }
     let mut random = super::numbers(bytes);

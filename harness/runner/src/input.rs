@@ -26,7 +26,7 @@ pub enum InputError {
         /// The limit.
         most: ByteSize,
     },
-    /// Its lines, or the pieces that a plan cuts it into.
+    /// Its lines, or the pieces that a plan cuts it into, with the lines of the host.
     #[error(
         "{path} has {count} {what}, and {most} are the most that is taken; raise the limit with `--max-pieces`"
     )]
@@ -62,7 +62,8 @@ pub fn check(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
     check_count(path, "lines", lines as u64)
 }
 
-/// Checks the number of the pieces that a plan cuts the file at `path` into.
+/// Checks the number of the pieces that a plan cuts the file at `path` into, with the host's lines, which cut
+/// pieces too.
 ///
 /// # Errors
 ///

@@ -56,7 +56,7 @@ pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 /// Bytes of a recording or a capture that is replayed; every file that is read has the limit
 /// [`crate::files::LARGEST`] as well.
 pub const CAPTURE: ByteSize = ByteSize::mib(64);
-/// Lines of what is replayed, and pieces that a plan cuts it into.
+/// Lines of what is replayed, and pieces that a plan cuts it into, with the lines of the host.
 pub const PIECES: u64 = 500_000;
 /// Seeded plans that a scenario may ask for.
 pub const PLANS: u64 = 10_000;
@@ -87,7 +87,7 @@ pub const MODEL_LINES: usize = 100_000;
 /// Bytes of a request to the scripted model, as many as the API takes.
 pub const MODEL_REQUEST: ByteSize = ByteSize::mib(32);
 
-/// The longest pause between two pieces of a plan, in ms.
+/// The longest pause before a piece of a plan, and before a line of the host, in ms.
 pub const PAUSE_MS: u64 = 86_400_000;
 /// Faults of a plan.
 pub const FAULTS: usize = 1_000;

@@ -130,7 +130,7 @@ pub enum PlanError {
     /// It was printed by a later version.
     #[error("the plan has format {0}, this version reads up to {PLAN_FORMAT}; update clitape")]
     TooNew(u32),
-    /// It has too many steps or faults, or waits too long.
+    /// It has too many faults, or waits too long for a piece or a line of the host.
     #[error("the plan has {what}; {most} are the most")]
     TooMuch {
         /// The excess in words.
@@ -249,6 +249,11 @@ impl Plan {
         Self { steps, ..self.clone() }
     }
 
+    /// The number of its pieces and of the host's lines, each of which is a step of the replay.
+    pub(super) fn pieces_and_lines(&self) -> u64 {
+        self.steps.len() as u64 + self.host.len() as u64
+    }
+
     /// The plan with the steps `from..to` as one, which comes when the last of them did.
     pub fn glued(&self, from: usize, to: usize) -> Self {
         let mut plan = self.clone();
@@ -284,8 +289,10 @@ impl Plan {
         if plan.faults.len() > FAULTS {
             return too_much(format!("{} faults", plan.faults.len()), FAULTS as u64);
         }
-        if let Some(step) = plan.steps.iter().find(|step| step.after_ms > PAUSE_MS) {
-            return too_much(format!("a pause of {} ms", step.after_ms), PAUSE_MS);
+        let pauses = plan.steps.iter().map(|step| step.after_ms);
+        let mut pauses = pauses.chain(plan.host.iter().map(|step| step.after_ms));
+        if let Some(pause) = pauses.find(|&pause| pause > PAUSE_MS) {
+            return too_much(format!("a pause of {pause} ms"), PAUSE_MS);
         }
         let bytes = plan.steps.iter().fold(0, |sum: u64, step| sum.saturating_add(step.bytes));
         if bytes != total {

@@ -110,7 +110,7 @@ pub enum RequestError {
     /// The file of the plan can't be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The plan has too many pieces.
+    /// The plan has too many pieces and lines of the host.
     #[error(transparent)]
     Input(#[from] InputError),
     /// A seed was given beside cuts that are not random.
@@ -221,7 +221,7 @@ impl ReplayRequest {
             }
         };
         plan.check_dialogue(capture)?;
-        input::check_pieces(&self.input, plan.steps.len() as u64)?;
+        input::check_pieces(&self.input, plan.pieces_and_lines())?;
         let drawn = self.seed.map(|seed| Plan::random_faults(seed, &self.seed_faults));
         Ok(plan.with_faults(self.faults.iter().copied()).with_faults(drawn.unwrap_or_default()))
     }

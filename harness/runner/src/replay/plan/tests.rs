@@ -66,6 +66,11 @@ fn issue_13_finding_15_a_plan_waits_a_day_at_most_and_has_a_number_of_faults() {
             r#""steps":[[18446744073709551615,5]]"#.to_owned(),
             Some("the plan has a pause of 18446744073709551615 ms; 86400000 are the most"),
         ),
+        (r#""steps":[[0,5]],"host":[{"line":1,"at":0,"after_ms":86400000}]"#.to_owned(), None),
+        (
+            r#""steps":[[0,5]],"host":[{"line":1,"at":0,"after_ms":86400001}]"#.to_owned(),
+            Some("the plan has a pause of 86400001 ms; 86400000 are the most"),
+        ),
         (
             format!(r#""steps":[[0,5]],"faults":[{}]"#, vec![r#""1:hang""#; 1_001].join(",")),
             Some("the plan has 1001 faults; 1000 are the most"),
