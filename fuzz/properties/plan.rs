@@ -121,7 +121,7 @@ fn setups() -> &'static [(Setup, Replay)] {
                 acp: acp(false),
             },
         ];
-        let base = |setup| (setup, replay(STDOUT, &Plan::paced(STDOUT, 200), setup));
+        let base = |setup| (setup, replay(STDOUT, &Plan::canonical(STDOUT, 200), setup));
         setups.map(base).into()
     })
 }

@@ -139,7 +139,7 @@ mod tests {
         let channel = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel, acp: None };
         let faults = fault.map(|fault| fault.parse::<Fault>().unwrap());
-        let plan = Plan::paced(stdout.as_bytes(), 200).with_faults(faults);
+        let plan = Plan::canonical(stdout.as_bytes(), 200).with_faults(faults);
         replay(stdout.as_bytes(), &plan, setup)
     }
 

@@ -127,11 +127,9 @@ impl Recording {
     }
 }
 
-/// Whole lines at the scenario's pace, and the host's lines where it wrote them.
+/// The plan of the canonical replay at the scenario's pace, with these faults.
 fn canonical_plan(scenario: &Scenario, capture: Capture<'_>, faults: &[Fault]) -> Plan {
-    let pace_ms = scenario.run.pace_ms;
-    let plan = Plan::paced(capture.stdout, pace_ms).with_dialogue(capture.stdin, pace_ms);
-    plan.with_faults(faults.iter().copied())
+    Plan::canonical(capture, scenario.run.pace_ms).with_faults(faults.iter().copied())
 }
 
 /// The setup in which a view is replayed.

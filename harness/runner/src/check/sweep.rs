@@ -69,15 +69,12 @@ impl PlanSweep<'_> {
 
     /// The plans with their names: one for each seed, and one for each fault of each answer of the host.
     fn all_plans(&self) -> impl Iterator<Item = (String, Plan)> {
-        let Capture { stdout, stdin } = self.capture;
         let seeded = move |seed| {
-            let plan = Plan::random(stdout.len() as u64, seed);
-            let plan = plan.with_random_dialogue(self.capture, seed);
             let drawn = Plan::random_faults(seed, self.drawn);
-            let plan = plan.with_faults(self.faults.iter().copied()).with_faults(drawn);
-            (format!("seed {seed}"), plan)
+            let plan = Plan::seeded(self.capture, seed).with_faults(self.faults.iter().copied());
+            (format!("seed {seed}"), plan.with_faults(drawn))
         };
-        let plan = Plan::paced(stdout, self.pace_ms).with_dialogue(stdin, self.pace_ms);
+        let plan = Plan::canonical(self.capture, self.pace_ms);
         let plan = plan.with_faults(self.faults.iter().copied());
         // A sweep without seeds is a sweep that its scenario turned off.
         let faulty = (self.plans > 0).then(|| plan.faulty_dialogues(self.capture));
@@ -212,7 +209,7 @@ pub(super) mod tests {
     fn sweep(mode: ChatMode, base: &str, plans: u64, faults: &[&str]) -> Option<Finding> {
         let acp = Some(AcpClient { terminal: false });
         let setup = Setup { run: RunSpec::default(), channel: Some(Chat::of(mode)), acp };
-        let base = replay(base.as_bytes(), &Plan::paced(base.as_bytes(), 200), setup);
+        let base = replay(base.as_bytes(), &Plan::canonical(base.as_bytes(), 200), setup);
         let faults: Vec<Fault> = faults.iter().map(|fault| fault.parse().unwrap()).collect();
         PlanSweep {
             capture: RUN.as_bytes().into(),

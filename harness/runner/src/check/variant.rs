@@ -267,8 +267,7 @@ impl<'a> Outcomes<'a> {
 
 /// A seeded plan, with the faults that the scenario names.
 fn plan(recording: &Recording, seed: u64) -> Plan {
-    let plan = Plan::random(recording.cassette.stdout.len() as u64, seed);
-    let plan = plan.with_random_dialogue(recording.capture(), seed);
+    let plan = Plan::seeded(recording.capture(), seed);
     plan.with_faults(recording.scenario.chat.faults.iter().copied())
 }
 

@@ -65,10 +65,24 @@ pub(super) enum Action<'a> {
 }
 
 impl Plan {
+    /// The replay that goldens are made of: whole lines, `pace_ms` apart, and the host's lines where it wrote
+    /// them. It does not depend on the speed of the machine that recorded.
+    pub fn canonical<'a>(capture: impl Into<Capture<'a>>, pace_ms: u64) -> Self {
+        let Capture { stdout, stdin } = capture.into();
+        Self::paced(stdout, pace_ms).with_dialogue(stdin, pace_ms)
+    }
+
+    /// Random cuts and delays, and the host's lines at random moments with random faults of its answers, the
+    /// same ones for the same seed on every machine.
+    pub fn seeded<'a>(capture: impl Into<Capture<'a>>, seed: u64) -> Self {
+        let capture = capture.into();
+        Self::random(capture.stdout.len() as u64, seed).with_random_dialogue(capture, seed)
+    }
+
     /// The same plan with the lines of the host at their places: a person takes 3 s for an answer, and the
     /// other lines come `pace_ms` after what made the host write them.
     #[must_use]
-    pub fn with_dialogue(mut self, stdin: &[HostLine], pace_ms: u64) -> Self {
+    fn with_dialogue(mut self, stdin: &[HostLine], pace_ms: u64) -> Self {
         self.host = steps(stdin, |line| if line.is_answer { ANSWER_MS } else { pace_ms });
         self
     }
@@ -76,7 +90,7 @@ impl Plan {
     /// The same plan with the lines of the host at random moments after what made the host write them, and
     /// with random faults of the answers.
     #[must_use]
-    pub(crate) fn with_random_dialogue(mut self, capture: Capture<'_>, seed: u64) -> Self {
+    fn with_random_dialogue(mut self, capture: Capture<'_>, seed: u64) -> Self {
         let mut draw = random::Dialogue::new(seed);
         let ends = line_ends(capture.stdout);
         let steps = steps(capture.stdin, |_| draw.delay());

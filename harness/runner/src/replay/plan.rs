@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::capture::Capture;
 use super::host_step::HostStep;
 use super::random;
 use crate::cassette::{Tick, TickKind};
@@ -175,22 +176,27 @@ impl Plan {
 
     /// Cut as `cut` says; the pieces come when the recorded read that brought their last byte did,
     /// or, at random, when `seed` says.
-    pub fn cut(stdout: &[u8], timeline: &[Tick], cut: Cut, seed: u64) -> Self {
-        let total = stdout.len() as u64;
+    pub fn cut<'a>(
+        capture: impl Into<Capture<'a>>,
+        timeline: &[Tick],
+        cut: Cut,
+        seed: u64,
+    ) -> Self {
+        let capture = capture.into();
+        let total = capture.stdout.len() as u64;
         let every = |n: u64| (1..=total.div_ceil(n)).map(|i| (i * n).min(total)).collect();
         let ends: Vec<u64> = match cut {
             Cut::None => return Self::recorded(timeline),
-            Cut::Random => return Self::random(total, seed),
-            Cut::Line => line_ends(stdout),
+            Cut::Random => return Self::seeded(capture, seed),
+            Cut::Line => line_ends(capture.stdout),
             Cut::Byte => every(1),
             Cut::Size(n) => every(n),
         };
         Self::at_recorded_times(&reads(timeline), &ends).with_recorded_dialogue(timeline)
     }
 
-    /// Whole lines, `pace_ms` apart: the replay that goldens are made of. It owes nothing to the
-    /// speed of the machine that recorded.
-    pub fn paced(stdout: &[u8], pace_ms: u64) -> Self {
+    /// Whole lines, `pace_ms` apart, without the host's lines.
+    pub(super) fn paced(stdout: &[u8], pace_ms: u64) -> Self {
         let mut start = 0;
         let steps = line_ends(stdout).into_iter().enumerate().map(|(i, end)| {
             let bytes = end - start;
@@ -206,8 +212,8 @@ impl Plan {
         }
     }
 
-    /// Random cuts and delays, the same ones for the same seed on every machine.
-    pub fn random(total: u64, seed: u64) -> Self {
+    /// Random cuts and delays, the same ones for the same seed on every machine, without the host's lines.
+    pub(super) fn random(total: u64, seed: u64) -> Self {
         let steps = random::pieces(total, seed).into_iter().map(PlanStep::from).collect();
         Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new(), host: Vec::new() }
     }

@@ -199,13 +199,12 @@ impl ReplayRequest {
         timeline: &[Tick],
     ) -> Result<Plan, RequestError> {
         let capture = capture.into();
-        let Capture { stdout, stdin } = capture;
-        let total = stdout.len() as u64;
+        let total = capture.stdout.len() as u64;
         let plan = match (&self.plan, self.pace) {
             (Some(PlanArg::Json(text)), _) => Plan::parse(text, total)?,
             (Some(PlanArg::File(path)), _) => Plan::parse(&files::read_named_text(path)?, total)
                 .map_err(|source| RequestError::PlanFile { path: path.clone(), source })?,
-            (None, Some(pace)) => Plan::paced(stdout, pace).with_dialogue(stdin, pace),
+            (None, Some(pace)) => Plan::canonical(capture, pace),
             (None, None) => {
                 let cut = self.cut.unwrap_or(self.seed.map_or(Cut::None, |_| Cut::Random));
                 if self.seed.is_some() && cut != Cut::Random {
@@ -213,11 +212,7 @@ impl ReplayRequest {
                 }
                 // A plan of many pieces is refused before it takes memory.
                 input::check_pieces(&self.input, cut.pieces(total))?;
-                let seed = self.seed.unwrap_or(1);
-                match Plan::cut(stdout, timeline, cut, seed) {
-                    plan if cut == Cut::Random => plan.with_random_dialogue(capture, seed),
-                    plan => plan,
-                }
+                Plan::cut(capture, timeline, cut, self.seed.unwrap_or(1))
             }
         };
         plan.check_dialogue(capture)?;

@@ -105,7 +105,7 @@ mod tests {
         let capture = Capture { stdout: &stdout, stdin: &lines };
         let channel = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel, acp: None };
-        let plan = Plan::cut(&stdout, &timeline, Cut::None, 1);
+        let plan = Plan::cut(capture, &timeline, Cut::None, 1);
         let mut history = ChatHistory::default();
         let mut shown = Vec::new();
         for entry in &replay(capture, &plan, setup).entries {

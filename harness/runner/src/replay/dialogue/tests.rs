@@ -28,7 +28,7 @@ fn check(plan: &Plan, expect: &str) {
 
 #[test]
 fn issue_15_the_host_writes_where_it_wrote() {
-    let plan = Plan::paced(STDOUT, 200).with_dialogue(&stdin(), 200);
+    let plan = Plan::canonical(Capture { stdout: STDOUT, stdin: &stdin() }, 200);
     check(&plan, "0>1 0:ab 200:cd 3000>2 200:ef 200:gh");
     let plan = Plan::parse(r#"{"format":1,"steps":[[5,12]]}"#, 12).unwrap();
     check(&plan.with_dialogue(&stdin(), 200), "0>1 5:ab\ncd 3000>2 0:ef\ngh");
@@ -40,7 +40,7 @@ fn issue_15_the_host_writes_where_it_wrote() {
 fn issue_15_every_fault_of_an_answer_is_a_plan() {
     let stdin = stdin();
     let capture = Capture { stdout: STDOUT, stdin: &stdin };
-    let plan = Plan::paced(STDOUT, 1).with_dialogue(&stdin, 1);
+    let plan = Plan::canonical(capture, 1);
     assert!(plan.is_faithful(&stdin));
     let plans = plan.faulty_dialogues(capture);
     assert_eq!(plans.len(), AnswerFault::ALL.len());

@@ -17,7 +17,7 @@ fn recorded_reads_start_at_zero_and_keep_their_times() {
 #[test]
 fn a_piece_comes_with_its_last_byte() {
     let timeline = parse_timeline(TIMELINE).unwrap();
-    let plan = |cut| Plan::cut(b"ab\ncd\nef\n", &timeline, cut, 0);
+    let plan = |cut| Plan::cut(b"ab\ncd\nef\n".as_slice(), &timeline, cut, 0);
     check(&plan(Cut::Line), "0:3 30:3 5:3");
     check(&plan(Cut::Byte), "0:1 0:1 0:1 0:1 30:1 0:1 0:1 5:1 0:1");
     check(&plan(Cut::Size(4)), "0:4 35:4 0:1");
