@@ -59,9 +59,8 @@ impl PlanSweep<'_> {
             let cuts = replay_all(self.capture, &plan, &setups);
             let twins = replay_all(self.capture, &twin, &setups);
             let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
-            let is_faithful = plan.is_faithful(self.capture.stdin);
-            let (base, _) = replays
-                .find(|(base, (cut, twin))| mismatch(base, cut, twin, is_faithful).is_some())?;
+            let (base, _) =
+                replays.find(|(base, (cut, twin))| mismatch(base, cut, twin).is_some())?;
             let small = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
             self.judge(base, &small, |mismatch| self.finding(&name, &small, base.setup, mismatch))
         })
@@ -90,7 +89,7 @@ impl PlanSweep<'_> {
     ) -> Option<T> {
         let cut = replay(self.capture, plan, base.setup);
         let twin = replay(self.capture, &plan.uncut(self.capture.stdout), base.setup);
-        mismatch(base, &cut, &twin, plan.is_faithful(self.capture.stdin)).map(report)
+        mismatch(base, &cut, &twin).map(report)
     }
 
     fn finding(&self, name: &str, plan: &Plan, setup: Setup, mismatch: Mismatch<'_>) -> Finding {
@@ -121,17 +120,12 @@ impl PlanSweep<'_> {
 /// The first thing that is wrong with a cut replay: `base` is the canonical replay, `twin` the uncut one with
 /// the same arrival times. Where the plan is not faithful to the host's side, the gateway hears something else
 /// than in `base`, so that only what a person ends up reading is compared with it.
-fn mismatch<'r>(
-    base: &'r Replay,
-    cut: &'r Replay,
-    twin: &'r Replay,
-    is_faithful: bool,
-) -> Option<Mismatch<'r>> {
+fn mismatch<'r>(base: &'r Replay, cut: &'r Replay, twin: &'r Replay) -> Option<Mismatch<'r>> {
     if let Some(broken) = invariant::broken(cut).into_iter().next() {
         return Some(Mismatch::Broken(broken));
     }
     let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
-    let inner = inner.filter(|_| is_faithful).map(|lane| (base, lane, Times::Ignored));
+    let inner = inner.filter(|_| cut.is_faithful).map(|lane| (base, lane, Times::Ignored));
     let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
     let all = all.map(|lane| (twin, lane, Times::Compared));
     for (uncut, lane, times) in inner.chain(all) {

@@ -162,7 +162,7 @@ impl Plan {
     }
 
     /// Whether every line of the host comes once, with its own id, at its place.
-    pub(crate) fn is_faithful(&self, stdin: &[HostLine]) -> bool {
+    pub(super) fn is_faithful(&self, stdin: &[HostLine]) -> bool {
         let faithful = steps(stdin, |_| 0);
         self.host.len() == faithful.len()
             && self.host.iter().zip(&faithful).all(|(step, expect)| {
