@@ -20,9 +20,8 @@ fn replay_at_random(bencher: Bencher<'_, '_>) {
     let setup =
         Setup { run: RunSpec::default(), channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     bencher.counter(BytesCount::new(once)).bench(|| {
-        let entries = runs
-            .iter()
-            .map(|run| replay(run, &Plan::seeded(run, 1), setup).entries.len());
+        let entries =
+            runs.iter().map(|run| replay(run, &Plan::seeded(run, 1), setup).entries.len());
         entries.sum::<usize>()
     });
 }

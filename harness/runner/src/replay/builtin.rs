@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use clitape_gateway::{Conversation, RunReport, Waited};
+use clitape_gateway::{Conversation, RunReport};
 use clitape_stream::{Event, Parser, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -18,7 +18,7 @@ use super::log::Log;
 use super::plan::Plan;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
-use super::turns::conversation;
+use super::turns::{conversation, given_up};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
@@ -76,7 +76,7 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
                 biased;
                 () = tokio::time::sleep(Duration::from_millis(after_ms)) => settle().await,
                 // The gateway has given the agent up: what it would print is never read.
-                () = given_up(&mut runs) => break,
+                () = all_given_up(&mut runs) => break,
             }
         }
         let (kind, bytes) = match &action {
@@ -101,14 +101,10 @@ async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay>
     join_all(runs.into_iter().map(|run| run.finish(stats.clone(), is_faithful))).await
 }
 
-/// Settles when the gateway has given the agent up. The runs share the watchdog's settings and the bytes, so
-/// that they do it at the same moment. A question that nobody answers is denied meanwhile; the CLI, which is a
-/// recording, does not read that.
-async fn given_up(runs: &mut [ObservedConversation]) {
-    let given_up = async |run: &mut ObservedConversation| {
-        while run.conversation.waited().await != Waited::Stalled {}
-    };
-    join_all(runs.iter_mut().map(given_up)).await;
+/// Settles when the gateway has given the agent up in every run. The runs share the watchdog's settings and the
+/// bytes, so that they do it at the same moment.
+async fn all_given_up(runs: &mut [ObservedConversation]) {
+    join_all(runs.iter_mut().map(|run| given_up(&mut run.conversation))).await;
 }
 
 /// Hands an event of the parser to every run.

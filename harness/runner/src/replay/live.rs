@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use clitape_gateway::limits::ChatLimits;
 use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
-use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn, Waited};
+use clitape_gateway::{Bus, Channel, Conversation, RunReport, RunSettings, Turn};
 use clitape_stream::Parser;
 
 use super::capture::Capture;
 use super::dialogue::Action;
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
+use super::turns::given_up;
 
 /// Plays `capture` as `plan` says, `speed` times as fast, and makes the chat's calls with `api`, which is
 /// waited for as long as `limits` say.
@@ -59,9 +60,4 @@ pub async fn live(
     }
     parser.finish_with(&mut |event| run.on_event(&event));
     run.finish().await
-}
-
-/// Settles when the gateway has given the agent up; a question that nobody answers is denied meanwhile.
-async fn given_up(run: &mut Conversation) {
-    while run.waited().await != Waited::Stalled {}
 }

@@ -12,7 +12,7 @@ use clitape_gateway::acp::AcpConverter;
 use clitape_gateway::sse::{Collector, SseConverter, SseFrame, TurnProgress};
 use clitape_gateway::telegram::Telegram;
 use clitape_gateway::{
-    Bus, BusData, BusEvent, Channel, Conversation, Phase, RunReport, Subscription, Turn,
+    Bus, BusData, BusEvent, Channel, Conversation, Phase, RunReport, Subscription, Turn, Waited,
 };
 use serde_json::{Map, Value};
 
@@ -46,6 +46,12 @@ pub(super) fn conversation(setup: Setup, plan: &Plan, log: Log) -> Conversation 
         log,
     };
     Conversation::new(settings(setup.run), move |turn| shared.open(turn))
+}
+
+/// Settles when the gateway has given the agent up. A question that nobody answers is denied meanwhile; the CLI,
+/// which is a recording, does not read that.
+pub(super) async fn given_up(conversation: &mut Conversation) {
+    while conversation.waited().await != Waited::Stalled {}
 }
 
 impl Shared {
