@@ -7,7 +7,9 @@ mod common;
 mod held_by;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::Output;
+use std::sync::mpsc::Receiver;
 
 use common::{clitape, root, run};
 
@@ -73,15 +75,13 @@ fn s2_a_stream_is_collected() {
     runtime.block_on(server.shutdown());
 }
 
-#[test]
-fn a_chat_of_the_user_s_choice_gets_the_calls() {
-    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-
-    // A Bot API server that takes every call.
+/// A Bot API server that takes every call, and the calls in words. Its messages count from 7.
+fn bot_api_server() -> (String, Receiver<String>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
+        let mut messages = 6;
         for stream in listener.incoming() {
             let mut reader = BufReader::new(stream.unwrap());
             let mut head = String::new();
@@ -96,10 +96,14 @@ fn a_chat_of_the_user_s_choice_gets_the_calls() {
                 .find(|word| word.starts_with("send") || word.starts_with("edit"));
             let method = method.unwrap();
             let text = body["text"].as_str().or(body["action"].as_str()).unwrap();
-            tell.send(format!("{method} {} {} {text}", body["chat_id"], body["message_id"]))
-                .unwrap();
+            let buttons = body["reply_markup"]["inline_keyboard"].as_array();
+            let buttons = buttons.map(|rows| format!(" {rows:?}")).unwrap_or_default();
+            let [chat, message] = [&body["chat_id"], &body["message_id"]];
+            // The test has ended when nobody listens any more.
+            let _ = tell.send(format!("{method} {chat} {message} {text}{buttons}"));
+            messages += i64::from(method == "sendMessage");
             let result = serde_json::json!({"ok": true, "result": {
-                "message_id": 7, "date": 1, "chat": {"id": 5, "type": "private"},
+                "message_id": message.as_i64().unwrap_or(messages), "date": 1, "chat": {"id": 5, "type": "private"},
             }});
             let answer = result.to_string();
             write!(
@@ -110,6 +114,12 @@ fn a_chat_of_the_user_s_choice_gets_the_calls() {
             .unwrap();
         }
     });
+    (address, told)
+}
+
+#[test]
+fn a_chat_of_the_user_s_choice_gets_the_calls() {
+    let (address, told) = bot_api_server();
     let args = ["replay", CASSETTE, "--speed", "50", "--telegram-api", &address, "--chat", "-5"];
     let told_without = clitape().args(args).env_remove("TELEGRAM_BOT_TOKEN").output().unwrap();
     assert_eq!(told_without.status.code(), Some(2));
@@ -128,6 +138,24 @@ fn a_chat_of_the_user_s_choice_gets_the_calls() {
     assert!(calls[1..].iter().all(|call| call.starts_with("editMessageText -5 7 ")), "{calls:?}");
     assert!(calls.last().unwrap().ends_with("the client asks for port 8081."), "{calls:?}");
     assert!(stdout.contains("asks for port 8081."), "{stdout}");
+}
+
+#[test]
+fn issue_15_the_terminal_shows_the_buttons_that_a_real_chat_gets() {
+    let (address, told) = bot_api_server();
+    let args = ["replay", "cassettes/permission-allow/2.1.330", "--speed", "5"];
+    let server = ["--telegram-api", &address, "--chat", "-5"];
+    let mut command = clitape();
+    let out = command.args(args).args(server).env("TELEGRAM_BOT_TOKEN", "1:x").output().unwrap();
+    let shown = String::from_utf8(out.stdout).unwrap();
+    let calls: Vec<String> = told.try_iter().collect();
+    let asked = |call: &String| call.starts_with("sendMessage") && call.contains("✅ Allow");
+    assert!(calls.iter().any(asked), "{calls:?}");
+    let place = |text: &str| shown.find(text).unwrap_or_else(|| panic!("no {text} in {shown}"));
+    let buttons = place("[ ✅ Allow ]");
+    assert!(buttons < place("✅ Allowed"), "{shown}");
+    let last = shown.rfind("[ ✅ Allow ]").unwrap();
+    assert!(last < shown.rfind("✅ Allowed").unwrap(), "the buttons go: {shown}");
 }
 
 #[test]

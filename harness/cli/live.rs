@@ -11,9 +11,8 @@ use clitape_gateway::telegram::{
     BotApi, BotApiError, BotCall, BotToken, CallFuture, HttpApi, HttpSettings, SignalFuture,
 };
 use clitape_gateway::{ByteSize, Delivery};
-use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, live};
+use clitape_runner::replay::{Capture, Plan, Setup, call_entry, live};
 use clitape_runner::report::Screen;
-use serde_json::{Map, Value};
 
 use crate::exit::ExitStatus;
 use crate::secret::secret;
@@ -139,8 +138,8 @@ impl BotApi for LiveState {
 
     fn call(&self, call: BotCall) -> CallFuture<'_> {
         Box::pin(async move {
-            let (kind, text) = (call.method.as_str(), call.text.clone());
-            let sent = self.api.call(call).await.inspect_err(|error| {
+            let kind = call.method.as_str();
+            let sent = self.api.call(call.clone()).await.inspect_err(|error| {
                 terminal::note(format_args!("{kind}: {error}"));
                 if let BotApiError::RetryAfter { seconds } = error
                     && Duration::from_secs(*seconds) > self.retry_after
@@ -151,16 +150,12 @@ impl BotApi for LiveState {
                     ));
                 }
             })?;
-            let mut data = Map::new();
-            data.insert("message_id".to_owned(), sent.message_id.into());
-            data.insert("text".to_owned(), Value::String(text));
-            let at = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let entry = Entry { at, lane: Lane::Telegram, kind: kind.into(), data };
+            let entry = call_entry(self.start.elapsed(), &call, sent.message_id);
             let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
             if screen.apply(&entry) {
                 let mut out = terminal::stdout();
                 // An error means that stdout was closed; the chat still gets its calls.
-                let _ = screen.draw(out.styled(), at);
+                let _ = screen.draw(out.styled(), entry.at);
             }
             Ok(sent)
         })

@@ -11,7 +11,7 @@ use clitape_gateway::telegram::{
 use serde_json::{Map, Value};
 
 use super::log::{Log, turn_field};
-use super::trace::Lane;
+use super::trace::{Entry, Lane, millis};
 use crate::scenario::{Fault, FaultKind};
 
 /// How long a call takes that goes well, in virtual time.
@@ -71,7 +71,14 @@ fn is_refusal(fault: Fault) -> bool {
     matches!(fault.kind, FaultKind::RateLimit | FaultKind::ServerError)
 }
 
-/// The trace entry of a call.
+/// The entry of a call that a real server took, `after` the replay began.
+pub fn call_entry(after: Duration, call: &BotCall, message_id: i64) -> Entry {
+    let outcome = CallOutcome { message_id: Some(message_id), fault: None };
+    let (at, kind) = (millis(after), call.method.as_str().into());
+    Entry { at, lane: Lane::Telegram, kind, data: data(call, &outcome) }
+}
+
+/// The data of a call's entry.
 fn data(call: &BotCall, outcome: &CallOutcome) -> Map<String, Value> {
     let mut data = Map::new();
     if let Some(id) = outcome.message_id {

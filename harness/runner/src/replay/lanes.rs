@@ -8,8 +8,6 @@
 //! - `sse`: the kind is the event's name, the data its own, without the time, which the entry says. Last comes
 //!   `collected`, what the collector makes of those very events (S2).
 
-use std::time::Duration;
-
 use clitape_gateway::acp::{AcpConverter, AcpSettings, TurnEnd};
 use clitape_gateway::question::{Choice, Closing, Question, QuestionKind};
 use clitape_gateway::sse::{SseConverter, SseEvent};
@@ -18,7 +16,7 @@ use clitape_stream::Event;
 use serde_json::{Map, Value, json};
 
 use super::setup::AcpClient;
-use super::trace::object;
+use super::trace::{millis, object};
 use crate::cassette::canon::MachineFolder;
 
 /// Kind and data of the entry for `event`; none for a record without an event of its own.
@@ -125,10 +123,6 @@ fn denial(closing: &Closing) -> Option<&str> {
         Closing::Denied { message } => Some(message),
         _ => None,
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn tool_fields(tool: &Tool) -> Value {

@@ -7,7 +7,7 @@ use clitape_gateway::{Delivery, RunReport};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::trace::{Entry, Lane, object};
+use super::trace::{Entry, Lane, millis, object};
 
 /// The trace as it is written; clones write to the same one.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Log {
         kind: impl Into<Cow<'static, str>>,
         data: Map<String, Value>,
     ) {
-        let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let at = millis(self.began.elapsed());
         self.entries().push(Entry { at, lane, kind: kind.into(), data });
     }
 

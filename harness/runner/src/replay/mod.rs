@@ -23,6 +23,7 @@ pub(crate) use builtin::replay_all;
 pub use builtin::{Replay, replay};
 pub use capture::{Capture, HostLine, host_lines};
 pub(crate) use chat::LATENCY;
+pub use chat::call_entry;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};
 pub(crate) use headline::shortened;
 pub use host_step::HostStep;

@@ -4,6 +4,7 @@
 //! `data`.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,11 @@ pub(super) fn object(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// A time as the whole milliseconds of an entry.
+pub(super) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The lanes of a trace.
