@@ -175,6 +175,24 @@ fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
 }
 
 #[test]
+fn issue_15_a_proof_of_an_interrupt_shows_who_stopped_the_agent() {
+    let dir = proof(&["live-interrupt-text/2.1.330"]);
+    let button = "[ ⏹ Stop ]";
+    let pressed = format!(r#""spans":[{{"text":"{button}","marks":"own button"}}]"#);
+    for (file, expect) in [
+        ("index.html", &[&pressed, "<b>Interrupt</b> ⏹ Stop <small>2.800 s</small>"][..]),
+        ("preview.svg", &["<rect class=\"bubble own\"", button]),
+        ("preview.cast", &[" You ─╮", button]),
+        ("proof.md", &["The person interrupts at 2.800 s: ⏹ Stop"]),
+    ] {
+        let text = read(dir.path(), file);
+        for expect in expect {
+            assert!(text.contains(*expect), "{file} has no {expect}");
+        }
+    }
+}
+
+#[test]
 fn without_chromium_all_but_the_picture_is_there() {
     let dir = tempfile::tempdir().unwrap();
     for (name, value, why) in [

@@ -1,4 +1,4 @@
-//! The messages of both sides of a chat: what the agent shows, and what the person writes to it.
+//! The messages of both sides of a chat: what the agent shows, and what the person writes to it or stops.
 //!
 //! The agent's side is the [`ChatView`], and its questions have their buttons while they are open. The
 //! person's side is known when a replay has the host's lines; a run whose prompt is on the command line has
@@ -10,7 +10,7 @@ use super::page::chat::{Span, spans, visible};
 use crate::replay::{ChatChange, ChatView, Entry, Lane, SeenMessage};
 use crate::scenario::ChatProfile;
 
-/// The mark on what the person writes, and the mark on a button.
+/// The mark on what the person writes or presses, and the mark on a button.
 pub(super) const OWN: &str = "own";
 pub(super) const BUTTON: &str = "button";
 
@@ -21,10 +21,22 @@ pub(super) struct ChatHistory {
     written: Vec<WrittenMessage>,
 }
 
-/// A message that the person wrote.
+/// The words on the button with which the person interrupts the agent.
+pub(super) const STOP: &str = "⏹ Stop";
+
+/// What the person does with an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PersonAct<'a> {
+    /// The person writes a message.
+    Writes(&'a str),
+    /// The person interrupts the agent.
+    Interrupts,
+}
+
+/// A message that the person wrote, or the button that the person pressed.
 #[derive(Debug)]
 pub(super) struct WrittenMessage {
-    text: String,
+    span: Span,
     /// How many messages of the agent are above it.
     above: usize,
     /// The index of the entry that it comes from.
@@ -34,7 +46,7 @@ pub(super) struct WrittenMessage {
 /// A message of either side.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum HistoryMessage<'a> {
-    /// The person wrote it.
+    /// The person wrote it, or pressed it.
     Written(&'a WrittenMessage),
     /// The agent shows it.
     Seen(&'a SeenMessage),
@@ -43,9 +55,13 @@ pub(super) enum HistoryMessage<'a> {
 impl ChatHistory {
     /// Applies the entry with the index `number`.
     pub(super) fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
-        let Some(text) = written(entry) else { return self.view.apply(number, entry) };
+        let span = match act(entry) {
+            None => return self.view.apply(number, entry),
+            Some(PersonAct::Writes(text)) => marked(text, OWN),
+            Some(PersonAct::Interrupts) => marked(&button(STOP), &format!("{OWN} {BUTTON}")),
+        };
         let above = self.view.messages().count();
-        self.written.push(WrittenMessage { text: text.to_owned(), above, entry: number });
+        self.written.push(WrittenMessage { span, above, entry: number });
         ChatChange::Text
     }
 
@@ -65,7 +81,7 @@ impl ChatHistory {
 }
 
 impl HistoryMessage<'_> {
-    /// Whether the person wrote it.
+    /// Whether it is of the person.
     pub(super) fn is_own(self) -> bool {
         matches!(self, Self::Written(_))
     }
@@ -81,7 +97,7 @@ impl HistoryMessage<'_> {
     /// The text as runs with marks; the buttons are below it, a line for each row.
     pub(super) fn spans(self, profile: ChatProfile) -> Vec<Span> {
         match (self, profile) {
-            (Self::Written(message), _) => vec![marked(&message.text, OWN)],
+            (Self::Written(message), _) => vec![message.span.clone()],
             (Self::Seen(message), ChatProfile::Telegram) => {
                 with_buttons(spans(&message.text), &message.buttons)
             }
@@ -97,28 +113,37 @@ fn with_buttons(mut spans: Vec<Span>, rows: &[Vec<String>]) -> Vec<Span> {
     for row in rows {
         for (place, label) in row.iter().enumerate() {
             spans.push(marked(if place == 0 { "\n" } else { " " }, ""));
-            spans.push(marked(&format!("[ {label} ]"), BUTTON));
+            spans.push(marked(&button(label), BUTTON));
         }
     }
     spans
+}
+
+/// A button as text.
+fn button(label: &str) -> String {
+    format!("[ {label} ]")
 }
 
 fn marked(text: &str, marks: &str) -> Span {
     Span { text: visible(text), marks: marks.to_owned(), link: None }
 }
 
-/// The text that the person writes to the agent with an entry.
-pub(super) fn written(entry: &Entry) -> Option<&str> {
+/// What the person does with an entry, if it is the person's.
+pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
+    if entry.lane != Lane::Lifecycle || entry.kind != "host_message" {
+        return None;
+    }
     let word = |key: &str| entry.data.get(key).and_then(Value::as_str);
-    let is_message = entry.lane == Lane::Lifecycle
-        && entry.kind == "host_message"
-        && word("type") == Some("user");
-    word("text").filter(|text| is_message && !text.is_empty())
+    match word("type")? {
+        "user" => word("text").filter(|text| !text.is_empty()).map(PersonAct::Writes),
+        "interrupt" => Some(PersonAct::Interrupts),
+        _ => None,
+    }
 }
 
-/// Whether the person takes part in the chat: writes a message, or is asked with buttons.
+/// Whether the person takes part in the chat: writes a message, interrupts, or is asked with buttons.
 pub(super) fn is_dialogue(entries: &[Entry]) -> bool {
-    entries.iter().any(|entry| written(entry).is_some() || !entry.buttons().is_empty())
+    entries.iter().any(|entry| act(entry).is_some() || !entry.buttons().is_empty())
 }
 
 #[cfg(test)]
@@ -163,7 +188,13 @@ mod tests {
         check(&["initialize", "write a", "send 1 b"], &[">a", "b"]);
         check(&["write a", "send 1 b", "write c", "edit 1 d"], &[">a", "d", ">c"]);
         check(&["write a", "write b", "send 1 c", "send 2 d"], &[">a", ">b", "c", "d"]);
-        check(&["send 1 a", "interrupt", "write <b>", "send 2 c"], &["a", "><b>", "c"]);
+        check(&["send 1 a", "set_model", "write <b>", "send 2 c"], &["a", "><b>", "c"]);
+    }
+
+    #[test]
+    fn issue_15_an_interrupt_is_a_button_that_the_person_presses() {
+        check(&["send 1 a", "interrupt", "send 2 b"], &["a", ">[ ⏹ Stop ]", "b"]);
+        check(&["interrupt", "send 1 a", "edit 1 b"], &[">[ ⏹ Stop ]", "b"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
 use crate::check::FindingKind;
-use crate::report::history::written;
+use crate::report::history::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};
 use crate::text::plural;
 
@@ -70,8 +70,15 @@ fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
             @if let Some(prompt) = run.prompt() {
                 p.asked { b { "Prompt" } " " q { (prompt) } } "\n"
             }
-            @for (entry, text) in run.entries.iter().filter_map(|entry| Some((entry, written(entry)?))) {
-                p.asked { b { "Message" } " " q { (text) } " " small { (seconds(entry.at)) } } "\n"
+            @for (entry, act) in run.entries.iter().filter_map(|entry| Some((entry, act(entry)?))) {
+                p.asked {
+                    @match act {
+                        PersonAct::Writes(text) => { b { "Message" } " " q { (text) } }
+                        PersonAct::Interrupts => { b { "Interrupt" } " " (STOP) }
+                    }
+                    " " small { (seconds(entry.at)) }
+                }
+                "\n"
             }
             (waterfall(&run.entries))
             (scrubber())

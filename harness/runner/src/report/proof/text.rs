@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::evidence::NOT_REAL;
 use crate::cassette::Origin;
 use crate::replay::{ChatView, Entry, Lane, Replay};
-use crate::report::history::written;
+use crate::report::history::{PersonAct, STOP, act};
 use crate::report::page::chat::{plain, visible};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
@@ -48,10 +48,16 @@ pub fn text(cases: &[Case]) -> String {
                 let _ = writeln!(out, "\nRun {} {how}{asked}", run.number);
             }
             for entry in &run.entries {
-                if let Some(text) = written(entry) {
-                    let at = seconds(entry.at);
-                    let _ = writeln!(out, "\nThe person writes at {at}: {}", code(text));
-                }
+                let at = seconds(entry.at);
+                let _ = match act(entry) {
+                    Some(PersonAct::Writes(text)) => {
+                        writeln!(out, "\nThe person writes at {at}: {}", code(text))
+                    }
+                    Some(PersonAct::Interrupts) => {
+                        writeln!(out, "\nThe person interrupts at {at}: {STOP}")
+                    }
+                    None => Ok(()),
+                };
             }
             let shown = visible(&format!("$ {}\n{}", run.command(), terminal(&run.replay)));
             let _ = write!(out, "\n{}", block("text", shown.trim_end()));
