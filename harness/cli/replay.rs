@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
-use clitape_runner::replay::{Capture, Entry, HostLine, Lane, ReplayRequest, host_lines, replay};
+use clitape_runner::replay::{Capture, Entry, Lane, ReplayRequest, StdinLine, replay, stdin_lines};
 use clitape_runner::report::{Screen, footer, write_entry};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::{files, input};
@@ -135,7 +135,7 @@ fn play<'a>(
 /// What is replayed.
 struct ReplayInput {
     stdout: Vec<u8>,
-    stdin: Vec<HostLine>,
+    stdin: Vec<StdinLine>,
     timeline: Vec<Tick>,
     /// The cassette; a plain capture has none.
     cassette: Option<Cassette>,
@@ -156,7 +156,7 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
         }
         let cassette = Cassette::load(path)?;
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
-        let stdin = host_lines(&cassette.stdin, &timeline);
+        let stdin = stdin_lines(&cassette.stdin, &timeline);
         return Ok(ReplayInput { stdout, stdin, timeline, cassette: Some(cassette) });
     }
     let stdout = files::read_named(path).with_context(|| {

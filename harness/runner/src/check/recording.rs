@@ -7,8 +7,8 @@ use super::golden::View;
 use crate::cassette::{Cassette, CassetteError};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{
-    AcpClient, Capture, HostLine, Plan, Replay, ReplayRequest, Setup, host_lines, replay,
-    replay_all,
+    AcpClient, Capture, Plan, Replay, ReplayRequest, Setup, StdinLine, replay, replay_all,
+    stdin_lines,
 };
 use crate::scenario::{ChannelSpec, Fault, RunSpec, Scenario, Workspace};
 
@@ -22,7 +22,7 @@ pub struct Recording {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) cassette: Cassette,
     /// The lines that the host wrote.
-    stdin: Vec<HostLine>,
+    stdin: Vec<StdinLine>,
     /// The canonical replays with the faults that the scenario names, one for each of [`all_setups`]; none
     /// where these are more than [`at_once`](Recording::at_once).
     canonical: OnceLock<Vec<Arc<Replay>>>,
@@ -43,7 +43,7 @@ impl Recording {
     ) -> Result<Self, CassetteError> {
         let cassette = Cassette::find(workspace, &scenario.name, version)?;
         let scenario = scenario.clone();
-        let stdin = host_lines(&cassette.stdin, &cassette.timeline);
+        let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         Ok(Self {
             scenario,
             cassette,

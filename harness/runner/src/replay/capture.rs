@@ -10,7 +10,7 @@ pub struct Capture<'a> {
     /// The bytes of stdout.
     pub stdout: &'a [u8],
     /// The lines that the host wrote, in order; empty when there are none, or nobody recorded them.
-    pub stdin: &'a [HostLine],
+    pub stdin: &'a [StdinLine],
 }
 
 impl<'a> From<&'a [u8]> for Capture<'a> {
@@ -27,7 +27,7 @@ impl<'a> From<&'a Vec<u8>> for Capture<'a> {
 
 /// A line that the host wrote to the CLI's stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostLine {
+pub struct StdinLine {
     /// The line, with its LF.
     pub line: Vec<u8>,
     /// The number of bytes of stdout that the host had read before it wrote the line: the end of the record
@@ -40,7 +40,7 @@ pub struct HostLine {
 /// The lines of `stdin` with their places, which the timeline says.
 ///
 /// A line that the timeline does not mention was never written.
-pub fn host_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<HostLine> {
+pub fn stdin_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<StdinLine> {
     let lines: Vec<&[u8]> = stdin.split_inclusive(|&byte| byte == b'\n').collect();
     let mut read = 0;
     let mut written = Vec::new();
@@ -50,7 +50,7 @@ pub fn host_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<HostLine> {
             TickKind::In { line: number, offset } => {
                 let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
                 let line = index.and_then(|index| lines.get(index));
-                written.extend(line.map(|line| HostLine::new(line, offset.unwrap_or(read))));
+                written.extend(line.map(|line| StdinLine::new(line, offset.unwrap_or(read))));
             }
             TickKind::Err(_) | TickKind::Marker(_) | TickKind::Exit(_) => {}
         }
@@ -61,7 +61,7 @@ pub fn host_lines(stdin: &[u8], timeline: &[Tick]) -> Vec<HostLine> {
 /// The id that an answer bears in place of its own when a plan gives it a wrong one.
 const WRONG_ID: &str = "no-such-request";
 
-impl HostLine {
+impl StdinLine {
     /// A line that was written when `offset` bytes had been read.
     pub fn new(line: &[u8], offset: u64) -> Self {
         let answer = serde_json::from_slice::<Value>(line)
@@ -96,14 +96,14 @@ mod tests {
     fn the_lines_of_the_host_have_their_places() {
         let stdin = format!("{{\"type\":\"user\"}}\n{ANSWER}never\n");
         let timeline = "[0,\"i\",1]\n[1,\"o\",7]\n[1,\"o\",3]\n[9,\"i\",2]\n[9,\"o\",3]\n";
-        let lines = host_lines(stdin.as_bytes(), &parse_timeline(timeline).unwrap());
+        let lines = stdin_lines(stdin.as_bytes(), &parse_timeline(timeline).unwrap());
         let places: Vec<_> = lines.iter().map(|line| (line.offset, line.is_answer)).collect();
         assert_eq!(places, [(0, false), (10, true)]);
     }
 
     #[test]
     fn a_wrong_id_changes_nothing_else() {
-        let wrong = HostLine::new(ANSWER.as_bytes(), 0).with_wrong_id();
+        let wrong = StdinLine::new(ANSWER.as_bytes(), 0).with_wrong_id();
         let expect = ANSWER.replace("\"q\"", "\"no-such-request\"");
         assert_eq!(String::from_utf8(wrong).unwrap(), expect);
     }

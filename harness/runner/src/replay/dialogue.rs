@@ -5,7 +5,7 @@
 //! what it is. What varies is what the gateway hears of an answer: early, late, twice, never, or with the id
 //! of no question.
 
-use super::capture::{Capture, HostLine};
+use super::capture::{Capture, StdinLine};
 use super::host_step::{AnswerFault, HostStep};
 use super::plan::{Plan, PlanError, line_ends};
 use super::random;
@@ -82,7 +82,7 @@ impl Plan {
     /// The same plan with the lines of the host at their places: a person takes 3 s for an answer, and the
     /// other lines come `pace_ms` after what made the host write them.
     #[must_use]
-    fn with_dialogue(mut self, stdin: &[HostLine], pace_ms: u64) -> Self {
+    fn with_dialogue(mut self, stdin: &[StdinLine], pace_ms: u64) -> Self {
         self.host = steps(stdin, |line| if line.is_answer { ANSWER_MS } else { pace_ms });
         self
     }
@@ -162,7 +162,7 @@ impl Plan {
     }
 
     /// Whether every line of the host comes once, with its own id, at its place.
-    pub(super) fn is_faithful(&self, stdin: &[HostLine]) -> bool {
+    pub(super) fn is_faithful(&self, stdin: &[StdinLine]) -> bool {
         let faithful = steps(stdin, |_| 0);
         self.host.len() == faithful.len()
             && self.host.iter().zip(&faithful).all(|(step, expect)| {
@@ -225,8 +225,8 @@ impl Plan {
 }
 
 /// The lines of the host at their places, each after `delay` milliseconds.
-fn steps(stdin: &[HostLine], mut delay: impl FnMut(&HostLine) -> u64) -> Vec<HostStep> {
-    let step = |(line, written): (u64, &HostLine)| HostStep {
+fn steps(stdin: &[StdinLine], mut delay: impl FnMut(&StdinLine) -> u64) -> Vec<HostStep> {
+    let step = |(line, written): (u64, &StdinLine)| HostStep {
         line,
         at: written.offset,
         // What is written before anything was read begins the replay.

@@ -21,7 +21,7 @@ mod turns;
 
 pub(crate) use builtin::replay_all;
 pub use builtin::{Replay, replay};
-pub use capture::{Capture, HostLine, host_lines};
+pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;
 pub use chat_view::{ChatChange, ChatView, SeenMessage};

@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
     use crate::cassette::Cassette;
-    use crate::replay::{Capture, Cut, Plan, Setup, host_lines, replay};
+    use crate::replay::{Capture, Cut, Plan, Setup, replay, stdin_lines};
     use crate::report::page::chat::spans;
     use crate::report::tests::strip;
     use crate::scenario::{Chat, ChatMode, RunSpec};
@@ -101,7 +101,7 @@ mod tests {
         let cassettes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cassettes");
         let cassette = Path::new(cassettes).join("permission-allow/2.1.330");
         let Cassette { stdout, stdin, timeline, .. } = Cassette::load(&cassette).unwrap();
-        let lines = host_lines(&stdin, &timeline);
+        let lines = stdin_lines(&stdin, &timeline);
         let capture = Capture { stdout: &stdout, stdin: &lines };
         let channel = Some(Chat::of(ChatMode::Partial));
         let setup = Setup { run: RunSpec::default(), channel, acp: None };

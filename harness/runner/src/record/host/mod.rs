@@ -22,7 +22,7 @@ use crate::record::error::HostError;
 use crate::scenario::{NamedTool, SayAction, SayTrigger};
 use lines::LineMaker;
 use printed::{Place, Printed};
-use script::{HostAction, HostStep};
+use script::{HostAction, HostScriptStep};
 
 pub(crate) use pipe::StdinPipe;
 pub(crate) use script::HostScript;
@@ -33,7 +33,7 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// A line for stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HostLine {
+pub(crate) struct DueLine {
     /// The line, without its LF.
     pub(crate) text: String,
     /// The number of bytes of stdout up to the end of the record that fired it, or the line before it if that
@@ -51,7 +51,7 @@ pub(crate) struct Host<'a> {
     /// When the last step fired, and on what.
     last: Place,
     /// Lines that are due.
-    due: VecDeque<HostLine>,
+    due: VecDeque<DueLine>,
     /// The offset of the last line.
     offset: u64,
     /// Whether a message was written after the last `result`.
@@ -106,7 +106,7 @@ impl<'a> Host<'a> {
     /// # Errors
     ///
     /// [`HostError`] when a step that fires now can't be written.
-    pub(crate) fn next_due(&mut self, now: Instant) -> Result<Option<HostLine>, HostError> {
+    pub(crate) fn next_due(&mut self, now: Instant) -> Result<Option<DueLine>, HostError> {
         self.fire(now)?;
         Ok(self.due.pop_front())
     }
@@ -127,7 +127,7 @@ impl<'a> Host<'a> {
 
     /// Describes the first step that has not fired, and what it waits for.
     pub(crate) fn unfired(&self) -> Option<String> {
-        let HostStep { name, when, delay_ms, .. } = self.script.steps.get(self.fired)?;
+        let HostScriptStep { name, when, delay_ms, .. } = self.script.steps.get(self.fired)?;
         Some(match when {
             Some(when) if self.place_of(when).is_none() => {
                 format!("{name} waits for `when = {when}`")
@@ -194,7 +194,7 @@ impl<'a> Host<'a> {
     }
 
     /// Adds the line of a step to those that are due.
-    fn write(&mut self, step: &HostStep, place: Place) -> Result<(), HostError> {
+    fn write(&mut self, step: &HostScriptStep, place: Place) -> Result<(), HostError> {
         let mut asked = None;
         match &step.when {
             Some(SayTrigger::Asked(named)) => {
@@ -251,7 +251,7 @@ impl<'a> Host<'a> {
     /// offset does not fall behind.
     fn push(&mut self, text: String, place: Place) {
         self.offset = self.offset.max(place.offset);
-        self.due.push_back(HostLine { text, offset: self.offset });
+        self.due.push_back(DueLine { text, offset: self.offset });
     }
 
     /// Counts a line that the scenario wrote itself as what it is.

@@ -83,7 +83,7 @@ pub(super) struct Printed<'a> {
 
 /// The parts of every record that are read.
 #[derive(Deserialize)]
-struct RecordHead {
+struct RecordKind {
     #[serde(rename = "type", default)]
     kind: String,
     #[serde(default)]
@@ -156,7 +156,7 @@ impl<'a> Printed<'a> {
     }
 
     fn read(&mut self, place: Place, line: &[u8]) -> Option<HostCall> {
-        let head: RecordHead = serde_json::from_slice(line).ok()?;
+        let head: RecordKind = serde_json::from_slice(line).ok()?;
         match head.kind.as_str() {
             "result" => {
                 self.results.push(place);

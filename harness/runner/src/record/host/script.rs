@@ -13,12 +13,12 @@ pub(crate) struct HostScript {
     /// How the host writes.
     pub(super) profile: &'static HostProfile,
     /// The steps.
-    pub(super) steps: Vec<HostStep>,
+    pub(super) steps: Vec<HostScriptStep>,
 }
 
 /// A step, and how an error names it.
 #[derive(Debug, Clone)]
-pub(super) struct HostStep {
+pub(super) struct HostScriptStep {
     /// The step of the scenario and its action.
     pub(super) name: String,
     /// What is written.
@@ -45,14 +45,14 @@ impl HostScript {
             return None;
         }
         let profile = record.host.map_or(&PLAIN, |host| host.profile());
-        let begin = profile.initialize.map(|request| HostStep {
+        let begin = profile.initialize.map(|request| HostScriptStep {
             name: "the `initialize` of `record.host`".into(),
             action: HostAction::Begin(request),
             when: None,
             delay_ms: 0,
         });
         let prompt = record.prompt.as_ref().filter(|_| record.host.is_some());
-        let prompt = prompt.map(|prompt| HostStep {
+        let prompt = prompt.map(|prompt| HostScriptStep {
             name: "`record.prompt`".into(),
             action: HostAction::Say(SayAction::Message {
                 content: Value::from(folders.expand(prompt)),
@@ -61,7 +61,7 @@ impl HostScript {
             when: begin.as_ref().map(|_| SayTrigger::Response(1)),
             delay_ms: 0,
         });
-        let mut steps: Vec<HostStep> = begin.into_iter().chain(prompt).collect();
+        let mut steps: Vec<HostScriptStep> = begin.into_iter().chain(prompt).collect();
         let begins = steps.len() == 1 && profile.initialize.is_some();
         for (number, step) in (1..).zip(&record.say) {
             let SayStep { action, when, delay_ms } = step;
@@ -70,7 +70,7 @@ impl HostScript {
                 None if begins && number == 1 => Some(SayTrigger::Response(1)),
                 when => when.clone(),
             };
-            steps.push(HostStep {
+            steps.push(HostScriptStep {
                 name: format!("step {number} of `[[record.say]]` (`{}`)", action.key()),
                 action: HostAction::Say(expanded(action, folders)),
                 when,

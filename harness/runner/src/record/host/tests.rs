@@ -42,7 +42,7 @@ fn check(record: &str, stdout: &[&str], expect: &[(usize, &str)]) {
         let mut host = Host::new(&script, begin);
         let mut found = Vec::new();
         let mut take = |host: &mut Host<'_>| {
-            while let Some(HostLine { text, offset }) = host.next_due(begin).unwrap() {
+            while let Some(DueLine { text, offset }) = host.next_due(begin).unwrap() {
                 found.push((ends.iter().position(|end| *end == offset).unwrap(), text));
             }
         };

@@ -4,9 +4,9 @@ use crate::cassette::parse_timeline;
 const STDOUT: &[u8] = b"ab\ncd\nef\ngh\n";
 
 /// A message at the start, and an answer after the second line.
-fn stdin() -> Vec<HostLine> {
+fn stdin() -> Vec<StdinLine> {
     let answer = br#"{"response":{"request_id":"q","response":{"behavior":"allow"}}}"#;
-    vec![HostLine::new(b"{}\n", 0), HostLine::new(&[answer.as_slice(), b"\n"].concat(), 6)]
+    vec![StdinLine::new(b"{}\n", 0), StdinLine::new(&[answer.as_slice(), b"\n"].concat(), 6)]
 }
 
 /// The steps of a replay: `5:ab` for bytes, `5>1` for a line of the host, `5>?` for one with a wrong id.
