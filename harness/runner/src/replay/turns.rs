@@ -24,8 +24,8 @@ use super::setup::{Setup, chat_settings, run_id, settings};
 use super::stuck::Stuck;
 use super::trace::{Lane, object};
 
-/// What all turns of a replay share.
-struct Shared {
+/// Opens the turns of a replay; it has what all of them share.
+struct TurnOpener {
     setup: Setup,
     log: Log,
     chat: Arc<ChatServer>,
@@ -38,14 +38,14 @@ struct Shared {
 /// Starts the conversation of a replay in `setup`; its entries go to `log`.
 pub(super) fn conversation(setup: Setup, plan: &Plan, log: Log) -> Conversation {
     let acp = setup.acp.filter(|_| !setup.run.silent);
-    let shared = Shared {
+    let opener = TurnOpener {
         setup,
         chat: Arc::new(ChatServer::new(log.clone(), plan.faults.clone())),
         acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
         listeners: Arc::default(),
         log,
     };
-    Conversation::new(settings(setup.run), move |turn| shared.open(turn))
+    Conversation::new(settings(setup.run), move |turn| opener.open(turn))
 }
 
 /// Settles when the gateway has given the agent up. A question that nobody answers is denied meanwhile; the CLI,
@@ -54,7 +54,7 @@ pub(super) async fn given_up(conversation: &mut Conversation) {
     while conversation.waited().await != Waited::Stalled {}
 }
 
-impl Shared {
+impl TurnOpener {
     /// The bus and the chat of a turn.
     fn open(&self, turn: u64) -> Turn {
         let Self { setup, log, .. } = self;
@@ -74,7 +74,7 @@ impl Shared {
             }));
         }
         // A silent run has no stream.
-        let collector = (!setup.run.silent).then(|| Arc::new(Mutex::new(StreamReader::default())));
+        let collector = (!setup.run.silent).then(|| Arc::new(Mutex::new(TurnCollector::default())));
         if let Some(collector) = &collector {
             let (collector, log) = (collector.clone(), log.clone());
             let mut converter = SseConverter::new();
@@ -153,12 +153,12 @@ fn is_end(event: &BusEvent) -> bool {
 
 /// A collector that reads the event stream of one turn to its end.
 #[derive(Default)]
-struct StreamReader {
+struct TurnCollector {
     collector: Collector,
     is_over: bool,
 }
 
-impl StreamReader {
+impl TurnCollector {
     fn read(&mut self, name: &str, data: String) {
         if self.is_over {
             return;
