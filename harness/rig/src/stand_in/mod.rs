@@ -1,1 +1,68 @@
 //! The program that a gateway starts in place of `claude`: it replays a cassette on real pipes.
+//!
+//! [`run`] reads the arguments as `claude` would and does one of three things: it answers a side call such as
+//! `--version`, prints one run (`-p PROMPT`), or keeps running and reads the host's lines from stdin
+//! (`--input-format stream-json`). In the third form it is in lockstep with its host: it prints only what the
+//! recorded CLI printed before the line that it waits for, and a line that the recorded CLI did not get ends it.
+//!
+//! `arguments`, `dialogue`, `host_line`, `lockstep`, `bind` and `adapt` do no IO and read no clock; `play` has the
+//! pipes, the signals and the clock.
+
+mod adapt;
+mod arguments;
+mod bind;
+mod choose;
+mod dialogue;
+mod error;
+mod host_line;
+mod install;
+mod lockstep;
+mod log;
+mod pipes;
+mod play;
+mod plan;
+mod running;
+mod settings;
+mod side_calls;
+mod transcript;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+pub use error::StandInError;
+pub use install::{InstallError, install};
+
+use arguments::{Arguments, Form};
+use log::Log;
+use play::Player;
+use settings::Settings;
+
+/// The exit code for wrong usage, and when there is no cassette to play.
+pub const USAGE: u8 = 64;
+/// The exit code when the host wrote a line that the CLI did not get, or none in time.
+pub const WRONG_LINE: u8 = 70;
+
+/// Plays the part of `claude` with these arguments, the name of the program left out, in this environment.
+///
+/// The process may also end in here, when the recorded CLI was ended by a signal.
+pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitCode {
+    let settings = Settings::read(env);
+    let mut log = Log::open(settings.log.as_deref());
+    let args: Vec<String> =
+        args.into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let arguments = Arguments::parse(&args);
+    log.start(&args, settings.version.as_deref());
+    for note in &arguments.notes {
+        log.note(note);
+    }
+    let code = match &arguments.form {
+        Form::SideCall(call) => side_calls::answer(call, &arguments, &settings, &mut log),
+        Form::OneShot | Form::Live => Player::new(&settings, &arguments, &mut log).play(),
+        Form::Interactive => {
+            pipes::tell("the stand-in has no terminal; give -p PROMPT or --input-format stream-json");
+            USAGE
+        }
+    };
+    log.exit(code);
+    ExitCode::from(code)
+}

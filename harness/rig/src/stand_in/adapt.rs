@@ -1,0 +1,160 @@
+//! What differs between the recorded host and this one: lines that the CLI prints for this host only, and lines
+//! that it printed for the recorded one only.
+
+use clitape_runner::cassette::Cassette;
+use serde_json::{Value, json};
+
+use super::bind::{Splice, fresh_uuid};
+use super::dialogue::{Dialogue, Role};
+use super::host_line::{Hook, Message};
+
+/// The host of a process.
+#[derive(Debug, Default)]
+pub(super) struct HostFacts {
+    /// Whether it is a host that writes lines to stdin.
+    pub(super) is_live: bool,
+    /// Whether it began with an `initialize`.
+    pub(super) is_initialized: bool,
+    /// The hooks that it registered.
+    pub(super) hooks: Vec<Hook>,
+    /// Whether it wants its messages back.
+    pub(super) wants_replay: bool,
+    /// The session's id.
+    pub(super) session_id: String,
+}
+
+/// The message that the CLI works on.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    /// The message as the host wrote it.
+    pub(super) message: Message,
+    /// Its uuid: the host's, or one of the CLI.
+    pub(super) uuid: String,
+    /// Whether the lines that say what the CLI works on were added.
+    pub(super) is_announced: bool,
+    /// Whether the line that repeats the message was added.
+    pub(super) is_replayed: bool,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It is left out.
+    LeaveOut,
+    /// It is printed, with lines before and after it.
+    Around(Vec<u8>, Vec<u8>),
+}
+
+/// Why a cassette can't be played in this form, and what to do.
+pub(super) fn unfit(dialogue: &Dialogue, is_live: bool) -> Option<String> {
+    let (results, inits) = (dialogue.results(), dialogue.inits());
+    match (dialogue.is_live, is_live) {
+        (true, false) => Some(
+            "it is a conversation on stdin, and this host gives one prompt; start it with \
+             --input-format stream-json, or take the scenario's one-shot cassette"
+                .to_owned(),
+        ),
+        (false, true) if results > 1 || inits > 1 => Some(format!(
+            "it is one run with {results} results: the CLI held the end back until its background tasks were \
+             done, which it does not do for a host on stdin; take a cassette that was recorded live"
+        )),
+        _ => None,
+    }
+}
+
+impl Turn {
+    pub(super) fn new(message: Message) -> Self {
+        let uuid = message.uuid.clone().unwrap_or_else(fresh_uuid);
+        Self { message, uuid, is_announced: false, is_replayed: false }
+    }
+
+    fn lifecycle(&self, state: &str, host: &HostFacts) -> String {
+        let line = json!({
+            "type": "command_lifecycle", "command_uuid": self.uuid, "state": state,
+            "uuid": fresh_uuid(), "session_id": host.session_id,
+        });
+        format!("{line}\n")
+    }
+
+    fn replay(&self, host: &HostFacts, is_old: bool) -> String {
+        let mut line = json!({
+            "type": "user", "message": self.message.message, "session_id": host.session_id,
+            "parent_tool_use_id": null, "uuid": self.uuid,
+        });
+        if !is_old {
+            line["timestamp"] = Value::from("2026-01-01T00:00:00.000Z");
+            line["isReplay"] = Value::from(true);
+        }
+        format!("{line}\n")
+    }
+}
+
+/// What becomes of the line of this number for this host.
+pub(super) fn change(
+    cassette: &Cassette,
+    dialogue: &Dialogue,
+    index: usize,
+    host: &HostFacts,
+    answers_initialize: bool,
+    turn: Option<&mut Turn>,
+) -> Change {
+    let role = &dialogue.lines[index].role;
+    let (mut before, mut after) = (String::new(), String::new());
+    let is_registered = |event: &str, tool: &Option<String>| {
+        host.hooks.iter().any(|hook| hook.is_for(event, tool.as_deref()))
+    };
+    match role {
+        Role::Response { request_id }
+            if !answers_initialize && dialogue.is_initialize(request_id) =>
+        {
+            return Change::LeaveOut;
+        }
+        Role::Hook { event, tool, .. } if !is_registered(event, tool) => return Change::LeaveOut,
+        Role::Echo { request_id } => {
+            let hook = dialogue.lines.iter().find_map(|line| match &line.role {
+                Role::Hook { request_id: id, event, tool, .. } if id == request_id => Some((event, tool)),
+                _ => None,
+            });
+            if hook.is_some_and(|(event, tool)| !is_registered(event, tool)) {
+                return Change::LeaveOut;
+            }
+        }
+        Role::Replay if dialogue.is_live && !host.wants_replay => return Change::LeaveOut,
+        Role::Lifecycle if turn.as_ref().is_some_and(|turn| turn.message.uuid.is_none()) => {
+            return Change::LeaveOut;
+        }
+        _ => {}
+    }
+    if let (true, Some(turn)) = (host.is_live, turn) {
+        let tells = dialogue.announces_lifecycle
+            && !dialogue.has_lifecycle
+            && turn.message.uuid.is_some();
+        let is_status = |index: usize| {
+            dialogue.lines.get(index).is_some_and(|line| line.role == Role::Status)
+        };
+        match role {
+            Role::Init if tells && !turn.is_announced => {
+                before = turn.lifecycle("queued", host) + &turn.lifecycle("started", host);
+                turn.is_announced = true;
+            }
+            Role::Result if turn.is_announced => after = turn.lifecycle("completed", host),
+            _ => {}
+        }
+        let is_place = *role == Role::Status || *role == Role::Init && !is_status(index + 1);
+        if is_place && host.wants_replay && !dialogue.has_replay && !turn.is_replayed {
+            after.push_str(&turn.replay(host, cassette.version().starts_with("1.")));
+            turn.is_replayed = true;
+        }
+    }
+    Change::Around(before.into_bytes(), after.into_bytes())
+}
+
+/// The id by which this host knows the hook that the line calls.
+pub(super) fn hook_id(line: &[u8], role: &Role, host: &HostFacts) -> Option<Splice> {
+    let Role::Hook { event, tool, callback_id, .. } = role else { return None };
+    let hook = host.hooks.iter().find(|hook| hook.is_for(event, tool.as_deref()))?;
+    let recorded = format!("\"callback_id\":{}", Value::from(callback_id.as_str()));
+    let at = line.windows(recorded.len()).position(|part| part == recorded.as_bytes())?;
+    let live = format!("\"callback_id\":{}", Value::from(hook.callback_id.as_str()));
+    Some((at..at + recorded.len(), live.into_bytes()))
+}

@@ -1,0 +1,232 @@
+//! Puts the ids of the live session into recorded lines. Bytes are replaced where the ids are; everything else
+//! stays as it was recorded.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// How the ids begin that a cassette has in place of random ones.
+const CANONICAL: &[u8] = b"00000000-0000-4000-8";
+/// The length of a uuid.
+const UUID: usize = 36;
+/// How the ids of messages and calls begin in a cassette.
+const NAMED: [&[u8]; 2] = [b"msg_clitape_", b"toolu_clitape_"];
+
+/// The ids of a cassette, and what takes their place.
+#[derive(Debug, Clone)]
+pub(super) struct Ids {
+    /// The live id by the recorded one.
+    bound: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// How often a cassette began in this session, from 1: the CLI never uses an id twice.
+    round: u64,
+}
+
+/// A replacement: a range of the line, and its new bytes.
+pub(super) type Splice = (Range<usize>, Vec<u8>);
+
+impl Ids {
+    pub(super) fn new(round: u64) -> Self {
+        Self { bound: BTreeMap::new(), round }
+    }
+
+    /// Puts `live` in the place of `recorded`.
+    pub(super) fn bind(&mut self, recorded: &str, live: &str) {
+        self.bound.insert(recorded.as_bytes().to_vec(), json_escaped(live));
+    }
+
+    /// The id that the cassette has for one that the host read.
+    pub(super) fn recorded(&self, live: &str) -> String {
+        let escaped = json_escaped(live);
+        if let Some((recorded, _)) = self.bound.iter().find(|(_, live)| **live == escaped) {
+            return String::from_utf8_lossy(recorded).into_owned();
+        }
+        match live.strip_prefix(&format!("{:08x}", self.round)) {
+            Some(rest) if self.round > 1 => format!("00000000{rest}"),
+            _ => live.to_owned(),
+        }
+    }
+
+    /// The replacements in a line, in order.
+    pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
+        let mut splices = Vec::new();
+        let mut at = 0;
+        while at < line.len() {
+            match self.at(line, at) {
+                Some((length, new)) => {
+                    splices.push((at..at + length, new));
+                    at += length;
+                }
+                None => at += 1,
+            }
+        }
+        splices
+    }
+
+    /// The id that begins here, with what takes its place.
+    fn at(&self, line: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
+        let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'_';
+        if at > 0 && line.get(at - 1).is_some_and(is_inner) {
+            return None;
+        }
+        let rest = &line[at..];
+        if self.round > 1
+            && let Some(name) = NAMED.iter().find(|name| rest.starts_with(name))
+        {
+            let mut new = name.to_vec();
+            new.extend_from_slice(format!("r{}_", self.round).as_bytes());
+            return Some((name.len(), new));
+        }
+        let is_whole = |length: usize| !rest.get(length).is_some_and(is_inner);
+        let bound = self.bound.iter().find(|(id, _)| rest.starts_with(id) && is_whole(id.len()));
+        if let Some((id, live)) = bound {
+            return Some((id.len(), live.clone()));
+        }
+        let is_canonical = self.round > 1 && rest.starts_with(CANONICAL) && is_whole(UUID);
+        is_canonical.then(|| (8, format!("{:08x}", self.round).into_bytes()))
+    }
+
+    /// A text of several lines with its ids bound.
+    pub(super) fn bind_text(&self, text: &[u8]) -> Vec<u8> {
+        Rendered::new(text, Vec::new(), self.splices(text), Vec::new()).bytes
+    }
+}
+
+/// `id` as it is within a string of JSON.
+fn json_escaped(id: &str) -> Vec<u8> {
+    let quoted = serde_json::Value::from(id).to_string();
+    quoted.as_bytes()[1..quoted.len() - 1].to_vec()
+}
+
+/// A line as it is printed, and where its recorded bytes are in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Rendered {
+    /// What is printed.
+    pub(super) bytes: Vec<u8>,
+    before: usize,
+    length: usize,
+    splices: Vec<(Range<usize>, usize)>,
+}
+
+impl Rendered {
+    /// A recorded line with lines before and after it, and with parts replaced.
+    pub(super) fn new(line: &[u8], before: Vec<u8>, splices: Vec<Splice>, after: Vec<u8>) -> Self {
+        let mut bytes = before;
+        let (from, mut at, mut sizes) = (bytes.len(), 0, Vec::with_capacity(splices.len()));
+        for (range, new) in splices {
+            bytes.extend_from_slice(&line[at..range.start]);
+            bytes.extend_from_slice(&new);
+            at = range.end;
+            sizes.push((range, new.len()));
+        }
+        bytes.extend_from_slice(&line[at..]);
+        bytes.extend_from_slice(&after);
+        Self { bytes, before: from, length: line.len(), splices: sizes }
+    }
+
+    /// A line that is left out.
+    pub(super) fn nothing(length: usize) -> Self {
+        Self { length, ..Self::default() }
+    }
+
+    /// Where the recorded byte `at` is in what is printed: lines before it come with the first byte, lines after
+    /// it with the last.
+    pub(super) fn position(&self, at: usize) -> usize {
+        if at == 0 || self.bytes.is_empty() {
+            return 0;
+        }
+        if at >= self.length {
+            return self.bytes.len();
+        }
+        let (mut position, mut read) = (self.before, 0);
+        for (range, size) in &self.splices {
+            if at <= range.start {
+                break;
+            }
+            position += range.start - read;
+            if at < range.end {
+                return position + (at - range.start).min(*size);
+            }
+            (position, read) = (position + size, range.end);
+        }
+        position + at - read
+    }
+}
+
+/// A random uuid of version 4.
+pub(super) fn fresh_uuid() -> String {
+    use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+    // The keys of a `RandomState` are random, and differ each time.
+    let draw = || RandomState::new().build_hasher().finish();
+    let (high, low) = (draw(), draw());
+    format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | (low >> 48) & 0x3fff,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SESSION: &str = "00000000-0000-4000-85e5-000000000001";
+
+    #[track_caller]
+    fn check(round: u64, line: &str, expect: &str) {
+        let mut ids = Ids::new(round);
+        ids.bind(SESSION, "s");
+        ids.bind("clitape-1", "req \"1\"");
+        assert_eq!(String::from_utf8(ids.bind_text(line.as_bytes())).unwrap(), expect);
+    }
+
+    #[test]
+    fn ids_are_replaced_and_nothing_else() {
+        let line = format!(r#"{{"a":"{SESSION}","p":"/x/{SESSION}.jsonl","b":"{SESSION}1"}}"#);
+        check(1, &line, &format!(r#"{{"a":"s","p":"/x/s.jsonl","b":"{SESSION}1"}}"#));
+        check(1, r#"{"id":"clitape-1","o":"clitape-11","p":"my-clitape-1"}"#, r#"{"id":"req \"1\"","o":"clitape-11","p":"my-clitape-1"}"#);
+    }
+
+    #[test]
+    fn a_second_round_has_ids_of_its_own() {
+        let line = r#"{"uuid":"00000000-0000-4000-8e7e-000000000002","id":"msg_clitape_main_1","t":"toolu_clitape_main_1_2"}"#;
+        check(1, line, line);
+        check(
+            18,
+            line,
+            r#"{"uuid":"00000012-0000-4000-8e7e-000000000002","id":"msg_clitape_r18_main_1","t":"toolu_clitape_r18_main_1_2"}"#,
+        );
+        let ids = Ids::new(18);
+        let live = "00000012-0000-4000-8000-000000000004";
+        assert_eq!(ids.recorded(live), "00000000-0000-4000-8000-000000000004");
+        assert_eq!(Ids::new(1).recorded(live), live);
+    }
+
+    #[test]
+    fn cuts_of_a_line_join_up_whatever_their_place() {
+        let line = format!("{{\"id\":\"{SESSION}\",\"x\":\"{SESSION}\"}}\n");
+        let mut ids = Ids::new(1);
+        for live in ["short", &"long".repeat(30), ""] {
+            ids.bind(SESSION, live);
+            let splices = ids.splices(line.as_bytes());
+            let rendered = Rendered::new(line.as_bytes(), b"first\n".to_vec(), splices, b"last\n".to_vec());
+            let mut at = 0;
+            for cut in 0..=line.len() {
+                let position = rendered.position(cut);
+                assert!(position >= at, "{live}: {cut}");
+                at = position;
+            }
+            assert_eq!((rendered.position(0), at), (0, rendered.bytes.len()));
+        }
+    }
+
+    #[test]
+    fn a_fresh_uuid_is_one() {
+        let (one, two) = (fresh_uuid(), fresh_uuid());
+        assert_ne!(one, two);
+        let shape: String = one.chars().map(|c| if c == '-' { '-' } else { 'x' }).collect();
+        assert_eq!(shape, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx");
+        assert_eq!(&one[14..15], "4");
+    }
+}

@@ -1,0 +1,221 @@
+//! Chooses the cassette of a turn: the one that the environment names, the next one of a queue, the one that a
+//! marker in the prompt names, or the one whose scenario has this prompt.
+
+use std::cmp::Ordering;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::names::{CliVersion, ScenarioName};
+use clitape_runner::scenario::{Workspace, read_toml};
+use fs_err as fs;
+use nix::fcntl::{Flock, FlockArg};
+use serde::Deserialize;
+
+use super::error::StandInError;
+use super::settings::Settings;
+
+/// How a marker in a prompt begins and ends.
+const MARKER: (&str, &str) = ("[[clitape:", "]]");
+
+/// The workspace that the environment names, or the nearest one.
+pub(super) fn workspace(settings: &Settings) -> Result<Workspace, StandInError> {
+    if let Some(root) = &settings.root {
+        return Ok(Workspace::named(root));
+    }
+    let here = std::env::current_dir()?;
+    Workspace::above(&here).ok_or(StandInError::NoWorkspace(here))
+}
+
+/// The name in the marker of a prompt: `NAME` or `NAME/VERSION`.
+pub(super) fn marker(prompt: &str) -> Option<&str> {
+    let (_, after) = prompt.split_once(MARKER.0)?;
+    after.split_once(MARKER.1).map(|(name, _)| name.trim())
+}
+
+/// Whether a marker names this cassette.
+pub(super) fn names(marker: &str, cassette: &Cassette) -> bool {
+    let (name, version) = marker.split_once('/').map_or((marker, None), |(n, v)| (n, Some(v)));
+    cassette.manifest.scenario == *name && version.is_none_or(|version| *cassette.version() == *version)
+}
+
+/// The cassette for a prompt.
+pub(super) fn choose(settings: &Settings, prompt: &str, is_live: bool) -> Result<Cassette, StandInError> {
+    if let Some(named) = &settings.cassette {
+        return named_cassette(settings, named);
+    }
+    if let Some(queue) = &settings.queue {
+        return named_cassette(settings, &take(queue)?);
+    }
+    if let Some(named) = marker(prompt) {
+        return by_name(settings, named);
+    }
+    let workspace = workspace(settings)?;
+    let name = by_prompt(settings, &workspace, prompt, is_live)?;
+    by_name(settings, &name)
+}
+
+/// A cassette by its folder or its name.
+fn named_cassette(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
+    let folder = Path::new(named);
+    match folder.join("cassette.toml").is_file() {
+        true => Ok(Cassette::load(folder)?),
+        false => by_name(settings, named),
+    }
+}
+
+/// A cassette by `NAME` or `NAME/VERSION`.
+fn by_name(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
+    let (name, version) = match named.split_once('/') {
+        Some((name, version)) => (name, Some(version)),
+        None => (named, settings.version.as_deref()),
+    };
+    let (workspace, scenario) = (workspace(settings)?, name.parse::<ScenarioName>()?);
+    let recorded = workspace.recorded(&scenario).unwrap_or_default();
+    let found = match version {
+        Some(version) => recorded.iter().find(|known| ***known == *version),
+        None => recorded.iter().max_by(|a, b| by_number(a, b)),
+    };
+    let Some(version) = found else {
+        let known = match &recorded[..] {
+            [] => format!("record it, or check the name and the folder {}", workspace.cassettes().display()),
+            known => {
+                let known: Vec<&str> = known.iter().map(CliVersion::as_str).collect();
+                format!("there are {}", known.join(", "))
+            }
+        };
+        let wanted = version.map_or_else(|| "any CLI".to_owned(), |version| format!("CLI {version}"));
+        return Err(StandInError::NotRecorded { scenario: name.to_owned(), wanted, known });
+    };
+    Ok(Cassette::find(&workspace, &scenario, version)?)
+}
+
+/// Versions by their numbers, so that 2.1.99 comes before 2.1.330.
+fn by_number(a: &str, b: &str) -> Ordering {
+    let key = |version: &str| -> Vec<(u64, String)> {
+        let parts = version.split(['.', '-', '+']);
+        parts.map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
+    };
+    key(a).cmp(&key(b))
+}
+
+/// The prompt of a scenario.
+#[derive(Deserialize)]
+struct Prompt {
+    record: Option<Record>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    prompt: Option<String>,
+}
+
+/// The scenario whose prompt this prompt contains: the longest one, and of several the one that was recorded as
+/// this host runs the CLI.
+fn by_prompt(
+    settings: &Settings,
+    workspace: &Workspace,
+    prompt: &str,
+    is_live: bool,
+) -> Result<String, StandInError> {
+    let mut best: Option<(usize, bool, String)> = None;
+    for name in workspace.recorded_names()? {
+        let path = workspace.scenario(&name).join("scenario.toml");
+        let Ok(Prompt { record: Some(Record { prompt: Some(own) }) }) = read_toml(&path) else { continue };
+        if own.is_empty() || !prompt.contains(&own) {
+            continue;
+        }
+        let recorded = workspace.recorded(&name)?;
+        let version = match &settings.version {
+            Some(version) => recorded.iter().find(|known| ***known == **version),
+            None => recorded.iter().max_by(|a, b| by_number(a, b)),
+        };
+        let Some(version) = version else { continue };
+        let has_stdin = workspace.cassette(&name, version).join("stdin.jsonl").is_file();
+        let rank = (own.len(), has_stdin == is_live);
+        if best.as_ref().is_none_or(|(length, fits, _)| rank > (*length, *fits)) {
+            best = Some((rank.0, rank.1, name.to_string()));
+        }
+    }
+    best.map(|(_, _, name)| name).ok_or(StandInError::NoCassette)
+}
+
+/// Takes the first line of a queue, which several processes may read at once.
+fn take(queue: &Path) -> Result<String, StandInError> {
+    let file = fs::OpenOptions::new().read(true).write(true).open(queue)?;
+    let (file, _) = file.into_parts();
+    let mut file = Flock::lock(file, FlockArg::LockExclusive)
+        .map_err(|(_, error)| std::io::Error::from(error))?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    let mut lines = text.lines();
+    let first = lines.find(|line| !line.trim().is_empty());
+    let Some(first) = first else { return Err(StandInError::QueueEmpty(queue.to_owned())) };
+    let rest: String = lines.flat_map(|line| [line, "\n"]).collect();
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(rest.as_bytes())?;
+    Ok(first.trim().to_owned())
+}
+
+/// The version of the CLI where no cassette is chosen yet: the one that the environment names, else the newest one
+/// that is recorded.
+pub(super) fn version(settings: &Settings) -> Option<String> {
+    if let Some(version) = &settings.version {
+        return Some(version.clone());
+    }
+    if let Some((_, version)) = settings.cassette.as_ref().and_then(|named| named.rsplit_once('/')) {
+        return Some(version.to_owned());
+    }
+    let workspace = workspace(settings).ok()?;
+    let names = match &settings.cassette {
+        Some(named) => vec![named.parse().ok()?],
+        None => workspace.recorded_names().ok()?,
+    };
+    let versions = names.iter().filter_map(|name| workspace.recorded(name).ok()).flatten();
+    versions.map(|version| version.to_string()).max_by(|a, b| by_number(a, b))
+}
+
+/// What the recorded CLI answered to `initialize`: the first line of the first live cassette of this version.
+pub(super) fn initialize_answer(settings: &Settings) -> Option<serde_json::Value> {
+    let workspace = workspace(settings).ok()?;
+    let version: CliVersion = version(settings)?.parse().ok()?;
+    for name in workspace.recorded_names().ok()? {
+        let folder: PathBuf = workspace.cassette(&name, &version);
+        if !folder.join("stdin.jsonl").is_file() {
+            continue;
+        }
+        let Ok(stdout) = clitape_runner::files::read(&folder.join("stdout.jsonl")) else { continue };
+        let first = stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let Ok(line) = serde_json::from_slice::<serde_json::Value>(first) else { continue };
+        let answer = &line["response"]["response"];
+        if answer["commands"].is_array() {
+            return Some(answer.clone());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_is_found_anywhere() {
+        for (prompt, expect) in [
+            ("[[clitape:three-tools]]", Some("three-tools")),
+            ("```json\n{}\n```\n\nHi [[clitape:a/2.1.329]] there", Some("a/2.1.329")),
+            ("[[clitape:open", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(marker(prompt), expect);
+        }
+    }
+
+    #[test]
+    fn the_newest_version_is_the_one_with_the_highest_numbers() {
+        let mut versions = ["2.1.330", "1.0.128", "2.1.99", "2.1.148"];
+        versions.sort_by(|a, b| by_number(a, b));
+        assert_eq!(versions, ["1.0.128", "2.1.99", "2.1.148", "2.1.330"]);
+    }
+}

@@ -1,0 +1,506 @@
+//! Cuts a cassette into what the CLI printed and what it waited for.
+
+use std::ops::Range;
+
+use clitape_runner::cassette::{Cassette, Exit, Tick, TickKind};
+use serde_json::Value;
+
+use super::host_line::{Decision, HostAct};
+
+/// Milliseconds without output after which a recording closes stdin: an exit that came sooner was the CLI's own.
+const QUIET_MS: u64 = 1_000;
+
+/// A cassette as a list of steps.
+#[derive(Debug, Default)]
+pub(super) struct Dialogue {
+    /// The lines of stdout.
+    pub(super) lines: Vec<OutLine>,
+    /// The steps in order.
+    pub(super) steps: Vec<Step>,
+    /// The lines that the CLI waits for.
+    pub(super) awaits: Vec<Expected>,
+    /// The session id, as it is in the cassette.
+    pub(super) session_id: Option<String>,
+    /// Whether the host wrote lines to stdin.
+    pub(super) is_live: bool,
+    /// Whether the CLI says that it tells which message it works on (`msg_lifecycle_v1`).
+    pub(super) announces_lifecycle: bool,
+    /// Whether a line tells which message it works on.
+    pub(super) has_lifecycle: bool,
+    /// Whether a line replays a message of the host.
+    pub(super) has_replay: bool,
+    /// Whether the CLI ended before stdin was closed.
+    pub(super) ends_itself: bool,
+    /// Whether the recording sent it an interrupt by signal.
+    pub(super) heeds_interrupt: bool,
+}
+
+/// One step of a cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The CLI prints these bytes, which end with a line.
+    Print(Range<usize>),
+    /// The CLI prints these bytes of stderr.
+    Stderr(Range<usize>),
+    /// The CLI waits for this line of the host.
+    Await(usize),
+}
+
+/// A line of stdout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OutLine {
+    /// Its bytes, with the LF.
+    pub(super) range: Range<usize>,
+    /// What it is to the host.
+    pub(super) role: Role,
+}
+
+/// What a line of stdout is to the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The start of a turn.
+    Init,
+    /// A status.
+    Status,
+    /// The end of a turn.
+    Result,
+    /// Says which message is queued, worked on or done.
+    Lifecycle,
+    /// The message of the host, printed again.
+    Replay,
+    /// The answer to a request of the host.
+    Response {
+        /// The id of the request.
+        request_id: String,
+    },
+    /// The call of a hook.
+    Hook {
+        /// The id of the request.
+        request_id: String,
+        /// The event.
+        event: String,
+        /// The tool, where the event is about one.
+        tool: Option<String>,
+        /// The hook's id.
+        callback_id: String,
+    },
+    /// Another request to the host, such as a permission question.
+    Question(Question),
+    /// Takes a request back.
+    Cancel {
+        /// The id of the request.
+        request_id: String,
+    },
+    /// The answer of the host, printed again.
+    Echo {
+        /// The id of the request.
+        request_id: String,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// A request of the CLI that is not the call of a hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    /// The id of the request.
+    pub(super) request_id: String,
+    /// Which one it is, from 1.
+    pub(super) number: usize,
+    /// The tool that it is about, or what is asked for.
+    pub(super) about: String,
+    /// The call that it is about.
+    pub(super) tool_use_id: Option<String>,
+}
+
+/// A line that the CLI waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// How many bytes the host had read when it had a reason to write the line.
+    pub(super) opens: usize,
+    /// What is waited for.
+    pub(super) kind: ExpectedKind,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ExpectedKind {
+    /// The request `initialize`.
+    Initialize {
+        /// Its id in the cassette.
+        request_id: String,
+    },
+    /// A message of a person.
+    Message {
+        /// The uuid by which the cassette knows it.
+        uuid: Option<String>,
+        /// Whether the host gave it that uuid.
+        has_uuid: bool,
+        /// Its text in the cassette.
+        text: String,
+    },
+    /// The answer to a question.
+    Answer {
+        /// The question.
+        question: Question,
+        /// What was answered.
+        decision: Decision,
+    },
+    /// The answer to the call of a hook.
+    HookAnswer {
+        /// The id of the request.
+        request_id: String,
+        /// The event.
+        event: String,
+        /// The tool, where the event is about one.
+        tool: Option<String>,
+        /// What was answered.
+        decision: Decision,
+    },
+    /// Another request of the host, such as `interrupt`.
+    Request {
+        /// Its id in the cassette.
+        request_id: String,
+        /// Its kind.
+        subtype: String,
+    },
+    /// A line that is not JSON.
+    Unusable,
+    /// The end of stdin.
+    Close,
+}
+
+impl Question {
+    /// Its name in a sentence: `question q1 (Bash)`.
+    pub(super) fn words(&self) -> String {
+        format!("question q{} ({})", self.number, self.about)
+    }
+}
+
+impl ExpectedKind {
+    /// What is waited for, in words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Initialize { .. } => "the request `initialize`".to_owned(),
+            Self::Message { .. } => "a user message".to_owned(),
+            Self::Answer { question, .. } => format!("the answer to {}", question.words()),
+            Self::HookAnswer { event, tool, .. } => {
+                let tool = tool.as_ref().map(|tool| format!(" ({tool})")).unwrap_or_default();
+                format!("the answer to the hook {event}{tool}")
+            }
+            Self::Request { subtype, .. } if subtype == "interrupt" => "an interrupt".to_owned(),
+            Self::Request { subtype, .. } => format!("the request `{subtype}`"),
+            Self::Unusable => "a line that is not JSON".to_owned(),
+            Self::Close => "the end of stdin".to_owned(),
+        }
+    }
+}
+
+impl Dialogue {
+    /// Cuts a cassette.
+    pub(super) fn cut(cassette: &Cassette) -> Self {
+        let mut dialogue = Self::of(&cassette.stdout, &cassette.stdin, &cassette.timeline);
+        dialogue.ends_itself = ends_itself(&cassette.timeline, cassette.manifest.exit);
+        dialogue
+    }
+
+    /// Cuts the two sides of a process.
+    pub(super) fn of(stdout: &[u8], stdin: &[u8], timeline: &[Tick]) -> Self {
+        let mut dialogue = Self { is_live: !stdin.is_empty(), ..Self::default() };
+        dialogue.read_lines(stdout);
+        dialogue.read_timeline(stdin, timeline);
+        dialogue.wait_for_close(stdout);
+        dialogue.name_messages(stdout);
+        dialogue
+    }
+
+    /// How many turns end.
+    pub(super) fn results(&self) -> usize {
+        self.lines.iter().filter(|line| line.role == Role::Result).count()
+    }
+
+    /// How many turns begin.
+    pub(super) fn inits(&self) -> usize {
+        self.lines.iter().filter(|line| line.role == Role::Init).count()
+    }
+
+    /// The messages of the host in order: the uuid and the text.
+    pub(super) fn messages(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
+        self.awaits.iter().filter_map(|expected| match &expected.kind {
+            ExpectedKind::Message { uuid, text, .. } => Some((uuid.as_deref(), text.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Whether this is the id of the request `initialize`.
+    pub(super) fn is_initialize(&self, id: &str) -> bool {
+        let is_it = |kind: &ExpectedKind| {
+            matches!(kind, ExpectedKind::Initialize { request_id } if request_id == id)
+        };
+        self.awaits.iter().any(|expected| is_it(&expected.kind))
+    }
+
+    fn read_lines(&mut self, stdout: &[u8]) {
+        let mut start = 0;
+        let (mut questions, mut asked) = (0, Vec::new());
+        for line in stdout.split_inclusive(|&byte| byte == b'\n') {
+            let range = start..start + line.len();
+            start = range.end;
+            // Most lines are stream events, which are nothing to the host.
+            let is_event = line.starts_with(br#"{"type":"stream_event""#);
+            let value = if is_event { Value::Null } else { serde_json::from_slice(line).unwrap_or_default() };
+            if self.session_id.is_none() {
+                self.session_id = value["session_id"].as_str().map(str::to_owned);
+            }
+            let role = role(&value, &mut questions, &mut asked);
+            let announces = |word: &Value| word == "msg_lifecycle_v1";
+            let capabilities = value["capabilities"].as_array();
+            self.announces_lifecycle |=
+                role == Role::Init && capabilities.is_some_and(|all| all.iter().any(announces));
+            self.has_lifecycle |= role == Role::Lifecycle;
+            self.has_replay |= role == Role::Replay;
+            self.lines.push(OutLine { range, role });
+        }
+    }
+
+    fn read_timeline(&mut self, stdin: &[u8], timeline: &[Tick]) {
+        let lines: Vec<&[u8]> = stdin.split_inclusive(|&byte| byte == b'\n').collect();
+        let (mut read, mut printed, mut errors) = (0, 0, 0);
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let mut print = |steps: &mut Vec<Step>, to: usize| {
+            if to > printed {
+                steps.push(Step::Print(printed..to));
+                printed = to;
+            }
+        };
+        let total = self.lines.last().map_or(0, |line| line.range.end);
+        for tick in timeline {
+            match &tick.kind {
+                TickKind::Out(n) => read = size(*n).saturating_add(read).min(total),
+                TickKind::Err(n) => {
+                    let end = self.line_end(read);
+                    print(&mut self.steps, end);
+                    self.steps.push(Step::Stderr(errors..errors + size(*n)));
+                    errors += size(*n);
+                }
+                TickKind::In { line, offset } => {
+                    let line = size(*line).checked_sub(1).and_then(|index| lines.get(index));
+                    let Some(kind) = line.and_then(|line| self.expected(line)) else { continue };
+                    let end = self.line_end(read);
+                    print(&mut self.steps, end);
+                    self.steps.push(Step::Await(self.awaits.len()));
+                    let opens = offset.map_or(read, size);
+                    self.awaits.push(Expected { opens, kind });
+                }
+                TickKind::Marker(name) => self.heeds_interrupt |= name == "SIGINT",
+                TickKind::Exit(_) => {}
+            }
+        }
+        print(&mut self.steps, total);
+        self.leave_out_unheard();
+    }
+
+    /// The end of the line that contains the byte before `offset`: a CLI that had begun a line has written it
+    /// whole before it reads another.
+    fn line_end(&self, offset: usize) -> usize {
+        let index = self.lines.partition_point(|line| line.range.end < offset);
+        self.lines.get(index).map_or(0, |line| line.range.end).max(offset)
+    }
+
+    /// What a line of the recorded host is; absent if the CLI does not wait for it.
+    fn expected(&self, line: &[u8]) -> Option<ExpectedKind> {
+        match HostAct::read(line) {
+            HostAct::Message(message) => Some(ExpectedKind::Message {
+                has_uuid: message.uuid.is_some(),
+                uuid: message.uuid,
+                text: message.text,
+            }),
+            HostAct::Answer(answer) => self.lines.iter().find_map(|line| match &line.role {
+                Role::Question(question) if question.request_id == answer.request_id => {
+                    let question = question.clone();
+                    Some(ExpectedKind::Answer { question, decision: answer.decision })
+                }
+                Role::Hook { request_id, event, tool, .. } if *request_id == answer.request_id => {
+                    Some(ExpectedKind::HookAnswer {
+                        request_id: request_id.clone(),
+                        event: event.clone(),
+                        tool: tool.clone(),
+                        decision: answer.decision,
+                    })
+                }
+                _ => None,
+            }),
+            HostAct::Request(request) if request.subtype == "initialize" => {
+                Some(ExpectedKind::Initialize { request_id: request.request_id })
+            }
+            HostAct::Request(request) => Some(ExpectedKind::Request {
+                request_id: request.request_id,
+                subtype: request.subtype,
+            }),
+            HostAct::Unusable => Some(ExpectedKind::Unusable),
+            HostAct::Other(_) | HostAct::Blank => None,
+        }
+    }
+
+    /// Leaves out the lines that had no effect: answers to questions that the CLI had taken back, and all lines
+    /// where the CLI answers not even an `initialize`.
+    fn leave_out_unheard(&mut self) {
+        let answers = |id: &str| {
+            self.lines.iter().any(
+                |line| matches!(&line.role, Role::Response { request_id } if request_id == id),
+            )
+        };
+        let is_deaf = self.awaits.iter().any(|expected| {
+            matches!(&expected.kind, ExpectedKind::Initialize { request_id } if !answers(request_id))
+        });
+        let mut printed = 0;
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for step in std::mem::take(&mut self.steps) {
+            match &step {
+                Step::Print(range) => printed = range.end,
+                Step::Await(_) if is_deaf => continue,
+                Step::Await(index) => {
+                    if let ExpectedKind::Answer { question, .. } = &self.awaits[*index].kind
+                        && self.cancelled_at(&question.request_id).is_some_and(|at| at <= printed)
+                    {
+                        continue;
+                    }
+                }
+                Step::Stderr(_) => {}
+            }
+            match (steps.last_mut(), &step) {
+                (Some(Step::Print(before)), Step::Print(range)) => before.end = range.end,
+                _ => steps.push(step),
+            }
+        }
+        self.steps = steps;
+    }
+
+    /// Where the line ends that takes a request back.
+    fn cancelled_at(&self, id: &str) -> Option<usize> {
+        let cancels = |line: &&OutLine| {
+            matches!(&line.role, Role::Cancel { request_id } if request_id == id)
+        };
+        self.lines.iter().find(cancels).map(|line| line.range.end)
+    }
+
+    /// Waits for the end of stdin where a question got neither an answer nor was taken back, and its call failed.
+    fn wait_for_close(&mut self, stdout: &[u8]) {
+        let answered = |question: &Question| {
+            self.awaits.iter().any(|expected| {
+                matches!(&expected.kind, ExpectedKind::Answer { question: other, .. } if other == question)
+            })
+        };
+        let open = self.lines.iter().position(|line| match &line.role {
+            Role::Question(question) => {
+                !answered(question) && self.cancelled_at(&question.request_id).is_none()
+            }
+            _ => false,
+        });
+        let Some(open) = open else { return };
+        let Role::Question(Question { tool_use_id: Some(id), .. }) = &self.lines[open].role else { return };
+        let id = format!("\"tool_use_id\":\"{id}\"");
+        let failed = self.lines[open + 1..].iter().find(|line| {
+            let text = &stdout[line.range.clone()];
+            text.starts_with(br#"{"type":"user""#) && contains(text, id.as_bytes())
+        });
+        let Some(at) = failed.map(|line| line.range.start) else { return };
+        let is_around = |step: &Step| matches!(step, Step::Print(range) if range.contains(&at));
+        let Some(index) = self.steps.iter().position(is_around) else { return };
+        let Step::Print(range) = self.steps[index].clone() else { return };
+        let close = Step::Await(self.awaits.len());
+        let opens = self.lines[open].range.end;
+        self.awaits.push(Expected { opens, kind: ExpectedKind::Close });
+        let split = [Step::Print(range.start..at), close, Step::Print(at..range.end)];
+        self.steps.splice(index..=index, split);
+    }
+
+    /// Finds the uuids by which the cassette knows messages whose host gave none: those of the replays.
+    fn name_messages(&mut self, stdout: &[u8]) {
+        let given: Vec<String> = self.messages().filter_map(|(uuid, _)| uuid.map(str::to_owned)).collect();
+        let replays = self.lines.iter().filter(|line| line.role == Role::Replay);
+        let uuids = replays.filter_map(|line| {
+            let value: Value = serde_json::from_slice(&stdout[line.range.clone()]).ok()?;
+            Some((line.range.start, value["uuid"].as_str()?.to_owned()))
+        });
+        let mut unknown = uuids.filter(|(_, uuid)| !given.contains(uuid));
+        let mut found = Vec::new();
+        for expected in &mut self.awaits {
+            if let ExpectedKind::Message { uuid: uuid @ None, .. } = &mut expected.kind
+                && let Some((_, name)) = unknown.find(|(at, _)| *at >= expected.opens)
+            {
+                *uuid = Some(name.clone());
+                found.push(name);
+            }
+        }
+    }
+}
+
+/// Whether `text` contains `part`.
+pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// Whether the CLI ended without the end of stdin: a signal, or an error at once.
+fn ends_itself(timeline: &[Tick], exit: Option<Exit>) -> bool {
+    let waited = match timeline.last() {
+        Some(Tick { after_ms, kind: TickKind::Exit(_) }) => *after_ms,
+        _ => QUIET_MS,
+    };
+    match exit {
+        Some(Exit::Signal(_)) => true,
+        Some(Exit::Code(code)) => code != 0 && waited < QUIET_MS,
+        None => false,
+    }
+}
+
+/// What a record is to the host. `asked` collects the ids of the CLI's requests.
+fn role(value: &Value, questions: &mut usize, asked: &mut Vec<String>) -> Role {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match (value["type"].as_str(), value["subtype"].as_str()) {
+        (Some("system"), Some("init")) => Role::Init,
+        (Some("system"), Some("status")) => Role::Status,
+        (Some("result"), _) => Role::Result,
+        (Some("command_lifecycle"), _) => Role::Lifecycle,
+        (Some("user"), _) if is_replay(value) => Role::Replay,
+        (Some("control_cancel_request"), _) => Role::Cancel { request_id: text(&value["request_id"]) },
+        (Some("control_response"), _) => {
+            let request_id = text(&value["response"]["request_id"]);
+            match asked.contains(&request_id) {
+                true => Role::Echo { request_id },
+                false => Role::Response { request_id },
+            }
+        }
+        (Some("control_request"), _) => {
+            let request_id = text(&value["request_id"]);
+            asked.push(request_id.clone());
+            let request = &value["request"];
+            if request["subtype"] == "hook_callback" {
+                let (input, callback_id) = (&request["input"], text(&request["callback_id"]));
+                let tool = input["tool_name"].as_str().map(str::to_owned);
+                return Role::Hook { request_id, event: text(&input["hook_event_name"]), tool, callback_id };
+            }
+            *questions += 1;
+            let tool_use_id = request["tool_use_id"].as_str().map(str::to_owned);
+            let about = request["tool_name"].as_str().map_or_else(|| text(&request["subtype"]), str::to_owned);
+            Role::Question(Question { request_id, number: *questions, about, tool_use_id })
+        }
+        _ => Role::Other,
+    }
+}
+
+/// Whether a `user` record repeats a message of the host. Old CLIs do not mark it, but all other `user` records
+/// have blocks. The output of a command of the CLI's own is marked too.
+fn is_replay(value: &Value) -> bool {
+    let is_old = value.get("timestamp").is_none() && value["message"]["content"].is_string();
+    let is_output = value["message"]["content"]
+        .as_str()
+        .is_some_and(|text| text.starts_with("<local-command-stdout>"));
+    (value["isReplay"] == true || is_old)
+        && value["parent_tool_use_id"].is_null()
+        && value["isSynthetic"] != true
+        && !is_output
+}
+
+#[cfg(test)]
+mod tests;

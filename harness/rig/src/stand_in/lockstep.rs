@@ -1,0 +1,329 @@
+//! The state machine of a cassette that is played to a live host: what may be printed now, and whether a line of
+//! the host is one that the recorded CLI got. It does no IO and reads no clock.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::dialogue::{Dialogue, ExpectedKind, Question, Role, Step};
+use super::host_line::{Answer, Decision, Hook, HostAct, Request};
+
+/// What happens next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The CLI prints these bytes.
+    Print(Range<usize>),
+    /// The CLI prints these bytes of stderr.
+    Stderr(Range<usize>),
+    /// The CLI waits for a line of the host.
+    Wait,
+    /// Stdin ended where the CLI waits for a line.
+    Closed,
+    /// Everything was printed.
+    End,
+}
+
+/// What a line of the host is to the cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// The CLI waits for it, or will; which of the lines that it waits for this is.
+    Taken(usize),
+    /// The cassette does not have it, and the CLI takes it at any time.
+    Unrecorded,
+    /// The CLI ignores it; why.
+    Ignored(String),
+    /// The recorded CLI did not get it; a sentence.
+    Wrong(String),
+}
+
+/// The state of a cassette that is being played.
+#[derive(Debug)]
+pub(super) struct Lockstep {
+    dialogue: Rc<Dialogue>,
+    /// The number of steps that are over.
+    step: usize,
+    /// The number of bytes of stdout that are printed.
+    printed: usize,
+    /// The lines of the host that came, by what they are.
+    heard: Vec<Option<HostAct>>,
+    /// The lines that this host does not write.
+    skipped: Vec<bool>,
+    is_closed: bool,
+    /// Whether the CLI works on a message.
+    is_in_turn: bool,
+    /// The number of turns that began.
+    turns: u64,
+    /// The last message that the CLI read.
+    message: Option<usize>,
+}
+
+impl Lockstep {
+    pub(super) fn new(dialogue: Rc<Dialogue>) -> Self {
+        let count = dialogue.awaits.len();
+        Self {
+            dialogue,
+            step: 0,
+            printed: 0,
+            heard: vec![None; count],
+            skipped: vec![false; count],
+            is_closed: false,
+            is_in_turn: false,
+            turns: 0,
+            message: None,
+        }
+    }
+
+    /// Skips what this host does not do: an `initialize` that is over, and the calls of hooks that it did not
+    /// register.
+    pub(super) fn fit(&mut self, is_initialized: bool, hooks: &[Hook]) {
+        for (expected, skipped) in self.dialogue.awaits.iter().zip(&mut self.skipped) {
+            *skipped |= match &expected.kind {
+                ExpectedKind::Initialize { .. } => is_initialized,
+                ExpectedKind::HookAnswer { event, tool, .. } => {
+                    !hooks.iter().any(|hook| hook.is_for(event, tool.as_deref()))
+                }
+                _ => false,
+            };
+        }
+    }
+
+    /// What happens next.
+    pub(super) fn next(&mut self) -> Next {
+        let dialogue = Rc::clone(&self.dialogue);
+        while let Some(step) = dialogue.steps.get(self.step) {
+            match step {
+                Step::Print(range) if self.printed < range.end => {
+                    return Next::Print(self.printed.max(range.start)..range.end);
+                }
+                Step::Print(_) => {}
+                Step::Stderr(range) => return Next::Stderr(range.clone()),
+                Step::Await(index) => {
+                    let kind = &dialogue.awaits[*index].kind;
+                    let is_close = *kind == ExpectedKind::Close;
+                    let is_there = self.heard[*index].is_some() || is_close && self.is_closed;
+                    if !self.skipped[*index] && !is_there {
+                        return if self.is_closed { Next::Closed } else { Next::Wait };
+                    }
+                    if matches!(kind, ExpectedKind::Message { .. }) {
+                        self.message = Some(*index);
+                        self.begin_turn();
+                    }
+                }
+            }
+            self.step += 1;
+        }
+        Next::End
+    }
+
+    /// Says that stdout is printed up to here.
+    pub(super) fn printed(&mut self, to: usize) {
+        let dialogue = Rc::clone(&self.dialogue);
+        for line in &dialogue.lines {
+            if self.printed < line.range.end && line.range.end <= to {
+                match line.role {
+                    Role::Result => self.is_in_turn = false,
+                    Role::Init => self.begin_turn(),
+                    _ => {}
+                }
+            }
+        }
+        self.printed = to;
+    }
+
+    fn begin_turn(&mut self) {
+        self.turns += u64::from(!self.is_in_turn);
+        self.is_in_turn = true;
+    }
+
+    /// The number of turns that began.
+    pub(super) fn turns(&self) -> u64 {
+        self.turns
+    }
+
+    /// The last message that the CLI read, by its number among the lines that it waits for.
+    pub(super) fn message(&self) -> Option<usize> {
+        self.message
+    }
+
+    /// Says that the bytes of stderr of the present step are printed.
+    pub(super) fn told(&mut self) {
+        self.step += 1;
+    }
+
+    /// Says that stdin is at its end.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Whether the CLI works on a message, so that another one waits.
+    pub(super) fn is_in_turn(&self) -> bool {
+        self.is_in_turn
+    }
+
+    /// Whether the next thing that the CLI waits for is a message.
+    pub(super) fn awaits_message(&self) -> bool {
+        self.due().is_some_and(|index| {
+            matches!(self.dialogue.awaits[index].kind, ExpectedKind::Message { .. })
+        })
+    }
+
+    /// What the CLI waits for, now or next, in words.
+    pub(super) fn expected(&self) -> String {
+        match self.due() {
+            Some(index) => self.dialogue.awaits[index].kind.words(),
+            None => "nothing more".to_owned(),
+        }
+    }
+
+    /// The line of the host that came in the place of this one.
+    pub(super) fn heard(&self, index: usize) -> Option<&HostAct> {
+        self.heard.get(index)?.as_ref()
+    }
+
+    /// The line of the recorded host that is still to come and that is the next one.
+    fn due(&self) -> Option<usize> {
+        self.dialogue.steps[self.step..].iter().find_map(|step| match step {
+            Step::Await(index) if self.is_open(*index) => Some(*index),
+            _ => None,
+        })
+    }
+
+    fn is_open(&self, index: usize) -> bool {
+        self.heard[index].is_none() && !self.skipped[index]
+    }
+
+    /// The first open line of which this holds.
+    fn find(&self, is_it: impl Fn(&ExpectedKind) -> bool) -> Option<usize> {
+        let steps = self.dialogue.steps[self.step..].iter();
+        let mut indexes = steps.filter_map(|step| match step {
+            Step::Await(index) => Some(*index),
+            _ => None,
+        });
+        indexes.find(|&index| self.is_open(index) && is_it(&self.dialogue.awaits[index].kind))
+    }
+
+    /// Takes a line of the host.
+    pub(super) fn hear(&mut self, act: &HostAct) -> Heard {
+        let found = match act {
+            HostAct::Message(_) => self.hear_message(),
+            HostAct::Answer(answer) => self.hear_answer(answer),
+            HostAct::Request(request) => self.hear_request(request),
+            HostAct::Unusable => match self.find(|kind| *kind == ExpectedKind::Unusable) {
+                Some(index) => Ok(index),
+                None => Err(self.wrong("a line that is not JSON")),
+            },
+            HostAct::Other(kind) => Err(Heard::Ignored(format!("the CLI ignores a line of type `{kind}`"))),
+            HostAct::Blank => Err(Heard::Ignored("the CLI ignores a blank line".to_owned())),
+        };
+        match found {
+            Ok(index) => {
+                self.heard[index] = Some(act.clone());
+                Heard::Taken(index)
+            }
+            Err(heard) => heard,
+        }
+    }
+
+    fn wrong(&self, got: &str) -> Heard {
+        Heard::Wrong(format!("expected {}, got {got}", self.expected()))
+    }
+
+    fn hear_message(&mut self) -> Result<usize, Heard> {
+        let blocked = match self.dialogue.steps.get(self.step) {
+            Some(Step::Await(index)) if self.is_open(*index) => Some(*index),
+            _ => None,
+        };
+        if let Some(index) = blocked
+            && matches!(self.dialogue.awaits[index].kind, ExpectedKind::Initialize { .. })
+        {
+            // This host begins without one.
+            self.skipped[index] = true;
+        }
+        let message = self.find(|kind| matches!(kind, ExpectedKind::Message { .. }));
+        let is_due = |index: usize| self.dialogue.awaits[index].opens <= self.printed;
+        let is_blocked = self.is_asking()
+            || blocked.is_some_and(|index| self.is_open(index) && Some(index) != message);
+        match message {
+            Some(index) if is_due(index) || !is_blocked => Ok(index),
+            _ if is_blocked => Err(self.wrong("a user message")),
+            _ => Err(Heard::Unrecorded),
+        }
+    }
+
+    /// Whether a question of the CLI is printed, and its answer is still to come.
+    fn is_asking(&self) -> bool {
+        let open = self.find(|kind| matches!(kind, ExpectedKind::Answer { .. }));
+        open.is_some_and(|index| self.dialogue.awaits[index].opens <= self.printed)
+    }
+
+    fn hear_answer(&self, answer: &Answer) -> Result<usize, Heard> {
+        let id = &answer.request_id;
+        let found = self.find(|kind| match kind {
+            ExpectedKind::Answer { question, .. } => question.request_id == *id,
+            ExpectedKind::HookAnswer { request_id, .. } => request_id == id,
+            _ => false,
+        });
+        let asked = self.dialogue.lines.iter().take_while(|line| line.range.end <= self.printed);
+        let asked = asked.filter_map(|line| match &line.role {
+            Role::Question(question) if question.request_id == *id => Some(question.words()),
+            Role::Hook { request_id, event, .. } if request_id == id => Some(format!("the hook {event}")),
+            _ => None,
+        });
+        let Some(about) = asked.last() else {
+            return Err(self.wrong(&format!("an answer to `{id}`, which the CLI has not asked")));
+        };
+        let Some(index) = found else {
+            return match self.is_over(id) {
+                true => Err(Heard::Ignored(format!("the CLI ignores an answer to {about}, which is over"))),
+                false => Err(self.wrong(&format!("the answer to {about}"))),
+            };
+        };
+        let (recorded, is_hook) = match &self.dialogue.awaits[index].kind {
+            ExpectedKind::HookAnswer { decision, .. } => (*decision, true),
+            ExpectedKind::Answer { decision, .. } => (*decision, false),
+            _ => (Decision::Neutral, true),
+        };
+        let is_denial = |decision| decision == Decision::Deny;
+        let is_same = match is_hook {
+            true => is_denial(recorded) == is_denial(answer.decision),
+            false => recorded == answer.decision,
+        };
+        if is_same {
+            return Ok(index);
+        }
+        let expected = self.dialogue.awaits[index].kind.words();
+        Err(Heard::Wrong(format!("expected `{recorded}` as {expected}, got `{}`", answer.decision)))
+    }
+
+    /// Whether a request of the CLI was answered or taken back.
+    fn is_over(&self, id: &str) -> bool {
+        let is_answered = self.dialogue.awaits.iter().zip(&self.heard).any(|(expected, heard)| {
+            let own = match &expected.kind {
+                ExpectedKind::Answer { question: Question { request_id, .. }, .. }
+                | ExpectedKind::HookAnswer { request_id, .. } => request_id,
+                _ => return false,
+            };
+            own == id && heard.is_some()
+        });
+        let printed = self.dialogue.lines.iter().take_while(|line| line.range.end <= self.printed);
+        let mut printed = printed;
+        is_answered
+            || printed.any(|line| matches!(&line.role, Role::Cancel { request_id } if request_id == id))
+    }
+
+    fn hear_request(&self, request: &Request) -> Result<usize, Heard> {
+        let subtype = request.subtype.as_str();
+        let found = self.find(|kind| match kind {
+            ExpectedKind::Initialize { .. } => subtype == "initialize",
+            ExpectedKind::Request { subtype: recorded, .. } => recorded == subtype,
+            _ => false,
+        });
+        match found {
+            Some(index) if subtype != "interrupt" || self.is_in_turn => Ok(index),
+            _ if subtype == "interrupt" && self.is_in_turn => Err(self.wrong("an interrupt")),
+            _ => Err(Heard::Unrecorded),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

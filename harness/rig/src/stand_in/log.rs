@@ -1,0 +1,103 @@
+//! The log: one JSON object a line, with the time, the process and the event.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fs_err::OpenOptions;
+use serde_json::{Value, json};
+
+/// The most bytes of a host's line that the log contains.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// The log; without a file it keeps nothing.
+#[derive(Debug)]
+pub(super) struct Log {
+    file: Option<File>,
+}
+
+impl Log {
+    /// Opens the log for appending. A log that can't be written is reported on stderr.
+    pub(super) fn open(path: Option<&Path>) -> Self {
+        let file = path.and_then(|path| {
+            let open = OpenOptions::new().create(true).append(true).open(path);
+            open.inspect_err(|error| super::pipes::tell(&error.to_string())).ok()
+        });
+        Self { file: file.map(|file| file.into_parts().0) }
+    }
+
+    fn write(&mut self, event: &str, fields: &Value) {
+        let Some(file) = &mut self.file else { return };
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut line = json!({
+            "at": u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            "pid": std::process::id(),
+            "event": event,
+        });
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            line[name] = value.clone();
+        }
+        // One write for each line, so that lines of several processes do not mix. A log that can't be written
+        // must not change what the host sees.
+        let _ = file.write_all(format!("{line}\n").as_bytes());
+    }
+
+    pub(super) fn start(&mut self, args: &[String], version: Option<&str>) {
+        if self.file.is_none() {
+            return;
+        }
+        // The names only: a host passes secrets to the CLI in its environment.
+        let mut names: Vec<String> =
+            std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        let cwd = std::env::current_dir().ok();
+        let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+        self.write("start", &json!({"argv": args, "env": names, "cwd": cwd, "version": version}));
+    }
+
+    pub(super) fn stdin(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(&line[..line.len().min(LONGEST_LINE)]);
+        self.write("stdin", &json!({"line": text.trim_end()}));
+    }
+
+    pub(super) fn stdin_closed(&mut self) {
+        self.write("stdin", &json!({"line": null}));
+    }
+
+    pub(super) fn turn(&mut self, cassette: &str, turn: u64, session_id: &str) {
+        self.write("turn", &json!({"cassette": cassette, "turn": turn, "session_id": session_id}));
+    }
+
+    pub(super) fn print(&mut self, bytes: usize, offset: usize) {
+        self.write("print", &json!({"bytes": bytes, "offset": offset}));
+    }
+
+    pub(super) fn wait(&mut self, what: &str) {
+        self.write("wait", &json!({"for": what}));
+    }
+
+    pub(super) fn note(&mut self, what: &str) {
+        self.write("note", &json!({"what": what}));
+    }
+
+    pub(super) fn turn_end(&mut self, cassette: &str, turn: u64) {
+        self.write("turn_end", &json!({"cassette": cassette, "turn": turn}));
+    }
+
+    pub(super) fn refused(&mut self, sentence: &str) {
+        self.write("refused", &json!({"sentence": sentence}));
+    }
+
+    pub(super) fn signal(&mut self, signal: &str) {
+        self.write("signal", &json!({"signal": signal}));
+    }
+
+    pub(super) fn exit(&mut self, code: u8) {
+        self.write("exit", &json!({"code": code}));
+    }
+
+    pub(super) fn exit_by_signal(&mut self, signal: i32) {
+        self.write("exit", &json!({"signal": signal}));
+    }
+}

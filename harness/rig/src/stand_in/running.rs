@@ -1,0 +1,188 @@
+//! A cassette that is being played: its bytes, with the ids of the live session and what is different for this host.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use clitape_runner::cassette::Cassette;
+
+use super::adapt::{Change, HostFacts, Turn, change, hook_id};
+use super::bind::{Ids, Rendered};
+use super::dialogue::{Dialogue, ExpectedKind, Role};
+use super::error::StandInError;
+use super::host_line::{Answer, HostAct, Message, Request};
+use super::lockstep::{Heard, Lockstep};
+use super::plan::Schedule;
+
+/// A cassette that is being played.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) cassette: Cassette,
+    pub(super) dialogue: Rc<Dialogue>,
+    pub(super) lockstep: Lockstep,
+    pub(super) schedule: Schedule,
+    pub(super) ids: Ids,
+    /// The messages of the host by their numbers among the lines that the CLI waits for.
+    turns: BTreeMap<usize, Turn>,
+    /// The message that a one-shot cassette is played for.
+    first: Option<Turn>,
+    /// The line that is being printed, as it is printed.
+    rendered: Option<(usize, Rendered)>,
+}
+
+/// What is printed for a range of the recorded bytes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Printed {
+    /// The bytes.
+    pub(super) bytes: Vec<u8>,
+    /// Whether the end of a turn begins in it.
+    pub(super) begins_result: bool,
+    /// Whether the end of a turn ends in it.
+    pub(super) ends_result: bool,
+}
+
+impl Running {
+    /// A cassette at its start. A one-shot cassette that is played to a live host has a message.
+    pub(super) fn new(
+        cassette: Cassette,
+        dialogue: Dialogue,
+        play: Option<&str>,
+        round: u64,
+        host: &HostFacts,
+        message: Option<Message>,
+    ) -> Result<Self, StandInError> {
+        let dialogue = Rc::new(dialogue);
+        let schedule = Schedule::new(&cassette, play)?;
+        let mut ids = Ids::new(round);
+        if let Some(session) = &dialogue.session_id {
+            ids.bind(session, &host.session_id);
+        }
+        let mut lockstep = Lockstep::new(Rc::clone(&dialogue));
+        if host.is_initialized {
+            lockstep.fit(true, &host.hooks);
+        }
+        let first = message.map(Turn::new);
+        let (turns, rendered) = (BTreeMap::new(), None);
+        Ok(Self { cassette, dialogue, lockstep, schedule, ids, turns, first, rendered })
+    }
+
+    /// The cassette's name and version.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.cassette.manifest.scenario, self.cassette.version())
+    }
+
+    /// Takes a line of the host.
+    pub(super) fn hear(&mut self, act: HostAct) -> Heard {
+        let act = match act {
+            HostAct::Answer(answer) => {
+                let request_id = self.ids.recorded(&answer.request_id);
+                HostAct::Answer(Answer { request_id, ..answer })
+            }
+            act => act,
+        };
+        let heard = self.lockstep.hear(&act);
+        if let Heard::Taken(index) = heard {
+            let kind = self.dialogue.awaits[index].kind.clone();
+            self.bind(index, &kind, act);
+        }
+        heard
+    }
+
+    /// Binds the ids of a line that the host wrote.
+    fn bind(&mut self, index: usize, kind: &ExpectedKind, act: HostAct) {
+        match (kind, act) {
+            (ExpectedKind::Message { uuid, .. }, HostAct::Message(message)) => {
+                let turn = Turn::new(message);
+                if let Some(recorded) = uuid {
+                    self.ids.bind(recorded, &turn.uuid);
+                }
+                self.turns.insert(index, turn);
+            }
+            (
+                ExpectedKind::Initialize { request_id } | ExpectedKind::Request { request_id, .. },
+                HostAct::Request(Request { request_id: live, .. }),
+            ) => self.ids.bind(request_id, &live),
+            _ => {}
+        }
+    }
+
+    /// The number of messages that the CLI has read.
+    pub(super) fn messages_read(&self) -> usize {
+        let Some(last) = self.lockstep.message() else { return 0 };
+        let read = self.dialogue.awaits[..=last].iter();
+        read.filter(|expected| matches!(expected.kind, ExpectedKind::Message { .. })).count()
+    }
+
+    /// What the host wrote to begin the present turn.
+    pub(super) fn message(&self) -> Option<&Message> {
+        let turn = self.lockstep.message().and_then(|index| self.turns.get(&index));
+        turn.or(self.first.as_ref()).map(|turn| &turn.message)
+    }
+
+    /// The bytes that are printed for a range of the recorded ones, which are the next ones.
+    pub(super) fn print(&mut self, range: Range<usize>, host: &HostFacts) -> Printed {
+        let mut printed = Printed::default();
+        let mut index = self.dialogue.lines.partition_point(|line| line.range.end <= range.start);
+        while let Some(line) = self.dialogue.lines.get(index) {
+            let own = line.range.clone();
+            if own.start >= range.end {
+                break;
+            }
+            let is_result = line.role == Role::Result;
+            let (from, to) = (range.start.max(own.start) - own.start, range.end.min(own.end) - own.start);
+            if self.rendered.as_ref().is_none_or(|(of, _)| *of != index) {
+                self.rendered = Some((index, self.render(index, host)));
+            }
+            if let Some((_, rendered)) = &self.rendered {
+                let bytes = &rendered.bytes[rendered.position(from)..rendered.position(to)];
+                printed.bytes.extend_from_slice(bytes);
+            }
+            printed.begins_result |= is_result && from == 0;
+            printed.ends_result |= is_result && to == own.len();
+            index += 1;
+        }
+        self.lockstep.printed(range.end);
+        printed
+    }
+
+    /// A line as this host reads it.
+    fn render(&mut self, index: usize, host: &HostFacts) -> Rendered {
+        let line = &self.dialogue.lines[index];
+        let bytes = &self.cassette.stdout[line.range.clone()];
+        let answers = self.dialogue.awaits.iter().enumerate().any(|(index, expected)| {
+            matches!(expected.kind, ExpectedKind::Initialize { .. })
+                && self.lockstep.heard(index).is_some()
+        });
+        let current = self.lockstep.message();
+        let turn = match current.and_then(|index| self.turns.get_mut(&index)) {
+            Some(turn) => Some(turn),
+            None => self.first.as_mut(),
+        };
+        let (before, after) = match change(&self.cassette, &self.dialogue, index, host, answers, turn) {
+            Change::LeaveOut => return Rendered::nothing(bytes.len()),
+            Change::Around(before, after) => (before, after),
+        };
+        if let Some(answer) = self.echoed(&line.role) {
+            let length = bytes.trim_ascii_end().len();
+            let splices = vec![(0..length, answer)];
+            return Rendered::new(bytes, before, splices, after);
+        }
+        let mut splices = self.ids.splices(bytes);
+        if let Some((range, id)) = hook_id(bytes, &line.role, host) {
+            splices.retain(|(other, _)| other.end <= range.start || range.end <= other.start);
+            splices.push((range, id));
+            splices.sort_by_key(|(range, _)| range.start);
+        }
+        Rendered::new(bytes, before, splices, after)
+    }
+
+    /// The line of the host that the CLI prints again.
+    fn echoed(&self, role: &Role) -> Option<Vec<u8>> {
+        let Role::Echo { request_id } = role else { return None };
+        let mut heard = (0..self.dialogue.awaits.len()).filter_map(|index| self.lockstep.heard(index));
+        heard.find_map(|act| match act {
+            HostAct::Answer(answer) if answer.request_id == *request_id => Some(answer.line.clone()),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! What the environment says: which cassette to play, how, and where to write the log.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clitape_gateway::session::config_dir;
+
+/// How long the stand-in waits for a line of the host where nothing else is said.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// What the environment says.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// `CLITAPE_ROOT`: the workspace.
+    pub(super) root: Option<PathBuf>,
+    /// `CLITAPE_CASSETTE`: a name, a name and a version, or a cassette's folder.
+    pub(super) cassette: Option<String>,
+    /// `CLITAPE_QUEUE`: a file with one name a line, one of which is taken a turn.
+    pub(super) queue: Option<PathBuf>,
+    /// `CLITAPE_VERSION`: the version of the CLI.
+    pub(super) version: Option<String>,
+    /// `CLITAPE_PLAY`: how the bytes are cut and delayed.
+    pub(super) play: Option<String>,
+    /// `CLITAPE_LOG`: the log file.
+    pub(super) log: Option<PathBuf>,
+    /// `CLITAPE_WAIT_S`: how long it waits for a line of the host.
+    pub(super) wait: Duration,
+    /// The folder of the transcripts; absent with `CLITAPE_TRANSCRIPT=off`, and when there is no home.
+    pub(super) config_dir: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads the environment; an empty variable counts as absent.
+    pub(super) fn read(env: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let get = |name: &str| env(name).filter(|value| !value.is_empty());
+        let text = |name: &str| get(name).map(|value| value.to_string_lossy().into_owned());
+        let seconds = text("CLITAPE_WAIT_S").and_then(|value| value.parse::<f64>().ok());
+        let wait = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let is_off = text("CLITAPE_TRANSCRIPT").is_some_and(|value| value == "off");
+        let config = config_dir(get("CLAUDE_CONFIG_DIR").as_deref(), get("HOME").as_deref());
+        Self {
+            root: get("CLITAPE_ROOT").map(PathBuf::from),
+            cassette: text("CLITAPE_CASSETTE"),
+            queue: get("CLITAPE_QUEUE").map(PathBuf::from),
+            version: text("CLITAPE_VERSION"),
+            play: text("CLITAPE_PLAY"),
+            log: get("CLITAPE_LOG").map(PathBuf::from),
+            wait: wait.unwrap_or(WAIT),
+            config_dir: config.filter(|_| !is_off),
+        }
+    }
+}

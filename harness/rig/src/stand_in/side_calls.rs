@@ -1,0 +1,117 @@
+//! Answers the calls that play no cassette: the version, the help, the login, and completions of a host's own.
+
+use std::io::{self, BufRead as _, Write as _};
+
+use serde_json::json;
+
+use super::arguments::{Arguments, OutputFormat, SideCall};
+use super::bind::fresh_uuid;
+use super::choose;
+use super::host_line::HostAct;
+use super::log::Log;
+use super::settings::Settings;
+
+/// The answer to a completion of a host's own.
+const COMPLETION: &str = "A short answer.";
+
+const HELP: &str = "\
+Usage: claude [options] [command] [prompt]
+
+This is `clitape stand-in`, which replays recorded runs of the claude command.
+
+Options:
+  -p, --print                    Print the response and exit
+  --input-format <format>        text or stream-json
+  --output-format <format>       text, json or stream-json
+  --include-partial-messages     Include partial message chunks as they arrive
+  --replay-user-messages         Re-emit user messages from stdin back on stdout
+  --permission-prompt-tool <t>   stdio: ask permission questions on stdout
+  --session-id <uuid>            Use a specific session ID
+  -r, --resume [value]           Resume a conversation by session ID
+  --fork-session                 Create a new session ID when resuming
+  -v, --version                  Output the version number
+  -h, --help                     Display help for command
+";
+
+/// Answers a side call; returns the exit code.
+pub(super) fn answer(call: &SideCall, arguments: &Arguments, settings: &Settings, log: &mut Log) -> u8 {
+    let text = match call {
+        SideCall::Version => match choose::version(settings) {
+            Some(version) => format!("{version} (Claude Code)\n"),
+            None => "0.0.0 (Claude Code)\n".to_owned(),
+        },
+        SideCall::Help => HELP.to_owned(),
+        SideCall::AuthStatus => {
+            let status = json!({
+                "loggedIn": true, "authMethod": "claude.ai", "apiProvider": "firstParty",
+            });
+            format!("{status:#}\n")
+        }
+        SideCall::Completion => {
+            log.note("a completion of the host's own plays no cassette");
+            return complete(arguments, log);
+        }
+        SideCall::Other(command) => {
+            log.note(&format!("the command `{command}` does nothing here"));
+            String::new()
+        }
+    };
+    print(&text)
+}
+
+fn print(text: &str) -> u8 {
+    let mut stdout = io::stdout();
+    u8::from(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_err())
+}
+
+/// Answers each prompt with the same short text.
+fn complete(arguments: &Arguments, log: &mut Log) -> u8 {
+    let session = arguments.session_id.clone().unwrap_or_else(fresh_uuid);
+    let result = json!({
+        "type": "result", "subtype": "success", "is_error": false, "duration_ms": 0, "duration_api_ms": 0,
+        "num_turns": 1, "result": COMPLETION, "session_id": session, "total_cost_usd": 0,
+        "usage": {"input_tokens": 0, "output_tokens": 0}, "permission_denials": [], "uuid": fresh_uuid(),
+    });
+    let records = || {
+        let init = json!({
+            "type": "system", "subtype": "init", "session_id": session, "tools": [], "mcp_servers": [],
+            "model": "stand-in", "permissionMode": "default", "uuid": fresh_uuid(),
+        });
+        let message = json!({
+            "type": "assistant", "session_id": session, "parent_tool_use_id": null, "uuid": fresh_uuid(),
+            "message": {
+                "id": format!("msg_{}", fresh_uuid()), "type": "message", "role": "assistant",
+                "model": "stand-in", "content": [{"type": "text", "text": COMPLETION}],
+                "stop_reason": "end_turn", "stop_sequence": null,
+                "usage": {"input_tokens": 0, "output_tokens": 0},
+            },
+        });
+        format!("{init}\n{message}\n{result}\n")
+    };
+    if !arguments.reads_lines {
+        return print(&match arguments.output {
+            OutputFormat::Text => format!("{COMPLETION}\n"),
+            OutputFormat::Json => format!("{result}\n"),
+            OutputFormat::StreamJson => records(),
+        });
+    }
+    for line in io::stdin().lock().split(b'\n') {
+        let Ok(line) = line else { break };
+        log.stdin(&line);
+        let code = match HostAct::read(&line) {
+            HostAct::Message(_) => print(&records()),
+            HostAct::Request(request) => {
+                let response = json!({
+                    "type": "control_response",
+                    "response": {"subtype": "success", "request_id": request.request_id, "response": {"commands": []}},
+                });
+                print(&format!("{response}\n"))
+            }
+            _ => 0,
+        };
+        if code != 0 {
+            return code;
+        }
+    }
+    0
+}

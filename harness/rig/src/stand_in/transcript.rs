@@ -1,0 +1,136 @@
+//! The session's transcript, where the CLI would write it: gateways look there before they resume a session.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clitape_gateway::session::slug;
+use fs_err::OpenOptions;
+use serde_json::{Value, json};
+use std::io::Write as _;
+
+use super::bind::{Ids, fresh_uuid};
+use super::dialogue::{Dialogue, contains};
+use super::host_line::{Message, text_of};
+
+/// The transcript file of a session whose working folder is `cwd`.
+pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {
+    // An id with a slash would lead to another folder.
+    if session_id.is_empty() || session_id.contains(['/', '\\']) {
+        return None;
+    }
+    let cwd = fs::canonicalize(cwd).ok()?;
+    let folder = config_dir.join("projects").join(slug(&cwd.to_string_lossy()));
+    Some(folder.join(format!("{session_id}.jsonl")))
+}
+
+/// The number of lines of a transcript, which is 0 when there is none.
+pub(super) fn lines(path: &Path) -> u64 {
+    let text = fs::read(path).unwrap_or_default();
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// The lines of a recorded transcript from `from` up to the prompt of a message that the CLI has not read; where
+/// they end.
+pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read: usize) -> usize {
+    let unread: Vec<(Option<&str>, &str)> = dialogue.messages().skip(read).collect();
+    let mut at = from;
+    for line in transcript[from..].split_inclusive(|&byte| byte == b'\n') {
+        if !unread.is_empty() && contains(line, br#""type":"user""#) {
+            let value: Value = serde_json::from_slice(line).unwrap_or_default();
+            let text = text_of(&value["message"]["content"]);
+            let is_unread = |(uuid, own): &(Option<&str>, &str)| {
+                uuid.is_some() && value["uuid"].as_str() == *uuid || !own.is_empty() && text == *own
+            };
+            if at > from && value["type"] == "user" && unread.iter().any(is_unread) {
+                return at;
+            }
+        }
+        at += line.len();
+    }
+    at
+}
+
+/// Lines for a turn without a recorded transcript: the message, and the last message of the model.
+pub(super) fn made(stdout: &[u8], message: Option<&Message>, host_session: &str, cwd: &Path) -> Vec<u8> {
+    let (user, answer) = (fresh_uuid(), fresh_uuid());
+    let own = message.map_or(json!({"role": "user", "content": ""}), |message| message.message.clone());
+    let common = |kind: &str, parent: Value, uuid: &str, message: Value| {
+        let line = json!({
+            "parentUuid": parent, "isSidechain": false, "type": kind, "message": message, "uuid": uuid,
+            "timestamp": "2026-01-01T00:00:00.000Z", "userType": "external", "cwd": cwd.to_string_lossy(),
+            "sessionId": host_session,
+        });
+        format!("{line}\n")
+    };
+    let mut text = common("user", Value::Null, &user, own);
+    let last = stdout.split(|&byte| byte == b'\n').rfind(|line| line.starts_with(br#"{"type":"assistant""#));
+    let value: Option<Value> = last.and_then(|line| serde_json::from_slice(line).ok());
+    if let Some(mut value) = value {
+        text.push_str(&common("assistant", Value::from(user), &answer, value["message"].take()));
+    }
+    text.into_bytes()
+}
+
+/// Appends lines, with the ids of the session, below those that are there.
+pub(super) fn append(path: &Path, lines: &[u8], ids: &Ids) -> std::io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs_err::create_dir_all(folder)?;
+    }
+    let mut lines = ids.bind_text(lines);
+    let before = fs::read(path).unwrap_or_default();
+    if let Some(parent) = last_uuid(&before) {
+        chain(&mut lines, &parent);
+    }
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(&lines)
+}
+
+/// The uuid of the last record that has one.
+fn last_uuid(transcript: &[u8]) -> Option<String> {
+    transcript.rsplit(|&byte| byte == b'\n').find_map(|line| {
+        let value: Value = serde_json::from_slice(line).ok()?;
+        value["uuid"].as_str().map(str::to_owned)
+    })
+}
+
+/// Makes the first record without a parent go on after `parent`.
+fn chain(lines: &mut Vec<u8>, parent: &str) {
+    const ROOT: &[u8] = br#""parentUuid":null"#;
+    if let Some(at) = lines.windows(ROOT.len()).position(|part| part == ROOT) {
+        let child = format!(r#""parentUuid":{}"#, Value::from(parent));
+        lines.splice(at..at + ROOT.len(), child.into_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_on_below_those_that_are_there() {
+        let dir = std::env::temp_dir().join(format!("clitape-transcript-{}", std::process::id()));
+        let path = dir.join("projects/-x/s.jsonl");
+        let ids = Ids::new(1);
+        append(&path, b"{\"parentUuid\":null,\"uuid\":\"a\"}\n{\"parentUuid\":\"a\",\"uuid\":\"b\"}\n", &ids).unwrap();
+        append(&path, b"{\"parentUuid\":null,\"uuid\":\"c\"}\n", &ids).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().last(), Some("{\"parentUuid\":\"b\",\"uuid\":\"c\"}"));
+        assert_eq!(lines(&path), 3);
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_transcript_is_cut_before_the_prompt_of_the_next_turn() {
+        let one = "{\"type\":\"user\",\"message\":{\"content\":\"one\"},\"uuid\":\"1\"}\n{\"type\":\"assistant\"}\n";
+        let two = "{\"type\":\"user\",\"message\":{\"content\":\"two\"},\"uuid\":\"2\"}\n";
+        let stdin = b"{\"type\":\"user\",\"message\":{\"content\":\"one\"},\"uuid\":\"1\"}\n{\"type\":\"user\",\"message\":{\"content\":\"two\"},\"uuid\":\"2\"}\n";
+        let timeline = clitape_runner::cassette::parse_timeline("[0,\"i\",1]\n[0,\"i\",2]\n").unwrap();
+        let dialogue = Dialogue::of(b"", stdin, &timeline);
+        let text = format!("{one}{two}");
+        assert_eq!(turn_end(text.as_bytes(), 0, &dialogue, 1), one.len());
+        assert_eq!(turn_end(text.as_bytes(), one.len(), &dialogue, 2), text.len());
+    }
+}
