@@ -27,6 +27,9 @@ pub(super) enum IdKind {
     /// The name of a file with the result of a tool: the milliseconds since 1970, `-`, and up to 6 characters
     /// of base 36.
     Blob,
+    /// The name of a file with a plan, without its ending: three or more words with `-` between them, the last of
+    /// which are random.
+    Plan,
 }
 
 /// The fourth group of a uuid's placeholder, by the type of the record that shows the uuid first.
@@ -59,6 +62,10 @@ impl IdKind {
                 let digits = time[..13].iter().all(u8::is_ascii_digit);
                 digits && time[13] == b'-' && (1..=6).contains(&rest.len()) && base36(rest)
             }),
+            (Self::Plan, _) => {
+                let words = text.split(|&b| b == b'-');
+                words.clone().count() >= 3 && words.into_iter().all(|w| !w.is_empty() && base36(w))
+            }
             (Self::Run, _) => {
                 let dash = text.iter().position(|&b| b == b'-').unwrap_or(0);
                 (6..=12).contains(&dash)
@@ -71,7 +78,7 @@ impl IdKind {
 
     /// Returns whether `byte` can be part of an id of this kind in running text.
     pub(super) fn goes_on(self, byte: u8) -> bool {
-        byte.is_ascii_alphanumeric() || (self == Self::Blob && byte == b'-')
+        byte.is_ascii_alphanumeric() || matches!(self, Self::Blob | Self::Plan) && byte == b'-'
     }
 
     /// Returns the id of the rule that counts this kind.
@@ -83,6 +90,7 @@ impl IdKind {
             Self::Run => "run",
             Self::Hash => "hash",
             Self::Blob => "blob",
+            Self::Plan => "plan",
         }
     }
 
@@ -105,6 +113,7 @@ impl IdKind {
                 format!("{zeros}-{number:08}")
             }
             Self::Blob => format!("0000000000000-{number:06}"),
+            Self::Plan => format!("clitape-plan-{number:06}"),
             Self::Agent | Self::Task | Self::Hash => {
                 let kind = text.first().filter(|_| width == 9).unwrap_or(&b'a');
                 let rest = width.saturating_sub(1);

@@ -11,7 +11,8 @@
 //! | rule | what it replaces |
 //! |---|---|
 //! | `session`, `uuid`, `task`, `run`, `hash`, `blob` | ids the CLI makes up, wherever they occur |
-//! | `duration`, `time`, `cost` | numbers and points in time, by field |
+//! | `plan` | the random name of the file with a plan |
+//! | `duration`, `time`, `cost` | numbers and points in time, by field; durations in running text as well |
 //! | `pid`, `uid`, `address` | numbers of processes and users, also in the names of files, the model server's port |
 //! | `project`, `home`, `tmp` | the folders of the run, plain and as the CLI's slug |
 //! | `host`, `user` | names, as whole words |

@@ -38,8 +38,9 @@ struct Number {
     rule: &'static str,
 }
 
-const NUMBERS: [Number; 3] = [
+const NUMBERS: [Number; 4] = [
     Number { before: b"duration_ms: ", after: b"", rule: "duration" },
+    Number { before: b"<duration_ms>", after: b"</duration_ms>", rule: "duration" },
     Number { before: b"/cc-socks/", after: b".sock", rule: "pid" },
     Number { before: b"/claude-", after: b"/-", rule: "uid" },
 ];

@@ -74,10 +74,11 @@ pub(super) const TIME: &str = "2026-01-01T00:00:00.000Z";
 const PAYLOADS: [&str; 4] = ["input", "tool_input", "arguments", "structured_output"];
 
 /// The text before an id in running text, where no field names it, and its kind.
-const SPOKEN: [(&[u8], IdKind); 3] = [
+const SPOKEN: [(&[u8], IdKind); 4] = [
     (b"running in background with ID: ", IdKind::Task),
     (b"/tool-results/", IdKind::Task),
     (b"-blob-", IdKind::Blob),
+    (b"/.claude/plans/", IdKind::Plan),
 ];
 
 /// A CLI before this one changes objects while they wait to be printed.

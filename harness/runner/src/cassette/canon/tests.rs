@@ -89,6 +89,10 @@ fn ids_of_tasks_keep_their_shape() {
             r#"{"content":"[Image saved to /x/mcp-cam-blob-0000000000000-000001.png] a-blob-1-b"}"#,
         ),
         (
+            r#"{"x":"/.claude/plans/next-week.md","filePath":"/h/.claude/plans/paint-old-owl.md"}"#,
+            r#"{"x":"/.claude/plans/next-week.md","filePath":"/h/.claude/plans/clitape-plan-000001.md"}"#,
+        ),
+        (
             r#"{"harnessSectionHash":"953a20fa5c9fd47c"}"#,
             r#"{"harnessSectionHash":"a000000000000001"}"#,
         ),
@@ -121,8 +125,8 @@ fn numbers_and_times_are_blanked_by_field() {
             r#"{"timestamp":"yesterday","ttft_ms":null,"at":"2026-11-20T23:26:44.865Z"}"#,
         ),
         (
-            r#"{"content":"<usage>x: 16\nduration_ms: 482</usage>"}"#,
-            r#"{"content":"<usage>x: 16\nduration_ms: 0</usage>"}"#,
+            r#"{"content":"<usage>x: 16\nduration_ms: 482</usage><duration_ms>9</duration_ms>"}"#,
+            r#"{"content":"<usage>x: 16\nduration_ms: 0</usage><duration_ms>0</duration_ms>"}"#,
         ),
         (
             r#"{"input":{"timeout_ms":9,"a":[{"timestamp":"2026-11-20T23:26:44Z"}]}}"#,
