@@ -63,10 +63,9 @@ pub(crate) struct RawRun {
     pub(crate) history: Vec<u8>,
 }
 
-/// The fixed part of the CLI's environment. PATH, the folders and the model's address are added; no
+/// The fixed part of the CLI's environment. PATH, the folders, the login and the model's address are added; no
 /// variable of the machine is.
-const ENVIRONMENT: [(&str, &str); 10] = [
-    ("ANTHROPIC_API_KEY", "clitape"),
+const ENVIRONMENT: [(&str, &str); 9] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
     ("DISABLE_ERROR_REPORTING", "1"),
@@ -316,6 +315,7 @@ impl SessionRig<'_> {
             .current_dir(Path::new(&folders.project))
             .env_clear()
             .envs(ENVIRONMENT)
+            .env(self.scenario.record.login.variable(), "clitape")
             .envs(of_host.iter().copied())
             .env("PATH", claude::search_path(program, self.host))
             .env("HOME", &folders.home)

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::run::{RawRun, Recording, run};
 use super::*;
 use crate::cassette::{Cassette, Exit};
-use crate::scenario::{ExitWord, Exits, Workspace};
+use crate::scenario::{ExitWord, Exits, Login, Workspace};
 
 const SCENARIO: &str = "
     title = 't'
@@ -185,6 +185,15 @@ fn a_cli_may_be_asked_for_whole_messages_only() {
     let run = first(&scenario, &claude).unwrap();
     assert_eq!(run.argv[3..6], ["--output-format", "stream-json", "--verbose"]);
     assert_eq!(run.argv[6], "--allowedTools");
+}
+
+#[test]
+fn a_subscriber_has_a_token_and_no_key() {
+    let (_dir, mut scenario, claude) = workspace(&format!("env | grep -e KEY -e TOKEN; {RESULT}"));
+    scenario.record.login = Login::Subscription;
+    let stdout = String::from_utf8(first(&scenario, &claude).unwrap().stdout).unwrap();
+    let login: Vec<_> = stdout.lines().filter(|line| line.contains('=')).collect();
+    assert_eq!(login, ["CLAUDE_CODE_OAUTH_TOKEN=clitape"]);
 }
 
 #[test]

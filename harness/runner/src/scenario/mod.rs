@@ -6,6 +6,7 @@ mod error;
 mod fault;
 mod host;
 mod load;
+mod login;
 mod model;
 mod record;
 mod run;
@@ -22,6 +23,7 @@ pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
 pub use host::{HostPreset, HostProfile, PLAIN};
 pub use load::{ChatServerSpec, Proof, Scenario, SweepSpec};
+pub use login::Login;
 pub use model::{
     Conversation, DeltaCut, ErrorType, Model, ModelApiError, ModelBlock, ModelContent,
     ModelFailure, ModelFailureKind, ModelStopReason, ModelTurn, Pieces, SideRequest, Spare, Spot,

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::host::HostPreset;
+use super::login::Login;
 use super::say::{SayAction, SayStep};
 use super::signal::{Exits, SignalPlan};
 use super::step::SessionStep;
@@ -22,6 +23,9 @@ pub struct RecordSpec {
     /// Further arguments of the CLI, after those that every recording has.
     #[serde(default)]
     pub args: Vec<String>,
+    /// How the CLI is logged in to the model; with an API key by default.
+    #[serde(default)]
+    pub login: Login,
     /// Whether the CLI is asked for the parts of messages, `--include-partial-messages`; it is by
     /// default.
     #[serde(default = "RecordSpec::default_partial_messages")]
@@ -130,6 +134,18 @@ mod tests {
             (Some(what), Some(expect)) => assert!(what.contains(expect), "{what}"),
             _ => panic!("{keys}: {complaint:?}"),
         }
+    }
+
+    #[test]
+    fn a_cli_is_logged_in_with_a_key_or_as_a_subscriber() {
+        let login = |keys: &str| {
+            let text = format!("versions = ['1.0.0']\nprompt = 'p'\n{keys}");
+            toml::from_str::<RecordSpec>(&text).map(|record| record.login)
+        };
+        assert_eq!(login(""), Ok(Login::Key));
+        assert_eq!(login("login = 'key'"), Ok(Login::Key));
+        assert_eq!(login("login = 'subscription'"), Ok(Login::Subscription));
+        assert!(login("login = 'token'").is_err());
     }
 
     #[test]
