@@ -84,7 +84,7 @@ finding_kinds! {
     CalledTooEarly = "GW010" "called-too-early",
     /// A tool that ran before the person had said yes, or after a no.
     ToolBeforeYes = "QU001" "tool-before-yes",
-    /// A question that nobody closes, or whose buttons stay in the chat.
+    /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.
     QuestionLeft = "QU002" "question-left",
     /// A question that is closed twice, or asked again after it was closed.
     AnsweredTwice = "QU003" "answered-twice",

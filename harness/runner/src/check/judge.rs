@@ -318,3 +318,11 @@ impl ScenarioChecks {
         variant::never_seen(&self.recordings)
     }
 }
+
+#[cfg(test)]
+impl ScenarioChecks {
+    /// Lets the checks judge a gateway that has `fault`.
+    pub(super) fn plant(&self, fault: crate::replay::PlantedFault) -> Result<(), CassetteError> {
+        self.recordings.plant(fault)
+    }
+}

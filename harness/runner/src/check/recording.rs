@@ -10,6 +10,8 @@ use crate::replay::{
     AcpClient, Capture, Plan, Replay, ReplayRequest, Setup, StdinLine, replay, replay_all,
     stdin_lines,
 };
+#[cfg(test)]
+use crate::replay::{PlantedFault, replay_planted};
 use crate::scenario::{ChannelSpec, Fault, RunSpec, Scenario, Workspace};
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
@@ -127,6 +129,18 @@ impl Recording {
     }
 }
 
+#[cfg(test)]
+impl Recording {
+    /// The same recording, replayed with a gateway that has `fault`.
+    fn planted(self, fault: PlantedFault) -> Self {
+        let capture = self.capture();
+        let plan = canonical_plan(&self.scenario, capture, &self.scenario.chat.faults);
+        let replays = replay_planted(capture, &plan, &all_setups(&self.scenario), fault);
+        let canonical = OnceLock::from(replays.into_iter().map(Arc::new).collect::<Vec<_>>());
+        Self { canonical, ..self }
+    }
+}
+
 /// The plan of the canonical replay at the scenario's pace, with these faults.
 fn canonical_plan(scenario: &Scenario, capture: Capture<'_>, faults: &[Fault]) -> Plan {
     Plan::canonical(capture, scenario.run.pace_ms).with_faults(faults.iter().copied())
@@ -178,6 +192,19 @@ pub(super) struct Recordings {
     pub(super) workspace: Workspace,
     pub(super) scenario: Arc<Scenario>,
     kept: BTreeMap<CliVersion, Mutex<Kept>>,
+}
+
+#[cfg(test)]
+impl Recordings {
+    /// Lets the checks of every version judge a gateway that has `fault`.
+    pub(super) fn plant(&self, fault: PlantedFault) -> Result<(), CassetteError> {
+        for (version, kept) in &self.kept {
+            let recording = Recording::load(&self.workspace, &self.scenario, version)?;
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.recording = Some(Arc::new(recording.planted(fault)));
+        }
+        Ok(())
+    }
 }
 
 /// A recording for as long as checks need it.

@@ -19,6 +19,7 @@ use super::plan::Plan;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
 use super::turns::{conversation, given_up};
+use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
 const AFTERMATH: Duration = Duration::from_secs(60);
@@ -56,19 +57,34 @@ pub fn replay<'a>(capture: impl Into<Capture<'a>>, plan: &Plan, setup: Setup) ->
 /// Replays `capture` as `plan` says, once in each of `setups`, which share how the run is run. One parse feeds
 /// all of them, and none knows of the others.
 pub(crate) fn replay_all(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
+    replay_wired(capture, plan, setups, Wiring::built_in)
+}
+
+/// Replays `capture` as `plan` says, in each of `setups` with a gateway that `wiring` puts together.
+pub(super) fn replay_wired(
+    capture: Capture<'_>,
+    plan: &Plan,
+    setups: &[Setup],
+    wiring: impl Fn() -> Wiring,
+) -> Vec<Replay> {
     debug_assert!(setups.iter().all(|setup| setup.run == setups[0].run), "one run: {setups:?}");
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {
-        Ok(runtime) => runtime.block_on(run(capture, plan, setups)),
+        Ok(runtime) => runtime.block_on(run(capture, plan, setups, wiring)),
         // A runtime without IO asks nothing of the system that could fail.
         Err(error) => unreachable!("no runtime in memory: {error}"),
     }
 }
 
-async fn run(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
+async fn run(
+    capture: Capture<'_>,
+    plan: &Plan,
+    setups: &[Setup],
+    wiring: impl Fn() -> Wiring,
+) -> Vec<Replay> {
     let mut runs: Vec<ObservedConversation> =
-        setups.iter().map(|setup| ObservedConversation::start(*setup, plan)).collect();
+        setups.iter().map(|setup| ObservedConversation::start(*setup, plan, wiring())).collect();
     let mut parser = Parser::new();
     for (after_ms, action) in plan.actions(capture) {
         if after_ms > 0 {
@@ -114,7 +130,7 @@ fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
         if let Some((kind, data)) = entry {
             run.log.add(Lane::Lifecycle, kind, data);
         }
-        run.conversation.on_event(event);
+        (run.on_event)(&mut run.conversation, event);
     }
 }
 
@@ -123,17 +139,20 @@ struct ObservedConversation {
     setup: Setup,
     log: Log,
     conversation: Conversation,
+    on_event: OnEvent,
 }
 
 impl ObservedConversation {
-    fn start(setup: Setup, plan: &Plan) -> Self {
+    fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
         let log = Log::new();
-        Self { setup, conversation: conversation(setup, plan, log.clone()), log }
+        let Wiring { on_event, open_chat } = wiring;
+        let conversation = conversation(setup, plan, log.clone(), open_chat);
+        Self { setup, log, conversation, on_event }
     }
 
     /// Ends the conversation, and waits for calls that come too late.
     async fn finish(self, stats: Stats, is_faithful: bool) -> Replay {
-        let Self { setup, log, conversation } = self;
+        let Self { setup, log, conversation, on_event: _ } = self;
         let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
         Replay { setup, entries: log.take(), stats, is_faithful, reports }

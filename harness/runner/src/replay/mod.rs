@@ -11,6 +11,8 @@ mod lanes;
 mod live;
 mod log;
 mod plan;
+#[cfg(test)]
+mod planted_tests;
 mod random;
 mod request;
 mod session;
@@ -18,6 +20,7 @@ mod setup;
 mod stuck;
 mod trace;
 mod turns;
+mod wiring;
 
 pub(crate) use builtin::replay_all;
 pub use builtin::{Replay, replay};
@@ -29,6 +32,8 @@ pub(crate) use headline::shortened;
 pub use host_step::HostStep;
 pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
+#[cfg(test)]
+pub(crate) use planted_tests::{PlantedFault, replay_planted};
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use trace::{Entry, Lane};

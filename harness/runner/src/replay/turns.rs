@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clitape_gateway::acp::AcpConverter;
 use clitape_gateway::sse::{Collector, SseConverter, SseFrame, TurnProgress};
-use clitape_gateway::telegram::Telegram;
 use clitape_gateway::{
-    Bus, BusData, BusEvent, Channel, Conversation, Phase, RunReport, Subscription, Turn, Waited,
+    Bus, BusData, BusEvent, Conversation, Phase, RunReport, Subscription, Turn, Waited,
 };
 use serde_json::{Map, Value};
 
@@ -23,24 +22,32 @@ use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
 use super::stuck::Stuck;
 use super::trace::{Lane, object};
+use super::wiring::OpenChat;
 
 /// Opens the turns of a replay; it has what all of them share.
 struct TurnOpener {
     setup: Setup,
     log: Log,
     chat: Arc<ChatServer>,
+    open_chat: OpenChat,
     /// The session of the ACP client, if there is one.
     acp: Option<Arc<Mutex<AcpTurns>>>,
     /// The subscriptions to the buses, which end when they are dropped.
     listeners: Arc<Mutex<Vec<Subscription>>>,
 }
 
-/// Starts the conversation of a replay in `setup`; its entries go to `log`.
-pub(super) fn conversation(setup: Setup, plan: &Plan, log: Log) -> Conversation {
+/// Starts the conversation of a replay in `setup`; its entries go to `log`, and `open_chat` makes its chats.
+pub(super) fn conversation(
+    setup: Setup,
+    plan: &Plan,
+    log: Log,
+    open_chat: OpenChat,
+) -> Conversation {
     let acp = setup.acp.filter(|_| !setup.run.silent);
     let opener = TurnOpener {
         setup,
         chat: Arc::new(ChatServer::new(log.clone(), plan.faults.clone())),
+        open_chat,
         acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
         listeners: Arc::default(),
         log,
@@ -89,10 +96,10 @@ impl TurnOpener {
         lock(&self.listeners).extend(listeners);
         let channel = setup.channel.map(|chat| {
             let api = Arc::new(TurnChat::new(self.chat.clone(), turn));
-            let telegram = Box::new(Telegram::new(chat_settings(chat), api)) as Box<dyn Channel>;
+            let chat = (self.open_chat)(chat_settings(chat), api);
             match setup.run.stuck_callback.filter(|_| turn == 1) {
-                Some(number) => Box::new(Stuck::new(telegram, number)),
-                None => telegram,
+                Some(number) => Box::new(Stuck::new(chat, number)),
+                None => chat,
             }
         });
         let log = log.clone();

@@ -8,8 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::violation::{Violation, by, message_id, whole, word};
+use super::violation::{Violation, by, message_id, text, whole, word};
 use crate::replay::{ChatView, Entry, Lane, Replay};
+
+/// Milliseconds within which a question is in the chat.
+const SHOWN_MS: u64 = 1_000;
 
 /// No tool of a question runs before its yes, or after a no, and no editor is told so (Q6).
 pub(super) fn tool_before_yes(replay: &Replay) -> Option<Violation<'_>> {
@@ -76,15 +79,52 @@ fn in_progress_before_yes(replay: &Replay) -> Option<Violation<'_>> {
     None
 }
 
-/// Q1, Q2: every question is closed, and its buttons leave the chat.
+/// Q1, Q2: every question is shown and closed, and its buttons leave the chat.
 pub(super) fn question_left(replay: &Replay) -> Option<Violation<'_>> {
+    never_shown(replay).or_else(|| never_closed(replay)).or_else(|| buttons_stay(replay))
+}
+
+/// A question that is open for a while is in the chat. A replay with faults of the chat's server is left out,
+/// because the server decides what is shown.
+fn never_shown(replay: &Replay) -> Option<Violation<'_>> {
+    let has_faults = replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"));
+    if replay.setup.channel.is_none() || replay.setup.run.silent || has_faults {
+        return None;
+    }
+    let shown: HashSet<&str> =
+        replay.lane(Lane::Telegram).map(|entry| word(entry, "question")).collect();
+    let events: Vec<&Entry> = replay.lane(Lane::Lifecycle).collect();
+    events.iter().enumerate().find_map(|(index, question)| {
+        let (id, call) = (word(question, "id"), word(question, "call"));
+        if question.kind != "question" || shown.contains(id) {
+            return None;
+        }
+        let ends = |event: &&&Entry| match event.kind.as_ref() {
+            "answered" | "question_withdrawn" => word(event, "id") == id,
+            "tool_result" => word(event, "id") == call,
+            "outcome" => true,
+            _ => false,
+        };
+        let end = events[index..].iter().find(ends)?;
+        let ms = end.at - question.at;
+        let name = word(question, "name");
+        let what = format!(
+            "the CLI asks about {name} and waits {ms} ms for the answer, but the chat never asks"
+        );
+        if ms < SHOWN_MS { None } else { by(question, what) }
+    })
+}
+
+fn never_closed(replay: &Replay) -> Option<Violation<'_>> {
     let closed: HashSet<&str> =
         events(replay, "closed").map(|(_, fields)| text(fields, "id")).collect();
-    let open = events(replay, "asked").find(|(_, fields)| !closed.contains(text(fields, "id")));
-    if let Some((entry, fields)) = open {
-        let (id, name) = (text(fields, "id"), text(fields, "name"));
-        return by(entry, format!("question {id} about {name} is never closed"));
-    }
+    let (entry, fields) =
+        events(replay, "asked").find(|(_, fields)| !closed.contains(text(fields, "id")))?;
+    let (id, name) = (text(fields, "id"), text(fields, "name"));
+    by(entry, format!("question {id} about {name} is never closed"))
+}
+
+fn buttons_stay(replay: &Replay) -> Option<Violation<'_>> {
     let view = ChatView::after(&replay.entries);
     let left =
         view.messages().find(|message| !message.buttons.is_empty() && !message.is_orphaned)?;
@@ -151,11 +191,6 @@ fn events<'r>(
 ) -> impl Iterator<Item = (&'r Entry, &'r Map<String, Value>)> {
     let questions = replay.lane(Lane::Bus).filter(|entry| entry.kind == "question");
     questions.filter_map(move |entry| Some((entry, entry.data.get(what)?.as_object()?)))
-}
-
-/// A field that is text; empty when it is not there.
-fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
-    fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Whether a field is true.

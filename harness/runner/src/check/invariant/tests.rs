@@ -8,6 +8,7 @@ use crate::replay::Setup;
 use crate::scenario::{self, Chat, ChatMode, RunSpec};
 
 mod live;
+mod planted;
 
 const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;

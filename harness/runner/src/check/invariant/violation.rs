@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::replay::{Entry, Lane, Replay};
 
@@ -37,7 +37,12 @@ pub(super) fn message_id(entry: &Entry) -> Option<u64> {
     entry.data.get("message_id").and_then(Value::as_u64)
 }
 
-/// A field that is text; empty when it is not there.
+/// A field of an entry that is text; empty when it is not there.
 pub(super) fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
-    entry.data.get(key).and_then(Value::as_str).unwrap_or_default()
+    text(&entry.data, key)
+}
+
+/// A field that is text; empty when it is not there.
+pub(super) fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
+    fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }

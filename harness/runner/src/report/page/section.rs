@@ -201,7 +201,9 @@ pub(super) fn must(kind: FindingKind) -> &'static str {
         FindingKind::ToolBeforeYes => {
             "No tool that a person is asked about runs before the yes, or after a no."
         }
-        FindingKind::QuestionLeft => "Every question is closed, and its buttons leave the chat.",
+        FindingKind::QuestionLeft => {
+            "Every question is shown and closed, and its buttons leave the chat."
+        }
         FindingKind::AnsweredTwice => "Every question is closed once, and not asked again.",
         FindingKind::WrongAsker => "A question has the name of the agent whose call waits.",
         FindingKind::EndedByOther => {

@@ -59,6 +59,15 @@ fn qu002_every_question_leaves_the_chat() {
     check_question(&[ASKED, BUTTONS, CLOSED, DECIDED], 4, &[]);
     let open = "question q about Bash is never closed";
     check_question(&[ASKED, BUTTONS, DECIDED], 3, &[(FindingKind::QuestionLeft, open)]);
+    let lifecycle = [
+        r#"1 lifecycle question {"id":"q","name":"Bash","call":"t"}"#,
+        r#"5000 lifecycle question_withdrawn {"id":"q"}"#,
+    ];
+    check_question(&[&lifecycle[..], &[ASKED, BUTTONS, CLOSED, DECIDED]].concat(), 4, &[]);
+    let hidden =
+        "the CLI asks about Bash and waits 4999 ms for the answer, but the chat never asks";
+    let left = [(FindingKind::QuestionLeft, hidden)];
+    check_question(&[&lifecycle[..], &[ASKED, CLOSED]].concat(), 4, &left);
     let left = r#"the buttons of sendMessage #7 "May I?" [["Yes","No"]] stay in the chat"#;
     check_question(&[ASKED, BUTTONS, CLOSED], 4, &[(FindingKind::QuestionLeft, left)]);
 }

@@ -1,0 +1,114 @@
+//! Gateways that each lack one thing are convicted on recorded live sessions by the checks that `clitape test`
+//! runs, with sentences that say what a person would see.
+
+use std::path::Path;
+
+use crate::check::judge::{Check, ScenarioChecks};
+use crate::replay::PlantedFault;
+use crate::scenario::Workspace;
+
+/// The findings of the chat's golden check of a scenario's first version, each as its id and its sentence without
+/// the time.
+fn found(scenario: &str, fault: Option<PlantedFault>) -> Vec<String> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let scenario = Workspace::at(Path::new(root)).load(scenario).unwrap();
+    let first = scenario.record.versions[0].clone();
+    let checks = ScenarioChecks::new(&Workspace::at(Path::new(root)), scenario).unwrap();
+    if let Some(fault) = fault {
+        checks.plant(fault).unwrap();
+    }
+    let is_chat = |check: &&Check| match check {
+        Check::Golden { version, view } => {
+            *version == first && view.to_string() == "telegram-partial"
+        }
+        _ => false,
+    };
+    let check = checks.checks().iter().find(is_chat).unwrap();
+    let finding = |one: crate::check::Finding| {
+        let what = one.sentence.split_once(" ms: ").map_or(&*one.sentence, |(_, what)| what);
+        format!("{}: {what}", one.id)
+    };
+    checks.judge(check, false).unwrap().findings.into_iter().map(finding).collect()
+}
+
+fn check(fault: PlantedFault, scenario: &str, expect: [&str; 2]) {
+    assert_eq!(found(scenario, None), [""; 0], "{scenario} with the gateway as it is");
+    assert_eq!(found(scenario, Some(fault)), expect, "{scenario} with {fault:?}");
+}
+
+#[test]
+fn tn001_a_gateway_with_one_run_for_all_turns_is_convicted() {
+    let broken = "TN001 ended-by-other: turn 1 ends with the text of another one";
+    check(
+        PlantedFault::OneRun,
+        "live-multi-turn",
+        [
+            broken,
+            r"GD001 golden-differs: expected edit #1 “I'll count the files.\n\nThere are two files here.”, got sendChatAction typing",
+        ],
+    );
+    check(
+        PlantedFault::OneRun,
+        "live-interrupt-then-next",
+        [
+            broken,
+            r"GD001 golden-differs: expected edit #1 “I'll wait for the build.\n\n⏹️ Stopped. Send a message to go on from here.”, got sendChatAction typing",
+        ],
+    );
+}
+
+#[test]
+fn qu002_a_gateway_that_never_shows_a_question_is_convicted() {
+    check(
+        PlantedFault::NoQuestions,
+        "permission-allow",
+        [
+            "QU002 question-left: the CLI asks about Bash and waits 3000 ms for the answer, but the chat never asks",
+            r"GD001 golden-differs: expected a second message “<b>🔐 The agent asks for your permission</b>\n🛠️ …what to do instead.</i>”, got sendChatAction typing",
+        ],
+    );
+    check(
+        PlantedFault::NoQuestions,
+        "ask-user",
+        [
+            "QU002 question-left: the CLI asks about AskUserQuestion and waits 3000 ms for the answer, but the chat never asks",
+            r"GD001 golden-differs: expected a second message “<b>❓ The agent asks: Colour</b>\nWhich colour?\n•…answer of your own.</i>”, got sendChatAction typing",
+        ],
+    );
+}
+
+#[test]
+fn qu002_a_gateway_whose_buttons_stay_is_convicted() {
+    check(
+        PlantedFault::ButtonsStay,
+        "ask-user",
+        [
+            r#"QU002 question-left: the buttons of sendMessage #2 "<b>❓ The agent asks: Colour</b>\nWhich colour?\n•…answer of your own.</i>" [["Red"],["Blue"]] stay in the chat"#,
+            "GD001 golden-differs: `message_id` of edit #1 should be 2, it is 1",
+        ],
+    );
+}
+
+#[test]
+fn tn003_a_gateway_that_goes_on_in_the_message_of_the_turn_before_is_convicted() {
+    check(
+        PlantedFault::OneMessage,
+        "live-interrupt-then-next",
+        [
+            r#"TN003 edit-after-turn: turn 1 is over, and editMessageText #1 final "Two and two are four." edits it"#,
+            "GD001 golden-differs: expected a second message “Two and two are four.”, got edit #1 “Two and two are four.”",
+        ],
+    );
+}
+
+#[test]
+fn gw003_a_gateway_that_edits_the_draft_of_an_interrupted_turn_is_convicted() {
+    check(
+        PlantedFault::LateEdit,
+        "live-interrupt-then-next",
+        [
+            r#"GW003 edit-after-final: after the final text came editMessageText #1 "I'll wait for the build.\n\n🛠️ Bash: wait 20 s → p…t text <i>⚠️ failed</i>""#,
+            r"GD001 golden-differs: expected a second message “Two and two are four.”, got edit #1 “I'll wait for the build.\n\n🛠️ Bash: wait 20 s → p…t text <i>⚠️ failed</i>”",
+        ],
+    );
+}
