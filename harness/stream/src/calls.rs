@@ -48,8 +48,12 @@ struct CallState {
     kind: ToolKind,
     parent: Option<String>,
     message: String,
-    /// The arguments of the start event, if only the stream had provided them.
-    streamed: Option<SourceArguments<'static>>,
+    /// The arguments, as long as the call is open.
+    arguments: Option<SourceArguments<'static>>,
+    /// Whether only the stream has provided the arguments.
+    is_streamed: bool,
+    /// Whether the CLI has asked its host about the call.
+    is_asked: bool,
     ended: Option<ResultSource>,
 }
 
@@ -125,7 +129,9 @@ impl CallTable {
             kind,
             parent: place.parent.map(str::to_owned),
             message: place.message.to_owned(),
-            streamed: (from == CallOrigin::Stream).then(|| arguments.clone().into_owned()),
+            arguments: Some(arguments.clone().into_owned()),
+            is_streamed: from == CallOrigin::Stream,
+            is_asked: false,
             ended: None,
         });
         let early = self.early_by_id.remove(id).and_then(|at| self.early[at].take());
@@ -151,6 +157,27 @@ impl CallTable {
     /// there is no such call.
     pub(crate) fn parent_of(&self, id: &str) -> Option<Option<&str>> {
         self.newest(id).map(|at| self.list[at].parent.as_deref())
+    }
+
+    /// Records that the CLI asks its host about the call with this id.
+    pub(crate) fn ask(&mut self, id: &str) {
+        if let Some(at) = self.newest(id) {
+            self.list[at].is_asked = true;
+        }
+    }
+
+    /// The call that a question without an id is about: the open one with this name and input. Of several in
+    /// one message it is the first that was not asked about, because the CLI asks in their order. `None` if
+    /// there is none, or if calls of different askers are equal.
+    pub(crate) fn asked_about(&self, name: &str, input: &Json<'_>) -> Option<&str> {
+        let calls = self.open.iter().map(|at| &self.list[*at]);
+        let equal: Vec<_> = calls.filter(|call| call.is_of(name, input)).collect();
+        let last = equal.last()?;
+        if equal.iter().any(|call| call.parent != last.parent) {
+            return None;
+        }
+        let mut of_message = equal.iter().filter(|call| call.message == last.message);
+        Some(&of_message.find(|call| !call.is_asked).unwrap_or(last).id)
     }
 
     /// Emits a result, retains it until its call starts, or reports it as a duplicate.
@@ -265,7 +292,7 @@ impl CallTable {
     fn abandon(&mut self, at: usize, emitter: &mut Emitter<'_>) {
         let call = &mut self.list[at];
         if call.ended.is_none() {
-            call.ended = Some(ResultSource::User);
+            (call.ended, call.arguments) = (Some(ResultSource::User), None);
             self.open.remove(&at);
             let incomplete = match call.kind {
                 ToolKind::ToolUse => Incomplete::Incomplete,
@@ -284,7 +311,7 @@ impl CallTable {
         emitter: &mut Emitter<'_>,
     ) {
         let call = &mut self.list[at];
-        (call.ended, call.streamed) = (Some(side), None);
+        (call.ended, call.arguments) = (Some(side), None);
         self.open.remove(&at);
         emitter.emit(call.result(is_error, result, None));
     }
@@ -313,10 +340,20 @@ impl CallState {
         }
     }
 
+    /// Whether the CLI runs this tool with this input.
+    fn is_of(&self, name: &str, input: &Json<'_>) -> bool {
+        self.name == name
+            && self.kind == ToolKind::ToolUse
+            && self.arguments.as_ref().is_some_and(|arguments| arguments.is_same(input))
+    }
+
     /// Compares the arguments of a snapshot with those of the stream. The snapshot wins, and a
     /// difference is reported (U1).
     fn correct(&mut self, arguments: &SourceArguments<'_>, emitter: &mut Emitter<'_>) {
-        let streamed = self.streamed.take();
+        if !std::mem::take(&mut self.is_streamed) || self.arguments.is_none() {
+            return;
+        }
+        let streamed = self.arguments.replace(arguments.clone().into_owned());
         let Some((new, what)) = streamed.and_then(|streamed| streamed.difference(arguments)) else {
             return;
         };

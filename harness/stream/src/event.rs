@@ -212,7 +212,8 @@ pub enum Event<'a, T = &'a str> {
         id: Cow<'a, str>,
         /// Name of the tool.
         name: Cow<'a, str>,
-        /// Id of the call that waits, where the request names one.
+        /// Id of the call that waits: the one that the request names, or else the open call with this name
+        /// and input.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<Cow<'a, str>>,
         /// The input of the call.
@@ -227,7 +228,8 @@ pub enum Event<'a, T = &'a str> {
         #[serde(skip_serializing_if = "Option::is_none")]
         parent: Option<Cow<'a, str>>,
     },
-    /// The CLI takes a request back (`control_cancel_request`): nobody waits for its answer.
+    /// Nobody waits for the answer to a question any more: the CLI takes it back
+    /// (`control_cancel_request`), or the turn that asked, or the output, has ended.
     QuestionWithdrawn {
         /// Id of the request.
         id: Cow<'a, str>,

@@ -190,6 +190,7 @@ held_by! {
         tests::dialog::a_question_has_all_that_a_person_needs,
         tests::facts::control_records_have_no_session_id_and_change_none,
         tests::dialog::u5_a_question_names_the_subagent_that_asks,
+        tests::dialog::a_question_without_an_id_is_about_the_open_call_with_its_input,
         tests::dialog::a_question_is_withdrawn_once_by_the_cli_or_by_the_end_of_the_turn,
         tests::dialog::a_question_of_a_background_subagent_outlives_the_turn,
         tests::dialog::a_question_whose_call_has_its_result_was_answered,

@@ -69,6 +69,14 @@ impl<'a> SourceArguments<'a> {
         }
     }
 
+    /// Whether the arguments are this input; the order of the fields does not matter.
+    pub(crate) fn is_same(&self, input: &Json<'_>) -> bool {
+        let Self::Whole(ours) = self else { return false };
+        json::same_text(ours.get(), input.get())
+            || same_members(ours.get(), input.get())
+            || same_value(&ours.value(), &input.value())
+    }
+
     /// Compares the arguments with `other`, which came later and wins. Returns the top-level fields
     /// that are new or changed, and a sentence about them; `None` if the two are equal.
     pub(crate) fn difference(

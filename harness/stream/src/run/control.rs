@@ -53,17 +53,26 @@ impl RunState {
             }
             return emitter.unknown(REQUEST, subtype.as_deref(), record);
         };
-        let [name, call, agent] = json::inner(request, &["tool_name", "tool_use_id", "agent_id"]);
+        let [name, call, agent, input] =
+            json::inner(request, &["tool_name", "tool_use_id", "agent_id", "input"]);
         let name = json::trimmed(name);
         let is_question = kind.subtype == CAN_USE_TOOL;
         let Some(id) = json::trimmed(id).filter(|_| !is_question || name.is_some()) else {
             let what = "A request of the CLI has no id, or a question names no tool";
             return emitter.diagnostic(DiagnosticCode::BadRecord, what, record);
         };
-        let call = json::trimmed(call);
+        let input = input.map_or(Json::EMPTY, Json::from);
+        let (call, agent) = (json::trimmed(call), json::trimmed(agent));
+        let call = match &name {
+            // CLI 1.0.128 names neither.
+            Some(name) if is_question && call.is_none() && agent.is_none() => {
+                self.calls.asked_about(name, &input).map(|id| Cow::Owned(id.to_owned()))
+            }
+            _ => call,
+        };
         let parent = match call.as_deref().and_then(|call| self.calls.parent_of(call)) {
             Some(parent) => parent.map(str::to_owned),
-            None => json::trimmed(agent).map(|agent| self.dialog.call_of_task(&agent).to_owned()),
+            None => agent.map(|agent| self.dialog.call_of_task(&agent).to_owned()),
         };
         let asked = match is_question {
             true => CliRequest::Question {
@@ -79,12 +88,15 @@ impl RunState {
         if !is_question {
             return emitter.emit(Event::Request { id, subtype: kind.subtype.into(), detail });
         }
-        let [input, suggestions] = json::inner(request, &["input", "permission_suggestions"]);
+        if let Some(call) = &call {
+            self.calls.ask(call);
+        }
+        let [suggestions] = json::inner(request, &["permission_suggestions"]);
         emitter.emit(Event::Question {
             id,
             name: name.unwrap_or_default(),
             call,
-            input: input.map_or(Json::EMPTY, Json::from),
+            input,
             suggestions: suggestions.map_or(Json::NULL, Json::from),
             detail,
             parent: parent.map(Cow::Owned),

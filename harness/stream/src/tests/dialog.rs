@@ -92,6 +92,66 @@ pub(crate) fn u5_a_question_names_the_subagent_that_asks() {
 }
 
 #[test]
+pub(crate) fn a_question_without_an_id_is_about_the_open_call_with_its_input() {
+    let asks = |id: &str, input: &str| {
+        request(id, "can_use_tool", &format!(r#","tool_name":"Bash","input":{input}"#))
+    };
+    // A subagent's call, whose fields come in another order.
+    check(
+        &[
+            snapshot("a", &call("p", "{}")),
+            under("p", &snapshot("s", &call("t", r#"{"a":1,"b":2}"#))),
+            asks("q1", r#"{"b":2,"a":1}"#),
+            asks("q2", r#"{"b":3}"#),
+            under("p", &tool_result("t", "ok")),
+            asks("q3", r#"{"b":2,"a":1}"#),
+            tool_result("p", "ok"),
+            result("x"),
+        ],
+        &[
+            "start p Bash {}",
+            r#"start t Bash {"a":1,"b":2} @p"#,
+            r#"question q1 Bash t {"b":2,"a":1} null {} @p"#,
+            r#"question q2 Bash - {"b":3} null {}"#,
+            r#"result t Bash "ok" @p"#,
+            r#"question q3 Bash - {"b":2,"a":1} null {}"#,
+            r#"result p Bash "ok""#,
+            "withdrawn q2",
+            "withdrawn q3",
+            END,
+        ],
+    );
+    // Equal calls of one message are asked about in their order; equal calls of two askers are not told apart.
+    let two = [call("t", r#"{"a":1}"#), call("u", r#"{"a":1}"#)].join(",");
+    check(
+        &[
+            snapshot("a", &two),
+            asks("q1", r#"{"a":1}"#),
+            asks("q2", r#"{"a":1}"#),
+            under("p", &snapshot("s", &call("v", r#"{"a":1}"#))),
+            asks("q3", r#"{"a":1}"#),
+            under("p", &tool_result("v", "ok")),
+            tool_result("t", "ok"),
+            tool_result("u", "ok"),
+            result("x"),
+        ],
+        &[
+            r#"start t Bash {"a":1}"#,
+            r#"start u Bash {"a":1}"#,
+            r#"question q1 Bash t {"a":1} null {}"#,
+            r#"question q2 Bash u {"a":1} null {}"#,
+            r#"start v Bash {"a":1} @p"#,
+            r#"question q3 Bash - {"a":1} null {}"#,
+            r#"result v Bash "ok" @p"#,
+            r#"result t Bash "ok""#,
+            r#"result u Bash "ok""#,
+            "withdrawn q3",
+            END,
+        ],
+    );
+}
+
+#[test]
 pub(crate) fn a_question_is_withdrawn_once_by_the_cli_or_by_the_end_of_the_turn() {
     check(
         &[
