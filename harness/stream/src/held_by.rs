@@ -81,6 +81,7 @@ held_by! {
         tests::blocks::messages_without_blocks_say_nothing,
         tests::text::r106760_text_before_a_tool_stays_in_the_final_text,
         tests::text::t2_a_message_boundary_without_a_tool_starts_the_final_text_anew,
+        tests::text::t2_a_result_with_the_last_block_of_a_message_means_all_its_blocks,
         tests::text::r90450_an_empty_result_means_the_streamed_text,
         tests::facts::t2_a_result_that_is_no_text_means_what_was_streamed,
         tests::facts::t2_a_structured_answer_is_the_result_s,

@@ -110,7 +110,8 @@ impl Transcript {
     /// Both texts are trimmed.
     ///
     /// The CLI may print a result only after several later turns were streamed. If an earlier run
-    /// equals the result, that run is the final text.
+    /// equals the result, that run is the final text. Of a message with several text blocks the CLI's
+    /// result has the last block alone, and the final text has them all.
     pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> (&'a str, usize) {
         if result.is_empty() {
             return (self.unused(), self.runs.len());
@@ -121,14 +122,21 @@ impl Transcript {
         }
     }
 
-    /// Whether a run equals the result text `result`.
+    /// Whether a run, or the last block of one, equals the result text `result`.
     pub(crate) fn repeats(&self, result: &str) -> bool {
         self.run_of(result).is_some()
     }
 
-    /// The last run or, if that is another text, the first run that equals the result text.
+    /// The last run or, if that is another text, the first run that equals the result text, or whose last block
+    /// does.
     fn run_of(&self, result: &str) -> Option<usize> {
-        let repeats = |at: &usize| self.run_text(*at, self.runs[*at].start) == result;
+        let last_block = |at: usize| {
+            let end = self.runs.get(at + 1).map_or(self.answer().part_count(), |next| next.start);
+            self.run_text(at, end.saturating_sub(1))
+        };
+        let repeats = |at: &usize| {
+            self.run_text(*at, self.runs[*at].start) == result || last_block(*at) == result
+        };
         let last = self.runs.len().checked_sub(1).filter(|last| repeats(last));
         last.or_else(|| (0..self.runs.len()).find(repeats))
     }

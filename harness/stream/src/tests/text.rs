@@ -74,6 +74,37 @@ pub(crate) fn r106760_text_before_a_tool_stays_in_the_final_text() {
 }
 
 #[test]
+pub(crate) fn t2_a_result_with_the_last_block_of_a_message_means_all_its_blocks() {
+    let blocks = || [message("c"), text(0, "A "), stop(0), text(1, "B"), stop(1), over()];
+    check(
+        &records![blocks(), one(result("B"))],
+        &[r#"text c "A ""#, r#"text c "B""#, r#"ok "A B""#],
+    );
+    check(
+        &records![
+            spoken("a", "Let me look."),
+            called("b", "t"),
+            one(tool_result("t", "x")),
+            blocks(),
+            one(result("B")),
+        ],
+        &[
+            r#"text a "Let me look.""#,
+            r#"start t Bash {"a":1}"#,
+            r#"result t Bash "x""#,
+            r#"text c "\n\nA ""#,
+            r#"text c "B""#,
+            r#"ok "Let me look.\n\nA B""#,
+        ],
+    );
+    // A result that only ends like the message is another text.
+    check(
+        &records![blocks(), one(result(" B B"))],
+        &[r#"text c "A ""#, r#"text c "B""#, r#"ok "B B""#],
+    );
+}
+
+#[test]
 pub(crate) fn t2_a_message_boundary_without_a_tool_starts_the_final_text_anew() {
     check(
         &records![spoken("a", "Draft."), spoken("b", "Answer."), one(result("Answer."))],
