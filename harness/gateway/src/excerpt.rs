@@ -17,6 +17,18 @@ pub(crate) fn cut(mut line: String, limit: usize) -> String {
     line
 }
 
+/// As [`short`], but cut before a space or a slash where one is in the second half.
+pub(crate) fn short_by_words(words: &str, limit: usize) -> String {
+    let whole = short(words, limit);
+    let Some(line) = whole.strip_suffix('…').filter(|line| line.chars().count() == limit) else {
+        return whole;
+    };
+    let next = short(words, limit + 1).chars().nth(limit);
+    let end = if matches!(next, Some(' ' | '/')) { None } else { line.rfind([' ', '/']) };
+    let end = end.filter(|end| *end >= line.len() / 2).unwrap_or(line.len());
+    format!("{}…", line[..end].trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,6 +43,20 @@ mod tests {
             ("éééééééééééééé", "éééééééééééé…"),
         ] {
             assert_eq!(short(words, 12), expect, "{words}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_ends_with_a_whole_word() {
+        for (words, expect) in [
+            ("touch made", "touch made"),
+            ("touch made here", "touch made…"),
+            ("touch a/made now", "touch a/made…"),
+            ("touch a/made/now", "touch a/made…"),
+            ("a touch/made/now", "a touch/made…"),
+            ("touch a; ls /made", "touch a; ls…"),
+        ] {
+            assert_eq!(short_by_words(words, 12), expect, "{words}");
         }
     }
 }

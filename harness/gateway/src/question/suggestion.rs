@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::excerpt::{cut, short};
+use crate::excerpt::short_by_words;
 
-/// Characters of a rule or a path in a label, and of a whole label.
-const RULE_LIMIT: usize = 40;
-const LABEL_LIMIT: usize = 80;
+/// Characters of a label. With the mark before it, it fits on a button whole, because its last words say how far
+/// the change goes.
+const LABEL_LIMIT: usize = 58;
 
 /// Where a change counts: the CLI's `destination` and the words for it.
 const PLACES: [(&str, &str); 4] = [
@@ -20,6 +20,9 @@ const PLACES: [(&str, &str); 4] = [
 const BEHAVIOURS: [(&str, &str); 3] =
     [("allow", "Always allow"), ("deny", "Never allow"), ("ask", "Always ask for")];
 
+/// The word for a rule or a path that the CLI does not name.
+const UNNAMED: &str = "this";
+
 /// The modes that `setMode` sets.
 const MODES: [(&str, &str); 5] = [
     ("acceptEdits", "Accept all edits"),
@@ -29,49 +32,58 @@ const MODES: [(&str, &str); 5] = [
     ("dontAsk", "Deny what is not allowed, without asking"),
 ];
 
-/// Returns the label of a suggestion, such as "Always allow `touch made` here".
+/// Returns the label of a suggestion, such as "Always allow `touch made` here". Where it is too long, the rule
+/// or the path is cut, and the words around it stay.
 pub(crate) fn label(suggestion: &Value) -> String {
     let field = |key: &str| suggestion[key].as_str().unwrap_or_default();
-    let what = match field("type") {
+    let place = word(&PLACES, field("destination")).unwrap_or_default();
+    match field("type") {
         "addRules" => {
             let verb = word(&BEHAVIOURS, field("behavior")).unwrap_or("Change the rule for");
-            format!("{verb} {}", first_of(&suggestion["rules"], rule))
+            let (rule, more) = first_of(&suggestion["rules"]);
+            let after = format!("{more}{place}");
+            match rule["ruleContent"].as_str().filter(|content| !content.is_empty()) {
+                Some(content) => fitted(&format!("{verb} `"), content, &format!("`{after}")),
+                None => {
+                    let name = rule["toolName"].as_str().unwrap_or(UNNAMED);
+                    fitted(&format!("{verb} "), name, &after)
+                }
+            }
         }
         "addDirectories" => {
-            let path = |path: &Value| path.as_str().map(|path| short(path, RULE_LIMIT));
-            format!("Allow access to {}", first_of(&suggestion["directories"], path))
+            let (path, more) = first_of(&suggestion["directories"]);
+            let path = path.as_str().unwrap_or(UNNAMED);
+            fitted("Allow access to ", path, &format!("{more}{place}"))
         }
         "setMode" => match word(&MODES, field("mode")) {
-            Some(words) => words.to_owned(),
-            None => format!("Switch to the mode {}", short(field("mode"), RULE_LIMIT)),
+            Some(words) => format!("{words}{place}"),
+            None => fitted("Switch to the mode ", field("mode"), place),
         },
-        "" => "Change the permissions".to_owned(),
-        other => format!("Change the permissions ({})", short(other, RULE_LIMIT)),
-    };
-    let place = word(&PLACES, field("destination")).unwrap_or_default();
-    cut(format!("{what}{place}"), LABEL_LIMIT)
+        "" => format!("Change the permissions{place}"),
+        other => fitted("Change the permissions (", other, &format!("){place}")),
+    }
+}
+
+/// `name` between `before` and `after`, cut so that the whole is no longer than a label.
+fn fitted(before: &str, name: &str, after: &str) -> String {
+    let around = before.chars().count() + after.chars().count();
+    // The mark of the cut counts too.
+    let name = short_by_words(name, LABEL_LIMIT.saturating_sub(around + 1));
+    format!("{before}{name}{after}")
 }
 
 fn word(table: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
     table.iter().find(|(name, _)| *name == key).map(|(_, words)| *words)
 }
 
-/// The words for the first of `all`, and how many more there are.
-fn first_of(all: &Value, words: impl Fn(&Value) -> Option<String>) -> String {
+/// The first of `all`, and words for how many more there are.
+fn first_of(all: &Value) -> (&Value, String) {
     let all = all.as_array().map(Vec::as_slice).unwrap_or_default();
-    let first = all.first().and_then(words).unwrap_or_else(|| "this".to_owned());
-    match all.len() {
-        0 | 1 => first,
-        count => format!("{first} and {} more", count - 1),
-    }
-}
-
-/// The rule's content as code, and the tool's name where the rule has none.
-fn rule(rule: &Value) -> Option<String> {
-    match rule["ruleContent"].as_str().filter(|content| !content.is_empty()) {
-        Some(content) => Some(format!("`{}`", short(content, RULE_LIMIT))),
-        None => rule["toolName"].as_str().map(|name| short(name, RULE_LIMIT)),
-    }
+    let more = match all.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    (all.first().unwrap_or(&Value::Null), more)
 }
 
 #[cfg(test)]
@@ -106,6 +118,21 @@ pub(crate) mod tests {
         check(
             &json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"}),
             "Accept all edits in this session",
+        );
+        // What is long is cut, and what follows it stays.
+        let long = "touch /clitape/project/made.txt && ls /clitape/project";
+        check(
+            &rules(json!([{"toolName": "Bash", "ruleContent": long}])),
+            "Always allow `touch /clitape/project/made.txt && ls…` here",
+        );
+        check(
+            &rules(json!([{"toolName": "Bash", "ruleContent": long}, {}, {}])),
+            "Always allow `touch /clitape/project…` and 2 more here",
+        );
+        check(
+            &json!({"type": "addDirectories", "directories": ["/a/".repeat(40)],
+            "destination": "projectSettings"}),
+            &format!("Allow access to {}… in this project", "/a/".repeat(8)),
         );
         check(&json!({"type": "setMode", "mode": "new"}), "Switch to the mode new");
         check(&json!({"type": "removeRules"}), "Change the permissions (removeRules)");
