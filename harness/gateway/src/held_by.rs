@@ -213,6 +213,7 @@ held_by! {
         acp::tests::permissions::q6_a_question_that_is_over_is_cancelled_with_the_client,
         acp::tests::permissions::q6_a_call_that_was_never_announced_is_announced_for_the_question,
         acp::tests::permissions::q6_choices_are_requests_with_their_options,
+        acp::tests::cassettes::q6_a_client_answers_every_recorded_question,
     ], [];
     "Q7": [
         conversation::tests::q7_each_turn_is_a_run_of_its_own,

@@ -100,13 +100,13 @@ fn ended() -> BusData {
 }
 
 /// The client's answer, as its own types write it.
-fn selected(option_id: &str) -> PermissionOutcome {
+pub(super) fn selected(option_id: &str) -> PermissionOutcome {
     let outcome = SelectedPermissionOutcome::new(option_id.to_owned());
     let outcome = RequestPermissionOutcome::Selected(outcome);
     PermissionOutcome::of(&json!(RequestPermissionResponse::new(outcome))).unwrap()
 }
 
-fn cancelled() -> PermissionOutcome {
+pub(super) fn cancelled() -> PermissionOutcome {
     let outcome = RequestPermissionOutcome::Cancelled;
     PermissionOutcome::of(&json!(RequestPermissionResponse::new(outcome))).unwrap()
 }
