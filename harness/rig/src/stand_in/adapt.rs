@@ -112,7 +112,9 @@ pub(super) fn change(
         Role::Hook { event, tool, .. } if !is_registered(event, tool) => return Change::LeaveOut,
         Role::Echo { request_id } => {
             let hook = dialogue.lines.iter().find_map(|line| match &line.role {
-                Role::Hook { request_id: id, event, tool, .. } if id == request_id => Some((event, tool)),
+                Role::Hook { request_id: id, event, tool, .. } if id == request_id => {
+                    Some((event, tool))
+                }
                 _ => None,
             });
             if hook.is_some_and(|(event, tool)| !is_registered(event, tool)) {
@@ -126,12 +128,10 @@ pub(super) fn change(
         _ => {}
     }
     if let (true, Some(turn)) = (host.is_live, turn) {
-        let tells = dialogue.announces_lifecycle
-            && !dialogue.has_lifecycle
-            && turn.message.uuid.is_some();
-        let is_status = |index: usize| {
-            dialogue.lines.get(index).is_some_and(|line| line.role == Role::Status)
-        };
+        let tells =
+            dialogue.announces_lifecycle && !dialogue.has_lifecycle && turn.message.uuid.is_some();
+        let is_status =
+            |index: usize| dialogue.lines.get(index).is_some_and(|line| line.role == Role::Status);
         match role {
             Role::Init if tells && !turn.is_announced => {
                 before = turn.lifecycle("queued", host) + &turn.lifecycle("started", host);

@@ -185,7 +185,11 @@ mod tests {
     fn ids_are_replaced_and_nothing_else() {
         let line = format!(r#"{{"a":"{SESSION}","p":"/x/{SESSION}.jsonl","b":"{SESSION}1"}}"#);
         check(1, &line, &format!(r#"{{"a":"s","p":"/x/s.jsonl","b":"{SESSION}1"}}"#));
-        check(1, r#"{"id":"clitape-1","o":"clitape-11","p":"my-clitape-1"}"#, r#"{"id":"req \"1\"","o":"clitape-11","p":"my-clitape-1"}"#);
+        check(
+            1,
+            r#"{"id":"clitape-1","o":"clitape-11","p":"my-clitape-1"}"#,
+            r#"{"id":"req \"1\"","o":"clitape-11","p":"my-clitape-1"}"#,
+        );
     }
 
     #[test]
@@ -210,7 +214,8 @@ mod tests {
         for live in ["short", &"long".repeat(30), ""] {
             ids.bind(SESSION, live);
             let splices = ids.splices(line.as_bytes());
-            let rendered = Rendered::new(line.as_bytes(), b"first\n".to_vec(), splices, b"last\n".to_vec());
+            let rendered =
+                Rendered::new(line.as_bytes(), b"first\n".to_vec(), splices, b"last\n".to_vec());
             let mut at = 0;
             for cut in 0..=line.len() {
                 let position = rendered.position(cut);

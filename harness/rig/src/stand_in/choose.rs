@@ -36,11 +36,16 @@ pub(super) fn marker(prompt: &str) -> Option<&str> {
 /// Whether a marker names this cassette.
 pub(super) fn names(marker: &str, cassette: &Cassette) -> bool {
     let (name, version) = marker.split_once('/').map_or((marker, None), |(n, v)| (n, Some(v)));
-    cassette.manifest.scenario == *name && version.is_none_or(|version| *cassette.version() == *version)
+    cassette.manifest.scenario == *name
+        && version.is_none_or(|version| *cassette.version() == *version)
 }
 
 /// The cassette for a prompt.
-pub(super) fn choose(settings: &Settings, prompt: &str, is_live: bool) -> Result<Cassette, StandInError> {
+pub(super) fn choose(
+    settings: &Settings,
+    prompt: &str,
+    is_live: bool,
+) -> Result<Cassette, StandInError> {
     if let Some(named) = &settings.cassette {
         return named_cassette(settings, named);
     }
@@ -78,13 +83,17 @@ fn by_name(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
     };
     let Some(version) = found else {
         let known = match &recorded[..] {
-            [] => format!("record it, or check the name and the folder {}", workspace.cassettes().display()),
+            [] => format!(
+                "record it, or check the name and the folder {}",
+                workspace.cassettes().display()
+            ),
             known => {
                 let known: Vec<&str> = known.iter().map(CliVersion::as_str).collect();
                 format!("there are {}", known.join(", "))
             }
         };
-        let wanted = version.map_or_else(|| "any CLI".to_owned(), |version| format!("CLI {version}"));
+        let wanted =
+            version.map_or_else(|| "any CLI".to_owned(), |version| format!("CLI {version}"));
         return Err(StandInError::NotRecorded { scenario: name.to_owned(), wanted, known });
     };
     Ok(Cassette::find(&workspace, &scenario, version)?)
@@ -121,7 +130,9 @@ fn by_prompt(
     let mut best: Option<(usize, bool, String)> = None;
     for name in workspace.recorded_names()? {
         let path = workspace.scenario(&name).join("scenario.toml");
-        let Ok(Prompt { record: Some(Record { prompt: Some(own) }) }) = read_toml(&path) else { continue };
+        let Ok(Prompt { record: Some(Record { prompt: Some(own) }) }) = read_toml(&path) else {
+            continue;
+        };
         if own.is_empty() || !prompt.contains(&own) {
             continue;
         }
@@ -164,7 +175,8 @@ pub(super) fn version(settings: &Settings) -> Option<String> {
     if let Some(version) = &settings.version {
         return Some(version.clone());
     }
-    if let Some((_, version)) = settings.cassette.as_ref().and_then(|named| named.rsplit_once('/')) {
+    if let Some((_, version)) = settings.cassette.as_ref().and_then(|named| named.rsplit_once('/'))
+    {
         return Some(version.to_owned());
     }
     let workspace = workspace(settings).ok()?;
@@ -185,7 +197,9 @@ pub(super) fn initialize_answer(settings: &Settings) -> Option<serde_json::Value
         if !folder.join("stdin.jsonl").is_file() {
             continue;
         }
-        let Ok(stdout) = clitape_runner::files::read(&folder.join("stdout.jsonl")) else { continue };
+        let Ok(stdout) = clitape_runner::files::read(&folder.join("stdout.jsonl")) else {
+            continue;
+        };
         let first = stdout.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let Ok(line) = serde_json::from_slice::<serde_json::Value>(first) else { continue };
         let answer = &line["response"]["response"];

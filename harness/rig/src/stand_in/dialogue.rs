@@ -234,9 +234,7 @@ impl Dialogue {
 
     /// Whether this is the id of the request `initialize`.
     pub(super) fn is_initialize(&self, id: &str) -> bool {
-        let is_it = |kind: &ExpectedKind| {
-            matches!(kind, ExpectedKind::Initialize { request_id } if request_id == id)
-        };
+        let is_it = |kind: &ExpectedKind| matches!(kind, ExpectedKind::Initialize { request_id } if request_id == id);
         self.awaits.iter().any(|expected| is_it(&expected.kind))
     }
 
@@ -248,7 +246,11 @@ impl Dialogue {
             start = range.end;
             // Most lines are stream events, which are nothing to the host.
             let is_event = line.starts_with(br#"{"type":"stream_event""#);
-            let value = if is_event { Value::Null } else { serde_json::from_slice(line).unwrap_or_default() };
+            let value = if is_event {
+                Value::Null
+            } else {
+                serde_json::from_slice(line).unwrap_or_default()
+            };
             if self.session_id.is_none() {
                 self.session_id = value["session_id"].as_str().map(str::to_owned);
             }
@@ -346,9 +348,9 @@ impl Dialogue {
     /// where the CLI answers not even an `initialize`.
     fn leave_out_unheard(&mut self) {
         let answers = |id: &str| {
-            self.lines.iter().any(
-                |line| matches!(&line.role, Role::Response { request_id } if request_id == id),
-            )
+            self.lines
+                .iter()
+                .any(|line| matches!(&line.role, Role::Response { request_id } if request_id == id))
         };
         let is_deaf = self.awaits.iter().any(|expected| {
             matches!(&expected.kind, ExpectedKind::Initialize { request_id } if !answers(request_id))
@@ -378,9 +380,8 @@ impl Dialogue {
 
     /// Where the line ends that takes a request back.
     fn cancelled_at(&self, id: &str) -> Option<usize> {
-        let cancels = |line: &&OutLine| {
-            matches!(&line.role, Role::Cancel { request_id } if request_id == id)
-        };
+        let cancels =
+            |line: &&OutLine| matches!(&line.role, Role::Cancel { request_id } if request_id == id);
         self.lines.iter().find(cancels).map(|line| line.range.end)
     }
 
@@ -398,7 +399,9 @@ impl Dialogue {
             _ => false,
         });
         let Some(open) = open else { return };
-        let Role::Question(Question { tool_use_id: Some(id), .. }) = &self.lines[open].role else { return };
+        let Role::Question(Question { tool_use_id: Some(id), .. }) = &self.lines[open].role else {
+            return;
+        };
         let id = format!("\"tool_use_id\":\"{id}\"");
         let failed = self.lines[open + 1..].iter().find(|line| {
             let text = &stdout[line.range.clone()];
@@ -417,7 +420,8 @@ impl Dialogue {
 
     /// Finds the uuids by which the cassette knows messages whose host gave none: those of the replays.
     fn name_messages(&mut self, stdout: &[u8]) {
-        let given: Vec<String> = self.messages().filter_map(|(uuid, _)| uuid.map(str::to_owned)).collect();
+        let given: Vec<String> =
+            self.messages().filter_map(|(uuid, _)| uuid.map(str::to_owned)).collect();
         let replays = self.lines.iter().filter(|line| line.role == Role::Replay);
         let uuids = replays.filter_map(|line| {
             let value: Value = serde_json::from_slice(&stdout[line.range.clone()]).ok()?;
@@ -463,7 +467,9 @@ fn role(value: &Value, questions: &mut usize, asked: &mut Vec<String>) -> Role {
         (Some("result"), _) => Role::Result,
         (Some("command_lifecycle"), _) => Role::Lifecycle,
         (Some("user"), _) if is_replay(value) => Role::Replay,
-        (Some("control_cancel_request"), _) => Role::Cancel { request_id: text(&value["request_id"]) },
+        (Some("control_cancel_request"), _) => {
+            Role::Cancel { request_id: text(&value["request_id"]) }
+        }
         (Some("control_response"), _) => {
             let request_id = text(&value["response"]["request_id"]);
             match asked.contains(&request_id) {
@@ -478,11 +484,18 @@ fn role(value: &Value, questions: &mut usize, asked: &mut Vec<String>) -> Role {
             if request["subtype"] == "hook_callback" {
                 let (input, callback_id) = (&request["input"], text(&request["callback_id"]));
                 let tool = input["tool_name"].as_str().map(str::to_owned);
-                return Role::Hook { request_id, event: text(&input["hook_event_name"]), tool, callback_id };
+                return Role::Hook {
+                    request_id,
+                    event: text(&input["hook_event_name"]),
+                    tool,
+                    callback_id,
+                };
             }
             *questions += 1;
             let tool_use_id = request["tool_use_id"].as_str().map(str::to_owned);
-            let about = request["tool_name"].as_str().map_or_else(|| text(&request["subtype"]), str::to_owned);
+            let about = request["tool_name"]
+                .as_str()
+                .map_or_else(|| text(&request["subtype"]), str::to_owned);
             Role::Question(Question { request_id, number: *questions, about, tool_use_id })
         }
         _ => Role::Other,

@@ -46,9 +46,7 @@ pub enum StandInError {
         why: String,
     },
     /// `CLITAPE_PLAY` is not a way to play.
-    #[error(
-        "CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, seed:N or plan:FILE"
-    )]
+    #[error("CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, seed:N or plan:FILE")]
     Play(String),
     /// A plan can't be used.
     #[error("{path}: {error}")]

@@ -181,7 +181,10 @@ mod tests {
     #[test]
     fn every_line_is_classed() {
         for (line, expect) in [
-            (r#"{"type":"user","message":{"role":"user","content":"a"},"uuid":"u"}"#, r#"message Some("u") a"#),
+            (
+                r#"{"type":"user","message":{"role":"user","content":"a"},"uuid":"u"}"#,
+                r#"message Some("u") a"#,
+            ),
             (
                 r#"{"type":"user","uuid":"","message":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}"#,
                 "message None a\nb",
@@ -202,7 +205,10 @@ mod tests {
                 r#"{"type":"control_response","response":{"request_id":"q","response":{"hookSpecificOutput":{"permissionDecision":"allow"}}}}"#,
                 "answer q allow",
             ),
-            (r#"{"type":"control_response","response":{"request_id":"q","response":{}}}"#, "answer q neutral"),
+            (
+                r#"{"type":"control_response","response":{"request_id":"q","response":{}}}"#,
+                "answer q neutral",
+            ),
             (r#"{"type":"keep_alive"}"#, "other keep_alive"),
             ("{}", "other a record without a type"),
             ("[1]", "Unusable"),

@@ -211,7 +211,9 @@ impl Lockstep {
                 Some(index) => Ok(index),
                 None => Err(self.wrong("a line that is not JSON")),
             },
-            HostAct::Other(kind) => Err(Heard::Ignored(format!("the CLI ignores a line of type `{kind}`"))),
+            HostAct::Other(kind) => {
+                Err(Heard::Ignored(format!("the CLI ignores a line of type `{kind}`")))
+            }
             HostAct::Blank => Err(Heard::Ignored("the CLI ignores a blank line".to_owned())),
         };
         match found {
@@ -265,7 +267,9 @@ impl Lockstep {
         let asked = self.dialogue.lines.iter().take_while(|line| line.range.end <= self.printed);
         let asked = asked.filter_map(|line| match &line.role {
             Role::Question(question) if question.request_id == *id => Some(question.words()),
-            Role::Hook { request_id, event, .. } if request_id == id => Some(format!("the hook {event}")),
+            Role::Hook { request_id, event, .. } if request_id == id => {
+                Some(format!("the hook {event}"))
+            }
             _ => None,
         });
         let Some(about) = asked.last() else {
@@ -273,7 +277,9 @@ impl Lockstep {
         };
         let Some(index) = found else {
             return match self.is_over(id) {
-                true => Err(Heard::Ignored(format!("the CLI ignores an answer to {about}, which is over"))),
+                true => Err(Heard::Ignored(format!(
+                    "the CLI ignores an answer to {about}, which is over"
+                ))),
                 false => Err(self.wrong(&format!("the answer to {about}"))),
             };
         };
@@ -307,7 +313,8 @@ impl Lockstep {
         let printed = self.dialogue.lines.iter().take_while(|line| line.range.end <= self.printed);
         let mut printed = printed;
         is_answered
-            || printed.any(|line| matches!(&line.role, Role::Cancel { request_id } if request_id == id))
+            || printed
+                .any(|line| matches!(&line.role, Role::Cancel { request_id } if request_id == id))
     }
 
     fn hear_request(&self, request: &Request) -> Result<usize, Heard> {

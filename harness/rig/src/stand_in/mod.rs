@@ -19,8 +19,8 @@ mod install;
 mod lockstep;
 mod log;
 mod pipes;
-mod play;
 mod plan;
+mod play;
 mod running;
 mod settings;
 mod side_calls;
@@ -59,7 +59,9 @@ pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitC
         Form::SideCall(call) => side_calls::answer(call, &arguments, &settings, &mut log),
         Form::OneShot | Form::Live => Player::new(&settings, &arguments, &mut log).play(),
         Form::Interactive => {
-            pipes::tell("the stand-in has no terminal; give -p PROMPT or --input-format stream-json");
+            pipes::tell(
+                "the stand-in has no terminal; give -p PROMPT or --input-format stream-json",
+            );
             USAGE
         }
     };

@@ -28,7 +28,7 @@ impl Schedule {
         let (plan, is_recorded) = match play.split_once(':') {
             None if play == "recorded" => (Plan::recorded(&cassette.timeline), true),
             None if play == "canonical" => {
-                (Plan::paced(&cassette.stdout, RunSpec::default().pace_ms), false)
+                (Plan::canonical(&cassette.stdout, RunSpec::default().pace_ms), false)
             }
             None if play == "instant" => {
                 let steps = vec![(0, total).into()];
@@ -36,7 +36,7 @@ impl Schedule {
                 (Plan { format: PLAN_FORMAT, seed: None, steps, host, faults }, false)
             }
             Some(("seed", seed)) => match seed.parse() {
-                Ok(seed) => (Plan::random(total, seed), false),
+                Ok(seed) => (Plan::seeded(&cassette.stdout, seed), false),
                 Err(_) => return Err(StandInError::Play(play.to_owned())),
             },
             Some(("plan", path)) => {

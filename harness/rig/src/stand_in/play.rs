@@ -180,7 +180,8 @@ impl<'a> Player<'a> {
                 Ok(Event::Signal(signal)) => return Err(self.signalled(signal)),
                 Err(_) => {
                     let seconds = self.settings.wait.as_secs_f64();
-                    let what = format!("expected the prompt on stdin, got no end of it in {seconds} s");
+                    let what =
+                        format!("expected the prompt on stdin, got no end of it in {seconds} s");
                     return Err(Ending::Refused(WRONG_LINE, what));
                 }
             }
@@ -216,7 +217,12 @@ impl<'a> Player<'a> {
         self.start(cassette, dialogue, Some(message))
     }
 
-    fn start(&mut self, cassette: Cassette, dialogue: Dialogue, message: Option<Message>) -> Result<(), Ending> {
+    fn start(
+        &mut self,
+        cassette: Cassette,
+        dialogue: Dialogue,
+        message: Option<Message>,
+    ) -> Result<(), Ending> {
         self.cassettes += 1;
         // Ids that the session has seen are not used again.
         let round = self.lines_before + self.cassettes;
@@ -224,9 +230,10 @@ impl<'a> Player<'a> {
         let running = Running::new(cassette, dialogue, play, round, &self.host, message);
         let running = running.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
         for hook in &self.host.hooks {
-            let is_called = running.dialogue.lines.iter().any(
-                |line| matches!(&line.role, Role::Hook { event, .. } if *event == hook.event),
-            );
+            let is_called =
+                running.dialogue.lines.iter().any(
+                    |line| matches!(&line.role, Role::Hook { event, .. } if *event == hook.event),
+                );
             if !is_called {
                 self.log.note(&format!("{} calls no hook {}", running.name(), hook.event));
             }
@@ -261,7 +268,8 @@ impl<'a> Player<'a> {
                 }
                 Next::Closed => {
                     self.flush()?;
-                    self.log.note("stdin is at its end where the recorded CLI waited: it ends with 0");
+                    self.log
+                        .note("stdin is at its end where the recorded CLI waited: it ends with 0");
                     return Err(Ending::Code(0));
                 }
                 Next::End => self.finish()?,
@@ -350,7 +358,8 @@ impl<'a> Player<'a> {
                 Ok(())
             }
             Event::Signal(signal) => {
-                let heeds = self.running.as_ref().is_some_and(|running| running.dialogue.heeds_interrupt);
+                let heeds =
+                    self.running.as_ref().is_some_and(|running| running.dialogue.heeds_interrupt);
                 if signal == nix::sys::signal::Signal::SIGINT && heeds {
                     self.log.signal(signal.as_str());
                     self.log.note("the cassette has what the CLI printed after an interrupt");
@@ -376,7 +385,9 @@ impl<'a> Player<'a> {
                 HostAct::Unusable => {
                     Heard::Wrong("expected a user message, got a line that is not JSON".to_owned())
                 }
-                _ => Heard::Ignored("the CLI ignores the line, because it works on no message".to_owned()),
+                _ => Heard::Ignored(
+                    "the CLI ignores the line, because it works on no message".to_owned(),
+                ),
             },
         };
         if let HostAct::Request(request) = &act
@@ -409,7 +420,8 @@ impl<'a> Player<'a> {
             return false;
         }
         if !running.lockstep.is_in_turn() && running.lockstep.awaits_message() {
-            self.log.note(&format!("{} ends early, because a message names another", running.name()));
+            self.log
+                .note(&format!("{} ends early, because a message names another", running.name()));
             self.running = None;
         }
         true
@@ -478,7 +490,9 @@ impl<'a> Player<'a> {
 
     /// Writes bytes to stdout. A one-shot run prints only its end where the host asks for no records.
     fn write(&mut self, bytes: &[u8], offset: usize) -> Result<(), Ending> {
-        if self.arguments.output != OutputFormat::StreamJson && !self.host.is_live || bytes.is_empty() {
+        if self.arguments.output != OutputFormat::StreamJson && !self.host.is_live
+            || bytes.is_empty()
+        {
             return Ok(());
         }
         self.write_now(bytes)?;

@@ -129,7 +129,8 @@ impl Running {
                 break;
             }
             let is_result = line.role == Role::Result;
-            let (from, to) = (range.start.max(own.start) - own.start, range.end.min(own.end) - own.start);
+            let (from, to) =
+                (range.start.max(own.start) - own.start, range.end.min(own.end) - own.start);
             if self.rendered.as_ref().is_none_or(|(of, _)| *of != index) {
                 self.rendered = Some((index, self.render(index, host)));
             }
@@ -158,10 +159,11 @@ impl Running {
             Some(turn) => Some(turn),
             None => self.first.as_mut(),
         };
-        let (before, after) = match change(&self.cassette, &self.dialogue, index, host, answers, turn) {
-            Change::LeaveOut => return Rendered::nothing(bytes.len()),
-            Change::Around(before, after) => (before, after),
-        };
+        let (before, after) =
+            match change(&self.cassette, &self.dialogue, index, host, answers, turn) {
+                Change::LeaveOut => return Rendered::nothing(bytes.len()),
+                Change::Around(before, after) => (before, after),
+            };
         if let Some(answer) = self.echoed(&line.role) {
             let length = bytes.trim_ascii_end().len();
             let splices = vec![(0..length, answer)];
@@ -179,9 +181,12 @@ impl Running {
     /// The line of the host that the CLI prints again.
     fn echoed(&self, role: &Role) -> Option<Vec<u8>> {
         let Role::Echo { request_id } = role else { return None };
-        let mut heard = (0..self.dialogue.awaits.len()).filter_map(|index| self.lockstep.heard(index));
+        let mut heard =
+            (0..self.dialogue.awaits.len()).filter_map(|index| self.lockstep.heard(index));
         heard.find_map(|act| match act {
-            HostAct::Answer(answer) if answer.request_id == *request_id => Some(answer.line.clone()),
+            HostAct::Answer(answer) if answer.request_id == *request_id => {
+                Some(answer.line.clone())
+            }
             _ => None,
         })
     }

@@ -34,7 +34,12 @@ Options:
 ";
 
 /// Answers a side call; returns the exit code.
-pub(super) fn answer(call: &SideCall, arguments: &Arguments, settings: &Settings, log: &mut Log) -> u8 {
+pub(super) fn answer(
+    call: &SideCall,
+    arguments: &Arguments,
+    settings: &Settings,
+    log: &mut Log,
+) -> u8 {
     let text = match call {
         SideCall::Version => match choose::version(settings) {
             Some(version) => format!("{version} (Claude Code)\n"),

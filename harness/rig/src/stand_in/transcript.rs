@@ -51,9 +51,15 @@ pub(super) fn turn_end(transcript: &[u8], from: usize, dialogue: &Dialogue, read
 }
 
 /// Lines for a turn without a recorded transcript: the message, and the last message of the model.
-pub(super) fn made(stdout: &[u8], message: Option<&Message>, host_session: &str, cwd: &Path) -> Vec<u8> {
+pub(super) fn made(
+    stdout: &[u8],
+    message: Option<&Message>,
+    host_session: &str,
+    cwd: &Path,
+) -> Vec<u8> {
     let (user, answer) = (fresh_uuid(), fresh_uuid());
-    let own = message.map_or(json!({"role": "user", "content": ""}), |message| message.message.clone());
+    let own =
+        message.map_or(json!({"role": "user", "content": ""}), |message| message.message.clone());
     let common = |kind: &str, parent: Value, uuid: &str, message: Value| {
         let line = json!({
             "parentUuid": parent, "isSidechain": false, "type": kind, "message": message, "uuid": uuid,
@@ -63,7 +69,9 @@ pub(super) fn made(stdout: &[u8], message: Option<&Message>, host_session: &str,
         format!("{line}\n")
     };
     let mut text = common("user", Value::Null, &user, own);
-    let last = stdout.split(|&byte| byte == b'\n').rfind(|line| line.starts_with(br#"{"type":"assistant""#));
+    let last = stdout
+        .split(|&byte| byte == b'\n')
+        .rfind(|line| line.starts_with(br#"{"type":"assistant""#));
     let value: Option<Value> = last.and_then(|line| serde_json::from_slice(line).ok());
     if let Some(mut value) = value {
         text.push_str(&common("assistant", Value::from(user), &answer, value["message"].take()));
@@ -114,7 +122,12 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("clitape-transcript-{}", std::process::id()));
         let path = dir.join("projects/-x/s.jsonl");
         let ids = Ids::new(1);
-        append(&path, b"{\"parentUuid\":null,\"uuid\":\"a\"}\n{\"parentUuid\":\"a\",\"uuid\":\"b\"}\n", &ids).unwrap();
+        append(
+            &path,
+            b"{\"parentUuid\":null,\"uuid\":\"a\"}\n{\"parentUuid\":\"a\",\"uuid\":\"b\"}\n",
+            &ids,
+        )
+        .unwrap();
         append(&path, b"{\"parentUuid\":null,\"uuid\":\"c\"}\n", &ids).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().last(), Some("{\"parentUuid\":\"b\",\"uuid\":\"c\"}"));
@@ -127,7 +140,8 @@ mod tests {
         let one = "{\"type\":\"user\",\"message\":{\"content\":\"one\"},\"uuid\":\"1\"}\n{\"type\":\"assistant\"}\n";
         let two = "{\"type\":\"user\",\"message\":{\"content\":\"two\"},\"uuid\":\"2\"}\n";
         let stdin = b"{\"type\":\"user\",\"message\":{\"content\":\"one\"},\"uuid\":\"1\"}\n{\"type\":\"user\",\"message\":{\"content\":\"two\"},\"uuid\":\"2\"}\n";
-        let timeline = clitape_runner::cassette::parse_timeline("[0,\"i\",1]\n[0,\"i\",2]\n").unwrap();
+        let timeline =
+            clitape_runner::cassette::parse_timeline("[0,\"i\",1]\n[0,\"i\",2]\n").unwrap();
         let dialogue = Dialogue::of(b"", stdin, &timeline);
         let text = format!("{one}{two}");
         assert_eq!(turn_end(text.as_bytes(), 0, &dialogue, 1), one.len());
