@@ -1,1 +1,237 @@
 //! The Bot API on loopback, with the limits and the faults of the field.
+//!
+//! [`ChatServer::start`] starts a server for one bot. The bot is given the server's address in place of
+//! `https://api.telegram.org`, and the token. A person's acts are calls of this library ([`ChatServer::say`],
+//! [`ChatServer::press`]), requests by HTTP, or the steps of a [`PersonScript`]. What happened in a chat are
+//! the entries of a trace ([`ChatServer::entries`]).
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `api`, `messages` | the methods, as a table |
+//! | `call` | one call: its latency, its fault, its entry |
+//! | `markup` | HTML and Markdown as Telegram reads them, with its errors |
+//! | `pace`, `faults` | how often a bot may write, and what goes wrong |
+//! | `updates`, `webhook` | what the bot is told |
+//! | `person`, `posted`, `script`, `script_file` | what a person does |
+//! | `http`, `response`, `page` | the server and its page |
+//! | `settings`, `state`, `shared` | how it is set up, and what it knows |
+
+mod answer;
+mod api;
+mod call;
+mod faults;
+mod http;
+mod markup;
+mod messages;
+mod pace;
+mod page;
+mod params;
+mod person;
+mod posted;
+mod response;
+mod script;
+mod script_file;
+mod settings;
+mod shared;
+mod state;
+mod updates;
+mod webhook;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use clitape_runner::replay::Entry;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults};
+pub use pace::PaceLimits;
+pub use person::{PersonError, PressTarget};
+pub use script_file::{PersonScript, SCRIPT_CHAT, ScriptError};
+pub use settings::ChatServerSettings;
+pub use state::LastCall;
+
+use shared::Shared;
+use state::ServerState;
+
+/// A running server. Dropping it stops it.
+#[derive(Debug)]
+pub struct ChatServer {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ChatServer {
+    /// Starts a server on a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// The address is not one of this machine alone, is in use, or the token can't be part of a path.
+    pub fn start(settings: ChatServerSettings) -> io::Result<Self> {
+        let wrong = |words: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        if !settings.address.ip().is_loopback() {
+            return wrong("a chat server listens on this machine alone: 127.0.0.1 or ::1");
+        }
+        let is_token_char = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
+        if !settings.token.contains(':') || !settings.token.chars().all(is_token_char) {
+            return wrong("the token is not of the form 4242:ABC, with letters, digits, - and _");
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind(settings.address))?;
+        let address = listener.local_addr()?;
+        let script = settings.script.clone();
+        let shared = Arc::new(Shared::new(settings));
+        let (stop, stopped) = oneshot::channel();
+        let inner = shared.clone();
+        let thread = std::thread::Builder::new().name("chat-server".to_owned());
+        let thread = thread.spawn(move || {
+            runtime.block_on(async {
+                tokio::spawn(http::accept(listener, inner.clone()));
+                tokio::spawn(webhook::deliver(inner.clone()));
+                if let Some(script) = script {
+                    tokio::spawn(script::play(inner, script));
+                }
+                // A handle that is gone stops the server too.
+                let _ = stopped.await;
+            });
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { shared, address, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The address that the bot is given in place of `https://api.telegram.org`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> String {
+        self.shared.read(|state| state.settings.token.clone())
+    }
+
+    /// Returns whether the bot is ready to be written to: a poll that waits has come, several that do not, or a
+    /// webhook.
+    pub fn polled(&self) -> bool {
+        self.shared.read(|state| state.updates.is_ready())
+    }
+
+    /// Writes a message of the person and returns its number. A chat begins with its first message; a negative
+    /// number is a group's.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError`] when there are too many chats or messages, or the text is empty.
+    pub fn say(&self, chat: i64, text: &str) -> Result<i64, PersonError> {
+        self.shared.change(|state| person::say(state, chat, None, text))
+    }
+
+    /// Writes a message of the person in a topic, as [`say`](Self::say) does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`say`](Self::say).
+    pub fn say_in_topic(&self, chat: i64, topic: i64, text: &str) -> Result<i64, PersonError> {
+        self.shared.change(|state| person::say(state, chat, Some(topic), text))
+    }
+
+    /// Presses the button with this label.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError`] when there is no such chat, message or button.
+    pub fn press(&self, chat: i64, target: PressTarget, label: &str) -> Result<(), PersonError> {
+        self.shared.change(|state| person::press(state, chat, target, label))
+    }
+
+    /// Makes a chat in which the person has not written yet.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError::TooManyChats`].
+    pub fn open(&self, chat: i64) -> Result<(), PersonError> {
+        self.shared.change(|state| state.open(chat).map(|_| ()).ok_or(PersonError::TooManyChats))
+    }
+
+    /// Gives a chat faults of its own, in place of those of the server.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError::TooManyChats`] when the chat is new.
+    pub fn set_faults(&self, chat: i64, faults: Faults) -> Result<(), PersonError> {
+        self.shared.change(|state| {
+            let chat = state.open(chat).ok_or(PersonError::TooManyChats)?;
+            chat.faults = Some(faults);
+            Ok(())
+        })
+    }
+
+    /// Returns the numbers of the chats.
+    pub fn chats(&self) -> Vec<i64> {
+        self.shared.read(|state| state.chats.keys().copied().collect())
+    }
+
+    /// Returns what happened in a chat, in the order in which it took effect, in the lane `telegram`.
+    ///
+    /// `at` counts milliseconds from the chat's first message of the person to the moment at which a call came;
+    /// `took_ms` in the data is the time until its answer, and is missing while the call is under way. The
+    /// person's acts are the kinds `(user)` and `(press)`.
+    pub fn entries(&self, chat: i64) -> Vec<Entry> {
+        self.shared.read(|state| {
+            let Some(chat) = state.chats.get(&chat) else { return Vec::new() };
+            let start = chat.said_at.unwrap_or(0);
+            let from_start =
+                |entry: &Entry| Entry { at: entry.at.saturating_sub(start), ..entry.clone() };
+            chat.entries.iter().map(from_start).collect()
+        })
+    }
+
+    /// Returns the calls that belong to no chat, polls aside; `at` counts from the start of the server.
+    pub fn bot_entries(&self) -> Vec<Entry> {
+        self.shared.read(|state| state.bot_entries.clone())
+    }
+
+    /// Returns the last call of a chat; its time is of [`now_ms`](Self::now_ms).
+    pub fn last_call(&self, chat: i64) -> Option<LastCall> {
+        self.shared.read(|state| {
+            let chat = state.chats.get(&chat)?;
+            let (at_ms, kind) = chat.last_call.clone()?;
+            Some(LastCall { at_ms, kind, under_way: chat.under_way })
+        })
+    }
+
+    /// Milliseconds since the start of the server.
+    pub fn now_ms(&self) -> u64 {
+        self.shared.read(ServerState::now)
+    }
+
+    /// Returns the lines of the log after the first `read` lines.
+    pub fn log(&self, read: usize) -> Vec<String> {
+        self.shared.read(|state| state.log(read).to_vec())
+    }
+
+    /// Closes all connections and takes none for a time, as a server that restarts. Messages and updates that the
+    /// bot has not acknowledged are kept.
+    pub fn restart(&self, time: Duration) {
+        self.shared.restart(time);
+    }
+
+    /// Stops the server.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for ChatServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It does not panic: there is no error.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The table of the Bot API's methods that the server knows.
+
+use serde_json::{Map, Value, json};
+
+use super::answer::{ApiError, ApiResult};
+use super::messages::{self, ChatCall};
+use super::params::Params;
+use super::state::ServerState;
+use super::updates::{Webhook, webhook_target};
+
+/// The most bytes of the commands of one scope.
+const MAX_COMMANDS: usize = 100;
+/// The most scopes with commands.
+const MAX_SCOPES: usize = 1_000;
+/// The most characters of a webhook's secret.
+const MAX_SECRET: usize = 256;
+
+/// What a method does.
+#[derive(Clone, Copy)]
+pub(super) enum Effect {
+    /// It waits for updates.
+    Poll,
+    /// It belongs to no chat.
+    Bot(fn(&mut ServerState, &Params) -> ApiResult),
+    /// It belongs to a chat.
+    Chat(ChatMethod),
+}
+
+/// A method that belongs to a chat.
+#[derive(Clone, Copy)]
+pub(super) struct ChatMethod {
+    /// Whether its calls have numbers, so that faults can fall on them.
+    pub(super) is_numbered: bool,
+    /// Whether it counts as a message in the limits on how often a bot writes.
+    pub(super) is_paced: bool,
+    pub(super) run: fn(&mut ChatCall<'_>) -> ApiResult,
+}
+
+/// A method that writes.
+const fn writes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
+    Effect::Chat(ChatMethod { is_numbered: true, is_paced: true, run })
+}
+
+/// A method that changes the chat without writing.
+const fn changes(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
+    Effect::Chat(ChatMethod { is_numbered: true, is_paced: false, run })
+}
+
+/// A method that changes no message.
+const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
+    Effect::Chat(ChatMethod { is_numbered: false, is_paced: false, run })
+}
+
+/// Each method by its name; Telegram does not care for small and capital letters.
+pub(super) const METHODS: [(&str, Effect); 23] = [
+    ("getMe", Effect::Bot(get_me)),
+    ("getUpdates", Effect::Poll),
+    ("setWebhook", Effect::Bot(set_webhook)),
+    ("deleteWebhook", Effect::Bot(delete_webhook)),
+    ("getWebhookInfo", Effect::Bot(get_webhook_info)),
+    ("logOut", Effect::Bot(done)),
+    ("close", Effect::Bot(done)),
+    ("getMyCommands", Effect::Bot(get_my_commands)),
+    ("setMyCommands", Effect::Bot(set_my_commands)),
+    ("deleteMyCommands", Effect::Bot(delete_my_commands)),
+    ("getFile", Effect::Bot(get_file)),
+    ("getChat", signals(messages::get_chat)),
+    ("sendMessage", writes(messages::send_message)),
+    ("sendDocument", writes(messages::send_document)),
+    ("sendPhoto", writes(messages::send_photo)),
+    ("editMessageText", writes(messages::edit_message_text)),
+    ("editMessageCaption", writes(messages::edit_message_caption)),
+    ("editMessageReplyMarkup", writes(messages::edit_message_reply_markup)),
+    ("deleteMessage", changes(messages::delete_message)),
+    ("deleteMessages", changes(messages::delete_messages)),
+    ("setMessageReaction", changes(messages::set_message_reaction)),
+    ("sendChatAction", signals(messages::send_chat_action)),
+    ("sendMessageDraft", signals(messages::send_message_draft)),
+];
+
+/// The method that answers a press; its chat is that of the press.
+pub(super) const ANSWER_PRESS: (&str, ChatMethod) = (
+    "answerCallbackQuery",
+    ChatMethod { is_numbered: false, is_paced: false, run: messages::answer_callback_query },
+);
+
+/// Finds a method by its name.
+pub(super) fn method(name: &str) -> Option<(&'static str, Effect)> {
+    let answer = (ANSWER_PRESS.0, Effect::Chat(ANSWER_PRESS.1));
+    let mut all = METHODS.into_iter().chain([answer]);
+    all.find(|(known, _)| known.eq_ignore_ascii_case(name))
+}
+
+/// Finds the chat of a call.
+pub(super) fn chat_of(
+    state: &mut ServerState,
+    name: &str,
+    params: &Params,
+) -> Result<i64, ApiError> {
+    if name == ANSWER_PRESS.0 {
+        let id = params.text("callback_query_id").unwrap_or_default();
+        let open = state.callbacks.get_mut(&id).filter(|callback| !callback.is_answered);
+        let words = "query is too old and response timeout expired or query ID is invalid";
+        let callback = open.ok_or_else(|| ApiError::bad(words))?;
+        callback.is_answered = true;
+        return Ok(callback.chat);
+    }
+    if params.raw("chat_id").is_none() {
+        return Err(ApiError::bad("chat_id is empty"));
+    }
+    let id = params.integer("chat_id").filter(|id| state.chats.contains_key(id));
+    id.ok_or_else(|| ApiError::bad("chat not found"))
+}
+
+fn done(_: &mut ServerState, _: &Params) -> ApiResult {
+    Ok(true.into())
+}
+
+fn get_me(state: &mut ServerState, _: &Params) -> ApiResult {
+    let mut bot = state.bot.json();
+    let abilities = [
+        ("can_join_groups", true),
+        ("can_read_all_group_messages", true),
+        ("supports_inline_queries", false),
+        ("can_connect_to_business", false),
+        ("has_main_web_app", false),
+        ("has_topics_enabled", state.bot.has_topics),
+    ];
+    for (name, has) in abilities {
+        bot[name] = has.into();
+    }
+    Ok(bot)
+}
+
+fn set_webhook(state: &mut ServerState, params: &Params) -> ApiResult {
+    let url = params.text("url").unwrap_or_default();
+    if url.is_empty() {
+        return delete_webhook(state, params);
+    }
+    let secret = params.text("secret_token").filter(|secret| !secret.is_empty());
+    let is_secret_char = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match &secret {
+        Some(secret) if secret.len() > MAX_SECRET => {
+            return Err(ApiError::bad("secret token is too long"));
+        }
+        Some(secret) if !secret.chars().all(is_secret_char) => {
+            return Err(ApiError::bad("secret token contains unallowed characters"));
+        }
+        _ => {}
+    }
+    webhook_target(&url).map_err(ApiError::bad)?;
+    state.updates.allow(params);
+    if params.flag("drop_pending_updates") {
+        state.updates.drop_pending();
+    }
+    state.updates.webhook = Some(Webhook { url, secret, last_error: None });
+    Ok(true.into())
+}
+
+fn delete_webhook(state: &mut ServerState, params: &Params) -> ApiResult {
+    if params.flag("drop_pending_updates") {
+        state.updates.drop_pending();
+    }
+    state.updates.webhook = None;
+    Ok(true.into())
+}
+
+fn get_webhook_info(state: &mut ServerState, _: &Params) -> ApiResult {
+    let webhook = state.updates.webhook.as_ref();
+    let mut info = json!({
+        "url": webhook.map_or("", |webhook| webhook.url.as_str()),
+        "has_custom_certificate": false,
+        "pending_update_count": state.updates.pending(),
+    });
+    if let Some(error) = webhook.and_then(|webhook| webhook.last_error.as_ref()) {
+        info["last_error_message"] = error.as_str().into();
+    }
+    Ok(info)
+}
+
+/// Returns the key of the commands of a scope and a language.
+fn scope(params: &Params) -> String {
+    let scope = params.json("scope").unwrap_or_else(|| json!({ "type": "default" }));
+    format!("{scope} {}", params.text("language_code").unwrap_or_default())
+}
+
+fn get_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
+    Ok(state.commands.get(&scope(params)).cloned().unwrap_or_else(|| json!([])))
+}
+
+fn set_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
+    let commands = params.json("commands").filter(Value::is_array);
+    let commands = commands.ok_or_else(|| ApiError::bad("commands must be an Array"))?;
+    let all = commands.as_array().map(Vec::as_slice).unwrap_or_default();
+    if all.len() > MAX_COMMANDS {
+        return Err(ApiError::bad("BOT_COMMANDS_TOO_MUCH"));
+    }
+    let is_command_char = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let is_command = |command: &Value| {
+        let name = command["command"].as_str().unwrap_or_default().trim_start_matches('/');
+        (1..=32).contains(&name.len()) && name.chars().all(is_command_char)
+    };
+    if !all.iter().all(is_command) {
+        return Err(ApiError::bad("BOT_COMMAND_INVALID"));
+    }
+    let is_described = |command: &Value| {
+        let length = command["description"].as_str().unwrap_or_default().chars().count();
+        (1..=256).contains(&length)
+    };
+    if !all.iter().all(is_described) {
+        return Err(ApiError::bad("BOT_COMMAND_DESCRIPTION_INVALID"));
+    }
+    if state.commands.len() >= MAX_SCOPES {
+        let words = format!("the chat server keeps commands of {MAX_SCOPES} scopes at most");
+        return Err(ApiError::bad(words));
+    }
+    state.commands.insert(scope(params), commands);
+    Ok(true.into())
+}
+
+fn delete_my_commands(state: &mut ServerState, params: &Params) -> ApiResult {
+    state.commands.remove(&scope(params));
+    Ok(true.into())
+}
+
+fn get_file(state: &mut ServerState, params: &Params) -> ApiResult {
+    let id = params.text("file_id").unwrap_or_default();
+    let file = state.files.get(&id).ok_or_else(|| ApiError::bad("invalid file_id"))?;
+    Ok(json!({ "file_id": id, "file_unique_id": format!("unique-{id}"),
+        "file_size": file.bytes.len(), "file_path": format!("documents/{id}") }))
+}
+
+/// Returns the data of the entry of a call that belongs to no chat: its parameters without a secret.
+pub(super) fn bot_data(params: &Params) -> Map<String, Value> {
+    let mut data = Map::new();
+    for name in ["url", "drop_pending_updates", "allowed_updates", "scope", "file_id"] {
+        if let Some(value) = params.raw(name) {
+            data.insert(name.to_owned(), value.clone());
+        }
+    }
+    if let Some(commands) = params.json("commands") {
+        data.insert("commands".into(), commands.as_array().map_or(0, Vec::len).into());
+    }
+    data
+}

@@ -1,0 +1,325 @@
+//! One call of the bot, from the moment at which it comes to its answer.
+//!
+//! A call is under way for the server's latency. Its effect comes at the end of that time, so that a bot whose
+//! calls overlap is seen to overlap them. A call is done even when the bot hangs up, as with Telegram.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clitape_runner::scenario::FaultKind;
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::answer::{ApiError, ApiResult, wire};
+use super::api::{self, ChatMethod, Effect};
+use super::faults::{CallFault, ConnectionFault, Faults};
+use super::messages::ChatCall;
+use super::params::Params;
+use super::shared::Shared;
+use super::state::{MAX_ENTRIES, ServerState};
+use super::updates::Polled;
+
+/// How long a call of a fault `hang` has no answer, if the bot does not hang up.
+const HANG: Duration = Duration::from_secs(600);
+/// How long the server takes no connection at a fault `restart`.
+const RESTART: Duration = Duration::from_secs(1);
+/// The most characters of a text in the log.
+const LOG_TEXT: usize = 60;
+
+/// What the connection of a call does at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// It answers with this status, kind of content and body.
+    Answer(u16, &'static str, String),
+    /// It is reset.
+    Cut,
+}
+
+impl Reply {
+    /// Makes the reply of a result.
+    pub(super) fn of(result: &ApiResult) -> Self {
+        let (status, body) = wire(result);
+        Self::Answer(status, "application/json", body)
+    }
+}
+
+/// Makes a call and returns its reply.
+pub(super) async fn make(shared: Arc<Shared>, name: String, params: Params) -> Reply {
+    let latency = shared.read(|state| state.settings.latency);
+    match api::method(&name) {
+        None => {
+            sleep(latency).await;
+            Reply::of(&unknown(&shared, &name, &params))
+        }
+        Some((_, Effect::Poll)) => Reply::of(&poll(&shared, &params).await),
+        Some((name, Effect::Bot(run))) => {
+            sleep(latency).await;
+            Reply::of(&shared.change(|state| {
+                let result = run(state, &params);
+                let mut data = api::bot_data(&params);
+                if let Err(error) = &result {
+                    data.insert("refused".into(), error.description.as_str().into());
+                    state.note(format!("{name}: {}", error.description));
+                }
+                state.enter(name, data);
+                result
+            }))
+        }
+        Some((name, Effect::Chat(method))) => {
+            let begun = shared.change(|state| begin(state, name, method, &params));
+            match begun {
+                Err(error) => {
+                    sleep(latency).await;
+                    Reply::of(&Err(error))
+                }
+                // The call goes on when the bot hangs up.
+                Ok(begun) => {
+                    let task = tokio::spawn(finish(shared, begun, params, latency));
+                    task.await.unwrap_or(Reply::Cut)
+                }
+            }
+        }
+    }
+}
+
+/// Answers a call of a method that the server does not know, and reports it.
+fn unknown(shared: &Shared, name: &str, params: &Params) -> ApiResult {
+    let error = ApiError::new(404, "Not Found");
+    shared.change(|state| {
+        let name: String = name.chars().take(LOG_TEXT).collect();
+        state.note(format!("{name}: the chat server does not know this method; it answers 404"));
+        let mut data = Map::new();
+        data.insert("refused".into(), error.description.as_str().into());
+        data.insert("shown".into(), false.into());
+        let chat = params.integer("chat_id");
+        let at = state.now();
+        match chat.and_then(|id| state.chats.get_mut(&id)) {
+            Some(chat) if chat.entries.len() < MAX_ENTRIES => {
+                chat.enter(at, &name, data);
+            }
+            _ => state.enter(&name, data),
+        }
+    });
+    Err(error)
+}
+
+/// Waits for updates.
+async fn poll(shared: &Shared, params: &Params) -> ApiResult {
+    let mut changes = shared.changes();
+    let poll = shared.change(|state| state.updates.accept(params))?;
+    let end = Instant::now() + Duration::from_secs(poll.timeout_s);
+    loop {
+        changes.borrow_and_update();
+        match shared.read(|state| state.updates.answer(poll)) {
+            Polled::Answer(answer) => return answer,
+            Polled::Wait => {}
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() || timeout(left, changes.changed()).await.is_err() {
+            return Ok(Value::Array(Vec::new()));
+        }
+    }
+}
+
+/// A call of a chat that is under way.
+struct BegunCall {
+    name: &'static str,
+    method: ChatMethod,
+    chat: i64,
+    asked_at: u64,
+    fault: Option<CallFault>,
+}
+
+/// Finds the chat of a call and the call's fault.
+fn begin(
+    state: &mut ServerState,
+    name: &'static str,
+    method: ChatMethod,
+    params: &Params,
+) -> Result<BegunCall, ApiError> {
+    let asked_at = state.now();
+    let found = api::chat_of(state, name, params);
+    let chat = found.inspect_err(|error| {
+        let mut data = Map::new();
+        let chat = params.raw("chat_id").cloned().unwrap_or_default();
+        data.insert("chat_id".into(), chat);
+        data.insert("refused".into(), error.description.as_str().into());
+        data.insert("shown".into(), false.into());
+        state.note(format!("{name}: {}", error.description));
+        state.enter(name, data);
+    })?;
+    let faults = state.settings.faults.clone();
+    let known = state.chats.get_mut(&chat).ok_or_else(|| ApiError::bad("chat not found"))?;
+    if known.entries.len() >= MAX_ENTRIES {
+        let words = format!("the chat server keeps {MAX_ENTRIES} entries of a chat at most");
+        let words = format!("{words}; chat {chat} is full, start the server again");
+        state.note(format!("{name}: {words}"));
+        return Err(ApiError::bad(words));
+    }
+    known.under_way += 1;
+    known.last_call = Some((asked_at, name.to_owned()));
+    let mut fault = None;
+    if method.is_numbered {
+        known.calls += 1;
+        let faults: &Faults = known.faults.as_ref().unwrap_or(&faults);
+        fault = faults.of(chat, known.calls);
+    }
+    Ok(BegunCall { name, method, chat, asked_at, fault })
+}
+
+/// Waits, does the call, and waits as its fault says.
+async fn finish(shared: Arc<Shared>, call: BegunCall, params: Params, latency: Duration) -> Reply {
+    sleep(latency).await;
+    let (result, entry) = shared.change(|state| act(state, &call, &params));
+    let fault = call.fault;
+    let reply = match fault {
+        Some(CallFault::Connection(_, ConnectionFault::BadGateway)) => {
+            let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n\
+                        <center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n";
+            Reply::Answer(502, "text/html", page.to_owned())
+        }
+        Some(CallFault::Connection(_, ConnectionFault::Reset)) => Reply::Cut,
+        Some(CallFault::Connection(_, ConnectionFault::Restart)) => {
+            shared.restart(RESTART);
+            Reply::Cut
+        }
+        Some(CallFault::Known(fault)) => match fault.kind {
+            FaultKind::LostReply => Reply::Cut,
+            FaultKind::Hang => {
+                sleep(HANG).await;
+                Reply::Cut
+            }
+            FaultKind::Slow => {
+                sleep(Duration::from_millis(fault.amount).saturating_sub(latency)).await;
+                Reply::of(&result)
+            }
+            _ => Reply::of(&result),
+        },
+        None => Reply::of(&result),
+    };
+    shared.change(|state| {
+        let now = state.now();
+        let Some(chat) = state.chats.get_mut(&call.chat) else { return };
+        chat.under_way = chat.under_way.saturating_sub(1);
+        chat.last_call = Some((now, call.name.to_owned()));
+        if let Some(entry) = chat.entries.get_mut(entry) {
+            entry.data.insert("took_ms".into(), (now - call.asked_at).into());
+        }
+    });
+    reply
+}
+
+/// Does a call, and returns its result and the index of its entry.
+fn act(state: &mut ServerState, call: &BegunCall, params: &Params) -> (ApiResult, usize) {
+    let now = state.now();
+    let limits = state.settings.pace;
+    let ServerState { chats, files, bot, .. } = state;
+    let Some(chat) = chats.get_mut(&call.chat) else {
+        return (Err(ApiError::bad("chat not found")), usize::MAX);
+    };
+    let is_group = chat.is_group();
+    // A call that comes before the end of a wait is refused again.
+    let asked_wait = chat.pace.asked_wait(now).filter(|_| call.method.is_numbered);
+    let mut paced = || chat.pace.wait(now, is_group, limits).filter(|_| call.method.is_paced);
+    let wait = asked_wait.or_else(&mut paced);
+    let mut chat_call = ChatCall { chat, bot, files, params, now, data: Map::new() };
+    let answer;
+    let mut is_done = false;
+    let result = match (call.fault, wait) {
+        (_, Some(wait)) => {
+            answer = Some(format!("{}:{wait}s", FaultKind::RateLimit.as_str()));
+            describe(&mut chat_call);
+            Err(ApiError::too_many(wait))
+        }
+        (Some(fault), None) if fault.is_refusal() => {
+            answer = Some(fault.answer());
+            describe(&mut chat_call);
+            Err(refusal(&mut chat_call, fault))
+        }
+        (fault, None) => {
+            let result = (call.method.run)(&mut chat_call);
+            match &result {
+                Err(error) if error.is_not_modified() => {
+                    answer = Some(FaultKind::NotModified.as_str().to_owned());
+                    result
+                }
+                Ok(_) if is_called_not_modified(call) => {
+                    is_done = true;
+                    answer = fault.map(CallFault::answer);
+                    Err(ApiError::not_modified())
+                }
+                _ => {
+                    answer = fault.map(CallFault::answer).filter(|answer| {
+                        // The server never answers this to a new message.
+                        answer != FaultKind::NotModified.as_str()
+                    });
+                    result
+                }
+            }
+        }
+    };
+    let mut data = chat_call.data;
+    let chat = chat_call.chat;
+    is_done |= result.is_ok();
+    if call.method.is_paced && is_done {
+        chat.pace.count(now);
+    }
+    if let Some(answer) = answer {
+        data.insert("answer".into(), answer.into());
+    }
+    if let Err(error) = &result
+        && [400, 403, 404].contains(&error.code)
+    {
+        data.insert("refused".into(), error.description.as_str().into());
+    }
+    if !is_done {
+        data.insert("shown".into(), false.into());
+    }
+    let line = line(call, &data);
+    let index = chat.enter(call.asked_at, call.name, data);
+    state.note(line);
+    (result, index)
+}
+
+/// Puts into the entry of a refused call what it asked for. Nothing of it is done: the chat stays as it is.
+fn describe(call: &mut ChatCall<'_>) {
+    for name in ["message_id", "draft_id"] {
+        if let Some(value) = call.params.integer(name) {
+            call.data.insert(name.to_owned(), value.into());
+        }
+    }
+    for name in ["text", "parse_mode", "action"] {
+        if let Some(value) = call.params.text(name) {
+            call.data.insert(name.to_owned(), value.into());
+        }
+    }
+}
+
+/// Returns whether a fault calls an edit not modified although it is done.
+fn is_called_not_modified(call: &BegunCall) -> bool {
+    let kind =
+        |fault| matches!(fault, CallFault::Known(fault) if fault.kind == FaultKind::NotModified);
+    call.name.starts_with("edit") && call.fault.is_some_and(kind)
+}
+
+/// The error of a fault at which nothing is done.
+fn refusal(call: &mut ChatCall<'_>, fault: CallFault) -> ApiError {
+    match fault {
+        CallFault::Known(fault) if fault.kind == FaultKind::RateLimit => {
+            call.chat.pace.ask_wait(call.now, fault.amount);
+            ApiError::too_many(fault.amount)
+        }
+        _ => ApiError::new(500, "Internal Server Error"),
+    }
+}
+
+/// The line of the log of a call.
+fn line(call: &BegunCall, data: &Map<String, Value>) -> String {
+    let text = |name: &str| data.get(name).and_then(Value::as_str);
+    let number = data.get("message_id").map(|id| format!(" #{id}")).unwrap_or_default();
+    let cut = |text: &str| text.chars().take(LOG_TEXT).collect::<String>();
+    let words = text("text").map(|text| format!(" {:?}", cut(text))).unwrap_or_default();
+    let answer = text("answer").map(|answer| format!(" [{answer}]")).unwrap_or_default();
+    let refused = text("refused").map(|words| format!(" → {words}")).unwrap_or_default();
+    format!("chat {} {}{number}{words}{answer}{refused}", call.chat, call.name)
+}

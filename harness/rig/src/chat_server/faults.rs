@@ -1,0 +1,253 @@
+//! Faults of the server: which call of a chat goes wrong, and how.
+//!
+//! The words are those of a scenario's faults, such as `2:rate-limit:30s`. A real connection can fail in
+//! further ways, which have words of their own: `reset`, `bad-gateway` and `restart`. The calls of each chat
+//! are numbered from 1, so that a list or a seed means the same for a chat whatever other chats do. Typing
+//! signals and calls that only read have no number.
+
+use std::fmt;
+use std::str::FromStr;
+
+use clitape_runner::scenario::{Fault, FaultError, FaultKind};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng as _, SeedableRng as _};
+
+/// A way in which a call fails that only a server with real connections has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectionFault {
+    /// Nothing is done, and the connection is reset.
+    Reset,
+    /// Nothing is done, and a proxy answers 502 with a page of HTML.
+    BadGateway,
+    /// Nothing is done; the server closes all its connections and takes none for a second.
+    Restart,
+}
+
+/// Each way with its word.
+const WORDS: [(ConnectionFault, &str); 3] = [
+    (ConnectionFault::Reset, "reset"),
+    (ConnectionFault::BadGateway, "bad-gateway"),
+    (ConnectionFault::Restart, "restart"),
+];
+
+/// How a call fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallFault {
+    /// As a replay's chat fails.
+    Known(Fault),
+    /// As only a real connection fails, with the number of the call.
+    Connection(u64, ConnectionFault),
+}
+
+/// A word that is no fault of a call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{word}` is no fault of a call: {reason}; a chat server also knows N:reset, N:bad-gateway \
+     and N:restart"
+)]
+pub struct CallFaultError {
+    word: String,
+    reason: FaultError,
+}
+
+impl CallFault {
+    /// Returns the number of the call that fails, from 1.
+    pub fn call(self) -> u64 {
+        match self {
+            Self::Known(fault) => fault.call,
+            Self::Connection(call, _) => call,
+        }
+    }
+
+    /// Returns the answer in an entry: the fault without the number of its call.
+    pub(super) fn answer(self) -> String {
+        let word = self.to_string();
+        word.split_once(':').map_or(word.clone(), |(_, answer)| answer.to_owned())
+    }
+
+    /// Returns whether nothing is done.
+    pub(super) fn is_refusal(self) -> bool {
+        match self {
+            Self::Known(fault) => {
+                matches!(fault.kind, FaultKind::RateLimit | FaultKind::ServerError)
+            }
+            Self::Connection(..) => true,
+        }
+    }
+}
+
+impl fmt::Display for CallFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(fault) => fault.fmt(f),
+            Self::Connection(call, kind) => {
+                let row = WORDS.iter().find(|(known, _)| known == kind);
+                write!(f, "{call}:{}", row.map_or("", |(_, word)| word))
+            }
+        }
+    }
+}
+
+impl FromStr for CallFault {
+    type Err = CallFaultError;
+
+    fn from_str(text: &str) -> Result<Self, CallFaultError> {
+        if let Some((call, word)) = text.split_once(':')
+            && let Some((kind, _)) = WORDS.iter().find(|(_, known)| *known == word)
+            && let Some(call) = call.parse().ok().filter(|call| *call > 0)
+        {
+            return Ok(Self::Connection(call, *kind));
+        }
+        let known = text.parse().map(Self::Known);
+        known.map_err(|reason| CallFaultError { word: text.to_owned(), reason })
+    }
+}
+
+/// Which calls fail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Faults {
+    /// None.
+    #[default]
+    None,
+    /// These calls of every chat.
+    Listed(Vec<CallFault>),
+    /// Calls of every chat at random.
+    Seeded {
+        /// The seed; the same seed fails the same calls of a chat.
+        seed: u64,
+        /// How many calls of a hundred fail.
+        percent: u8,
+    },
+}
+
+/// The kinds of faults that a seed draws, and how many of 64 draws fall on each.
+const DRAWN: [(Drawn, u32); 8] = [
+    (Drawn::Known(FaultKind::RateLimit), 24),
+    (Drawn::Known(FaultKind::ServerError), 6),
+    (Drawn::Known(FaultKind::Slow), 12),
+    (Drawn::Known(FaultKind::LostReply), 10),
+    (Drawn::Known(FaultKind::Hang), 1),
+    (Drawn::Connection(ConnectionFault::BadGateway), 4),
+    (Drawn::Connection(ConnectionFault::Reset), 5),
+    (Drawn::Connection(ConnectionFault::Restart), 2),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Drawn {
+    Known(FaultKind),
+    Connection(ConnectionFault),
+}
+
+/// The seconds that a 429 asks to wait, least and most, and how many of 64 draws fall between them. What
+/// gateways have reported is mostly short, and has a long tail.
+const WAITS: [(u32, u32, u32); 5] =
+    [(1, 3, 26), (4, 10, 16), (11, 30, 12), (31, 60, 6), (61, 150, 4)];
+
+/// The milliseconds of a slow answer, least and most.
+const SLOW_MS: (u32, u32) = (500, 12_000);
+
+impl Faults {
+    /// Returns the fault of the call `number` of a chat.
+    pub(super) fn of(&self, chat: i64, number: u64) -> Option<CallFault> {
+        match self {
+            Self::None => None,
+            Self::Listed(faults) => faults.iter().find(|fault| fault.call() == number).copied(),
+            Self::Seeded { seed, percent } => drawn(*seed, *percent, chat, number),
+        }
+    }
+}
+
+/// Draws the fault of a call from the seed, the chat and the call's number alone.
+fn drawn(seed: u64, percent: u8, chat: i64, call: u64) -> Option<CallFault> {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    key[8..16].copy_from_slice(&chat.to_le_bytes());
+    key[16..24].copy_from_slice(&call.to_le_bytes());
+    let mut rng = ChaCha8Rng::from_seed(key);
+    if below(&mut rng, 100) >= u32::from(percent) {
+        return None;
+    }
+    let total = DRAWN.iter().map(|(_, weight)| weight).sum();
+    let kind = weighted(below(&mut rng, total), &DRAWN.map(|(kind, weight)| (kind, weight)))?;
+    Some(match kind {
+        Drawn::Connection(kind) => CallFault::Connection(call, kind),
+        Drawn::Known(kind) => {
+            let amount = match kind {
+                FaultKind::RateLimit => {
+                    let rows = WAITS.map(|(least, most, weight)| ((least, most), weight));
+                    let (least, most) = weighted(below(&mut rng, 64), &rows)?;
+                    between(&mut rng, least, most)
+                }
+                FaultKind::Slow => between(&mut rng, SLOW_MS.0, SLOW_MS.1),
+                _ => 0,
+            };
+            CallFault::Known(Fault { call, kind, amount: amount.into() })
+        }
+    })
+}
+
+/// Returns the row on which a draw falls.
+fn weighted<T: Copy>(mut draw: u32, rows: &[(T, u32)]) -> Option<T> {
+    for (value, weight) in rows {
+        if draw < *weight {
+            return Some(*value);
+        }
+        draw -= weight;
+    }
+    None
+}
+
+fn between(rng: &mut ChaCha8Rng, least: u32, most: u32) -> u32 {
+    least + below(rng, most - least + 1)
+}
+
+/// A draw from `0..n`: multiply and shift, one raw draw each.
+fn below(rng: &mut ChaCha8Rng, n: u32) -> u32 {
+    ((u64::from(rng.next_u32()) * u64::from(n)) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_reads_as_it_is_written() {
+        for text in [
+            "2:rate-limit:30s",
+            "1:not-modified",
+            "3:slow:700ms",
+            "4:hang",
+            "2:reset",
+            "5:bad-gateway",
+            "7:restart",
+        ] {
+            assert_eq!(text.parse::<CallFault>().unwrap().to_string(), text);
+        }
+        for text in ["0:reset", "reset", "1:late", ""] {
+            let error = text.parse::<CallFault>().unwrap_err().to_string();
+            assert!(error.contains("N:reset"), "{error}");
+        }
+        assert_eq!("2:slow:7ms".parse::<CallFault>().unwrap().answer(), "slow:7ms");
+    }
+
+    #[test]
+    fn the_same_seed_fails_the_same_calls_and_waits_have_a_long_tail() {
+        let faults = Faults::Seeded { seed: 7, percent: 50 };
+        let all: Vec<_> = (1..2_000).map(|call| faults.of(1, call)).collect();
+        assert_eq!(all, (1..2_000).map(|call| faults.of(1, call)).collect::<Vec<_>>());
+        assert_ne!(all, (1..2_000).map(|call| faults.of(2, call)).collect::<Vec<_>>());
+        let hit = all.iter().flatten().count();
+        assert!((900..1_100).contains(&hit), "{hit} of 1,999 calls fail");
+        let waits: Vec<u64> = all
+            .iter()
+            .flatten()
+            .filter_map(|fault| match fault {
+                CallFault::Known(fault) if fault.kind == FaultKind::RateLimit => Some(fault.amount),
+                _ => None,
+            })
+            .collect();
+        assert!(waits.iter().all(|wait| (1..=150).contains(wait)), "{waits:?}");
+        let long = waits.iter().filter(|wait| **wait > 30).count();
+        assert!(long * 10 > waits.len() && long * 4 < waits.len(), "{long} of {}", waits.len());
+    }
+}

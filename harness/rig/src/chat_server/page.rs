@@ -1,0 +1,242 @@
+//! The page that shows the chats live.
+//!
+//! The page is empty but for its frame. Its script asks for the state, waits for the next one, and sets
+//! `textContent` alone, so that what a bot writes stays text. The policy allows the server's own style, script
+//! and requests, and nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use clitape_runner::replay::Entry;
+use clitape_runner::text::marked;
+use maud::{DOCTYPE, html};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::params::Params;
+use super::response::{answer, is_local};
+use super::shared::Shared;
+use super::state::{Chat, Message};
+
+/// What the page may load and run.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+    img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// How long a request for the next state waits.
+const WAIT: Duration = Duration::from_secs(20);
+/// The calls that the page lists.
+const CALLS: usize = 60;
+/// The messages that the page shows.
+const MESSAGES: usize = 200;
+
+/// The page itself.
+pub(super) async fn page(headers: HeaderMap) -> Response {
+    if !is_local(&headers) {
+        return answer(403, "text/plain", "use http://127.0.0.1");
+    }
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href="/page.css";
+                script defer src="/page.js" {}
+                title { "Chats of clitape chat-server" }
+            }
+            body {
+                header {
+                    h1 { "Chats" }
+                    p #status role="status" { "connecting…" }
+                }
+                noscript { p { "This page needs its script, which asks the server for the chats." } }
+                main {
+                    nav #chats aria-label="Chats" {}
+                    section #phone aria-label="The chat as a person sees it" {
+                        div #messages aria-live="polite" {}
+                        p #typing hidden { "typing…" }
+                        form #say {
+                            input #text name="text" autocomplete="off" placeholder="Write as the person"
+                                aria-label="Message";
+                            button { "Send" }
+                        }
+                        p #problem role="alert" hidden {}
+                    }
+                    section aria-label="Calls of the bot" {
+                        h2 { "Calls" }
+                        ol #calls {}
+                    }
+                }
+            }
+        }
+    };
+    let mut response = answer(200, "text/html; charset=utf-8", page.into_string());
+    let policy = HeaderValue::from_static(POLICY);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+pub(super) async fn style() -> Response {
+    answer(200, "text/css; charset=utf-8", include_str!("page.css"))
+}
+
+pub(super) async fn script() -> Response {
+    answer(200, "text/javascript; charset=utf-8", include_str!("page.js"))
+}
+
+/// The chats, and what one of them shows; the answer waits until there is another state than `since`.
+pub(super) async fn state(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Response {
+    if !is_local(&headers) {
+        return answer(403, "text/plain", "use http://127.0.0.1");
+    }
+    let query = Params::of_query(&query.unwrap_or_default());
+    let since = query.text("since").and_then(|since| since.parse().ok()).unwrap_or(0);
+    let asked = query.integer("chat");
+    let mut changes = shared.changes();
+    let is_new = changes.wait_for(|revision: &u64| *revision != since);
+    let _ = timeout(WAIT, is_new).await;
+    let revision = *shared.changes().borrow();
+    let body = shared.read(|state| {
+        let chats = state.chats.values().map(|chat| {
+            json!({ "id": chat.id, "title": chat.title(), "messages": chat.messages.len(),
+                "under_way": chat.under_way })
+        });
+        let chats: Vec<Value> = chats.collect();
+        let written = |chat: &&Chat| chat.said_at.is_some();
+        let first = || state.chats.values().find(written).or_else(|| state.chats.values().next());
+        let shown = asked.and_then(|id| state.chats.get(&id)).or_else(first);
+        let now = state.now();
+        json!({ "revision": revision, "ready": state.updates.is_ready(), "chats": chats,
+            "chat": shown.map(|chat| screen(chat, now)) })
+    });
+    answer(200, "application/json", body.to_string())
+}
+
+/// What a person sees in a chat now, and the newest calls.
+pub(super) fn screen(chat: &Chat, now: u64) -> Value {
+    let skipped = chat.messages.len().saturating_sub(MESSAGES);
+    let messages = chat.messages.values().skip(skipped).map(|message| {
+        json!({
+            "message_id": message.id,
+            "from": if message.is_bot { "bot" } else { "person" },
+            "text": visible(&message.text),
+            "spans": spans(message),
+            "buttons": labels(message),
+            "edited": message.edited.is_some(),
+            "reply_to": message.reply_to,
+            "topic": message.topic,
+            "reactions": message.reactions,
+            "file": message.file.as_ref().map(|(kind, file)| {
+                file["file_name"].as_str().unwrap_or(kind).to_owned()
+            }),
+        })
+    });
+    let messages: Vec<Value> = messages.collect();
+    let skipped_calls = chat.entries.len().saturating_sub(CALLS);
+    let start = chat.said_at.unwrap_or(0);
+    let calls = chat.entries[skipped_calls..].iter().rev().map(|entry| call(entry, start));
+    json!({
+        "chat": chat.id,
+        "title": chat.title(),
+        "messages": messages,
+        "draft": chat.draft.as_deref().map(visible),
+        "typing": chat.typing_until > now,
+        "typing_ms": chat.typing_until.saturating_sub(now),
+        "under_way": chat.under_way,
+        "calls": calls.collect::<Vec<Value>>(),
+    })
+}
+
+/// What the page says of a call.
+fn call(entry: &Entry, start: u64) -> Value {
+    let field = |name: &str| entry.data.get(name).cloned().unwrap_or_default();
+    let problem = [field("refused"), field("answer")].into_iter().find(Value::is_string);
+    let text = field("text").as_str().or(field("action").as_str()).map(visible);
+    json!({ "at": entry.at.saturating_sub(start), "kind": visible(&entry.kind), "took_ms": field("took_ms"),
+        "message_id": field("message_id"), "text": text, "problem": problem,
+        "shown": entry.is_shown() })
+}
+
+/// The labels of a message's buttons, row by row; those of links have an arrow.
+fn labels(message: &Message) -> Vec<Vec<String>> {
+    let rows = message.keyboard.as_ref().and_then(Value::as_array);
+    let label = |button: &Value| button["text"].as_str().unwrap_or_default().to_owned();
+    let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
+    rows.into_iter().flatten().map(row).collect()
+}
+
+/// The runs of a message's text, each with the kinds of its entities and where it leads.
+fn spans(message: &Message) -> Vec<Value> {
+    let number = |entity: &Value, name: &str| {
+        entity[name].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
+    };
+    let bounds: Vec<(usize, usize, &Value)> = message
+        .entities
+        .iter()
+        .map(|entity| {
+            let offset = number(entity, "offset");
+            (offset, offset + number(entity, "length"), entity)
+        })
+        .collect();
+    let mut spans: Vec<Value> = Vec::new();
+    let (mut at, mut last): (usize, Option<(String, Option<String>)>) = (0, None);
+    for c in message.text.chars() {
+        let over = bounds.iter().filter(|(start, end, _)| (*start..*end).contains(&at));
+        let entities: Vec<&Value> = over.map(|(.., entity)| *entity).collect();
+        let kinds: Vec<&str> = entities.iter().filter_map(|e| e["type"].as_str()).collect();
+        let link = entities.iter().find_map(|e| e["url"].as_str()).map(str::to_owned);
+        let key = (kinds.join(" "), link);
+        let shown = visible(&c.to_string());
+        match spans.last_mut() {
+            Some(span) if last.as_ref() == Some(&key) => {
+                let text = span["text"].as_str().unwrap_or_default().to_owned();
+                span["text"] = (text + &shown).into();
+            }
+            _ => spans.push(json!({ "text": shown, "kinds": key.0, "link": key.1 })),
+        }
+        last = Some(key);
+        at += c.len_utf16();
+    }
+    spans
+}
+
+/// Returns a text in which characters that no reader sees are signs; line breaks and tabs stay.
+fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    for (c, hides) in marked(text) {
+        match c {
+            '\n' | '\t' => visible.push(c),
+            c if hides || c.is_control() => visible.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            c => visible.push(c),
+        }
+    }
+    visible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_where_its_entities_begin_and_end() {
+        let message = Message {
+            text: "😀ab\u{202e}c".to_owned(),
+            entities: vec![
+                json!({ "type": "bold", "offset": 2, "length": 1 }),
+                json!({ "type": "text_link", "offset": 3, "length": 2, "url": "https://e.org" }),
+            ],
+            ..Message::default()
+        };
+        let of = |span: &Value| format!("{}:{}", span["kinds"].as_str().unwrap(), span["text"]);
+        let spans: Vec<String> = spans(&message).iter().map(of).collect();
+        assert_eq!(spans, [":\"😀\"", "bold:\"a\"", "text_link:\"b⟨U+202E⟩\"", ":\"c\""]);
+    }
+}

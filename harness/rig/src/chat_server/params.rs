@@ -1,0 +1,207 @@
+//! The parameters of a call: from the query, and from a body that is JSON, a form or a multipart form.
+//!
+//! All four give one map. A form has texts only, so that a number may be a text and an object may be
+//! JSON in a text; Telegram reads both.
+
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+
+use super::answer::ApiError;
+
+/// A file that a multipart form brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UploadedFile {
+    /// The name of the form's field.
+    pub(super) field: String,
+    /// The file's name.
+    pub(super) name: String,
+    /// The file's content.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The parameters of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Params {
+    values: Map<String, Value>,
+    files: Vec<UploadedFile>,
+}
+
+impl Params {
+    /// Reads the parameters of a request.
+    pub(super) fn read(query: &str, content_type: &str, body: &[u8]) -> Result<Self, ApiError> {
+        let mut params = Self::of_query(query);
+        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match kind.as_str() {
+            _ if body.is_empty() => {}
+            "application/json" => match serde_json::from_slice(body) {
+                Ok(Value::Object(values)) => params.values.extend(values),
+                _ => return Err(ApiError::bad("the body is not a JSON object")),
+            },
+            "multipart/form-data" => params.add_parts(content_type, body)?,
+            _ => params.add_pairs(&String::from_utf8_lossy(body)),
+        }
+        Ok(params)
+    }
+
+    /// Reads the parameters of a query.
+    pub(super) fn of_query(query: &str) -> Self {
+        let mut params = Self::default();
+        params.add_pairs(query);
+        params
+    }
+
+    /// Makes parameters of a JSON object.
+    pub(super) fn of(values: Map<String, Value>) -> Self {
+        Self { values, files: Vec::new() }
+    }
+
+    /// Adds the pairs of a query or of a form.
+    fn add_pairs(&mut self, pairs: &str) {
+        let decoded = |text: &str| {
+            let text = text.replace('+', " ");
+            percent_decode_str(&text).decode_utf8_lossy().into_owned()
+        };
+        for pair in pairs.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            self.values.insert(decoded(name), decoded(value).into());
+        }
+    }
+
+    /// Adds the parts of a multipart form.
+    fn add_parts(&mut self, content_type: &str, body: &[u8]) -> Result<(), ApiError> {
+        let broken = || ApiError::bad("the multipart form can't be read");
+        let boundary = option(content_type, "boundary").ok_or_else(broken)?;
+        let boundary = format!("--{boundary}");
+        let mut rest = after(body, boundary.as_bytes()).ok_or_else(broken)?;
+        while !rest.starts_with(b"--") {
+            let part = rest.strip_prefix(b"\r\n").ok_or_else(broken)?;
+            let end = find(part, format!("\r\n{boundary}").as_bytes()).ok_or_else(broken)?;
+            let (part, next) = part.split_at(end);
+            rest = &next[2 + boundary.len()..];
+            let head_end = find(part, b"\r\n\r\n").ok_or_else(broken)?;
+            let head = String::from_utf8_lossy(&part[..head_end]).into_owned();
+            let content = &part[head_end + 4..];
+            let is_disposition =
+                |line: &&str| line.to_ascii_lowercase().starts_with("content-disposition");
+            let line = head.lines().find(is_disposition).ok_or_else(broken)?;
+            let field = option(line, "name").ok_or_else(broken)?;
+            match option(line, "filename") {
+                Some(name) => {
+                    self.files.push(UploadedFile { field, name, bytes: content.to_vec() });
+                }
+                None => {
+                    self.values.insert(field, String::from_utf8_lossy(content).into_owned().into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a parameter as it came.
+    pub(super) fn raw(&self, name: &str) -> Option<&Value> {
+        self.values.get(name).filter(|value| !value.is_null())
+    }
+
+    /// Returns a parameter as a text; a number is a text as well.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        match self.raw(name)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Returns a parameter as a whole number.
+    pub(super) fn integer(&self, name: &str) -> Option<i64> {
+        integer(self.raw(name)?)
+    }
+
+    /// Returns whether a parameter is true.
+    pub(super) fn flag(&self, name: &str) -> bool {
+        match self.raw(name) {
+            Some(Value::Bool(flag)) => *flag,
+            Some(Value::String(text)) => ["true", "True", "1"].contains(&text.as_str()),
+            Some(Value::Number(number)) => number.as_i64() == Some(1),
+            _ => false,
+        }
+    }
+
+    /// Returns a parameter that is an object or a list, or the JSON text of one.
+    pub(super) fn json(&self, name: &str) -> Option<Value> {
+        match self.raw(name)? {
+            Value::String(text) => serde_json::from_str(text).ok(),
+            value => Some(value.clone()),
+        }
+    }
+
+    /// Returns the file of a field, or of the field that `attach://NAME` in it names.
+    pub(super) fn file(&self, name: &str) -> Option<&UploadedFile> {
+        let text = self.text(name).unwrap_or_default();
+        let field = text.strip_prefix("attach://").unwrap_or(name);
+        self.files.iter().find(|file| file.field == field)
+    }
+}
+
+/// Returns a whole number, which may be a text.
+pub(super) fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// Returns the value of `name=value` or `name="value"` in a header.
+fn option(header: &str, name: &str) -> Option<String> {
+    header.split(';').skip(1).find_map(|part| {
+        let (key, value) = part.split_once('=')?;
+        let is_named = key.trim().eq_ignore_ascii_case(name);
+        is_named.then(|| value.trim().trim_matches('"').to_owned())
+    })
+}
+
+/// Returns what comes after the first `needle`.
+fn after<'b>(bytes: &'b [u8], needle: &[u8]) -> Option<&'b [u8]> {
+    Some(&bytes[find(bytes, needle)? + needle.len()..])
+}
+
+/// Returns the position of the first `needle`.
+fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes.windows(needle.len()).position(|window| window == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_map_comes_from_every_kind_of_request() {
+        let multipart = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
+                         --x\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na b\r\n--x--\r\n";
+        for (query, kind, body) in [
+            ("chat_id=7&text=a+b", "", ""),
+            ("chat_id=7", "application/x-www-form-urlencoded", "text=a%20b"),
+            ("", "application/json; charset=utf-8", r#"{"chat_id":7,"text":"a b"}"#),
+            ("", "multipart/form-data; boundary=\"x\"", multipart),
+        ] {
+            let params = Params::read(query, kind, body.as_bytes()).unwrap();
+            assert_eq!(params.integer("chat_id"), Some(7), "{kind}");
+            assert_eq!(params.text("text").as_deref(), Some("a b"), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_a_form_is_found_by_its_field() {
+        let body = "--x\r\nContent-Disposition: form-data; name=\"document\"\r\n\r\nattach://f0\r\n\
+                    --x\r\nContent-Disposition: form-data; name=\"f0\"; filename=\"a.txt\"\r\n\
+                    Content-Type: text/plain\r\n\r\nline\r\n\r\n--x--\r\n";
+        let params = Params::read("", "multipart/form-data; boundary=x", body.as_bytes()).unwrap();
+        let file = params.file("document").unwrap();
+        assert_eq!((file.name.as_str(), file.bytes.as_slice()), ("a.txt", &b"line\r\n"[..]));
+    }
+
+    #[test]
+    fn a_body_that_is_no_object_is_refused() {
+        for (kind, body) in
+            [("application/json", "[1]"), ("application/json", "{"), ("multipart/form-data", "x")]
+        {
+            assert_eq!(Params::read("", kind, body.as_bytes()).unwrap_err().code, 400, "{body}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What a person does in a chat: writes, and presses buttons.
+
+use serde_json::{Map, Value, json};
+
+use super::state::{Callback, MAX_CHATS, MAX_ENTRIES, Message, ServerState, unix_s};
+
+/// A thing that a person can't do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PersonError {
+    /// There are too many chats.
+    #[error("the chat server keeps {MAX_CHATS} chats at most; use one of them, or start it again")]
+    TooManyChats,
+    /// The chat has too many messages or entries.
+    #[error("chat {0} is full: {1}")]
+    Full(i64, String),
+    /// The number of a chat is 0, or its text is empty.
+    #[error("{0}")]
+    Wrong(&'static str),
+    /// There is no such chat.
+    #[error("there is no chat {0}; a chat begins with the person's first message")]
+    NoChat(i64),
+    /// There is no such message.
+    #[error("chat {chat} shows no message {message}")]
+    NoMessage {
+        /// The chat.
+        chat: i64,
+        /// The message's number, or `last`.
+        message: String,
+    },
+    /// The message has no such button.
+    #[error("the message has no button `{label}`; it has {known}")]
+    NoButton {
+        /// The label that was looked for.
+        label: String,
+        /// The labels that are there.
+        known: String,
+    },
+    /// The button leads elsewhere.
+    #[error("the button `{0}` sends nothing to the bot; it opens a link")]
+    NoData(String),
+}
+
+/// Writes a message of the person and returns its number.
+pub(super) fn say(
+    state: &mut ServerState,
+    id: i64,
+    topic: Option<i64>,
+    text: &str,
+) -> Result<i64, PersonError> {
+    if id == 0 {
+        return Err(PersonError::Wrong("a chat has no number 0; a group's number is negative"));
+    }
+    if text.trim().is_empty() {
+        return Err(PersonError::Wrong("the text is empty; nobody can send it"));
+    }
+    let (now, username) = (state.now(), state.bot.username.clone());
+    let bot = state.bot.clone();
+    let chat = state.open(id).ok_or(PersonError::TooManyChats)?;
+    if chat.entries.len() >= MAX_ENTRIES {
+        let words = format!("it has {MAX_ENTRIES} entries; start the server again");
+        return Err(PersonError::Full(id, words));
+    }
+    let number = chat.next_id().map_err(|error| PersonError::Full(id, error.description))?;
+    if let Some(topic) = topic
+        && !chat.topics.contains(&topic)
+    {
+        chat.topics.push(topic);
+    }
+    let message = Message {
+        id: number,
+        date: unix_s(),
+        text: text.to_owned(),
+        source: text.to_owned(),
+        entities: entities(text, &username),
+        topic,
+        ..Message::default()
+    };
+    let json = chat.message_json(&message, &bot);
+    chat.messages.insert(number, message);
+    chat.said_at.get_or_insert(now);
+    let mut data = Map::new();
+    data.insert("text".into(), text.into());
+    data.insert("user_message_id".into(), number.into());
+    if let Some(topic) = topic {
+        data.insert("topic".into(), topic.into());
+    }
+    chat.enter(now, "(user)", data);
+    state.updates.push("message", json);
+    state.note(format!("chat {id} (user) {text:?}"));
+    Ok(number)
+}
+
+/// The entities that Telegram finds in what a person writes: commands, and mentions of the bot.
+fn entities(text: &str, username: &str) -> Vec<Value> {
+    let mut entities = Vec::new();
+    let mut offset = 0;
+    for word in text.split_inclusive(char::is_whitespace) {
+        let bare = word.trim_end();
+        let length = bare.encode_utf16().count();
+        let kind = match bare.strip_prefix('/') {
+            Some(name) if name.starts_with(|c: char| c.is_ascii_alphabetic()) => "bot_command",
+            _ if bare.strip_prefix('@') == Some(username) => "mention",
+            _ => "",
+        };
+        if !kind.is_empty() {
+            entities.push(json!({ "type": kind, "offset": offset, "length": length }));
+        }
+        offset += word.encode_utf16().count();
+    }
+    entities
+}
+
+/// The message that a press is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PressTarget {
+    /// The message with this number.
+    Message(i64),
+    /// The newest message that has a button of the label.
+    Last,
+}
+
+/// Presses a button of a message.
+pub(super) fn press(
+    state: &mut ServerState,
+    id: i64,
+    target: PressTarget,
+    label: &str,
+) -> Result<(), PersonError> {
+    let now = state.now();
+    let bot = state.bot.clone();
+    let number = state.callbacks.len() + 1;
+    let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
+    let has_label = |message: &&Message| buttons(message).any(|button| button["text"] == label);
+    let message = match target {
+        PressTarget::Message(number) => chat.messages.get(&number),
+        PressTarget::Last => {
+            let with_label = chat.messages.values().rev().find(has_label);
+            let any = || chat.messages.values().rev().find(|message| message.keyboard.is_some());
+            with_label.or_else(any)
+        }
+    };
+    let message = message.ok_or_else(|| PersonError::NoMessage {
+        chat: id,
+        message: match target {
+            PressTarget::Message(number) => number.to_string(),
+            PressTarget::Last => "with buttons".to_owned(),
+        },
+    })?;
+    let button = buttons(message).find(|button| button["text"] == label);
+    let button = button.ok_or_else(|| PersonError::NoButton {
+        label: label.to_owned(),
+        known: match buttons(message)
+            .filter_map(|button| button["text"].as_str())
+            .collect::<Vec<_>>()
+        {
+            known if known.is_empty() => "none".to_owned(),
+            known => known.join(", "),
+        },
+    })?;
+    let data = button["callback_data"].as_str();
+    let data = data.ok_or_else(|| PersonError::NoData(label.to_owned()))?;
+    if chat.entries.len() >= MAX_ENTRIES {
+        let words = format!("it has {MAX_ENTRIES} entries; start the server again");
+        return Err(PersonError::Full(id, words));
+    }
+    let callback = number.to_string();
+    let query = json!({ "id": callback, "from": chat.person(), "chat_instance": id.to_string(),
+        "message": chat.message_json(message, &bot), "data": data });
+    let mut entry = Map::new();
+    entry.insert("message_id".into(), message.id.into());
+    entry.insert("label".into(), label.into());
+    chat.enter(now, "(press)", entry);
+    state.callbacks.insert(callback, Callback { chat: id, is_answered: false });
+    state.updates.push("callback_query", query);
+    state.note(format!("chat {id} (press) {label:?}"));
+    Ok(())
+}
+
+/// The buttons of a message.
+fn buttons(message: &Message) -> impl Iterator<Item = &Value> {
+    let rows = message.keyboard.iter().filter_map(Value::as_array).flatten();
+    rows.filter_map(Value::as_array).flatten()
+}
+
+/// Returns whether a message of the bot in a chat contains a text now.
+pub(super) fn shows(state: &ServerState, id: i64, text: &str) -> bool {
+    let contains = |message: &Message| {
+        let on_button = buttons(message).any(|button| button["text"] == text);
+        message.is_bot && (message.text.contains(text) || on_button)
+    };
+    state.chats.get(&id).is_some_and(|chat| chat.messages.values().any(contains))
+}

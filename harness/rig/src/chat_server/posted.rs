@@ -1,0 +1,135 @@
+//! A person's acts by HTTP: `POST /person/say`, `POST /person/press`, `GET /person/chat`.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::page::screen;
+use super::params::Params;
+use super::person::{self, PersonError, PressTarget};
+use super::response::{answer, is_local};
+use super::shared::Shared;
+
+/// The most bytes of a person's act.
+const MAX_ACT: usize = 64 << 10;
+
+/// What a person writes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SayBody {
+    chat: i64,
+    text: String,
+    topic: Option<i64>,
+}
+
+/// Which button a person presses.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PressBody {
+    chat: i64,
+    /// A message's number, or `last`.
+    #[serde(default)]
+    message_id: MessageField,
+    label: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum MessageField {
+    Number(i64),
+    Word(String),
+}
+
+impl Default for MessageField {
+    fn default() -> Self {
+        Self::Word("last".to_owned())
+    }
+}
+
+/// Answers with JSON.
+fn json_answer(status: u16, value: &Value) -> Response {
+    answer(status, "application/json", value.to_string())
+}
+
+fn refused(status: u16, words: &str) -> Response {
+    json_answer(status, &json!({ "error": words }))
+}
+
+/// Reads a person's act.
+async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Response> {
+    if !is_local(headers) {
+        return Err(refused(403, "the request is for another host; use http://127.0.0.1"));
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if !kind.unwrap_or_default().starts_with("application/json") {
+        return Err(refused(415, "send JSON with the header `Content-Type: application/json`"));
+    }
+    let body = to_bytes(body, MAX_ACT).await;
+    let body = body.map_err(|_| refused(413, "the request is longer than 64 KiB; shorten it"))?;
+    serde_json::from_slice(&body).map_err(|error| refused(400, &error.to_string()))
+}
+
+/// Answers an act.
+fn acted(result: Result<Value, PersonError>) -> Response {
+    match result {
+        Ok(value) => json_answer(200, &value),
+        Err(error) => refused(409, &error.to_string()),
+    }
+}
+
+pub(super) async fn say(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    match read::<SayBody>(&headers, body).await {
+        Err(response) => response,
+        Ok(SayBody { chat, text, topic }) => {
+            let said = shared.change(|state| person::say(state, chat, topic, &text));
+            acted(said.map(|id| json!({ "message_id": id })))
+        }
+    }
+}
+
+pub(super) async fn press(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let PressBody { chat, message_id, label } = match read(&headers, body).await {
+        Err(response) => return response,
+        Ok(read) => read,
+    };
+    let target = match message_id {
+        MessageField::Number(id) => PressTarget::Message(id),
+        MessageField::Word(word) if word == "last" => PressTarget::Last,
+        MessageField::Word(_) => {
+            return refused(400, "`message_id` is a message's number, or \"last\"");
+        }
+    };
+    acted(shared.change(|state| person::press(state, chat, target, &label)).map(|()| json!({})))
+}
+
+/// What a person sees in a chat now.
+pub(super) async fn chat(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Response {
+    if !is_local(&headers) {
+        return refused(403, "the request is for another host; use http://127.0.0.1");
+    }
+    let Some(chat) = Params::of_query(&query.unwrap_or_default()).integer("chat") else {
+        return refused(400, "say which chat: /person/chat?chat=1000");
+    };
+    shared.read(|state| match state.chats.get(&chat) {
+        Some(chat) => json_answer(200, &screen(chat, state.now())),
+        None => refused(404, &PersonError::NoChat(chat).to_string()),
+    })
+}

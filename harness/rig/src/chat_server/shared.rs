@@ -1,0 +1,58 @@
+//! What the parts of a server share: its state, and signals that it has changed or closes.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::settings::ChatServerSettings;
+use super::state::ServerState;
+
+/// The state of a server, and its signals.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<ServerState>,
+    /// Counts the changes of the state.
+    changed: watch::Sender<u64>,
+    /// Until when the server takes no connection; each change closes all connections.
+    closed: watch::Sender<Instant>,
+}
+
+impl Shared {
+    pub(super) fn new(settings: ChatServerSettings) -> Self {
+        Self {
+            state: Mutex::new(ServerState::new(settings)),
+            changed: watch::Sender::new(1),
+            closed: watch::Sender::new(Instant::now()),
+        }
+    }
+
+    /// Reads the state.
+    pub(super) fn read<T>(&self, read: impl FnOnce(&ServerState) -> T) -> T {
+        read(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes the state and wakes those who wait for a change.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut ServerState) -> T) -> T {
+        let changed = change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.send_modify(|revision| *revision += 1);
+        changed
+    }
+
+    /// Returns a receiver of the number of the newest change.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Returns a receiver of the moments until which the server takes no connection.
+    pub(super) fn closings(&self) -> watch::Receiver<Instant> {
+        self.closed.subscribe()
+    }
+
+    /// Closes all connections and takes none for a time. Messages and updates are kept.
+    pub(super) fn restart(&self, time: Duration) {
+        self.change(|state| state.note(format!("the server restarts for {} ms", time.as_millis())));
+        self.closed.send_replace(Instant::now() + time);
+    }
+}

@@ -1,0 +1,249 @@
+//! The updates for the bot: kept until the bot acknowledges them, handed out to a poll or to a webhook.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::answer::ApiError;
+use super::params::Params;
+
+/// The most updates that wait.
+const MAX_PENDING: usize = 10_000;
+/// The most updates of one answer.
+const MAX_LIMIT: i64 = 100;
+/// The longest poll in seconds.
+const MAX_TIMEOUT_S: i64 = 50;
+/// The short polls after which a bot counts as one that polls.
+const SHORT_POLLS: u64 = 3;
+
+/// Where updates are posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Webhook {
+    pub(super) url: String,
+    pub(super) secret: Option<String>,
+    pub(super) last_error: Option<String>,
+}
+
+/// The address and the path of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WebhookTarget {
+    pub(super) address: SocketAddr,
+    pub(super) path: String,
+}
+
+/// Reads a webhook's URL, which must lead to this machine.
+pub(super) fn webhook_target(url: &str) -> Result<WebhookTarget, String> {
+    let rest = url
+        .strip_prefix("http://")
+        .ok_or_else(|| "bad webhook: the chat server posts to http://127.0.0.1 alone".to_owned())?;
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.replace("localhost", "127.0.0.1");
+    let host = if host.contains(':') { host } else { format!("{host}:80") };
+    let address: Option<SocketAddr> = host.parse().ok();
+    let address = address.filter(|address| address.ip().is_loopback());
+    let address = address
+        .ok_or_else(|| "bad webhook: the chat server posts to http://127.0.0.1 alone".to_owned())?;
+    Ok(WebhookTarget {
+        address,
+        path: if path.is_empty() { "/".to_owned() } else { path.to_owned() },
+    })
+}
+
+/// The updates that the bot has not acknowledged.
+#[derive(Debug, Default)]
+pub(super) struct Updates {
+    pending: VecDeque<(i64, Value)>,
+    last_id: i64,
+    /// The kinds that the bot wants; all when it named none.
+    allowed: Vec<String>,
+    pub(super) webhook: Option<Webhook>,
+    /// The number of the newest poll, which ends those before it.
+    poll: u64,
+    long_polls: u64,
+}
+
+/// A poll that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Poll {
+    number: u64,
+    limit: usize,
+    /// The seconds that it waits.
+    pub(super) timeout_s: u64,
+}
+
+/// What a poll gets now.
+pub(super) enum Polled {
+    /// The answer.
+    Answer(Result<Value, ApiError>),
+    /// Nothing yet.
+    Wait,
+}
+
+impl Updates {
+    /// Adds an update of a kind such as `message`. An update of a kind that the bot does not want is left out.
+    pub(super) fn push(&mut self, kind: &str, content: Value) -> bool {
+        let is_wanted = self.allowed.is_empty() || self.allowed.iter().any(|known| known == kind);
+        if !is_wanted || self.pending.len() >= MAX_PENDING {
+            return false;
+        }
+        self.last_id += 1;
+        let mut update = json!({ "update_id": self.last_id });
+        update[kind] = content;
+        self.pending.push_back((self.last_id, update));
+        true
+    }
+
+    /// Accepts a poll: acknowledges what it has read, and ends the poll before it.
+    pub(super) fn accept(&mut self, params: &Params) -> Result<Poll, ApiError> {
+        if self.webhook.is_some() {
+            return Err(ApiError::new(
+                409,
+                "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook \
+                 to delete the webhook first",
+            ));
+        }
+        match params.integer("offset").unwrap_or(0) {
+            // The newest ones; those before them are forgotten.
+            offset if offset < 0 => {
+                let kept = usize::try_from(-offset).unwrap_or(usize::MAX);
+                self.pending.drain(..self.pending.len().saturating_sub(kept));
+            }
+            offset => self.pending.retain(|(id, _)| *id >= offset),
+        }
+        self.allow(params);
+        let timeout = params.integer("timeout").unwrap_or(0).clamp(0, MAX_TIMEOUT_S);
+        let limit = params.integer("limit").unwrap_or(MAX_LIMIT).clamp(1, MAX_LIMIT);
+        self.poll += 1;
+        self.long_polls += u64::from(timeout > 0);
+        Ok(Poll {
+            number: self.poll,
+            limit: usize::try_from(limit).unwrap_or(1),
+            timeout_s: u64::try_from(timeout).unwrap_or(0),
+        })
+    }
+
+    /// Returns what a poll gets now. An update is handed out until it is acknowledged.
+    pub(super) fn answer(&self, poll: Poll) -> Polled {
+        if self.webhook.is_some() {
+            let words = "Conflict: terminated by setWebhook request";
+            return Polled::Answer(Err(ApiError::new(409, words)));
+        }
+        if poll.number != self.poll {
+            return Polled::Answer(Err(ApiError::new(
+                409,
+                "Conflict: terminated by other getUpdates request; make sure that only one bot \
+                 instance is running",
+            )));
+        }
+        if self.pending.is_empty() {
+            return Polled::Wait;
+        }
+        let found = self.pending.iter().take(poll.limit).map(|(_, update)| update.clone());
+        Polled::Answer(Ok(found.collect()))
+    }
+
+    /// Keeps the kinds of updates that the bot wants, if it names them.
+    pub(super) fn allow(&mut self, params: &Params) {
+        let Some(Value::Array(kinds)) = params.json("allowed_updates") else { return };
+        self.allowed = kinds.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    }
+
+    /// Forgets the updates that wait.
+    pub(super) fn drop_pending(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Returns the number of updates that wait.
+    pub(super) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Returns the oldest update and its number.
+    pub(super) fn first(&self) -> Option<(i64, Value)> {
+        self.pending.front().cloned()
+    }
+
+    /// Forgets the updates up to `id`.
+    pub(super) fn acknowledge(&mut self, id: i64) {
+        self.pending.retain(|(known, _)| *known > id);
+    }
+
+    /// Returns whether the bot is ready to be written to: it waits for updates, or takes them by a webhook.
+    pub(super) fn is_ready(&self) -> bool {
+        self.webhook.is_some() || self.long_polls > 0 || self.poll >= SHORT_POLLS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(json: Value) -> Params {
+        Params::of(json.as_object().cloned().unwrap())
+    }
+
+    fn ids(updates: &mut Updates, json: Value) -> Result<Vec<i64>, u16> {
+        let poll = updates.accept(&params(json)).map_err(|error| error.code)?;
+        match updates.answer(poll) {
+            Polled::Wait => Ok(Vec::new()),
+            Polled::Answer(answer) => {
+                let answer = answer.map_err(|error| error.code)?;
+                let of = |update: &Value| update["update_id"].as_i64().unwrap();
+                Ok(answer.as_array().unwrap().iter().map(of).collect())
+            }
+        }
+    }
+
+    #[test]
+    fn an_update_is_handed_out_until_it_is_acknowledged() {
+        let mut updates = Updates::default();
+        assert!((1..=3).all(|number| updates.push("message", json!({ "message_id": number }))));
+        for (poll, expect) in [
+            (json!({}), &[1, 2, 3][..]),
+            (json!({ "limit": 2 }), &[1, 2]),
+            (json!({ "offset": 2 }), &[2, 3]),
+            (json!({ "offset": "2" }), &[2, 3]),
+            (json!({ "offset": -1 }), &[3]),
+            (json!({}), &[3]),
+            (json!({ "offset": 4 }), &[]),
+        ] {
+            assert_eq!(ids(&mut updates, poll.clone()).unwrap(), expect, "{poll}");
+        }
+    }
+
+    #[test]
+    fn a_second_poll_ends_the_first() {
+        let mut updates = Updates::default();
+        let first = updates.accept(&params(json!({ "timeout": 30 }))).unwrap();
+        assert!(matches!(updates.answer(first), Polled::Wait));
+        assert!(updates.is_ready());
+        let second = updates.accept(&params(json!({ "timeout": 30 }))).unwrap();
+        assert!(matches!(updates.answer(first), Polled::Answer(Err(error)) if error.code == 409));
+        assert!(matches!(updates.answer(second), Polled::Wait));
+    }
+
+    #[test]
+    fn only_wanted_kinds_are_kept() {
+        let mut updates = Updates::default();
+        assert_eq!(ids(&mut updates, json!({ "allowed_updates": "[\"message\"]" })), Ok(vec![]));
+        assert!(!updates.push("callback_query", json!({})));
+        assert!(updates.push("message", json!({})));
+        updates.webhook = Some(Webhook { url: String::new(), secret: None, last_error: None });
+        assert_eq!(ids(&mut updates, json!({})), Err(409));
+    }
+
+    #[test]
+    fn a_webhook_is_on_this_machine() {
+        for (url, path) in [
+            ("http://127.0.0.1:8787/telegram-webhook", "/telegram-webhook"),
+            ("http://localhost:80", "/"),
+            ("http://[::1]:9/x?y", "/x?y"),
+        ] {
+            assert_eq!(webhook_target(url).unwrap().path, path, "{url}");
+        }
+        for url in ["https://127.0.0.1/x", "http://example.org/x", "http://10.0.0.1/", ""] {
+            assert!(webhook_target(url).unwrap_err().contains("127.0.0.1"), "{url}");
+        }
+    }
+}
