@@ -11,10 +11,23 @@ pub struct Observation<'a> {
     /// The calls of the Bot API and the acts of the person, in order; `at` counts milliseconds from the
     /// person's first message.
     pub entries: Vec<Entry>,
+    /// The turns that the stand-in played, in order, on the clock of the entries. If it is empty, nobody
+    /// knows their times: the rules that need them report nothing, and all turns of the cassette count as
+    /// played.
+    pub turns: Vec<PlayedTurn>,
     /// How the run ended.
     pub ending: RunEnding,
     /// What the subject is known to show.
     pub traits: SubjectTraits,
+}
+
+/// When the stand-in played a turn, in milliseconds on the clock of the entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlayedTurn {
+    /// The time of its first byte.
+    pub began_ms: u64,
+    /// The time of its last byte; none if it never came.
+    pub ended_ms: Option<u64>,
 }
 
 /// How a run of a subject ended.
@@ -44,10 +57,33 @@ pub enum RunEnding {
 }
 
 /// What a subject shows by its design, so that the rules ask for nothing else.
+///
+/// Gateways differ in all of this, and none of it is wrong by itself. The rules hold a subject to what it
+/// promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a promise of its own")]
 pub struct SubjectTraits {
     /// Whether a person can read in the chat which tools run.
     pub shows_tools: bool,
-    /// Whether the chat shows the answer while it grows.
+    /// Whether the chat shows that the agent works, or the answer while it grows.
     pub shows_progress: bool,
+    /// Whether the subject passes on what the CLI asks, and does not answer it itself.
+    pub asks_questions: bool,
+    /// Whether a turn leaves one message in the chat, but for the pages of a long answer and for questions.
+    pub one_message: bool,
+    /// Whether the answers `NO_REPLY` and `HEARTBEAT_OK` are kept from the chat.
+    pub keeps_silence: bool,
+}
+
+impl Default for SubjectTraits {
+    /// What most gateways do: they show tools and progress, and promise nothing else.
+    fn default() -> Self {
+        Self {
+            shows_tools: true,
+            shows_progress: true,
+            asks_questions: false,
+            one_message: false,
+            keeps_silence: false,
+        }
+    }
 }

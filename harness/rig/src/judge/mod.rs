@@ -1,1 +1,38 @@
-//! The rules that hold what a person saw against what the cassette says; none of them needs a golden.
+//! The rules that compare what a person saw with what the cassette says; none of them needs a golden.
+//!
+//! [`expect()`] reads the cassette: what must be read in the chat, turn by turn. [`judge`] reads the chat
+//! and applies one table of rules ([`RULES`]). A rule convicts only of what no design explains: a gateway
+//! may put a status line above the answer and a footer below it, show the whole text or the last part of
+//! it, delete its drafts, react with an emoji, and write Markdown, HTML or plain text.
+//! [`known`] lists differences that are known, with a reason and a date.
+//!
+//! `docs/subject-rules.md` explains every rule to a maintainer of a gateway.
+
+mod case;
+pub mod expect;
+pub mod known;
+mod rules;
+mod screen;
+mod violation;
+mod words;
+
+pub use expect::expect;
+pub use rules::{RULES, Rule};
+pub use violation::Violation;
+
+use crate::observation::{Observation, RunEnding};
+use case::Case;
+
+/// Applies every rule to an observation. The violations are in the order of the table.
+///
+/// If the run did not come to its end, the rules about what is left in the chat are not applied, because
+/// everything that they would report follows from that.
+pub fn judge(observation: &Observation<'_>) -> Vec<Violation> {
+    let case = Case::new(observation);
+    let is_over = observation.ending == RunEnding::Over;
+    let rules = RULES.iter().filter(|rule| is_over || !rule.needs_end);
+    rules.filter_map(|rule| (rule.check)(&case).map(|found| found.of(rule.kind))).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -98,6 +98,68 @@ finding_kinds! {
     EditAfterTurn = "TN003" "edit-after-turn",
     /// A tool that runs while the person sees no sign of life.
     SilentStart = "TN004" "silent-start",
+    /// The answer is not in a foreign gateway's chat when the run is over.
+    AnswerMissing = "SB001" "answer-missing",
+    /// A part of the answer is not in the chat.
+    AnswerNotWhole = "SB002" "answer-not-whole",
+    /// The answer shows markup as text.
+    AnswerAltered = "SB003" "answer-altered",
+    /// The answer is in the chat more than once.
+    AnswerTwice = "SB004" "answer-twice",
+    /// An edit replaced the answer after it was whole.
+    AnswerOverwritten = "SB005" "answer-overwritten",
+    /// The pages of a long answer are out of order.
+    PagesOutOfOrder = "SB006" "pages-out-of-order",
+    /// A turn failed or broke off, and the chat does not say so.
+    FailureUntold = "SB007" "failure-untold",
+    /// A draft is left beside the answer.
+    DraftLeft = "SB008" "draft-left",
+    /// A turn left more messages than one, although one is promised.
+    SeveralMessages = "SB009" "several-messages",
+    /// A message still says that the agent works when the run is over.
+    RunningLeft = "SB010" "running-left",
+    /// The sign for typing goes on after the answer.
+    TypingLeft = "SB011" "typing-left",
+    /// Nothing of the bot's was on the screen after something had been.
+    BlankScreen = "SB012" "blank-screen",
+    /// A person saw no sign of life while the agent worked.
+    NoSignOfLife = "SB013" "no-sign-of-life",
+    /// Two messages of the model are joined without a space.
+    TextGlued = "SB014" "text-glued",
+    /// A message shows less of a text than it did before.
+    TextTakenBack = "SB015" "text-taken-back",
+    /// The chat never said which tools ran, although the gateway shows tools.
+    ToolsUntold = "SB016" "tools-untold",
+    /// A tool's input is shown as empty, and it is not.
+    ArgumentsEmpty = "SB017" "arguments-empty",
+    /// A question of the CLI was never shown.
+    QuestionUntold = "SB018" "question-untold",
+    /// The buttons of an answered question stay in the chat.
+    ButtonsLeft = "SB019" "buttons-left",
+    /// A run that had nothing to say left a message.
+    SilenceBroken = "SB020" "silence-broken",
+    /// The chat showed a secret that only a tool has seen.
+    SecretShown = "SB021" "secret-shown",
+    /// The server refused a text because of its markup, and the text is lost.
+    MarkupRefused = "SB022" "markup-refused",
+    /// The server refused a text because of its length, and the text is lost.
+    MessageTooLong = "SB023" "message-too-long",
+    /// A call came before the time that the server asked to wait was over.
+    WaitIgnored = "SB024" "wait-ignored",
+    /// The chat was edited far more often than a server takes.
+    TooManyCalls = "SB025" "too-many-calls",
+    /// The gateway did not start `claude`, or did not go on talking to it.
+    SubjectHung = "SB026" "subject-hung",
+    /// The gateway wrote to `claude` what `claude` does not read.
+    SubjectRefused = "SB027" "subject-refused",
+    /// The gateway ended during a run.
+    SubjectDied = "SB028" "subject-died",
+    /// The gateway made more calls, or printed more, than a run may.
+    SubjectFlooded = "SB029" "subject-flooded",
+    /// A known difference of a subject that is over its date.
+    KnownExpired = "SB030" "known-expired",
+    /// A known difference of a subject that was not seen.
+    KnownUnused = "SB031" "known-unused",
     /// A scenario that can't be loaded.
     ScenarioUnusable = "WS001" "scenario-unusable",
     /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.

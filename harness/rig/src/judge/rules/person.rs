@@ -1,0 +1,113 @@
+//! The rules of the person: what they are asked, what is kept from them, and what must not be shown.
+
+use crate::judge::case::Case;
+use crate::judge::expect::{ExpectedQuestion, TurnEnd};
+use crate::judge::screen::{Message, message_id, word};
+use crate::judge::violation::Found;
+use crate::judge::words::{letters, quoted, seconds};
+
+/// A button may stay for this long after it was pressed, in ms.
+const PRESSED_MS: u64 = 2_000;
+/// Letters of a question that know it again.
+const QUESTION: usize = 24;
+
+/// What the CLI asks is shown to the person, if the subject passes questions on.
+pub(super) fn question_untold(case: &Case<'_>) -> Option<Found> {
+    if !case.observation.traits.asks_questions {
+        return None;
+    }
+    let mut questions =
+        case.played().flat_map(|(number, turn)| turn.questions.iter().map(move |q| (number, q)));
+    questions.find_map(|(number, question)| {
+        let is_told = case
+            .screen
+            .versions()
+            .any(|version| !version.buttons.is_empty() || asks(&version.letters, question));
+        (!is_told && !question.words.is_empty()).then(|| {
+            let turn = case.of_turn(number);
+            let words = question.words.first().map(|words| quoted(words)).unwrap_or_default();
+            Found::whole(format!(
+                "{turn}claude asked about {} {words}, and no message of the chat did",
+                question.name
+            ))
+        })?
+    })
+}
+
+/// Whether a text has the words of a question.
+fn asks(text: &str, question: &ExpectedQuestion) -> bool {
+    question.words.iter().any(|words| {
+        let words = letters(words);
+        let cut = words.char_indices().nth(QUESTION).map_or(words.len(), |(at, _)| at);
+        cut > 0 && text.contains(&words[..cut])
+    })
+}
+
+/// The buttons of a question leave the chat with its answer.
+pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
+    let entries = &case.observation.entries;
+    let end = entries.last()?.at;
+    let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
+    let still = |id: i64| {
+        case.screen.at_end().find(|message| message.id == id && !message.last().buttons.is_empty())
+    };
+    let left = pressed.clone().find_map(|(_, press)| {
+        let message = still(message_id(press)?)?;
+        let is_question = is_question(case, message);
+        let is_late = end > press.at + PRESSED_MS;
+        (is_question && is_late).then_some((press, message))
+    });
+    let (press, message) = left?;
+    let last = message.last();
+    Found::by(
+        last.entry,
+        format!(
+            "the person pressed {} at {}, and {} still has the buttons {} when the run is over",
+            quoted(word(press, "label")),
+            seconds(press.at),
+            quoted(&last.text),
+            quoted(&last.buttons.join(", "))
+        ),
+    )
+}
+
+/// Whether a message ever asked what the CLI asks.
+fn is_question(case: &Case<'_>, message: &Message) -> bool {
+    let mut questions = case.expected.turns.iter().flat_map(|turn| &turn.questions);
+    questions.any(|question| {
+        message.versions.iter().any(|version| {
+            asks(&version.letters, question) || version.letters.contains(&letters(&question.name))
+        })
+    })
+}
+
+/// A turn that has nothing to say leaves nothing in the chat, if the subject promises it.
+pub(super) fn silence_broken(case: &Case<'_>) -> Option<Found> {
+    let is_silent =
+        case.played().count() > 0 && case.played().all(|(_, turn)| turn.end == TurnEnd::Silent);
+    if !case.observation.traits.keeps_silence || !is_silent {
+        return None;
+    }
+    let last = case.screen.at_end().next()?.last();
+    Found::by(
+        last.entry,
+        format!(
+            "the agent has nothing to say, and {} is left in the chat since {}",
+            quoted(&last.text),
+            seconds(last.at)
+        ),
+    )
+}
+
+/// No secret of a tool's input or result is ever shown.
+pub(super) fn secret_shown(case: &Case<'_>) -> Option<Found> {
+    case.expected.secrets.iter().find_map(|secret| {
+        let version = case.screen.versions().find(|version| version.text.contains(secret))?;
+        let kept: String = secret.chars().take(4).collect();
+        Found::by(version.entry, format!(
+            "at {} the person reads the secret {kept}… ({} characters), which only a tool has seen",
+            seconds(version.at),
+            secret.chars().count()
+        ))
+    })
+}

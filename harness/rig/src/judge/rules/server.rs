@@ -1,0 +1,108 @@
+//! The rules of the chat's server: what it refuses is sent again, and it is left in peace.
+
+use std::collections::HashSet;
+
+use clitape_runner::replay::Entry;
+
+use crate::judge::case::Case;
+use crate::judge::screen::{answered_at, changes_text, text, word};
+use crate::judge::violation::Found;
+use crate::judge::words::{plain, quoted, seconds};
+
+/// A call may come this much before the end of a wait, in ms, because clocks differ.
+const EARLY_MS: u64 = 250;
+/// Edits within a time that no server takes, in ms. Telegram allows about one a second in a chat.
+const WINDOW_MS: u64 = 10_000;
+const MOST_EDITS: usize = 25;
+/// Of a hundred words of a refused text, so many are shown later if the text was sent again.
+const SENT_AGAIN_PERCENT: usize = 80;
+
+/// A text whose markup the server refuses is sent again, so that it is not lost.
+pub(super) fn markup_refused(case: &Case<'_>) -> Option<Found> {
+    let what = "because of its markup, and nothing of it was sent again as plain text";
+    lost(case, &["can't parse entities", "cant parse entities"], what)
+}
+
+/// A text that is longer than 4,096 units is sent in pages.
+pub(super) fn too_long(case: &Case<'_>) -> Option<Found> {
+    let what = "because it is too long, and it was not sent in pages";
+    lost(case, &["message is too long", "MESSAGE_TOO_LONG", "caption is too long"], what)
+}
+
+/// A refused text whose words the chat does not show afterwards.
+fn lost(case: &Case<'_>, reasons: &[&str], what: &str) -> Option<Found> {
+    case.calls().find_map(|(index, entry)| {
+        let reason = word(entry, "refused");
+        if !reasons.iter().any(|part| reason.to_lowercase().contains(&part.to_lowercase())) {
+            return None;
+        }
+        let text = text(entry)?;
+        let words = words(text, word(entry, "parse_mode"));
+        let mut shown = HashSet::new();
+        for (_, later) in case.shown().filter(|(later, _)| *later > index) {
+            let later_text = crate::judge::screen::text(later).unwrap_or_default();
+            shown.extend(self::words(later_text, word(later, "parse_mode")));
+        }
+        let there = words.iter().filter(|word| shown.contains(*word)).count();
+        (there * 100 < words.len() * SENT_AGAIN_PERCENT).then(|| {
+            Found::by(
+                index,
+                format!(
+                    "at {} the server refused {} of {} {what}; it said {}",
+                    seconds(entry.at),
+                    entry.kind,
+                    quoted(text),
+                    quoted(reason)
+                ),
+            )
+        })?
+    })
+}
+
+/// The words of a text of three letters and more.
+fn words(text: &str, parse_mode: &str) -> HashSet<String> {
+    let text = plain(text, parse_mode);
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
+}
+
+/// After a 429, no text is sent to the chat before the time that the server asked to wait is over.
+pub(super) fn wait_ignored(case: &Case<'_>) -> Option<Found> {
+    let texts: Vec<(usize, &Entry)> =
+        case.calls().filter(|(_, entry)| changes_text(&entry.kind)).collect();
+    texts.iter().find_map(|(_, limited)| {
+        let wait = word(limited, "answer").strip_prefix("rate-limit:")?.strip_suffix('s')?;
+        let wait_ms = wait.parse::<u64>().ok()? * 1_000;
+        let told = answered_at(limited);
+        let (index, early) = texts.iter().find(|(_, entry)| {
+            entry.at > told + EARLY_MS && entry.at + EARLY_MS < told + wait_ms
+        })?;
+        Found::by(
+            *index,
+            format!(
+                "at {} the server asked to wait {wait} s, and {} came at {}",
+                seconds(told),
+                early.kind,
+                seconds(early.at)
+            ),
+        )
+    })
+}
+
+/// A chat is edited about once a second at most; what no server takes is far more.
+pub(super) fn too_many_calls(case: &Case<'_>) -> Option<Found> {
+    let edits: Vec<(usize, &Entry)> =
+        case.calls().filter(|(_, entry)| entry.kind == "editMessageText").collect();
+    let pairs = edits.iter().zip(edits.iter().skip(MOST_EDITS));
+    let ((_, first), (index, last)) =
+        pairs.into_iter().find(|((_, first), (_, last))| last.at < first.at + WINDOW_MS)?;
+    Found::by(
+        *index,
+        format!(
+            "from {} to {} the chat was edited {} times; about once a second is what a server takes",
+            seconds(first.at),
+            seconds(last.at),
+            MOST_EDITS + 1
+        ),
+    )
+}

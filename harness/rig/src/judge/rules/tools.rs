@@ -1,0 +1,129 @@
+//! The rules of tools: a person reads which run, and on what.
+
+use crate::judge::case::Case;
+use crate::judge::expect::ExpectedTool;
+use crate::judge::screen::text;
+use crate::judge::violation::Found;
+use crate::judge::words::{letters, plain, quoted, seconds};
+
+/// A turn that was faster may be over before a draft can show its tools, in ms.
+const QUICK_TURN_MS: u64 = 4_000;
+/// Letters of a tool's argument that know it again.
+const ARGUMENT: usize = 8;
+/// Words for what a tool does, where a gateway does not write its name.
+const WORDS: [(&str, &[&str]); 14] = [
+    ("Bash", &["command", "shell", "terminal", "exec"]),
+    ("Edit", &["edit", "chang", "modif", "updat"]),
+    ("MultiEdit", &["edit", "chang", "modif", "updat"]),
+    ("Write", &["writ", "creat"]),
+    ("Read", &["read", "open", "view"]),
+    ("Grep", &["search", "find", "grep"]),
+    ("Glob", &["search", "find", "glob", "files"]),
+    ("WebFetch", &["fetch", "web", "download"]),
+    ("WebSearch", &["search", "web"]),
+    ("web_search", &["search", "web"]),
+    ("Task", &["agent", "task", "helper"]),
+    ("Agent", &["agent", "task", "helper"]),
+    ("TodoWrite", &["todo", "task", "plan"]),
+    ("AskUserQuestion", &["question", "ask", "answer"]),
+];
+/// How a program prints an argument that it does not have.
+const NOTHING: [&str; 5] = ["{}", "undefined", "null", "none", "[object object]"];
+
+/// A person reads in the chat that tools ran, if the subject shows tools.
+pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
+    if !case.observation.traits.shows_tools {
+        return None;
+    }
+    let tools: Vec<&ExpectedTool> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
+    let is_told = |tool: &&ExpectedTool| {
+        case.shown().any(|(_, entry)| {
+            let text = text(entry).unwrap_or_default();
+            let text = plain(text, crate::judge::screen::word(entry, "parse_mode"));
+            case.own_lines(&text).iter().any(|line| names(line, tool))
+        })
+    };
+    if tools.is_empty() || tools.iter().any(is_told) || took(case) < QUICK_TURN_MS {
+        return None;
+    }
+    let first = tools.first()?;
+    let on = first.main_argument.as_deref().map(quoted).unwrap_or_default();
+    let times = match tools.len() {
+        1 => "a tool".to_owned(),
+        several => format!("{several} tools"),
+    };
+    Found::whole(format!(
+        "claude called {times}, the first was {} {on}, and no message of the chat ever said so",
+        first.name
+    ))
+}
+
+/// How long the turns took, in ms: as the stand-in says, else from the first call of the subject to the last.
+fn took(case: &Case<'_>) -> u64 {
+    let times: Option<Vec<u64>> = case
+        .played()
+        .map(|(number, _)| case.times(number))
+        .map(|times| times.and_then(|times| Some(times.ended_ms?.saturating_sub(times.began_ms))))
+        .collect();
+    times.map_or_else(
+        || {
+            let at = |entry: Option<(usize, &clitape_runner::replay::Entry)>| {
+                entry.map_or(0, |(_, entry)| entry.at)
+            };
+            at(case.calls().last()).saturating_sub(at(case.calls().next()))
+        },
+        |times| times.into_iter().sum(),
+    )
+}
+
+/// Whether a line of the subject's says that the tool ran.
+fn names(line: &str, tool: &ExpectedTool) -> bool {
+    let line = line.to_lowercase();
+    let letters_of_line = letters(&line);
+    let own = tool.name.rsplit("__").next().unwrap_or(&tool.name);
+    let words =
+        WORDS.iter().find(|(name, _)| *name == tool.name).map_or(&[][..], |(_, words)| words);
+    let argument = tool.main_argument.as_deref().and_then(|argument| {
+        let end = argument.rsplit('/').next().unwrap_or(argument);
+        let text = letters(end);
+        let cut = text.char_indices().nth(ARGUMENT).map_or(text.len(), |(at, _)| at);
+        (cut >= 3).then(|| text[..cut].to_owned())
+    });
+    letters_of_line.contains(&letters(own))
+        || words.iter().any(|word| line.contains(word))
+        || argument.is_some_and(|argument| letters_of_line.contains(&argument))
+}
+
+/// A line of a tool does not show nothing in place of an argument that there is.
+pub(super) fn arguments_empty(case: &Case<'_>) -> Option<Found> {
+    let tools: Vec<&ExpectedTool> = case
+        .played()
+        .flat_map(|(_, turn)| &turn.tools)
+        .filter(|tool| tool.main_argument.is_some())
+        .collect();
+    case.screen.versions().find_map(|version| {
+        let line = case
+            .own_lines(&version.text)
+            .into_iter()
+            .find(|line| tools.iter().any(|tool| is_empty_call(line, &tool.name)))?;
+        Found::by(
+            version.entry,
+            format!(
+                "at {} the person reads {}: the tool's input is shown as empty, and it is not",
+                seconds(version.at),
+                quoted(line)
+            ),
+        )
+    })
+}
+
+/// Whether a line has the name of a tool and then nothing in place of an argument.
+fn is_empty_call(line: &str, name: &str) -> bool {
+    let (line, name) = (line.to_lowercase(), name.to_lowercase());
+    line.match_indices(&name).any(|(at, _)| {
+        let after =
+            line[at + name.len()..].trim_start_matches([':', ' ', '(', '`', '*', '\u{2014}', '-']);
+        let is_end = |rest: &str| !rest.starts_with(char::is_alphanumeric);
+        NOTHING.iter().any(|nothing| after.strip_prefix(nothing).is_some_and(is_end))
+    })
+}

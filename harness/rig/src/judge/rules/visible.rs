@@ -1,0 +1,334 @@
+//! The rules of what stands on the screen: nothing is left over, the screen is never blank, text grows.
+
+use std::collections::BTreeMap;
+
+use clitape_runner::replay::Entry;
+
+use crate::judge::case::{Case, PERSON};
+use crate::judge::expect::{ExpectedTurn, Segment};
+use crate::judge::screen::{Message, answered_at, changes_text};
+use crate::judge::violation::Found;
+use crate::judge::words::{
+    FEW_LETTERS, Piece, contains, letters, pieces_of_plain, quoted, seconds,
+};
+
+/// A screen may be blank for this long while a message is replaced, in ms.
+const REPLACING_MS: u64 = 2_000;
+/// How long a person waits for a first sign of life, in ms, and how long the sign for typing is shown.
+const SIGN_OF_LIFE_MS: u64 = 20_000;
+const TYPING_MS: u64 = 5_000;
+/// Typing that began before the answer may arrive this much later, in ms.
+const TYPING_SLACK_MS: u64 = 3_000;
+/// Words of work in progress. They are left over only with an ellipsis behind them.
+const AT_WORK: [&str; 7] =
+    ["running", "thinking", "working", "processing", "executing", "loading", "typing"];
+/// Signs of work in progress.
+const HOURGLASSES: [char; 2] = ['⏳', '⌛'];
+/// UTF-16 units that fit into one message with room for lines around them.
+const ONE_PAGE: usize = 3_000;
+
+/// No draft is left beside the answer that it became.
+pub(super) fn draft_left(case: &Case<'_>) -> Option<Found> {
+    let ends: Vec<&Message> = case.screen.at_end().collect();
+    ends.iter().find_map(|message| {
+        let last = message.last();
+        let others: Vec<&str> = ends
+            .iter()
+            .filter(|other| other.id != message.id)
+            .map(|other| other.last().letters.as_str())
+            .collect();
+        let is_said = |piece: &Piece| {
+            piece.letters.len() >= FEW_LETTERS
+                && case.said.iter().any(|text| text.contains(&piece.letters))
+        };
+        let pieces: Vec<Piece> =
+            last.text.lines().flat_map(pieces_of_plain).filter(|piece| is_said(piece)).collect();
+        let is_elsewhere = |piece: &Piece| {
+            let there = contains(&others, &piece.letters);
+            let seen =
+                1 + others.iter().map(|text| text.matches(&*piece.letters).count()).sum::<usize>();
+            there && seen > case.times_recorded(&piece.letters)
+        };
+        let is_left = !pieces.is_empty() && pieces.iter().all(is_elsewhere);
+        // Of two equal messages, neither is a draft: the answer stands there twice.
+        let is_equal = others.contains(&last.letters.as_str());
+        (is_left && !is_equal).then(|| {
+            let (born, text) = (seconds(message.born()), quoted(&last.text));
+            Found::by(
+                last.entry,
+                format!(
+                    "message #{} of {born} is left beside the answer, which says the same: {text}",
+                    message.id
+                ),
+            )
+        })?
+    })
+}
+
+/// A turn leaves one message, if the subject promises it; pages and questions are not counted.
+pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
+    if !case.observation.traits.one_message {
+        return None;
+    }
+    let texts = || case.played().flat_map(|(_, turn)| turn.texts());
+    let is_paged = texts().map(|text| text.encode_utf16().count()).sum::<usize>() > ONE_PAGE;
+    let turns = case.played().count();
+    // One question of the CLI may ask several things.
+    let asked = |turn: &ExpectedTurn| {
+        turn.questions.iter().map(|question| question.words.len().max(1)).sum::<usize>()
+    };
+    let questions: usize = case.played().map(|(_, turn)| asked(turn)).sum();
+    let messages: Vec<&Message> = case.screen.at_end().collect();
+    let extra = messages.get(turns + questions).filter(|_| !is_paged)?;
+    let last = extra.last();
+    let (count, text) = (messages.len(), quoted(&last.text));
+    Found::by(
+        last.entry,
+        format!(
+            "{count} messages are left of {turns} turn(s) and {questions} question(s), and one a turn is promised; \
+         one too many is {text}"
+        ),
+    )
+}
+
+/// Nothing says that the agent still works when the run is over.
+pub(super) fn running_left(case: &Case<'_>) -> Option<Found> {
+    if case.expected.has_background {
+        return None;
+    }
+    case.screen.at_end().find_map(|message| {
+        let last = message.last();
+        let own = case.own_lines(&last.text);
+        // A line such as `⏳` has no letters, so every line is looked at for it.
+        let hourglass = || {
+            last.text.lines().find(|line| {
+                line.contains(HOURGLASSES)
+                    && !case
+                        .expected
+                        .turns
+                        .iter()
+                        .flat_map(ExpectedTurn::texts)
+                        .any(|text| text.contains(HOURGLASSES))
+            })
+        };
+        let line = own.into_iter().find(|line| is_at_work(line)).or_else(hourglass)?;
+        let line = quoted(line);
+        Found::by(
+            last.entry,
+            format!(
+                "the run is over, and message #{} still says {line}, since {}",
+                message.id,
+                seconds(last.at)
+            ),
+        )
+    })
+}
+
+/// Whether a line says that work is in progress: a word with an ellipsis behind it.
+fn is_at_work(line: &str) -> bool {
+    let line = line.to_lowercase();
+    AT_WORK.iter().any(|word| {
+        line.match_indices(word).any(|(at, _)| {
+            let is_word = !line[..at].ends_with(char::is_alphanumeric);
+            let after = line[at + word.len()..].trim_start();
+            is_word && (after.starts_with('…') || after.starts_with("..."))
+        })
+    })
+}
+
+/// The sign for typing stops with the answer.
+pub(super) fn typing_left(case: &Case<'_>) -> Option<Found> {
+    let last = case.answers.last()?;
+    let is_last = case.played().last().is_some_and(|(number, _)| number == last.turn);
+    let by = case.answered_by(last).filter(|_| is_last && !case.expected.has_background)?;
+    let answered = answered_at(&case.observation.entries[by]);
+    let ended = case.times(last.turn).and_then(|times| times.ended_ms).unwrap_or(0);
+    let from = answered.max(ended) + TYPING_SLACK_MS;
+    let late: Vec<(usize, &Entry)> = case
+        .shown()
+        .filter(|(_, entry)| entry.kind == "sendChatAction" && entry.at > from)
+        .collect();
+    // One may have been under way.
+    let (index, second) = late.get(1)?;
+    Found::by(
+        *index,
+        format!(
+            "the answer was whole at {}, and the chat still shows that the bot is typing at {}, {} times since",
+            seconds(answered),
+            seconds(second.at),
+            late.len()
+        ),
+    )
+}
+
+/// Once the bot has shown a message of a turn, some message of the turn is there until its end.
+pub(super) fn blank_screen(case: &Case<'_>) -> Option<Found> {
+    let entries = &case.observation.entries;
+    // When the person spoke last before the moment.
+    let spoken = |before: u64| {
+        let spoken = entries.iter().filter(|entry| PERSON.contains(&entry.kind.as_ref()));
+        spoken.map(|entry| entry.at).filter(|at| *at <= before).max().unwrap_or(0)
+    };
+    case.screen.messages.values().find_map(|message| {
+        let (gone, by) = message.deleted?;
+        let since = spoken(message.born());
+        // A person who has spoken meanwhile looks at something else.
+        if spoken(gone) > since {
+            return None;
+        }
+        let is_there = |other: &Message| {
+            other.born() >= since
+                && other.born() <= gone
+                && other.deleted.is_none_or(|(at, _)| at > gone)
+        };
+        if case.screen.messages.values().any(is_there) {
+            return None;
+        }
+        let next = case
+            .screen
+            .messages
+            .values()
+            .filter(|other| other.born() > gone)
+            .min_by_key(|other| other.born())?;
+        let blank = next.born() - gone;
+        let has_spoken = spoken(next.born()) > since;
+        (blank > REPLACING_MS && !has_spoken).then(|| {
+            let text = quoted(&message.last().text);
+            Found::by(by, format!(
+                "at {} the bot deleted {text}, and until {} the person saw nothing of it for {}; the next message \
+                 should come before the delete",
+                seconds(gone),
+                seconds(next.born()),
+                seconds(blank)
+            ))
+        })?
+    })
+}
+
+/// While a turn runs, a person sees a first sign of life within some seconds.
+pub(super) fn no_sign_of_life(case: &Case<'_>) -> Option<Found> {
+    if !case.observation.traits.shows_progress {
+        return None;
+    }
+    let is_sign = |entry: &Entry| {
+        changes_text(&entry.kind)
+            || matches!(&*entry.kind, "sendChatAction" | "sendMessageDraft" | "setMessageReaction")
+    };
+    case.played().find_map(|(number, _)| {
+        let times = case.times(number)?;
+        let ended = times.ended_ms?;
+        let mut seen = times.began_ms;
+        for (index, entry) in case.shown().filter(|(_, entry)| is_sign(entry)) {
+            let at = answered_at(entry);
+            if at < times.began_ms {
+                // What was shown before the turn began counts while it lasts.
+                continue;
+            }
+            if at.min(ended).saturating_sub(seen) > SIGN_OF_LIFE_MS {
+                return silent(case, number, seen, at.min(ended), Some(index));
+            }
+            if changes_text(&entry.kind) || at >= ended {
+                return None;
+            }
+            seen = at + TYPING_MS;
+        }
+        (ended.saturating_sub(seen) > SIGN_OF_LIFE_MS)
+            .then(|| silent(case, number, seen, ended, None))?
+    })
+}
+
+fn silent(case: &Case<'_>, turn: usize, from: u64, to: u64, by: Option<usize>) -> Option<Found> {
+    // A message of this turn that is there already is a sign of life.
+    let is_there = |message: &Message| {
+        message.born() <= from && message.deleted.is_none_or(|(at, _)| at >= to)
+    };
+    if turn == 0 && case.screen.messages.values().any(is_there) || turn > 0 {
+        return None;
+    }
+    let sentence = format!(
+        "from {} to {} claude worked, and the person saw neither a message nor that the bot is typing",
+        seconds(from),
+        seconds(to)
+    );
+    match by {
+        Some(entry) => Found::by(entry, sentence),
+        None => Found::whole(sentence),
+    }
+}
+
+/// Two messages of the model are not joined without a space or a line break between their sentences.
+pub(super) fn glued(case: &Case<'_>) -> Option<Found> {
+    let turns = &case.expected.turns;
+    let segments: Vec<&Segment> = turns.iter().flat_map(|turn| &turn.segments).collect();
+    let is_end = |c: char| matches!(c, '.' | '!' | '?' | ':' | '…');
+    segments.windows(2).find_map(|two| {
+        let [left, right] = two else { return None };
+        let (a, b) = (left.text.trim_end(), right.text.trim_start());
+        let is_sentence = a.ends_with(is_end) && b.starts_with(char::is_uppercase);
+        if left.message_id == right.message_id || !is_sentence {
+            return None;
+        }
+        let from = a.char_indices().rev().nth(9).map_or(0, |(at, _)| at);
+        let to = b.char_indices().nth(3).map_or(b.len(), |(at, _)| at);
+        let joined = format!("{}{}", &a[from..], &b[..to]);
+        let is_recorded = turns.iter().flat_map(ExpectedTurn::texts).any(|text| text.contains(&joined))
+            || case.expected.others.iter().any(|text| text.contains(&joined));
+        let version = case.screen.versions().find(|version| version.text.contains(&joined))?;
+        (!is_recorded && joined.chars().count() >= 6).then(|| {
+            Found::by(version.entry, format!(
+                "at {} the person reads {}: two messages of the model are joined without a space or a line break",
+                seconds(version.at),
+                quoted(&format!("…{joined}…"))
+            ))
+        })?
+    })
+}
+
+/// A text that grows in the chat does not become shorter, unless the model took it back.
+pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
+    if case.expected.has_retractions {
+        return None;
+    }
+    let segments: Vec<String> = case
+        .expected
+        .turns
+        .iter()
+        .flat_map(|turn| &turn.segments)
+        .map(|segment| letters(&segment.text))
+        .filter(|text| case.recorded.iter().filter(|other| other.contains(text)).count() == 1)
+        .collect();
+    // How much of each piece of text each message has shown.
+    let mut most: BTreeMap<(i64, usize), usize> = BTreeMap::new();
+    case.screen.messages.values().find_map(|message| {
+        message.versions.iter().find_map(|version| {
+            if version.text.encode_utf16().count() > ONE_PAGE {
+                return None;
+            }
+            segments.iter().enumerate().find_map(|(number, segment)| {
+                let shown = shown_of(segment, &version.letters);
+                let most = most.entry((message.id, number)).or_default();
+                let before = std::mem::replace(most, shown.max(*most));
+                (shown > 0 && shown < before).then(|| {
+                    Found::by(version.entry, format!(
+                        "at {} message #{} shows less of the text than before: it ends at {}; an older text was \
+                         sent after a newer one",
+                        seconds(version.at),
+                        message.id,
+                        quoted(version.text.lines().last().unwrap_or_default())
+                    ))
+                })?
+            })
+        })
+    })
+}
+
+/// The length of the longest start of `segment` that is in `page`; 0 if that may be by chance.
+fn shown_of(segment: &str, page: &str) -> usize {
+    let Some((start, _)) = segment.char_indices().nth(2 * FEW_LETTERS) else { return 0 };
+    let places = page.match_indices(&segment[..start]);
+    let common = |at: usize| {
+        let pairs = segment.chars().zip(page[at..].chars());
+        pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
+    };
+    places.map(|(at, _)| common(at)).max().unwrap_or(0)
+}
