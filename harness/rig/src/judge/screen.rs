@@ -128,7 +128,8 @@ pub(super) fn changes_text(kind: &str) -> bool {
 
 /// Whether the call did something that a person can see.
 pub(super) fn is_shown(entry: &Entry) -> bool {
-    entry.is_shown() && !entry.data.contains_key("refused")
+    let refused = word(entry, "refused");
+    entry.is_shown() && (refused.is_empty() || refused.contains("not modified"))
 }
 
 /// When the answer to a call came; what it did is seen from then on.

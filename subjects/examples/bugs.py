@@ -1,0 +1,110 @@
+"""The classic faults of gateways, each put into the right gateway of telegram.py by `--bug NAME`.
+
+A fault replaces one or two functions of the module. tests/examples_of_gateways.rs names the rule that convicts each.
+"""
+import html, json, os, threading, time, types, urllib.request
+
+def silent_tools(gateway):
+    """Tool calls are read from a field that this CLI does not have: none is ever shown."""
+    gateway.Turn.tool = lambda turn, block: None
+
+def args_empty(gateway):
+    """A tool is shown with the input of its first event, which is always `{}`."""
+    tool = gateway.Turn.tool
+    def first(turn, block):
+        tool(turn, block)
+        turn.parts[block["id"]] = f"🔧 {block['name']} {{}}"
+    gateway.Turn.tool = first
+
+def late_edit(gateway):
+    """The throttle's last draft goes out after the final message and overwrites it."""
+    finish = gateway.Turn.finish
+    def late(turn, code):
+        draft, message = turn.draft()[:200], turn.message
+        finish(turn, code)
+        time.sleep(1.5)
+        turn.message = message
+        if message: turn.write(draft)
+    gateway.Turn.finish = late
+
+def answer_twice(gateway):
+    """The answer is a new message, and a reply that takes long is taken for a lost message, which is sent again."""
+    finish, write = gateway.Turn.finish, gateway.Turn.write
+    def impatient(turn, text):
+        body = {"chat_id": turn.chat, "text": html.escape(text), "parse_mode": "HTML"}
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(gateway.API + "sendMessage", data, {"Content-Type": "application/json"})
+        try: urllib.request.urlopen(request, timeout=0.01).close()
+        except OSError: gateway.call("sendMessage", **body)
+    def again(turn, code):
+        draft, turn.write = turn.message, types.MethodType(impatient, turn)
+        finish(turn, code)
+        if draft: gateway.call("deleteMessage", chat_id=turn.chat, message_id=draft)
+    gateway.Turn.finish = again
+
+def blank(gateway):
+    """The draft is deleted some seconds before the final message is sent."""
+    finish = gateway.Turn.finish
+    def delete_first(turn, code):
+        if turn.message: gateway.call("deleteMessage", chat_id=turn.chat, message_id=turn.message)
+        turn.message = time.sleep(4)
+        finish(turn, code)
+    gateway.Turn.finish = delete_first
+
+def glued(gateway):
+    """The texts of several messages are joined as they come."""
+    draft = gateway.Turn.draft
+    gateway.Turn.draft = lambda turn, tools=False: draft(turn, tools=False, between="")
+
+def no_escape(gateway):
+    """Text is sent as HTML without escaping."""
+    gateway.html = types.SimpleNamespace(escape=lambda text: text)
+
+def too_long(gateway):
+    """A long answer is sent in one message."""
+    gateway.pages = lambda text: [text]
+
+def ignore_429(gateway):
+    """A call that the server put off is made again at once."""
+    sleep = time.sleep
+    gateway.time = types.SimpleNamespace(sleep=lambda seconds: sleep(min(seconds, 0.4)))
+
+def running_left(gateway):
+    """The lines of tools that were never told to be done stay in the final message."""
+    draft = gateway.Turn.draft
+    def never_done(turn, tools=True):
+        turn.open = {key for key in turn.parts if isinstance(key, str)}
+        return draft(turn)
+    gateway.Turn.draft = never_done
+
+def draft_left(gateway):
+    """The answer is a new message, and nobody deletes the draft."""
+    finish = gateway.Turn.finish
+    def new_message(turn, code):
+        turn.message = None
+        finish(turn, code)
+    gateway.Turn.finish = new_message
+
+def typing_left(gateway):
+    """The loop of the typing signal does not end with the turn."""
+    finish = gateway.Turn.finish
+    def type_on(turn, code):
+        finish(turn, code)
+        while True: gateway.call("sendChatAction", chat_id=turn.chat, action="typing"), time.sleep(2)
+    gateway.Turn.finish = type_on
+
+def hang_after_kill(gateway):
+    """The gateway waits for a result that never comes if claude is killed."""
+    finish = gateway.Turn.finish
+    gateway.Turn.finish = lambda turn, code: finish(turn, code) if turn.results else threading.Event().wait()
+
+def crash(gateway):
+    """An unknown record ends the gateway."""
+    read = gateway.Turn.read
+    def fragile(turn, record):
+        read(turn, record)
+        if record.get("type") == "result": os._exit(1)
+    gateway.Turn.read = fragile
+
+def put_in(name, gateway):
+    globals()[name.replace("-", "_")](gateway)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""A Telegram gateway for `claude`: one process a message, a draft of text and tool lines, one answer in pages.
+Environment: TELEGRAM_API (base URL), TELEGRAM_TOKEN, CLAUDE_BIN. `--bug NAME` puts in a classic fault of bugs.py."""
+import collections, concurrent.futures, html, http.client, json, os, subprocess, sys, threading, time, urllib.error, urllib.request
+
+API = f"{os.environ['TELEGRAM_API'].rstrip('/')}/bot{os.environ['TELEGRAM_TOKEN']}/"
+CLAUDE = [os.environ.get("CLAUDE_BIN", "claude"), "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
+
+def call(method, **params):
+    """Calls the Bot API until it is done. A new message whose reply is lost may be there, so it is not sent again."""
+    request = urllib.request.Request(API + method, json.dumps(params).encode(), {"Content-Type": "application/json"})
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=90) as answer: return json.load(answer)["result"]
+        except urllib.error.HTTPError as error:
+            problem = json.load(error) if error.code < 500 else {"description": str(error)}
+            if "not modified" in problem["description"]: return True
+            if error.code < 500 and error.code != 429: raise RuntimeError(problem["description"])
+            time.sleep(problem.get("parameters", {}).get("retry_after", 1) + 0.1)
+        except (OSError, http.client.HTTPException) as error:
+            is_sent = not isinstance(getattr(error, "reason", error), ConnectionRefusedError)
+            if method == "sendMessage" and is_sent: raise RuntimeError("the reply is lost")
+            time.sleep(0.5)
+
+def pages(text, most=8192):  # bytes of UTF-16, which are 4,096 units
+    while len(text.encode("utf-16-le")) > most:
+        page = text.encode("utf-16-le")[:most].decode("utf-16-le", "ignore")
+        cut = page.rfind("\n") + 1 or page.rfind(" ") + 1 or len(page)
+        yield page[:cut]
+        text = text[cut:]
+    yield text
+
+class Turn:
+    def __init__(self, chat):
+        self.chat, self.message, self.shown, self.over = chat, None, "", threading.Event()
+        self.parts, self.open, self.streamed, self.results = {}, set(), [], []
+    def read(self, record):
+        """Takes a line of claude's: text from the stream, tools from whole messages. Subagents are left out."""
+        event, message = record.get("event") or {}, record.get("message") or {}
+        if record.get("parent_tool_use_id"): return
+        if event.get("type") == "message_start": self.streamed.append(event["message"].get("id"))
+        if event.get("delta", {}).get("type") == "text_delta":
+            key = (len(self.streamed), event["index"])
+            self.parts[key] = self.parts.get(key, "") + event["delta"]["text"]
+        for block in message["content"] if isinstance(message.get("content"), list) else []:
+            if block["type"].endswith("tool_use"): self.tool(block)
+            if block["type"] == "tool_result": self.open.discard(block["tool_use_id"])
+            if record["type"] == "assistant" and block["type"] == "text" and message.get("id") not in self.streamed:
+                self.parts[(0, len(self.parts))] = block["text"]
+        if record.get("type") == "result": self.results.append(record)
+    def tool(self, block):
+        self.parts[block["id"]] = f"🔧 {block['name']} {next((str(value)[:100] for value in block['input'].values()), '')}"
+        self.open.add(block["id"])
+    def draft(self, tools=True, between="\n\n"):
+        parts = {key: text.strip() for key, text in self.parts.items() if text.strip() and (tools or isinstance(key, tuple))}
+        return between.join(text + (" (running…)" if key in self.open else "") for key, text in parts.items())
+    def write(self, text):
+        method, edited = ("editMessageText", {"message_id": self.message}) if self.message else ("sendMessage", {})
+        sent = call(method, chat_id=self.chat, text=html.escape(text), parse_mode="HTML", **edited)
+        self.message = self.message or sent["message_id"]
+    def show(self, second=0):
+        """Shows the draft at most once a second, and every four seconds that the bot is typing."""
+        while not self.over.is_set():
+            if second % 4 == 0: call("sendChatAction", chat_id=self.chat, action="typing")
+            second += 1
+            if not self.over.wait(1) and (text := self.draft()[-3500:]) != self.shown:
+                self.shown = text
+                self.write(text)
+    def finish(self, code):
+        answer = self.draft(tools=False)
+        for result in self.results or [{"is_error": True, "result": f"claude ended without an answer (exit code {code})."}]:
+            mark = "❌ " if result.get("is_error") else ""
+            text = (result.get("result") or (mark and result["subtype"])).strip()
+            if text not in answer: answer += f"\n\n{mark}{text}"
+        for page in pages(answer.strip() or "(The agent has nothing to say.)"):
+            self.write(page)
+            self.message = None
+
+def answer(chat, prompt, sessions={}):
+    turn, resume = Turn(chat), ["--resume", sessions[chat]] if chat in sessions else []
+    process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
+    show = threading.Thread(target=turn.show, daemon=True)
+    show.start()
+    for line in process.stdout:
+        try: record = json.loads(line)
+        except ValueError: continue
+        turn.read(record)
+        sessions[chat] = record.get("session_id") or sessions.get(chat)
+    turn.over.set()
+    show.join()
+    turn.finish(process.wait())
+
+if __name__ == "__main__":
+    if "--bug" in sys.argv: __import__("bugs").put_in(sys.argv[-1], sys.modules[__name__])
+    chats, offset = collections.defaultdict(lambda: concurrent.futures.ThreadPoolExecutor(1)), 0
+    while True:
+        for update in call("getUpdates", offset=offset, timeout=50):
+            offset, message = update["update_id"] + 1, update.get("message") or {}
+            if "text" in message: chats[message["chat"]["id"]].submit(answer, message["chat"]["id"], message["text"])
