@@ -97,7 +97,8 @@ held_by! {
         tests::facts::t6_an_api_error_after_a_finished_call_ends_neither_the_call_nor_the_run,
         tests::notext::t6_a_synthetic_no_response_is_a_failure,
     ], [
-        "three-tools", "plain-text", "no-partials", "bash-count", "max-tokens", "api-400",
+        "three-tools", "plain-text", "no-partials", "bash-count", "long-answer-live", "max-tokens",
+        "api-400",
     ];
     "Thinking": [
         tests::thinking::r1_cumulative_with_a_blank_line_between_blocks,
