@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
 use clitape_runner::cassette::Cassette;
-use clitape_runner::replay::host_lines;
+use clitape_runner::replay::stdin_lines;
 use clitape_stream::{Event, Outcome, Parser, RunStatus, ToolArguments};
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ pub enum TurnEnd {
 pub fn expect(cassette: &Cassette) -> Expected {
     let mut reader = Reader::default();
     let mut parser = Parser::new();
-    let mut lines = host_lines(&cassette.stdin, &cassette.timeline).into_iter().peekable();
+    let mut lines = stdin_lines(&cassette.stdin, &cassette.timeline).into_iter().peekable();
     let mut read = 0;
     for record in cassette.stdout.split_inclusive(|&byte| byte == b'\n') {
         while let Some(line) = lines.next_if(|line| line.offset <= read) {

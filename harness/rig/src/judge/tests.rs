@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clitape_runner::cassette::Cassette;
-use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, host_lines, replay};
+use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_lines};
 use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, Workspace};
 
 use super::*;
@@ -36,12 +36,11 @@ fn own_gateway(name: &str, cassette: &Cassette, mode: ChatMode, seeds: u64) -> V
     if is_own || scenario.run.stuck_callback.is_some() {
         return Vec::new();
     }
-    let stdin = host_lines(&cassette.stdin, &cassette.timeline);
+    let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
     let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
     let setup = Setup { run: scenario.run, channel: Some(Chat::of(mode)), acp: None };
-    let total = cassette.stdout.len() as u64;
-    let plans = [Plan::paced(&cassette.stdout, 200), Plan::recorded(&cassette.timeline)];
-    let random = (0..seeds).map(|seed| Plan::random(total, seed));
+    let plans = [Plan::canonical(capture, 200), Plan::recorded(&cassette.timeline)];
+    let random = (0..seeds).map(|seed| Plan::seeded(capture, seed));
     let run = |plan: Plan| {
         let entries = replay(capture, &plan, setup).entries;
         entries.into_iter().filter(|entry| entry.lane == Lane::Telegram).collect()
