@@ -86,7 +86,7 @@ impl Ids {
 
     /// A text of several lines with its ids bound.
     pub(super) fn bind_text(&self, text: &[u8]) -> Vec<u8> {
-        Rendered::new(text, Vec::new(), self.splices(text), Vec::new()).bytes
+        Rendered::new(text, Vec::new(), self.splices(text), b"").bytes
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Rendered {
 
 impl Rendered {
     /// A recorded line with lines before and after it, and with parts replaced.
-    pub(super) fn new(line: &[u8], before: Vec<u8>, splices: Vec<Splice>, after: Vec<u8>) -> Self {
+    pub(super) fn new(line: &[u8], before: Vec<u8>, splices: Vec<Splice>, after: &[u8]) -> Self {
         let mut bytes = before;
         let (from, mut at, mut sizes) = (bytes.len(), 0, Vec::with_capacity(splices.len()));
         for (range, new) in splices {
@@ -118,7 +118,7 @@ impl Rendered {
             sizes.push((range, new.len()));
         }
         bytes.extend_from_slice(&line[at..]);
-        bytes.extend_from_slice(&after);
+        bytes.extend_from_slice(after);
         Self { bytes, before: from, length: line.len(), splices: sizes }
     }
 
@@ -214,8 +214,7 @@ mod tests {
         for live in ["short", &"long".repeat(30), ""] {
             ids.bind(SESSION, live);
             let splices = ids.splices(line.as_bytes());
-            let rendered =
-                Rendered::new(line.as_bytes(), b"first\n".to_vec(), splices, b"last\n".to_vec());
+            let rendered = Rendered::new(line.as_bytes(), b"first\n".to_vec(), splices, b"last\n");
             let mut at = 0;
             for cut in 0..=line.len() {
                 let position = rendered.position(cut);

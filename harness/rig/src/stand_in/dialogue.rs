@@ -31,6 +31,8 @@ pub(super) struct Dialogue {
     pub(super) has_replay: bool,
     /// Whether the CLI ended before stdin was closed.
     pub(super) ends_itself: bool,
+    /// Whether the CLI ended before it read a line.
+    pub(super) is_deaf: bool,
     /// Whether the recording sent it an interrupt by signal.
     pub(super) heeds_interrupt: bool,
 }
@@ -305,6 +307,9 @@ impl Dialogue {
     /// The end of the line that contains the byte before `offset`: a CLI that had begun a line has written it
     /// whole before it reads another.
     fn line_end(&self, offset: usize) -> usize {
+        if offset == 0 {
+            return 0;
+        }
         let index = self.lines.partition_point(|line| line.range.end < offset);
         self.lines.get(index).map_or(0, |line| line.range.end).max(offset)
     }
@@ -352,7 +357,7 @@ impl Dialogue {
                 .iter()
                 .any(|line| matches!(&line.role, Role::Response { request_id } if request_id == id))
         };
-        let is_deaf = self.awaits.iter().any(|expected| {
+        self.is_deaf = self.awaits.iter().any(|expected| {
             matches!(&expected.kind, ExpectedKind::Initialize { request_id } if !answers(request_id))
         });
         let mut printed = 0;
@@ -360,7 +365,7 @@ impl Dialogue {
         for step in std::mem::take(&mut self.steps) {
             match &step {
                 Step::Print(range) => printed = range.end,
-                Step::Await(_) if is_deaf => continue,
+                Step::Await(_) if self.is_deaf => continue,
                 Step::Await(index) => {
                     if let ExpectedKind::Answer { question, .. } = &self.awaits[*index].kind
                         && self.cancelled_at(&question.request_id).is_some_and(|at| at <= printed)

@@ -203,6 +203,9 @@ impl Lockstep {
 
     /// Takes a line of the host.
     pub(super) fn hear(&mut self, act: &HostAct) -> Heard {
+        if self.dialogue.is_deaf {
+            return Heard::Ignored("the CLI ended before it read a line".to_owned());
+        }
         let found = match act {
             HostAct::Message(_) => self.hear_message(),
             HostAct::Answer(answer) => self.hear_answer(answer),

@@ -167,7 +167,7 @@ impl Running {
         if let Some(answer) = self.echoed(&line.role) {
             let length = bytes.trim_ascii_end().len();
             let splices = vec![(0..length, answer)];
-            return Rendered::new(bytes, before, splices, after);
+            return Rendered::new(bytes, before, splices, &after);
         }
         let mut splices = self.ids.splices(bytes);
         if let Some((range, id)) = hook_id(bytes, &line.role, host) {
@@ -175,7 +175,7 @@ impl Running {
             splices.push((range, id));
             splices.sort_by_key(|(range, _)| range.start);
         }
-        Rendered::new(bytes, before, splices, after)
+        Rendered::new(bytes, before, splices, &after)
     }
 
     /// The line of the host that the CLI prints again.
