@@ -5,8 +5,9 @@ use clitape_runner::cassette::Cassette;
 use serde_json::{Value, json};
 
 use super::bind::{Splice, fresh_uuid};
-use super::dialogue::{Dialogue, Role};
+use super::dialogue::Dialogue;
 use super::host_line::{Hook, Message};
+use super::printed::Role;
 
 /// The host of a process.
 #[derive(Debug, Default)]

@@ -15,6 +15,27 @@ use serde::Deserialize;
 use super::error::StandInError;
 use super::settings::Settings;
 
+/// A cassette in the place of one whose session is resumed: its second run, where it has one.
+pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
+    if cassette.further.is_empty() {
+        return cassette;
+    }
+    let run = cassette.further.remove(0);
+    // The transcript after a run contains the lines of the runs before it.
+    let before = &cassette.transcript;
+    let lines = run.transcript.strip_prefix(&before[..]).unwrap_or(&run.transcript).to_vec();
+    cassette.manifest.exit = Some(run.facts.exit);
+    let stdin = Vec::new();
+    Cassette {
+        stdout: run.stdout,
+        timeline: run.timeline,
+        stderr: run.stderr,
+        transcript: lines,
+        stdin,
+        ..cassette
+    }
+}
+
 /// How a marker in a prompt begins and ends.
 const MARKER: (&str, &str) = ("[[clitape:", "]]");
 
@@ -27,9 +48,9 @@ pub(super) fn workspace(settings: &Settings) -> Result<Workspace, StandInError> 
     Workspace::above(&here).ok_or(StandInError::NoWorkspace(here))
 }
 
-/// The name in the marker of a prompt: `NAME` or `NAME/VERSION`.
+/// The name in the last marker of a prompt, `NAME` or `NAME/VERSION`: gateways put what was said before in front.
 pub(super) fn marker(prompt: &str) -> Option<&str> {
-    let (_, after) = prompt.split_once(MARKER.0)?;
+    let (_, after) = prompt.rsplit_once(MARKER.0)?;
     after.split_once(MARKER.1).map(|(name, _)| name.trim())
 }
 
@@ -219,6 +240,7 @@ mod tests {
         for (prompt, expect) in [
             ("[[clitape:three-tools]]", Some("three-tools")),
             ("```json\n{}\n```\n\nHi [[clitape:a/2.1.329]] there", Some("a/2.1.329")),
+            ("[[clitape:first]] and [[clitape:last]]", Some("last")),
             ("[[clitape:open", None),
             ("nothing", None),
         ] {

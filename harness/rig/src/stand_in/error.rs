@@ -8,6 +8,11 @@ use clitape_runner::files::FileError;
 use clitape_runner::names::NameError;
 use clitape_runner::replay::PlanError;
 
+/// The exit code for wrong usage, and when there is no cassette to play.
+pub const USAGE: u8 = 64;
+/// The exit code when the host wrote a line that the CLI did not get, or none in time.
+pub const WRONG_LINE: u8 = 70;
+
 /// Why the stand-in can't play a cassette.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -4,8 +4,9 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::dialogue::{Dialogue, ExpectedKind, Question, Role, Step};
+use super::dialogue::{Dialogue, ExpectedKind, Step};
 use super::host_line::{Answer, Decision, Hook, HostAct, Request};
+use super::printed::{Question, Role};
 
 /// What happens next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,8 +241,9 @@ impl Lockstep {
         if let Some(index) = blocked
             && matches!(self.dialogue.awaits[index].kind, ExpectedKind::Initialize { .. })
         {
-            // This host begins without one.
+            // This host begins without one, and so without hooks.
             self.skipped[index] = true;
+            self.fit(true, &[]);
         }
         let message = self.find(|kind| matches!(kind, ExpectedKind::Message { .. }));
         let is_due = |index: usize| self.dialogue.awaits[index].opens <= self.printed;

@@ -13,34 +13,34 @@ mod arguments;
 mod bind;
 mod choose;
 mod dialogue;
+mod ending;
 mod error;
 mod host_line;
 mod install;
+mod listen;
 mod lockstep;
 mod log;
 mod pipes;
 mod plan;
 mod play;
+mod printed;
+mod replies;
 mod running;
 mod settings;
 mod side_calls;
 mod transcript;
+mod transcript_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub use error::StandInError;
+pub use error::{StandInError, USAGE, WRONG_LINE};
 pub use install::{InstallError, install};
 
 use arguments::{Arguments, Form};
 use log::Log;
 use play::Player;
 use settings::Settings;
-
-/// The exit code for wrong usage, and when there is no cassette to play.
-pub const USAGE: u8 = 64;
-/// The exit code when the host wrote a line that the CLI did not get, or none in time.
-pub const WRONG_LINE: u8 = 70;
 
 /// Plays the part of `claude` with these arguments, the name of the program left out, in this environment.
 ///

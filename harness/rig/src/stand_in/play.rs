@@ -4,82 +4,66 @@
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::{Cassette, Exit};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::adapt::{HostFacts, unfit};
 use super::arguments::{Arguments, Form, OutputFormat};
 use super::bind::fresh_uuid;
 use super::choose;
-use super::dialogue::{Dialogue, Role};
-use super::error::StandInError;
-use super::host_line::{HostAct, Message, Request};
-use super::lockstep::{Heard, Next};
+use super::dialogue::Dialogue;
+use super::ending::Ending;
+use super::error::{StandInError, USAGE, WRONG_LINE};
+use super::host_line::{HostAct, Message};
+use super::lockstep::Next;
 use super::log::Log;
-use super::pipes::{Event, EventQueue, end_by, exit_code, tell};
+use super::pipes::{Event, EventQueue, tell};
+use super::printed::Role;
+use super::replies;
 use super::running::Running;
 use super::settings::Settings;
-use super::{USAGE, WRONG_LINE, transcript};
+use super::transcript_file::KeptTranscript;
 
 /// How long a recording was quiet before it closed stdin; it is no part of how long the CLI took to end.
 const QUIET_MS: u64 = 1_000;
 
-/// How the process ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Ending {
-    /// As the CLI ended.
-    Recorded(Option<Exit>),
-    /// With this code, for a reason of its own.
-    Code(i32),
-    /// It can't play; the exit code and a sentence.
-    Refused(u8, String),
-}
-
 /// Plays cassettes to one host.
 #[derive(Debug)]
 pub(super) struct Player<'a> {
-    settings: &'a Settings,
-    arguments: &'a Arguments,
-    log: &'a mut Log,
-    queue: EventQueue,
-    host: HostFacts,
-    running: Option<Running>,
+    pub(super) settings: &'a Settings,
+    pub(super) arguments: &'a Arguments,
+    pub(super) log: &'a mut Log,
+    pub(super) queue: EventQueue,
+    pub(super) host: HostFacts,
+    pub(super) running: Option<Running>,
     /// Messages that wait for the end of the present turn.
-    waiting: VecDeque<Message>,
+    pub(super) waiting: VecDeque<Message>,
     /// Lines of the stand-in's own that are due at the next end of a line.
-    replies: Vec<u8>,
-    is_closed: bool,
-    was_heard: bool,
+    pub(super) replies: Vec<u8>,
+    pub(super) is_closed: bool,
+    pub(super) was_heard: bool,
     /// What the process waits for, and until when; absent if it does not.
-    wait: Option<(String, Option<Instant>)>,
+    pub(super) wait: Option<(String, Option<Instant>)>,
     /// When the last piece was due, or the line came for which it waited.
-    clock: Instant,
+    pub(super) clock: Instant,
     /// The end of the piece that is next, and when it is due.
-    piece: Option<(Instant, usize)>,
+    pub(super) piece: Option<(Instant, usize)>,
     /// The number of turns that began, and how many of the present cassette are counted.
-    turns: (u64, u64),
-    is_turn_open: bool,
-    cassettes: u64,
-    transcript: Option<PathBuf>,
-    /// How much of the present cassette's transcript is written.
-    written: usize,
-    /// The number of lines that the session's transcript had when the process began.
-    lines_before: u64,
+    pub(super) turns: (u64, u64),
+    pub(super) is_turn_open: bool,
+    pub(super) cassettes: u64,
+    pub(super) transcript: KeptTranscript,
     /// How the last cassette ended, and how long that took.
-    ending: (Option<Exit>, u64),
+    pub(super) ending: (Option<Exit>, u64),
 }
 
 impl<'a> Player<'a> {
     pub(super) fn new(settings: &'a Settings, arguments: &'a Arguments, log: &'a mut Log) -> Self {
         let resumed = arguments.resume.clone().filter(|_| !arguments.forks);
         let session_id = arguments.session_id.clone().or(resumed).unwrap_or_else(fresh_uuid);
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let folder = settings.config_dir.as_deref();
-        let transcript = folder.and_then(|folder| transcript::place(folder, &cwd, &session_id));
+        let transcript = KeptTranscript::of(settings.config_dir.as_deref(), &session_id);
         let host = HostFacts {
             is_live: arguments.form == Form::Live,
             wants_replay: arguments.replays_messages,
@@ -87,7 +71,6 @@ impl<'a> Player<'a> {
             ..HostFacts::default()
         };
         Self {
-            lines_before: transcript.as_deref().map_or(0, transcript::lines),
             settings,
             arguments,
             log,
@@ -105,7 +88,6 @@ impl<'a> Player<'a> {
             is_turn_open: false,
             cassettes: 0,
             transcript,
-            written: 0,
             ending: (None, 0),
         }
     }
@@ -117,26 +99,7 @@ impl<'a> Player<'a> {
             Ok(never) => match never {},
             Err(ending) => ending,
         };
-        self.end(&ending)
-    }
-
-    fn end(&mut self, ending: &Ending) -> u8 {
-        match ending {
-            Ending::Recorded(Some(Exit::Signal(signal))) => {
-                self.log.exit_by_signal(*signal);
-                end_by(*signal);
-                u8::try_from(128 + signal).unwrap_or(u8::MAX)
-            }
-            Ending::Recorded(Some(Exit::Code(code))) | Ending::Code(code) => {
-                u8::try_from(*code).unwrap_or(u8::MAX)
-            }
-            Ending::Recorded(None) => 0,
-            Ending::Refused(code, sentence) => {
-                self.log.refused(sentence);
-                tell(sentence);
-                *code
-            }
-        }
+        ending.tell(self.log)
     }
 
     /// Does what comes before the first line of the host.
@@ -199,6 +162,8 @@ impl<'a> Player<'a> {
     fn choose(&self, prompt: &str) -> Result<(Cassette, Dialogue), Ending> {
         let refuse = |error: StandInError| Ending::Refused(USAGE, error.to_string());
         let cassette = choose::choose(self.settings, prompt, self.host.is_live).map_err(refuse)?;
+        let is_resumed = self.arguments.resume.is_some() && self.cassettes == 0;
+        let cassette = if is_resumed { choose::resumed(cassette) } else { cassette };
         let dialogue = Dialogue::cut(&cassette);
         if let Some(why) = unfit(&dialogue, self.host.is_live) {
             let name = format!("{}/{}", cassette.manifest.scenario, cassette.version());
@@ -208,7 +173,7 @@ impl<'a> Player<'a> {
     }
 
     /// Begins the cassette that a message asks for.
-    fn begin(&mut self, message: Message) -> Result<(), Ending> {
+    pub(super) fn begin(&mut self, message: Message) -> Result<(), Ending> {
         let (cassette, dialogue) = self.choose(&message.text)?;
         if dialogue.is_live {
             self.start(cassette, dialogue, None)?;
@@ -225,7 +190,7 @@ impl<'a> Player<'a> {
     ) -> Result<(), Ending> {
         self.cassettes += 1;
         // Ids that the session has seen are not used again.
-        let round = self.lines_before + self.cassettes;
+        let round = self.transcript.lines_before + self.cassettes;
         let play = self.settings.play.as_deref();
         let running = Running::new(cassette, dialogue, play, round, &self.host, message);
         let running = running.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
@@ -239,7 +204,8 @@ impl<'a> Player<'a> {
             }
         }
         self.running = Some(running);
-        (self.written, self.turns.1, self.piece) = (0, 0, None);
+        (self.turns.1, self.piece) = (0, None);
+        self.transcript.begin();
         self.clock = Instant::now();
         Ok(())
     }
@@ -263,7 +229,13 @@ impl<'a> Player<'a> {
                     self.flush()?;
                     let expected = self.running.as_ref().map(|running| running.lockstep.expected());
                     let expected = expected.unwrap_or_default();
-                    self.listen(&expected, true)?;
+                    // Between two turns a host may keep the process for hours, as in `idle`.
+                    let is_between = self.running.as_ref().is_some_and(|running| {
+                        running.lockstep.turns() > 0
+                            && !running.lockstep.is_in_turn()
+                            && running.lockstep.awaits_message()
+                    });
+                    self.listen(&expected, !is_between)?;
                     self.clock = Instant::now();
                 }
                 Next::Closed => {
@@ -290,162 +262,6 @@ impl<'a> Player<'a> {
         }
         // A host may keep a process for hours that has nothing to do.
         self.listen("a user message", !self.was_heard)
-    }
-
-    /// Waits for one event, at most as long as the host may take.
-    fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), Ending> {
-        let is_new = self.wait.as_ref().is_none_or(|(before, _)| before != expected);
-        if is_new {
-            self.log.wait(expected);
-            let until = is_limited.then(|| Instant::now() + self.settings.wait);
-            self.wait = Some((expected.to_owned(), until));
-        }
-        let until = self.wait.as_ref().and_then(|(_, until)| *until);
-        let event = match until {
-            None => self.queue.events.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(until) => {
-                self.queue.events.recv_timeout(until.saturating_duration_since(Instant::now()))
-            }
-        };
-        match event {
-            Ok(event) => self.take(event),
-            Err(_) => {
-                let seconds = self.settings.wait.as_secs_f64();
-                let what = format!("expected {expected}, got no line in {seconds} s");
-                Err(Ending::Refused(WRONG_LINE, what))
-            }
-        }
-    }
-
-    /// Takes what happened until `due`.
-    fn listen_until(&mut self, due: Instant) -> Result<(), Ending> {
-        loop {
-            let left = due.saturating_duration_since(Instant::now());
-            match self.queue.events.recv_timeout(left) {
-                Ok(event) => self.take(event)?,
-                Err(RecvTimeoutError::Timeout) => return Ok(()),
-                // The queue has a sender of its own.
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-        }
-    }
-
-    fn pause(&mut self, ms: u64) -> Result<(), Ending> {
-        self.listen_until(Instant::now() + Duration::from_millis(ms))
-    }
-
-    fn signalled(&mut self, signal: nix::sys::signal::Signal) -> Ending {
-        self.log.signal(signal.as_str());
-        Ending::Code(exit_code(signal))
-    }
-
-    fn take(&mut self, event: Event) -> Result<(), Ending> {
-        match event {
-            Event::Line(line) => {
-                self.was_heard = true;
-                self.log.stdin(&line);
-                let act = HostAct::read(&line);
-                // A line is something new to wait for.
-                self.wait = self.wait.take().filter(|_| act == HostAct::Blank);
-                self.hear(act)
-            }
-            Event::Close => {
-                self.log.stdin_closed();
-                self.is_closed = true;
-                if let Some(running) = &mut self.running {
-                    running.lockstep.close();
-                }
-                Ok(())
-            }
-            Event::Signal(signal) => {
-                let heeds =
-                    self.running.as_ref().is_some_and(|running| running.dialogue.heeds_interrupt);
-                if signal == nix::sys::signal::Signal::SIGINT && heeds {
-                    self.log.signal(signal.as_str());
-                    self.log.note("the cassette has what the CLI printed after an interrupt");
-                    return Ok(());
-                }
-                Err(self.signalled(signal))
-            }
-        }
-    }
-
-    /// Hands a line of the host to the cassette.
-    fn hear(&mut self, act: HostAct) -> Result<(), Ending> {
-        if let HostAct::Message(message) = &act
-            && self.leaves_cassette(message)
-        {
-            self.waiting.push_back(message.clone());
-            return Ok(());
-        }
-        let heard = match &mut self.running {
-            Some(running) => running.hear(act.clone()),
-            None => match &act {
-                HostAct::Message(_) | HostAct::Request(_) => Heard::Unrecorded,
-                HostAct::Unusable => {
-                    Heard::Wrong("expected a user message, got a line that is not JSON".to_owned())
-                }
-                _ => Heard::Ignored(
-                    "the CLI ignores the line, because it works on no message".to_owned(),
-                ),
-            },
-        };
-        if let HostAct::Request(request) = &act
-            && request.subtype == "initialize"
-        {
-            self.host.is_initialized = true;
-            self.host.hooks.clone_from(&request.hooks);
-            if let Some(running) = &mut self.running {
-                running.lockstep.fit(true, &self.host.hooks);
-            }
-        }
-        match (heard, act) {
-            (Heard::Taken(_), _) => {}
-            (Heard::Unrecorded, HostAct::Message(message)) => self.waiting.push_back(message),
-            (Heard::Unrecorded, HostAct::Request(request)) => self.reply(&request),
-            (Heard::Unrecorded, _) => {}
-            (Heard::Ignored(what), _) => self.log.note(&what),
-            (Heard::Wrong(sentence), _) => return Err(Ending::Refused(WRONG_LINE, sentence)),
-        }
-        Ok(())
-    }
-
-    /// Whether a message asks for another cassette than the one that is played. Between two turns that one ends.
-    fn leaves_cassette(&mut self, message: &Message) -> bool {
-        let Some(running) = &self.running else { return false };
-        let is_named = self.settings.cassette.is_some() || self.settings.queue.is_some();
-        let other = choose::marker(&message.text)
-            .is_some_and(|marker| !choose::names(marker, &running.cassette));
-        if is_named || !other {
-            return false;
-        }
-        if !running.lockstep.is_in_turn() && running.lockstep.awaits_message() {
-            self.log
-                .note(&format!("{} ends early, because a message names another", running.name()));
-            self.running = None;
-        }
-        true
-    }
-
-    /// Answers a request of the host that the cassette does not have.
-    fn reply(&mut self, request: &Request) {
-        let response = match request.subtype.as_str() {
-            "initialize" => choose::initialize_answer(self.settings).unwrap_or_else(|| {
-                json!({
-                    "commands": [], "agents": [], "output_style": "default",
-                    "available_output_styles": ["default"], "models": [], "account": {},
-                })
-            }),
-            "interrupt" => json!({"still_queued": []}),
-            "mcp_status" => json!({"mcpServers": []}),
-            _ => json!({}),
-        };
-        let line = json!({
-            "type": "control_response",
-            "response": {"subtype": "success", "request_id": request.request_id, "response": response},
-        });
-        self.log.note(&format!("the request `{}` gets a plain success", request.subtype));
-        self.replies.extend_from_slice(format!("{line}\n").as_bytes());
     }
 
     /// Logs the turns that began since the last time.
@@ -549,46 +365,16 @@ impl<'a> Player<'a> {
         }
         self.flush()?;
         if !self.host.is_live && self.arguments.output != OutputFormat::StreamJson {
-            self.print_answer(&running)?;
+            self.write_now(&replies::answer(&running, self.arguments.output))?;
         }
         self.pause(delay)?;
         Err(Ending::Recorded(exit))
     }
 
-    /// Prints the answer of a one-shot run, or its `result` record.
-    fn print_answer(&mut self, running: &Running) -> Result<(), Ending> {
-        let result = running.dialogue.lines.iter().rfind(|line| line.role == Role::Result);
-        let Some(result) = result else { return Ok(()) };
-        let line = running.ids.bind_text(&running.cassette.stdout[result.range.clone()]);
-        if self.arguments.output == OutputFormat::Json {
-            return self.write_now(&line);
-        }
-        let value: Value = serde_json::from_slice(&line).unwrap_or_default();
-        let text = value["result"].as_str().unwrap_or_default();
-        self.write_now(format!("{text}\n").as_bytes())
-    }
-
     /// Appends the lines of the turn to the session's transcript.
     fn keep_transcript(&mut self, is_end: bool) {
-        let (Some(path), Some(running)) = (&self.transcript, &self.running) else { return };
-        let transcript = &running.cassette.transcript;
-        let appended = if transcript.is_empty() {
-            // A run that was ended early has none in a recording either.
-            if is_end || running.cassette.stdout.is_empty() {
-                return;
-            }
-            let cwd = std::env::current_dir().unwrap_or_default();
-            let session = &self.host.session_id;
-            let made = transcript::made(&running.cassette.stdout, running.message(), session, &cwd);
-            transcript::append(path, &made, &running.ids)
-        } else {
-            let read = if is_end { usize::MAX } else { running.messages_read() };
-            let end = transcript::turn_end(transcript, self.written, &running.dialogue, read);
-            let lines = &transcript[self.written..end];
-            self.written = end;
-            transcript::append(path, lines, &running.ids)
-        };
-        if let Err(error) = appended {
+        let Some(running) = &self.running else { return };
+        if let Err(error) = self.transcript.keep(running, &self.host.session_id, is_end) {
             self.log.note(&format!("the transcript can't be written: {error}"));
         }
     }

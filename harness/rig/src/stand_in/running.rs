@@ -8,11 +8,12 @@ use clitape_runner::cassette::Cassette;
 
 use super::adapt::{Change, HostFacts, Turn, change, hook_id};
 use super::bind::{Ids, Rendered};
-use super::dialogue::{Dialogue, ExpectedKind, Role};
+use super::dialogue::{Dialogue, ExpectedKind};
 use super::error::StandInError;
 use super::host_line::{Answer, HostAct, Message, Request};
 use super::lockstep::{Heard, Lockstep};
 use super::plan::Schedule;
+use super::printed::Role;
 
 /// A cassette that is being played.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 
 use super::bind::{Ids, fresh_uuid};
-use super::dialogue::{Dialogue, contains};
+use super::dialogue::Dialogue;
 use super::host_line::{Message, text_of};
+use super::printed::contains;
 
 /// The transcript file of a session whose working folder is `cwd`.
 pub(super) fn place(config_dir: &Path, cwd: &Path, session_id: &str) -> Option<PathBuf> {

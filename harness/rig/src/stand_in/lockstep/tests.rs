@@ -171,7 +171,8 @@ fn what_the_cli_takes_at_any_time_is_not_wrong() {
 
 #[test]
 fn a_host_without_initialize_and_without_hooks_goes_on() {
-    check(&[MESSAGE], "taken 1, 3 printed");
+    check(&[MESSAGE], "taken 1, 5 printed");
+    check(&[MESSAGE, ALLOW], "taken 3, 6 printed");
     let plain = INIT.replace("\"PreToolUse\"", "\"Stop\"");
     check(&[&plain, MESSAGE], "taken 1, 5 printed");
     check(&[&plain, MESSAGE, ALLOW], "taken 3, 6 printed");

@@ -1,0 +1,39 @@
+//! How the process ends.
+
+use clitape_runner::cassette::Exit;
+
+use super::log::Log;
+use super::pipes::{end_by, tell};
+
+/// How the process ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// As the CLI ended.
+    Recorded(Option<Exit>),
+    /// With this code, for a reason of its own.
+    Code(i32),
+    /// It can't play; the exit code and a sentence.
+    Refused(u8, String),
+}
+
+impl Ending {
+    /// Writes the ending to the log and to stderr; returns the exit code. A recorded signal ends the process here.
+    pub(super) fn tell(&self, log: &mut Log) -> u8 {
+        match self {
+            Self::Recorded(Some(Exit::Signal(signal))) => {
+                log.exit_by_signal(*signal);
+                end_by(*signal);
+                u8::try_from(128 + signal).unwrap_or(u8::MAX)
+            }
+            Self::Recorded(Some(Exit::Code(code))) | Self::Code(code) => {
+                u8::try_from(*code).unwrap_or(u8::MAX)
+            }
+            Self::Recorded(None) => 0,
+            Self::Refused(code, sentence) => {
+                log.refused(sentence);
+                tell(sentence);
+                *code
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! How the player listens: it waits for lines of the host, signals and the end of stdin, and hands the lines to the
+//! cassette that is played.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::choose;
+use super::ending::Ending;
+use super::error::WRONG_LINE;
+use super::host_line::{HostAct, Message};
+use super::lockstep::Heard;
+use super::pipes::{Event, exit_code};
+use super::play::Player;
+use super::replies;
+
+impl Player<'_> {
+    /// Waits for one event, at most as long as the host may take.
+    pub(super) fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), Ending> {
+        let is_new = self.wait.as_ref().is_none_or(|(before, _)| before != expected);
+        if is_new {
+            self.log.wait(expected);
+            let until = is_limited.then(|| Instant::now() + self.settings.wait);
+            self.wait = Some((expected.to_owned(), until));
+        }
+        let until = self.wait.as_ref().and_then(|(_, until)| *until);
+        let event = match until {
+            None => self.queue.events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(until) => {
+                self.queue.events.recv_timeout(until.saturating_duration_since(Instant::now()))
+            }
+        };
+        match event {
+            Ok(event) => self.take(event),
+            Err(_) => {
+                let seconds = self.settings.wait.as_secs_f64();
+                let what = format!("expected {expected}, got no line in {seconds} s");
+                Err(Ending::Refused(WRONG_LINE, what))
+            }
+        }
+    }
+
+    /// Takes what happened until `due`.
+    pub(super) fn listen_until(&mut self, due: Instant) -> Result<(), Ending> {
+        loop {
+            let left = due.saturating_duration_since(Instant::now());
+            match self.queue.events.recv_timeout(left) {
+                Ok(event) => self.take(event)?,
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+                // The queue has a sender of its own.
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    pub(super) fn pause(&mut self, ms: u64) -> Result<(), Ending> {
+        self.listen_until(Instant::now() + Duration::from_millis(ms))
+    }
+
+    pub(super) fn signalled(&mut self, signal: Signal) -> Ending {
+        self.log.signal(signal.as_str());
+        Ending::Code(exit_code(signal))
+    }
+
+    pub(super) fn take(&mut self, event: Event) -> Result<(), Ending> {
+        match event {
+            Event::Line(line) => {
+                self.was_heard = true;
+                self.log.stdin(&line);
+                let act = HostAct::read(&line);
+                // A line is something new to wait for.
+                self.wait = self.wait.take().filter(|_| act == HostAct::Blank);
+                self.hear(act)
+            }
+            Event::Close => {
+                self.log.stdin_closed();
+                self.is_closed = true;
+                if let Some(running) = &mut self.running {
+                    running.lockstep.close();
+                }
+                Ok(())
+            }
+            Event::Signal(signal) => {
+                let heeds =
+                    self.running.as_ref().is_some_and(|running| running.dialogue.heeds_interrupt);
+                if signal == Signal::SIGINT && heeds {
+                    self.log.signal(signal.as_str());
+                    self.log.note("the cassette has what the CLI printed after an interrupt");
+                    return Ok(());
+                }
+                Err(self.signalled(signal))
+            }
+        }
+    }
+
+    /// Hands a line of the host to the cassette.
+    pub(super) fn hear(&mut self, act: HostAct) -> Result<(), Ending> {
+        if let HostAct::Message(message) = &act
+            && self.leaves_cassette(message)
+        {
+            self.waiting.push_back(message.clone());
+            return Ok(());
+        }
+        let heard = match &mut self.running {
+            Some(running) => running.hear(act.clone()),
+            None => match &act {
+                HostAct::Message(_) | HostAct::Request(_) => Heard::Unrecorded,
+                HostAct::Unusable => {
+                    Heard::Wrong("expected a user message, got a line that is not JSON".to_owned())
+                }
+                _ => Heard::Ignored(
+                    "the CLI ignores the line, because it works on no message".to_owned(),
+                ),
+            },
+        };
+        if let HostAct::Request(request) = &act
+            && request.subtype == "initialize"
+        {
+            self.host.is_initialized = true;
+            self.host.hooks.clone_from(&request.hooks);
+            if let Some(running) = &mut self.running {
+                running.lockstep.fit(true, &self.host.hooks);
+            }
+        }
+        match (heard, act) {
+            (Heard::Taken(_), _) => {}
+            (Heard::Unrecorded, HostAct::Message(message)) => self.waiting.push_back(message),
+            (Heard::Unrecorded, HostAct::Request(request)) => {
+                self.log.note(&format!("the request `{}` gets a plain success", request.subtype));
+                let line = replies::plain_success(&request, self.settings);
+                self.replies.extend_from_slice(line.as_bytes());
+            }
+            (Heard::Unrecorded, _) => {}
+            (Heard::Ignored(what), _) => self.log.note(&what),
+            (Heard::Wrong(sentence), _) => return Err(Ending::Refused(WRONG_LINE, sentence)),
+        }
+        Ok(())
+    }
+
+    /// Whether a message asks for another cassette than the one that is played. Between two turns that one ends.
+    pub(super) fn leaves_cassette(&mut self, message: &Message) -> bool {
+        let Some(running) = &self.running else { return false };
+        let is_named = self.settings.cassette.is_some() || self.settings.queue.is_some();
+        let other = choose::marker(&message.text)
+            .is_some_and(|marker| !choose::names(marker, &running.cassette));
+        if is_named || !other {
+            return false;
+        }
+        if !running.lockstep.is_in_turn() && running.lockstep.awaits_message() {
+            self.log
+                .note(&format!("{} ends early, because a message names another", running.name()));
+            self.running = None;
+        }
+        true
+    }
+}

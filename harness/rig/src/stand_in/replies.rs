@@ -1,0 +1,43 @@
+//! Answers requests of the host that the cassette does not have, and prints what a one-shot run prints where no
+//! records are asked for.
+
+use serde_json::{Value, json};
+
+use super::arguments::OutputFormat;
+use super::choose;
+use super::host_line::Request;
+use super::printed::Role;
+use super::running::Running;
+use super::settings::Settings;
+
+/// The line that answers a request with a plain success.
+pub(super) fn plain_success(request: &Request, settings: &Settings) -> String {
+    let response = match request.subtype.as_str() {
+        "initialize" => choose::initialize_answer(settings).unwrap_or_else(|| {
+            json!({
+                "commands": [], "agents": [], "output_style": "default",
+                "available_output_styles": ["default"], "models": [], "account": {},
+            })
+        }),
+        "interrupt" => json!({"still_queued": []}),
+        "mcp_status" => json!({"mcpServers": []}),
+        _ => json!({}),
+    };
+    let line = json!({
+        "type": "control_response",
+        "response": {"subtype": "success", "request_id": request.request_id, "response": response},
+    });
+    format!("{line}\n")
+}
+
+/// The answer of a one-shot run, or its `result` record; nothing if it has none.
+pub(super) fn answer(running: &Running, format: OutputFormat) -> Vec<u8> {
+    let result = running.dialogue.lines.iter().rfind(|line| line.role == Role::Result);
+    let Some(result) = result else { return Vec::new() };
+    let line = running.ids.bind_text(&running.cassette.stdout[result.range.clone()]);
+    if format == OutputFormat::Json {
+        return line;
+    }
+    let value: Value = serde_json::from_slice(&line).unwrap_or_default();
+    format!("{}\n", value["result"].as_str().unwrap_or_default()).into_bytes()
+}

@@ -1,0 +1,58 @@
+//! Keeps the session's transcript: which lines of a cassette are written, and when.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::running::Running;
+use super::transcript::{append, lines, made, place, turn_end};
+
+/// The session's transcript.
+#[derive(Debug)]
+pub(super) struct KeptTranscript {
+    /// The file; absent if none is kept.
+    path: Option<PathBuf>,
+    /// How much of the present cassette's transcript is written.
+    written: usize,
+    /// The number of lines that were there when the process began.
+    pub(super) lines_before: u64,
+}
+
+impl KeptTranscript {
+    /// The transcript of a session in the present folder.
+    pub(super) fn of(config_dir: Option<&Path>, session_id: &str) -> Self {
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let path = config_dir.and_then(|folder| place(folder, &cwd, session_id));
+        let lines_before = path.as_deref().map_or(0, lines);
+        Self { path, written: 0, lines_before }
+    }
+
+    /// Begins another cassette.
+    pub(super) fn begin(&mut self) {
+        self.written = 0;
+    }
+
+    /// Appends the lines of a turn, or at the end of a cassette those that are left.
+    pub(super) fn keep(
+        &mut self,
+        running: &Running,
+        session_id: &str,
+        is_end: bool,
+    ) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let transcript = &running.cassette.transcript;
+        if transcript.is_empty() {
+            // A run that was ended early has none in a recording either.
+            if is_end || running.cassette.stdout.is_empty() {
+                return Ok(());
+            }
+            let cwd = std::env::current_dir().unwrap_or_default();
+            let made = made(&running.cassette.stdout, running.message(), session_id, &cwd);
+            return append(path, &made, &running.ids);
+        }
+        let read = if is_end { usize::MAX } else { running.messages_read() };
+        let end = turn_end(transcript, self.written, &running.dialogue, read);
+        append(path, &transcript[self.written..end], &running.ids)?;
+        self.written = end;
+        Ok(())
+    }
+}
