@@ -1,0 +1,99 @@
+// A Telegram gateway for `claude` on Node: a process of claude for each chat, which lives on, a draft of text and tool
+// lines, permission questions with buttons, one answer in pages. Environment: TELEGRAM_API, TELEGRAM_TOKEN, CLAUDE_BIN.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const api = `${process.env.TELEGRAM_API.replace(/\/$/, "")}/bot${process.env.TELEGRAM_TOKEN}/`;
+const flags = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --permission-prompt-tool stdio".split(" ");
+const log = (error) => console.error(error.message);
+const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/g) ?? []; // cut at white space where there is any
+async function call(method, params) { // until it is done; a new message whose reply is lost may be there: it is not sent again
+  for (let answer; ; await sleep(answer.parameters.retry_after * 1000 + 100)) {
+    answer = { parameters: { retry_after: 1 } };
+    try {
+      const got = await fetch(api + method, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(params) });
+      if (got.status < 500) answer = await got.json();
+    } catch (error) { if (method === "sendMessage" && error.cause?.code !== "ECONNREFUSED") throw error; }
+    if (answer.ok || /not modified/.test(answer.description)) return answer.result;
+    if (!answer.parameters?.retry_after) throw new Error(answer.description);
+  }
+}
+class Chat {
+  constructor(id) { Object.assign(this, { id, waiting: [], turn: null, questions: new Map() }); }
+  next() {
+    if (!this.waiting.length) return (this.turn = null);
+    this.drafts = this.show((this.turn = { parts: new Map(), open: new Set(), streamed: [] }));
+    this.tell({ type: "user", message: { role: "user", content: this.waiting.shift() }, parent_tool_use_id: null, session_id: "" });
+  }
+  tell(line) {
+    if (!this.claude) {
+      this.claude = spawn(process.env.CLAUDE_BIN ?? "claude", flags, { stdio: ["pipe", "pipe", "inherit"] });
+      this.claude.stdin.on("error", log);
+      createInterface({ input: this.claude.stdout }).on("line", (line) => line.startsWith("{") && this.read(JSON.parse(line)));
+      this.claude.on("close", (code) => this.finish({ is_error: true, result: `claude ended (exit code ${code})` }, (this.claude = null)));
+    }
+    this.claude.stdin.write(JSON.stringify(line) + "\n");
+  }
+  reply(request_id, response) { this.tell({ type: "control_response", response: { subtype: "success", request_id, response } }); }
+  read({ type, event = {}, message, request, request_id, parent_tool_use_id, ...record }) {
+    const { turn } = this, key = `${turn?.streamed.length}/${event.index}`;
+    if (type === "control_cancel_request") this.close(request_id, "Withdrawn").catch(log);
+    if (request?.subtype === "can_use_tool") this.ask(request_id, request).catch(log);
+    else if (request) this.reply(request_id, {});
+    if (parent_tool_use_id || !turn) return;
+    if (event.type === "message_start") turn.streamed.push(event.message.id);
+    if (event.delta?.type === "text_delta") turn.parts.set(key, (turn.parts.get(key) ?? "") + event.delta.text);
+    for (const block of Array.isArray(message?.content) ? message.content : []) {
+      if (block.type === "tool_result") turn.open.delete(block.tool_use_id);
+      if (block.type.endsWith("tool_use")) turn.open.add(block.id), turn.parts.set(block.id, `🔧 ${block.name} ${Object.values(block.input)[0] ?? ""}`.slice(0, 110));
+      if (block.type === "text" && type === "assistant" && !turn.streamed.includes(message.id)) turn.parts.set(`0/${turn.parts.size}`, block.text);
+    }
+    if (type === "result") this.finish(record).catch(log);
+  }
+  text(turn, tools) {
+    const parts = [...turn.parts].filter(([key, text]) => text.trim() && (tools || key.includes("/")));
+    return parts.map(([key, text]) => text.trim() + (turn.open.has(key) ? " (running…)" : "")).join("\n\n");
+  }
+  async write(to, text, more = {}) {
+    const params = { chat_id: this.id, text: text.replace(/&/g, "&amp;").replace(/</g, "&lt;"), parse_mode: "HTML", ...more };
+    if (to.message) await call("editMessageText", { ...params, message_id: to.message });
+    else to.message = (await call("sendMessage", params)).message_id;
+  }
+  async show(turn) { // the draft at most once a second, and every four seconds that the bot is typing
+    for (let second = 0, shown = ""; !turn.over; await sleep(1000), second++) {
+      const text = this.text(turn, true).slice(-3500);
+      if (second % 4 === 0) await call("sendChatAction", { chat_id: this.id, action: "typing" }).catch(log);
+      if (text !== shown && !turn.over) await this.write(turn, (shown = text)).catch(log);
+    }
+  }
+  async finish({ is_error, result, subtype }) {
+    const { turn } = this, mark = is_error ? "❌ " : "", last = (result || (mark && subtype) || "").trim();
+    if (!turn || turn.over) return;
+    turn.over = true;
+    await this.drafts;
+    const text = this.text(turn, false), answer = text.includes(last) ? text : `${text}\n\n${mark}${last}`;
+    for (const page of pages(answer.trim() || "(The agent has nothing to say.)")) await this.write(turn, page).catch(log), (turn.message = null);
+    this.next();
+  }
+  async ask(id, { tool_name, input }) {
+    const question = { input, text: `🔐 May ${tool_name} run? ${Object.values(input)[0]}`.slice(0, 3500) };
+    const inline_keyboard = [["Allow", "Deny"].map((text) => ({ text, callback_data: `${text} ${id}` }))];
+    await this.write(this.questions.set(id, question) && question, question.text, { reply_markup: { inline_keyboard } });
+  }
+  async close(id, how) {
+    const question = this.questions.get(id);
+    if (!this.questions.delete(id)) return;
+    if (how === "Deny") this.reply(id, { behavior: "deny", message: "The person said no." });
+    if (how === "Allow") this.reply(id, { behavior: "allow", updatedInput: question.input });
+    await this.write(question, `${question.text}\n\n${how}`);
+  }
+}
+for (let chats = {}, offset = 0; ; ) {
+  for (const { update_id, message, callback_query: press } of await call("getUpdates", { offset, timeout: 50 })) {
+    offset = update_id + 1;
+    const id = (message ?? press?.message)?.chat.id, chat = (chats[id] ??= new Chat(id)), [how, question] = press?.data.split(" ") ?? [];
+    if (press) Promise.all([chat.close(question, how), call("answerCallbackQuery", { callback_query_id: press.id })]).catch(log);
+    if (message?.text) chat.waiting.push(message.text), chat.turn || chat.next();
+  }
+}
