@@ -18,11 +18,13 @@ mod record;
 mod replay;
 mod report;
 mod review;
+mod rig;
 mod scan;
 mod secret;
 mod session;
 mod signals;
 mod stand_in;
+mod subject;
 mod terminal;
 mod test;
 
@@ -83,6 +85,8 @@ enum Command {
     Proof(proof::Args),
     Compare(compare::Args),
     Scan(scan::Args),
+    Subject(subject::Args),
+    Rig(rig::Args),
 }
 
 fn main() -> ExitCode {
@@ -124,6 +128,8 @@ fn main() -> ExitCode {
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
+            Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
+            Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),
         }
     })
 }

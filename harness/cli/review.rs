@@ -90,7 +90,13 @@ impl ReviewItem {
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn new(scenario: &str, golden: PathBuf, state: GoldenState) -> Self {
         let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
-        Self { id: format!("{scenario}/{view}"), golden, state }
+        let folder = golden.parent().and_then(Path::file_name).expect("a golden has a folder");
+        // Those of a subject are in a folder that has its name.
+        let id = match folder.to_string_lossy() {
+            folder if folder == "golden" => format!("{scenario}/{view}"),
+            subject => format!("{scenario}/{subject}/{view}"),
+        };
+        Self { id, golden, state }
     }
 
     fn proposed(&self) -> PathBuf {

@@ -1,7 +1,12 @@
 //! `clitape test`: runs every scenario and says what does not hold.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use clitape_rig::subject::{
+    NamedGateway, NamedParser, RunEvent, SubjectOptions, SubjectSuite, Subjects, page_of_run, test,
+    test_parser,
+};
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::{Case, SuiteEvent, SuiteOptions, run as run_suite};
@@ -9,15 +14,23 @@ use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
-use crate::outputs::{self, Outputs, write_file};
+use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
-use crate::terminal;
+use crate::subject::{Machine, gateway, parser, print_left_out, split};
+use crate::terminal::{self, Terminal};
 
 /// Runs every scenario: goldens of every lane, and seeded plans
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only scenarios whose name contains this
     filter: Option<String>,
+    /// Test this subject of clitape.toml in real time, NAME or NAME@VERSION, instead of clitape's own pipeline
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
+    /// Play every scenario also with what claude prints cut and delayed by N seeds
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "subject",
+        value_parser = clap::value_parser!(u64).range(..=1_000))]
+    plans: u64,
     /// Write what differs as .snap.new beside the golden, for `clitape review`
     #[arg(long)]
     update: bool,
@@ -31,6 +44,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    if let Some(subject) = &args.subject {
+        return test_subject(workspace, args, subject, quiet);
+    }
     let open = args.outputs.open(args.json.as_deref())?;
     let options = SuiteOptions {
         filter: args.filter.as_deref().unwrap_or_default(),
@@ -79,6 +95,122 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     drop(out);
     outputs::complain(&report);
     Ok(outputs::exit(&report))
+}
+
+/// Tests a subject of clitape.toml.
+fn test_subject(
+    workspace: &Workspace,
+    args: &Args,
+    subject: &str,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let subjects = Subjects::load(workspace.root())?;
+    let machine = Machine::new()?;
+    let filter = args.filter.as_deref().unwrap_or_default();
+    if let Some((name, spec)) = parser(&subjects, subject)? {
+        let parser = NamedParser { name, version: split(subject).1, spec };
+        return test_a_parser(workspace, args, parser, &machine, quiet);
+    }
+    let gateway = gateway(&subjects, subject)?;
+    let open = args.outputs.open(args.json.as_deref())?;
+    let options =
+        SubjectOptions { filter, exact: false, update: args.update, plans: args.plans, seed: None };
+    let mut out = terminal::stdout();
+    open.begin(&mut out)?;
+    let progress = RefCell::new(ProgressLine::new(quiet));
+    let mut note = |text: &str| progress.borrow_mut().step(text);
+    let suite = test(gateway, options, machine.rig(workspace), &mut note, &mut |event| {
+        if let RunEvent::Ended { job, seen, done } = event {
+            let took = seen.took.as_secs_f64();
+            progress.borrow_mut().now(&format!("{done}: {} took {took:.1} s", job.name()));
+        }
+    })?;
+    drop(progress);
+    if !quiet {
+        print_left_out(&mut out, &suite.left_out)?;
+        for run in &suite.scenarios {
+            scenario_line(out.styled(), run)?;
+        }
+    }
+    if suite.scenarios.is_empty() {
+        out.line(format_args!("nothing ran: no cassette of `{filter}` fits {subject}"))?;
+    }
+    for (place, sentence, reason) in &suite.known {
+        out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
+    }
+    let pages = match open.html() {
+        Some(dir) => subject_pages(gateway, &suite, dir)?,
+        None => Pages::new(),
+    };
+    let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
+    finish(&report, open, &pages, out, quiet)
+}
+
+/// Tests a parser of clitape.toml.
+fn test_a_parser(
+    workspace: &Workspace,
+    args: &Args,
+    parser: NamedParser<'_>,
+    machine: &Machine,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let open = args.outputs.open(args.json.as_deref())?;
+    let mut out = terminal::stdout();
+    open.begin(&mut out)?;
+    let filter = args.filter.as_deref().unwrap_or_default();
+    let mut progress = ProgressLine::new(quiet);
+    let mut failed = None;
+    let mut note = |text: &str| progress.step(text);
+    let scenarios = test_parser(parser, filter, machine.rig(workspace), &mut note, &mut |run| {
+        if !quiet || !run.holds() {
+            failed = failed.take().or(scenario_line(out.styled(), run).err());
+        }
+    })?;
+    drop(progress);
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
+    finish(&report, open, &Pages::new(), out, quiet)
+}
+
+/// Prints the findings and the summary of a subject, and writes the report.
+fn finish(
+    report: &Report,
+    open: OpenOutput,
+    pages: &Pages,
+    mut out: Terminal,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    findings(report, out.styled())?;
+    if !report.is_empty() && (!quiet || !report.holds()) {
+        summary(report, out.styled())?;
+    }
+    open.finish(report, pages, &mut out)?;
+    drop(out);
+    outputs::complain(report);
+    Ok(outputs::exit(report))
+}
+
+/// Writes a page for every run at a subject of which something does not hold.
+fn subject_pages(
+    gateway: NamedGateway<'_>,
+    suite: &SubjectSuite,
+    dir: &Path,
+) -> anyhow::Result<Pages> {
+    let mut pages = Pages::new();
+    for (run, (job, seen)) in suite.scenarios.iter().zip(&suite.played) {
+        if run.holds() {
+            continue;
+        }
+        let found: Vec<_> =
+            run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
+        let version = job.version().to_string();
+        let file = format!("{}-{version}.html", run.name);
+        write_file(&dir.join(&file), page_of_run(gateway, job, seen, found))?;
+        pages.entry(run.name.clone()).or_default().push((version, file));
+    }
+    Ok(pages)
 }
 
 /// Writes a page to step through for every recording of which something does not hold.

@@ -27,6 +27,12 @@ pub enum NameError {
         shown(.0)
     )]
     Version(String),
+    /// It can't be the name of a subject.
+    #[error(
+        "`{}` can't be the name of a subject; write up to {LONGEST} small letters, digits and hyphens that name no device, such as `my-gateway`",
+        shown(.0)
+    )]
+    Subject(String),
     /// It is none of the files of a cassette.
     #[error(
         "`{}` is no file of a cassette; there are {}, and those of further runs such as stdout.2.jsonl",
@@ -61,21 +67,46 @@ fn is_device(name: &str) -> bool {
 #[serde(try_from = "String", into = "String")]
 pub struct ScenarioName(String);
 
+/// The name of a subject of `clitape.toml`, which names the folder of its goldens: `my-gateway`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SubjectName(String);
+
 /// The version of a CLI, which names a cassette's folder: `2.1.329`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CliVersion(String);
 
+/// Whether a text is small letters, digits and hyphens, and means no device.
+fn is_plain_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.chars().all(allowed)
+        && !name.starts_with('-')
+        && (1..=LONGEST).contains(&name.len())
+        && !is_device(name)
+}
+
 impl FromStr for ScenarioName {
     type Err = NameError;
 
     fn from_str(name: &str) -> Result<Self, NameError> {
-        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let is_name = name.chars().all(allowed)
-            && !name.starts_with('-')
-            && (1..=LONGEST).contains(&name.len())
-            && !is_device(name);
-        if is_name { Ok(Self(name.to_owned())) } else { Err(NameError::Scenario(name.to_owned())) }
+        if is_plain_name(name) {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(NameError::Scenario(name.to_owned()))
+        }
+    }
+}
+
+impl FromStr for SubjectName {
+    type Err = NameError;
+
+    fn from_str(name: &str) -> Result<Self, NameError> {
+        if is_plain_name(name) {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(NameError::Subject(name.to_owned()))
+        }
     }
 }
 
@@ -156,6 +187,7 @@ macro_rules! reads_as_text {
 }
 
 reads_as_text!(ScenarioName);
+reads_as_text!(SubjectName);
 reads_as_text!(CliVersion);
 
 /// The content of a file of a cassette.

@@ -1,1 +1,41 @@
 //! The gateways of `clitape.toml`: how to start them, to talk to them, and to know that they are done.
+//!
+//! 1. [`Subjects`] reads the file; [`GatewaySpec`] are the settings of a gateway.
+//! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
+//! 3. `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server.
+//! 4. `run` plays many cassettes at one start, `drive` one of them; `log` reads what the stand-in did.
+//! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
+//!    before. `check` is a short look at a subject.
+//! 6. `parser` compares the entries of a foreign parser with those of clitape's own.
+
+mod boot;
+mod check;
+mod config;
+mod dialogue;
+mod drive;
+mod error;
+mod fit;
+mod golden;
+mod log;
+mod names;
+mod page;
+mod parser;
+mod placeholders;
+mod run;
+mod spec;
+mod suite;
+
+pub use boot::RigHost;
+pub use check::{CheckLine, check};
+pub use config::{FILE, Subjects};
+pub use drive::{Job, Seen};
+pub use error::SubjectError;
+pub use fit::Misfit;
+pub use page::page_of_run;
+pub use parser::{NamedParser, test_parser};
+pub use run::RunEvent;
+pub use spec::{
+    GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready, ReadySign,
+    ReplaySpec, Subject, SubjectKind,
+};
+pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

@@ -98,8 +98,8 @@ pub enum Confinement {
     Bubblewrap,
 }
 
-/// Today's date (UTC), as [`Cli::date`] has it.
-pub(crate) fn today() -> String {
+/// Returns today's date (UTC), as [`Cli::date`] has it.
+pub fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 

@@ -9,10 +9,9 @@ mod take;
 mod timeline;
 mod write;
 
-pub(crate) use format::today;
 pub use format::{
     Cli, Confinement, FORMAT, Manifest, Origin, RecordCounts, RunFacts, Tick, TickKind,
-    line_by_line, parse_timeline, render_timeline,
+    line_by_line, parse_timeline, render_timeline, today,
 };
 pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture};
 pub use store::{Cassette, CassetteError};

@@ -98,6 +98,8 @@ finding_kinds! {
     EditAfterTurn = "TN003" "edit-after-turn",
     /// A tool that runs while the person sees no sign of life.
     SilentStart = "TN004" "silent-start",
+    /// A foreign parser reads something else than clitape's own.
+    ParserDiffers = "SP001" "parser-differs",
     /// The answer is not in a foreign gateway's chat when the run is over.
     AnswerMissing = "SB001" "answer-missing",
     /// A part of the answer is not in the chat.

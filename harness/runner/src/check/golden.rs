@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::diff::{DiffLine, align_texts};
 use super::trace_diff::{Times, TraceDiff};
 use crate::files::{self, FileError};
-use crate::names::CliVersion;
+use crate::names::{CliVersion, SubjectName};
 use crate::replay::{AcpClient, Entry, Lane, shortened};
 use crate::scenario::{ChannelSpec, Chat, Scenario, Variant};
 
@@ -168,6 +168,34 @@ impl Golden {
         write_pending(scenario, &variant_path(scenario, variant), &variant.view, text)
     }
 
+    /// The goldens of a subject's chat: `golden/<subject>/telegram.snap`, and `telegram.<outcome>.snap` for each
+    /// further outcome that is allowed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Golden::find`].
+    pub fn of_subject(scenario: &Scenario, subject: &SubjectName) -> io::Result<Vec<Self>> {
+        let mut paths = files(&subject_dir(scenario, subject)?, "snap")?;
+        paths.retain(|path| {
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"telegram."))
+        });
+        paths.into_iter().map(Self::at).collect()
+    }
+
+    /// Writes `text` as the pending golden of a subject's chat.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be written.
+    pub fn propose_of_subject(
+        scenario: &Scenario,
+        subject: &SubjectName,
+        text: &str,
+    ) -> io::Result<()> {
+        let path = subject_dir(scenario, subject)?.join("telegram.snap");
+        write_pending(scenario, &path, &format!("subject {subject}"), text)
+    }
+
     /// The golden files of a scenario that neither belong to a variant nor are compared with one of
     /// `versions`.
     ///
@@ -194,7 +222,17 @@ impl Golden {
     ///
     /// When the folder can't be read.
     pub fn pending(scenario: &Scenario) -> io::Result<Vec<PathBuf>> {
-        files(&golden_dir(scenario), "new")
+        let dir = golden_dir(scenario);
+        let mut pending = files(&dir, "new")?;
+        for entry in dir.is_dir().then(|| fs::read_dir(&dir)).transpose()?.into_iter().flatten() {
+            let entry = entry?;
+            // Those of a subject are in a folder of their own.
+            if entry.file_type()?.is_dir() {
+                pending.extend(files(&entry.path(), "new")?);
+            }
+        }
+        pending.sort();
+        Ok(pending)
     }
 }
 
@@ -314,6 +352,12 @@ fn golden_dir(scenario: &Scenario) -> PathBuf {
     scenario.dir.join("golden")
 }
 
+/// The folder of a subject's goldens, which may not be there; it is no link.
+fn subject_dir(scenario: &Scenario, subject: &SubjectName) -> io::Result<PathBuf> {
+    files::check_folders(&scenario.dir, &Path::new("golden").join(subject.as_str()))?;
+    Ok(golden_dir(scenario).join(subject.as_str()))
+}
+
 fn shared_path(scenario: &Scenario, view: View) -> PathBuf {
     golden_dir(scenario).join(format!("{view}.snap"))
 }
@@ -325,7 +369,7 @@ fn variant_path(scenario: &Scenario, Variant { view, name, .. }: &Variant) -> Pa
 /// Writes a pending golden of a view, with its header.
 fn write_pending(scenario: &Scenario, golden: &Path, view: &str, text: &str) -> io::Result<()> {
     files::check_folders(&scenario.dir, Path::new("golden"))?;
-    fs::create_dir_all(golden_dir(scenario))?;
+    fs::create_dir_all(golden.parent().unwrap_or(&golden_dir(scenario)))?;
     let header = format!(
         "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
         scenario.name

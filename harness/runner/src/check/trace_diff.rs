@@ -50,6 +50,11 @@ impl Times {
             && a.data.iter().zip(&b.data).all(|((key, a), (of, b))| key == of && same_text(a, b))
     }
 
+    /// Whether two lists of entries have the same lines.
+    pub fn equal(self, a: &[Entry], b: &[Entry]) -> bool {
+        self.same_lines(a, b)
+    }
+
     /// Whether two lanes have the same lines.
     pub(super) fn same_lines<'a, 'b>(
         self,

@@ -6,24 +6,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use clitape_gateway::ByteSize;
 use fs_err as fs;
 
 use super::RecordError;
 use super::child::{Notes, Script, Why, drive};
 use super::error::CliOutput;
 use super::launch::{Guard, command};
+use super::npm::{Npm, NpmCall, once};
 use super::sandbox::no_folder;
-use super::scratch::{PREFIX, Scratch, sweep};
-use crate::cassette::{Exit, sha256_of_file};
+use super::scratch::{PREFIX, Scratch};
+use super::settings::ResolveLimits;
+use crate::cassette::sha256_of_file;
 use crate::host::HostPaths;
-use crate::limits::{INSTALL_OUTPUT, INSTALL_TIME, OutputLimits, VERSION_OUTPUT, VERSION_TIME};
+use crate::limits::OutputLimits;
 use crate::names::{CliVersion, NameError};
-
-/// The start of the names of folders for installs in progress.
-const INSTALLING: &str = ".installing-";
 
 /// The CLI to record, a value of `--claude`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,30 +44,6 @@ impl FromStr for ClaudeChoice {
             None if text == "path" => Ok(Self::OnPath),
             None if text.is_empty() => Err("write a path, npm:VERSION or path".into()),
             None => Ok(Self::Path(text.into())),
-        }
-    }
-}
-
-/// The limits of the search for a CLI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ResolveLimits {
-    /// The longest time of `claude --version`.
-    pub version_time: Duration,
-    /// The most bytes that it may print on stdout; stderr has the same limit.
-    pub version_output: ByteSize,
-    /// The longest time that npm may take to install a CLI.
-    pub install_time: Duration,
-    /// The most bytes that npm may print on stdout; stderr has the same limit.
-    pub install_output: ByteSize,
-}
-
-impl Default for ResolveLimits {
-    fn default() -> Self {
-        Self {
-            version_time: VERSION_TIME,
-            version_output: VERSION_OUTPUT,
-            install_time: INSTALL_TIME,
-            install_output: INSTALL_OUTPUT,
         }
     }
 }
@@ -134,60 +107,22 @@ pub fn resolve(
     }
 }
 
-/// The npm that installs.
-struct Npm {
-    program: Option<PathBuf>,
-}
-
-impl Npm {
-    /// Installs a version into `to`, a folder in the temporary one whose lock file is `lock`.
-    fn install(
-        &self,
-        wanted: &CliVersion,
-        to: &Path,
-        lock: &Path,
-        limits: ResolveLimits,
-        stop: &AtomicBool,
-    ) -> Result<(), RecordError> {
-        let package = format!("@anthropic-ai/claude-code@{wanted}");
-        let Some(program) = &self.program else {
-            return Err(no_claude(
-                format!("claude {wanted} is not installed and there is no `npm` on PATH"),
-                "install Node.js, or name an installed CLI with `--claude PATH`",
-            ));
-        };
-        let mut npm = command(program);
-        npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).arg(&package);
-        let script = Script {
-            guard: Guard { lock: Some(lock), bounds: None },
-            output: OutputLimits::within(limits.install_output),
-            ..Script::default()
-        };
-        let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
-        let reason = match ended.why {
-            Why::Stopped => return Err(RecordError::Stopped),
-            Why::Itself if ended.exit == Exit::Code(0) => return Ok(()),
-            Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
-            Why::Limit => {
-                let s = limits.install_time.as_secs_f64();
-                format!(
-                    "it had not ended after {s} s and was ended; raise the limit with \
-                     `--install-timeout`"
-                )
-            }
-            Why::Overflow(what) => {
-                format!(
-                    "it printed {what} and was ended; raise the limit with `--max-install-output`"
-                )
-            }
-        };
-        Err(no_claude(
-            format!("npm could not install {package}: {reason}"),
-            &format!(
-                "run `npm install {package}` to see why, or name an installed CLI with `--claude PATH`"
-            ),
-        ))
-    }
+/// Installs a version of the CLI into `to`.
+fn install(
+    npm: &Npm,
+    wanted: &CliVersion,
+    to: &Path,
+    lock: &Path,
+    limits: ResolveLimits,
+    stop: &AtomicBool,
+) -> Result<(), RecordError> {
+    let call = NpmCall {
+        what: &format!("claude {wanted}"),
+        packages: &[format!("@anthropic-ai/claude-code@{wanted}")],
+        runs_scripts: true,
+        otherwise: "name an installed CLI with `--claude PATH`",
+    };
+    npm.install(&call, to, lock, limits, stop)
 }
 
 fn installed(
@@ -200,20 +135,10 @@ fn installed(
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     let folder = cache.join(wanted.as_str());
-    if !folder.exists() {
+    once(&folder, |to, lock| {
         note(&format!("installing claude {wanted} with npm"));
-        fs::create_dir_all(cache)?;
-        sweep(cache, INSTALLING);
-        let fresh = Scratch::new(cache, INSTALLING)?;
-        let whole = fresh.path().join("whole");
-        fs::create_dir(&whole)?;
-        npm.install(wanted, &whole, &fresh.lock(), limits, stop)?;
-        let moved = fs::rename(&whole, &folder);
-        // Another process may have installed the same version at the same time.
-        if !folder.exists() {
-            moved?;
-        }
-    }
+        install(npm, wanted, to, lock, limits, stop)
+    })?;
     let program = folder.join("node_modules/.bin/claude");
     let hint = format!(
         "remove {} and record again, or name an installed CLI with `--claude PATH`",

@@ -27,9 +27,11 @@ mod host;
 mod known;
 mod launch;
 mod meter;
+mod npm;
 mod paced;
 #[cfg(target_os = "linux")]
 mod processes;
+mod program;
 mod request;
 mod results;
 mod review;
@@ -50,17 +52,19 @@ use std::sync::atomic::AtomicBool;
 #[cfg(target_os = "linux")]
 pub use bubblewrap::enter;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
-pub use claude::{Claude, ClaudeChoice, ResolveLimits, resolve};
+pub use claude::{Claude, ClaudeChoice, resolve};
 pub use confine::ConfineBy;
 pub use error::{CliOutput, HostError, RecordError};
 pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
 pub use meter::Overflow;
+pub use npm::{Install, Installed};
+pub use program::{Program, ProgramStart};
 pub use review::{Review, digest};
-pub(crate) use scratch::{Scratch, sweep};
-pub use scratch::{Swept, remove_stale};
-pub use settings::RecordSettings;
+pub(crate) use scratch::sweep;
+pub use scratch::{Scratch, Swept, remove_stale};
+pub use settings::{RecordSettings, ResolveLimits};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
 pub use workspace::WorkspaceLimits;

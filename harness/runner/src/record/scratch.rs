@@ -20,6 +20,7 @@ use tempfile::TempPath;
 use walkdir::WalkDir;
 
 use super::processes::{end_living_in, start_time};
+use crate::host::HostPaths;
 
 /// The start of the names of folders in the system's folder for temporary files.
 pub(crate) const PREFIX: &str = "clitape-";
@@ -50,7 +51,7 @@ impl Owner {
 
 /// A temporary folder. Dropping it removes it and ends every process in it.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     root: PathBuf,
     lock: Option<TempPath>,
     /// The lock on the lock file while the folder is used; an unlocked file if the file system has no locks.
@@ -58,6 +59,16 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
+    /// Creates a folder for a [`Program`](super::Program) in the machine's folder for temporary files.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be made.
+    pub fn for_program(host: &HostPaths) -> io::Result<Self> {
+        // Processes that use the folder have its real path.
+        Self::new(&fs::canonicalize(&host.temporary)?, PREFIX)
+    }
+
     /// Creates a folder in `parent` whose name begins with `prefix`.
     pub(crate) fn new(parent: &Path, prefix: &str) -> io::Result<Self> {
         loop {
@@ -84,7 +95,7 @@ impl Scratch {
     }
 
     /// The folder.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.root
     }
 

@@ -6,7 +6,10 @@ use clitape_gateway::ByteSize;
 
 use super::confine::ConfineBy;
 use super::workspace::WorkspaceLimits;
-use crate::limits::{MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME};
+use crate::limits::{
+    INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
+    VERSION_OUTPUT, VERSION_TIME,
+};
 
 /// The settings of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +37,30 @@ impl Default for RecordSettings {
             model_lines: MODEL_LINES,
             request: MODEL_REQUEST,
             confine: Some(ConfineBy::Any),
+        }
+    }
+}
+
+/// The limits of the search for a CLI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResolveLimits {
+    /// The longest time of `claude --version`.
+    pub version_time: Duration,
+    /// The most bytes that it may print on stdout; stderr has the same limit.
+    pub version_output: ByteSize,
+    /// The longest time that npm may take to install a CLI.
+    pub install_time: Duration,
+    /// The most bytes that npm may print on stdout; stderr has the same limit.
+    pub install_output: ByteSize,
+}
+
+impl Default for ResolveLimits {
+    fn default() -> Self {
+        Self {
+            version_time: VERSION_TIME,
+            version_output: VERSION_OUTPUT,
+            install_time: INSTALL_TIME,
+            install_output: INSTALL_OUTPUT,
         }
     }
 }

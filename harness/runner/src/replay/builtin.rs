@@ -43,7 +43,7 @@ pub struct Replay {
 
 impl Replay {
     /// The entries of one lane.
-    pub(crate) fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
+    pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.lane == lane)
     }
 }

@@ -110,6 +110,11 @@ impl ChatView {
         self.messages.values()
     }
 
+    /// The same with their numbers.
+    pub fn numbered(&self) -> impl Iterator<Item = (u64, &SeenMessage)> {
+        self.messages.iter().map(|(id, message)| (*id, message))
+    }
+
     /// The messages that a person ends up reading, the oldest first: all but orphaned drafts.
     pub fn final_messages(&self) -> impl Iterator<Item = &SeenMessage> {
         self.messages().filter(|message| !message.is_orphaned)

@@ -35,7 +35,7 @@ pub use markdown::markdown;
 pub use model::{Cause, CheckRun, FORMAT, Report, ScenarioRun, Tally, Trouble};
 #[cfg(test)]
 pub(crate) use page::frames::frames;
-pub use page::page;
+pub use page::{SeenRun, page, seen_page};
 pub use screen::Screen;
 pub use tap::tap;
 pub use terminal::{findings, scenario_line, summary, terminal, write_diff, write_finding};

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::cassette::{Exit, RecordCounts, Resume};
+use crate::cassette::{Cassette, Exit, RecordCounts, Resume};
 use crate::check::Recording;
-use crate::replay::{AcpClient, Entry, Lane, Replay, ReplayRequest, Setup};
-use crate::scenario::Chat;
+use crate::replay::{
+    AcpClient, Capture, Cut, Entry, Lane, Plan, Replay, ReplayRequest, Setup, replay, stdin_lines,
+};
+use crate::scenario::{Chat, Scenario};
 
 /// A run of the CLI, replayed as goldens are made: whole lines, one after another.
 #[derive(Debug, Clone)]
@@ -71,6 +73,28 @@ impl CaseRun {
             });
         }
         runs
+    }
+
+    /// The run of a cassette at a subject, which saw `entries`.
+    pub fn of_subject(scenario: &Scenario, cassette: &Cassette, entries: Vec<Entry>) -> Self {
+        let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
+        let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
+        let plan = Plan::cut(&cassette.stdout, &cassette.timeline, Cut::None, 1);
+        let setup = Setup { run: scenario.run, channel: None, acp: None };
+        let manifest = &cassette.manifest;
+        let input = format!("cassettes/{}/{}", scenario.name, manifest.cli.version);
+        Self {
+            number: 1,
+            resume: None,
+            argv: manifest.cli.argv.clone(),
+            exit: manifest.exit,
+            counts: manifest.counts,
+            stderr: String::new(),
+            records: records(&cassette.stdout),
+            request: ReplayRequest::new(input),
+            entries,
+            replay: Arc::new(replay(capture, &plan, setup)),
+        }
     }
 
     /// The command that replays it as shown.

@@ -2,6 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use std::time::Duration;
+
+use clitape_gateway::ByteSize;
 use tempfile::TempDir;
 
 use super::*;

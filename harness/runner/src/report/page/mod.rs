@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::history::is_dialogue;
 use super::text::verdict;
+use crate::check::Finding;
 use crate::replay::Lane;
 use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun};
@@ -85,6 +86,60 @@ pub fn page(cases: &[Case]) -> String {
     let has_dialogue = runs.any(|run| is_dialogue(&run.entries));
     let style = if has_dialogue { DIALOGUE_STYLE } else { STYLE };
     PageFrame { title: &title, style, body, script }.page()
+}
+
+/// A run of a cassette at a subject, as its page shows it.
+#[derive(Debug, Clone, Copy)]
+pub struct SeenRun<'a> {
+    /// The scenario in one line.
+    pub title: &'a str,
+    /// The scenario and the version of the CLI.
+    pub name: &'a str,
+    /// What the scenario shows.
+    pub about: &'a str,
+    /// The subject.
+    pub subject: &'a str,
+    /// The parts of the run, each with what it was: recorded, real, or played by clitape.
+    pub legs: &'a [(&'static str, String)],
+    /// How the run ended.
+    pub ending: &'a str,
+    /// What was printed and what was seen.
+    pub run: &'a CaseRun,
+    /// What does not hold.
+    pub findings: &'a [Finding],
+}
+
+/// Writes the page of a run at a subject.
+pub fn seen_page(seen: SeenRun<'_>) -> String {
+    let SeenRun { title, name, about, subject, legs, ending, run, findings } = seen;
+    let body = html! {
+        header {
+            h1 { (subject) " " (badge(findings.is_empty(), &verdict(findings.len() as u64, 0))) }
+            p {
+                "One recording at a real gateway, in real time. "
+                span.js-only { "Arrows step, space plays, Home and End go to the ends." }
+            }
+        }
+        "\n"
+        main {
+            section.case {
+                h2 { (title) " " small { (name) } } "\n"
+                p { (about) } "\n"
+                p.note { "The run: " (ending) "." } "\n"
+                @for finding in findings { (found(finding)) }
+                h3 { "What is recorded and what is real" } "\n"
+                table.invariants {
+                    tbody { @for (what, how) in legs { tr { td { b { (what) } } td { (how) } } "\n" } }
+                }
+                (section::run(0, run, true))
+            }
+        }
+        "\n"
+    };
+    let data = PageData { runs: vec![data(run, ChatProfile::Telegram)] };
+    let script = Some((ScriptData::new(&data), SCRIPT));
+    let title = format!("{subject}: {name}");
+    PageFrame { title: &title, style: DIALOGUE_STYLE, body, script }.page()
 }
 
 fn data(run: &CaseRun, profile: ChatProfile) -> RunData {

@@ -60,7 +60,7 @@ fn verdicts(case: &Case) -> Markup {
 
 /// Returns one run of the CLI: what it was asked, the waterfall, the scrubber and the events. `alone` says
 /// that its scenario has no other.
-fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
+pub(super) fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
     html! {
         section.run data-run=(place) tabindex="-1" {
             @if !alone {

@@ -1,0 +1,101 @@
+//! `clitape rig`: one scenario at a gateway, watched live.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clitape_rig::subject::{RunEvent, SubjectOptions, Subjects, page_of_run, test};
+use clitape_runner::report::{Screen, plain, write_entry, write_finding};
+use clitape_runner::scenario::Workspace;
+
+use crate::exit::ExitStatus;
+use crate::outputs::write_file;
+use crate::progress::ProgressLine;
+use crate::subject::{Machine, gateway, print_left_out};
+use crate::terminal;
+
+/// Plays one scenario at a gateway and shows its chat as it changes
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The subject of clitape.toml: NAME or NAME@VERSION
+    subject: String,
+    /// The scenario: NAME or NAME/VERSION
+    scenario: String,
+    /// Cut and delay what claude prints by this seed, instead of as it was recorded
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Print one line for each call instead of the chat
+    #[arg(long)]
+    calls: bool,
+    /// Write a page of the run, DIR/index.html
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let subjects = Subjects::load(workspace.root())?;
+    let gateway = gateway(&subjects, &args.subject)?;
+    let machine = Machine::new()?;
+    let scenario = args.scenario.trim_end_matches('/');
+    let name = scenario.split_once('/').map_or(scenario, |(name, _)| name);
+    workspace.load(name)?;
+    let options =
+        SubjectOptions { filter: scenario, exact: true, update: false, plans: 0, seed: args.seed };
+    let mut out = terminal::stdout();
+    let mut screen = Screen::default();
+    let draws = terminal::can_rewrite() && !args.calls;
+    let mut failed = None;
+    let mut progress = ProgressLine::new(quiet);
+    let mut note = |text: &str| progress.step(text);
+    let suite = test(gateway, options, machine.rig(workspace), &mut note, &mut |event| {
+        let printed = match event {
+            RunEvent::Ready { after } if !quiet => {
+                let seconds = after.as_secs_f64();
+                out.line(format_args!("{} is ready after {seconds:.1} s", args.subject))
+            }
+            RunEvent::Entries(_, entries) if !quiet => {
+                entries.iter().try_for_each(|entry| match draws {
+                    true if screen.apply(entry) => screen.draw(out.styled(), entry.at),
+                    true => Ok(()),
+                    false => write_entry(out.styled(), entry),
+                })
+            }
+            _ => Ok(()),
+        };
+        failed = failed.take().or(printed.err());
+    })?;
+    drop(progress);
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    let Some((job, seen)) = suite.played.first() else {
+        print_left_out(&mut out, &suite.left_out)?;
+        bail!("{scenario} was not played");
+    };
+    let findings: Vec<_> = suite
+        .scenarios
+        .iter()
+        .flat_map(|run| &run.checks)
+        .flat_map(|check| &check.findings)
+        .collect();
+    if !quiet {
+        let took = seen.took.as_secs_f64();
+        out.line(format_args!("\n{} took {took:.1} s; {}", job.name(), plain(&seen.how())))?;
+        for (what, how) in seen.legs(job, gateway) {
+            out.line(format_args!("  {what:<12} {how}"))?;
+        }
+    }
+    for (place, sentence, reason) in &suite.known {
+        out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
+    }
+    for finding in &findings {
+        write_finding(out.styled(), finding)?;
+    }
+    if let Some(dir) = &args.html {
+        std::fs::create_dir_all(dir)?;
+        let path = dir.join("index.html");
+        let found: Vec<_> = findings.iter().copied().cloned().collect();
+        write_file(&path, page_of_run(gateway, job, seen, found))?;
+        out.line(format_args!("wrote {}", path.display()))?;
+    }
+    Ok(if findings.is_empty() { ExitStatus::Ok } else { ExitStatus::Findings })
+}

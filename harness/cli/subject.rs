@@ -1,0 +1,195 @@
+//! `clitape subject`: the subjects of `clitape.toml`, and whether one of them can be tested.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, bail};
+use clap::Subcommand;
+use clitape_rig::subject::{
+    CheckLine, GatewaySpec, LeftOut, NamedGateway, ParserSpec, RigHost, Subject, Subjects,
+    by_reason, check,
+};
+use clitape_runner::host::HostPaths;
+use clitape_runner::names::SubjectName;
+use clitape_runner::record::remove_stale;
+use clitape_runner::scenario::Workspace;
+use clitape_runner::text::plural;
+
+use crate::exit::ExitStatus;
+use crate::progress::ProgressLine;
+use crate::record::{cache, host_paths};
+use crate::signals::stop_on_signals;
+use crate::terminal::{self, Terminal};
+
+/// The names of cassettes that a line about cassettes that are left out shows.
+const NAMES_SHOWN: usize = 4;
+
+/// Lists the subjects of clitape.toml, or checks one of them
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Lists the subjects of clitape.toml
+    List,
+    /// Says in about ten seconds whether a gateway starts, answers a scenario and ends, and what it lacks
+    Check {
+        /// The subject: NAME or NAME@VERSION
+        subject: String,
+    },
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let mut subjects = Subjects::load(workspace.root())?;
+    match &args.command {
+        Command::List => list(&subjects),
+        Command::Check { subject } => {
+            let (name, version) = split(subject);
+            let name = subjects.get(name)?.0.clone();
+            match subjects.subjects.get_mut(&name) {
+                Some(Subject::Gateway(spec)) => checked(workspace, (&name, version), spec, quiet),
+                _ => bail!("{name} is no gateway; run `clitape test --subject {name}`"),
+            }
+        }
+    }
+}
+
+/// `NAME@VERSION` in its parts.
+pub(crate) fn split(subject: &str) -> (&str, Option<&str>) {
+    match subject.split_once('@') {
+        Some((name, version)) => (name, Some(version)),
+        None => (subject, None),
+    }
+}
+
+fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
+    let mut out = terminal::stdout();
+    for (name, subject) in &subjects.subjects {
+        let (kind, command) = match subject {
+            Subject::Gateway(spec) => (format!("gateway, {}", spec.host), spec.command.join(" ")),
+            Subject::Parser(spec) => ("parser".to_owned(), spec.command.join(" ")),
+            Subject::Replay(spec) => ("replay".to_owned(), spec.command.join(" ")),
+            _ => continue,
+        };
+        out.line(format_args!("{name:<20} {kind:<18} {command}"))?;
+    }
+    match subjects.subjects.is_empty() {
+        true => {
+            out.line(format_args!("{} has no subject", subjects.path.display()))?;
+            Ok(ExitStatus::Nothing)
+        }
+        false => Ok(ExitStatus::Ok),
+    }
+}
+
+fn checked(
+    workspace: &Workspace,
+    subject: (&SubjectName, Option<&str>),
+    spec: &mut GatewaySpec,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let machine = Machine::new()?;
+    let progress = std::cell::RefCell::new(ProgressLine::new(quiet));
+    let mut out = terminal::stdout();
+    let mut failed = None;
+    let mut line = |CheckLine { holds, what, todo }: CheckLine| {
+        progress.borrow_mut().clear();
+        if holds && quiet {
+            return;
+        }
+        let printed = out.lines(format_args!("{} {what}", if holds { "ok" } else { "✗ " }));
+        let printed = printed.and_then(|()| match todo {
+            Some(todo) => out.line(format_args!("   {todo}")),
+            None => Ok(()),
+        });
+        failed = failed.take().or(printed.err());
+    };
+    let mut note = |text: &str| progress.borrow_mut().now(text);
+    let holds = check(subject, spec, machine.rig(workspace), &mut note, &mut line)?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if holds && !quiet {
+        let (name, version) = subject;
+        let at = version.map(|version| format!("@{version}")).unwrap_or_default();
+        out.line(format_args!("next: clitape test --subject {name}{at}"))?;
+    }
+    Ok(if holds { ExitStatus::Ok } else { ExitStatus::Findings })
+}
+
+/// The machine around a run of a subject.
+pub(crate) struct Machine {
+    host: HostPaths,
+    program: PathBuf,
+    cache: PathBuf,
+    stop: Arc<AtomicBool>,
+}
+
+/// The environment of this process.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+impl Machine {
+    /// The machine, without what killed runs left.
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let host = host_paths();
+        remove_stale(&host.temporary);
+        let program = std::env::current_exe().context("can't find the path of this program")?;
+        Ok(Self { host, program, cache: cache()?, stop: stop_on_signals()? })
+    }
+
+    pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {
+        let Self { host, program, cache, stop } = self;
+        RigHost { workspace, host, program, cache, variable: &variable, stop }
+    }
+}
+
+/// Returns the gateway of this name, which is no subject of another kind.
+pub(crate) fn gateway<'a>(
+    subjects: &'a Subjects,
+    subject: &'a str,
+) -> anyhow::Result<NamedGateway<'a>> {
+    let (name, version) = split(subject);
+    match subjects.get(name)? {
+        (name, Subject::Gateway(spec)) => Ok(NamedGateway { name, version, spec }),
+        (name, _) => bail!(
+            "{name} is no gateway, so that there is no chat to watch; run `clitape test --subject {name}`"
+        ),
+    }
+}
+
+/// Returns the parser of a subject, if it is one.
+pub(crate) fn parser<'a>(
+    subjects: &'a Subjects,
+    subject: &str,
+) -> anyhow::Result<Option<(&'a SubjectName, &'a ParserSpec)>> {
+    match subjects.get(split(subject).0)? {
+        (name, Subject::Parser(spec)) => Ok(Some((name, spec))),
+        (name, Subject::Replay(_)) => bail!(
+            "{name} is called as `clitape replay` is; compare it with `clitape compare this ./PROGRAM --out DIR`"
+        ),
+        _ => Ok(None),
+    }
+}
+
+/// Prints which cassettes were left out, by the reason.
+pub(crate) fn print_left_out(out: &mut Terminal, left_out: &[LeftOut]) -> std::io::Result<()> {
+    for (reason, names) in by_reason(left_out) {
+        let shown = names[..names.len().min(NAMES_SHOWN)].join(", ");
+        let more = match names.len().saturating_sub(NAMES_SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        out.line(format_args!(
+            "left out {}: {reason}: {shown}{more}",
+            plural(names.len(), "cassette")
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,394 @@
+//! One start of a gateway: its temporary folder, its files, its environment, and the wait until it is ready.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clitape_gateway::ByteSize;
+use clitape_runner::cassette::Exit;
+use clitape_runner::files;
+use clitape_runner::host::HostPaths;
+use clitape_runner::limits::OutputLimits;
+use clitape_runner::names::CliVersion;
+use clitape_runner::record::{Install, Installed, Program, ProgramStart, ResolveLimits, Scratch};
+use clitape_runner::scenario::Workspace;
+use fs_err as fs;
+
+use super::error::SubjectError;
+use super::placeholders::{Places, Writing};
+use super::spec::{GatewaySpec, InstallSpec, ReadySign};
+use crate::chat_server::{ChatServer, ChatServerSettings};
+use crate::stand_in;
+
+/// What a gateway may print while it runs.
+const OUTPUT: OutputLimits =
+    OutputLimits { bytes: ByteSize::mib(256), line: ByteSize::mib(16), lines: 5_000_000 };
+/// How long a gateway may take to end after it was asked to.
+pub(crate) const ENDING: Duration = Duration::from_secs(10);
+/// The time between two looks.
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
+/// The lines that a message shows of what a gateway printed last.
+pub(crate) const LAST_LINES: usize = 8;
+
+/// The machine and the workspace around a run.
+#[derive(Clone, Copy)]
+pub struct RigHost<'a> {
+    /// The workspace with the scenarios, the cassettes and `clitape.toml`.
+    pub workspace: &'a Workspace,
+    /// The machine's `PATH` and folders.
+    pub host: &'a HostPaths,
+    /// The program that is running, which is installed as `claude`.
+    pub program: &'a Path,
+    /// The folder for what npm installs.
+    pub cache: &'a Path,
+    /// The environment of this process, by name.
+    pub variable: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
+    /// A flag that ends the run when the caller sets it.
+    pub stop: &'a AtomicBool,
+}
+
+impl std::fmt::Debug for RigHost<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RigHost").field("workspace", &self.workspace).finish_non_exhaustive()
+    }
+}
+
+/// What is the same for all starts of a subject.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prepared {
+    /// The version that the command line names, or the subject.
+    pub(crate) version: Option<String>,
+    /// What npm installed.
+    installed: Option<Installed>,
+}
+
+/// Installs what a subject needs, unless it is in the cache. `note` is called before slow steps.
+pub(crate) fn prepare(
+    install: Option<&InstallSpec>,
+    version: Option<&str>,
+    rig: RigHost<'_>,
+    note: &mut dyn FnMut(&str),
+) -> Result<Prepared, SubjectError> {
+    let mut prepared = Prepared { version: version.map(str::to_owned), installed: None };
+    if let Some(install) = install {
+        let package = prepared.places(rig).fill(&install.npm, Writing::Plain);
+        if package.contains("{version}") {
+            let what = format!(
+                "`install` needs a version; write it as SUBJECT@VERSION, or `version = \"…\"` beside it"
+            );
+            return Err(SubjectError::Kind(what));
+        }
+        let install = Install {
+            folder: rig.cache.join("subjects").join(folder_name(&package, install)),
+            package,
+            node: install.node.clone(),
+            overrides: install.overrides.clone(),
+            runs_scripts: install.scripts,
+        };
+        let installed = install.run(ResolveLimits::default(), rig.host, rig.stop, note)?;
+        prepared.installed = Some(installed);
+    }
+    Ok(prepared)
+}
+
+/// The name of the folder of an install: letters, digits, dots and hyphens of all that it depends on.
+fn folder_name(package: &str, install: &InstallSpec) -> String {
+    let overrides = install.overrides.iter().map(|(name, version)| format!("{name}-{version}"));
+    let node = install.node.iter().map(|node| format!("node-{node}"));
+    let scripts = install.scripts.then(|| "scripts".to_owned());
+    let parts = std::iter::once(package.to_owned()).chain(node).chain(overrides).chain(scripts);
+    let name = parts.collect::<Vec<_>>().join("_");
+    let safe = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
+    name.trim_start_matches(['.', '@']).chars().map(safe).collect()
+}
+
+impl Prepared {
+    /// The placeholders that do not depend on a start.
+    pub(crate) fn places(&self, rig: RigHost<'_>) -> Places {
+        let mut places = Places::default();
+        places.set("root", rig.workspace.root().to_string_lossy());
+        if let Some(version) = &self.version {
+            places.set("version", version);
+        }
+        if let Some(installed) = &self.installed {
+            places.set("install", installed.folder.to_string_lossy());
+            let node = installed.node.clone().or_else(|| rig.host.which("node"));
+            places.set("node", node.unwrap_or_else(|| "node".into()).to_string_lossy());
+        }
+        places
+    }
+}
+
+/// A gateway that runs. Dropping this ends it, and removes its folder.
+pub(crate) struct Boot {
+    /// The chat server that it uses.
+    pub(crate) chat: ChatServer,
+    /// The gateway.
+    pub(crate) program: Program,
+    /// The log of the stand-in.
+    pub(crate) log: PathBuf,
+    /// How long it took until it was ready.
+    pub(crate) ready_after: Duration,
+    /// Removed last.
+    _scratch: Scratch,
+}
+
+impl std::fmt::Debug for Boot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Boot").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+/// How the stand-in plays in one start of a gateway.
+#[derive(Debug, Clone)]
+pub(crate) struct Playing {
+    /// The version that `claude --version` prints.
+    pub(crate) cli: Option<CliVersion>,
+    /// The value of `CLITAPE_PLAY`, such as `seed:3`.
+    pub(crate) play: Option<String>,
+}
+
+impl Boot {
+    /// Starts a gateway and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// [`SubjectError`] when it can't be started, ends, or is not ready in time.
+    pub(crate) fn start(
+        spec: &GatewaySpec,
+        prepared: &Prepared,
+        playing: &Playing,
+        rig: RigHost<'_>,
+    ) -> Result<Self, SubjectError> {
+        let scratch = Scratch::for_program(rig.host)?;
+        let folder = |name: &str| {
+            let folder = scratch.path().join(name);
+            fs::create_dir(&folder).map(|()| folder)
+        };
+        let [home, workspace, bin, temp] =
+            [folder("home")?, folder("workspace")?, folder("bin")?, folder("temp")?];
+        let claude = stand_in::install(rig.program, &bin)?;
+        let chat = ChatServer::start(ChatServerSettings::default())?;
+        let log = scratch.path().join("stand-in.log");
+        let mut places = prepared.places(rig);
+        for (name, path) in [
+            ("claude", &claude),
+            ("bin", &bin),
+            ("workspace", &workspace),
+            ("home", &home),
+            ("temp", &temp),
+            ("log", &log),
+        ] {
+            places.set(name, path.to_string_lossy());
+        }
+        places.set("bot_api", chat.url());
+        places.set("token", chat.token());
+        places.set("port", free_port()?.to_string());
+        write_files(spec, &places, scratch.path(), rig.workspace.root())?;
+        let mut environment = environment(rig, &spec.pass_env);
+        let path = std::iter::once(bin.clone()).chain(std::env::split_paths(&rig.host.path));
+        let path = std::env::join_paths(path).map_err(std::io::Error::other)?;
+        let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
+        set("PATH", path);
+        set("HOME", home.into());
+        set("TMPDIR", temp.into());
+        set("CLITAPE_ROOT", root(rig)?.into());
+        set("CLITAPE_LOG", log.clone().into());
+        if let Some(version) = &playing.cli {
+            set("CLITAPE_VERSION", version.as_str().into());
+        }
+        if let Some(play) = &playing.play {
+            set("CLITAPE_PLAY", play.into());
+        }
+        for (name, value) in &spec.env {
+            set(name, places.fill(value, Writing::Plain).into());
+        }
+        let command: Vec<OsString> =
+            spec.command.iter().map(|part| places.fill(part, Writing::Plain).into()).collect();
+        let folder = match &spec.folder {
+            Some(folder) => root(rig)?.join(places.fill(folder, Writing::Plain)),
+            None => root(rig)?,
+        };
+        let begin = Instant::now();
+        let program = Program::start(ProgramStart {
+            command: &command,
+            environment: &environment,
+            folder: &folder,
+            scratch: &scratch,
+            with_stdin: false,
+            keeps_stdout: false,
+            output: OUTPUT,
+        })
+        .map_err(|error| SubjectError::NotReady { why: error.to_string(), printed: Vec::new() })?;
+        let mut boot = Self { chat, program, log, ready_after: Duration::ZERO, _scratch: scratch };
+        boot.wait(spec, &places, begin, rig.stop)?;
+        boot.ready_after = begin.elapsed();
+        Ok(boot)
+    }
+
+    /// Waits until the gateway is ready.
+    fn wait(
+        &mut self,
+        spec: &GatewaySpec,
+        places: &Places,
+        begin: Instant,
+        stop: &AtomicBool,
+    ) -> Result<(), SubjectError> {
+        let limit = Duration::from_secs(spec.ready.within_s);
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(SubjectError::Stopped);
+            }
+            let is_ready = match &spec.ready.sign {
+                ReadySign::Poll => self.chat.polled(),
+                ReadySign::Output(text) => self.program.has_printed(text),
+                ReadySign::Url(url) => answers(&places.fill(url, Writing::Plain)),
+            };
+            if is_ready {
+                return Ok(());
+            }
+            if let Some(exit) = self.program.poll()? {
+                // The rest of its output may still come.
+                self.program.wait(Duration::from_secs(1))?;
+                let why = format!("it {} before it was ready", ended(exit));
+                return Err(self.not_ready(why));
+            }
+            if begin.elapsed() > limit {
+                let s = spec.ready.within_s;
+                let why = match &spec.ready.sign {
+                    ReadySign::Poll => format!(
+                        "it did not ask {} for updates within {s} s; does it use `{{bot_api}}` and \
+                         `{{token}}`? Raise `ready.within_s` if it needs longer",
+                        self.chat.url()
+                    ),
+                    ReadySign::Output(text) => format!(
+                        "it did not print `{text}` within {s} s; raise `ready.within_s` if it needs longer"
+                    ),
+                    ReadySign::Url(url) => format!(
+                        "{url} did not answer within {s} s; raise `ready.within_s` if it needs longer"
+                    ),
+                };
+                return Err(self.not_ready(why));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn not_ready(&self, why: String) -> SubjectError {
+        SubjectError::NotReady { why, printed: self.program.last_lines(LAST_LINES) }
+    }
+}
+
+/// How a program ended, as the end of a sentence.
+pub(crate) fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("ended with code {code}"),
+        Exit::Signal(signal) => format!("was ended by signal {signal}"),
+    }
+}
+
+/// The folder of `clitape.toml` as an absolute path, for programs that start in other folders.
+fn root(rig: RigHost<'_>) -> Result<PathBuf, SubjectError> {
+    Ok(fs::canonicalize(rig.workspace.root())?)
+}
+
+/// Variables that every program gets from the environment of clitape, where they are set.
+const PASSED: [&str; 4] = ["LANG", "LC_ALL", "TZ", "USER"];
+
+/// The variables of clitape's own environment that a subject gets.
+pub(crate) fn environment(rig: RigHost<'_>, more: &[String]) -> Vec<(OsString, OsString)> {
+    let names = PASSED.into_iter().chain(more.iter().map(String::as_str));
+    names.filter_map(|name| Some((name.into(), (rig.variable)(name)?))).collect()
+}
+
+/// Writes the files of a subject into its temporary folder.
+fn write_files(
+    spec: &GatewaySpec,
+    places: &Places,
+    folder: &Path,
+    root: &Path,
+) -> Result<(), SubjectError> {
+    for (file, template) in &spec.files {
+        let text = files::read_text(&root.join(template))?;
+        let writing = if template.ends_with(".json") { Writing::Json } else { Writing::Plain };
+        let path = folder.join(file);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, places.fill(&text, writing))?;
+    }
+    Ok(())
+}
+
+/// A port of loopback that no program uses now.
+fn free_port() -> std::io::Result<u16> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Whether a GET of an `http://` URL is answered with a status below 400.
+fn answers(url: &str) -> bool {
+    use std::io::{Read as _, Write as _};
+    use std::net::{TcpStream, ToSocketAddrs as _};
+
+    /// The longest time of one try.
+    const TRY: Duration = Duration::from_millis(500);
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let with_port =
+        if address.contains(':') { address.to_owned() } else { format!("{address}:80") };
+    let status = || -> Option<u16> {
+        let socket = with_port.to_socket_addrs().ok()?.next()?;
+        let mut stream = TcpStream::connect_timeout(&socket, TRY).ok()?;
+        stream.set_read_timeout(Some(TRY)).ok()?;
+        let request =
+            format!("GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).ok()?;
+        std::str::from_utf8(&head).ok()?.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
+    };
+    status().is_some_and(|status| status < 400)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_of_an_install_names_all_it_depends_on() {
+        let install = |overrides: &[(&str, &str)]| InstallSpec {
+            npm: String::new(),
+            node: Some("24".to_owned()),
+            overrides: overrides
+                .iter()
+                .map(|(a, b)| ((*a).into(), (*b).into()))
+                .collect::<BTreeMap<_, _>>(),
+            scripts: false,
+        };
+        assert_eq!(folder_name("openclaw@2026.6.1", &install(&[])), "openclaw-2026.6.1_node-24");
+        let name = folder_name("@a/b@1", &install(&[("c", "2")]));
+        assert_eq!(name, "a-b-1_node-24_c-2");
+        assert!(!folder_name("../x@1", &install(&[])).starts_with('.'));
+    }
+
+    #[test]
+    fn a_url_answers_below_400() {
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/health", server.local_addr().unwrap());
+        let answering = std::thread::spawn(move || {
+            for status in ["200 OK", "404 Not Found"] {
+                let (mut stream, _) = server.accept().unwrap();
+                write!(stream, "HTTP/1.1 {status}\r\n\r\n").unwrap();
+            }
+        });
+        assert!(answers(&url));
+        assert!(!answers(&url));
+        answering.join().unwrap();
+        assert!(!answers("https://127.0.0.1/"));
+    }
+}

@@ -1,0 +1,151 @@
+//! `clitape subject check`: whether a subject starts, becomes ready, answers one scenario and ends when asked, in
+//! about ten seconds.
+
+use std::time::Duration;
+
+use clitape_runner::names::SubjectName;
+use clitape_runner::replay::ChatView;
+
+use super::boot::{Playing, RigHost, prepare};
+use super::error::SubjectError;
+use super::run::{Play, RunEvent, play};
+use super::spec::GatewaySpec;
+use super::suite::{SubjectOptions, select};
+use crate::observation::RunEnding;
+
+/// The scenarios that are tried, the first that fits.
+const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
+/// The seconds that one scenario may take here.
+const WITHIN_S: u64 = 20;
+/// The seconds without a call after which a run is over here.
+const IDLE_S: u64 = 2;
+
+/// One line of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckLine {
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was checked, and what came of it.
+    pub what: String,
+    /// What to do, where it does not hold.
+    pub todo: Option<String>,
+}
+
+impl CheckLine {
+    fn ok(what: String) -> Self {
+        Self { holds: true, what, todo: None }
+    }
+
+    fn failed(what: String, todo: &str) -> Self {
+        Self { holds: false, what, todo: Some(todo.to_owned()) }
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+/// Checks a gateway; `line` gets each line as soon as it is known. Returns whether all of them hold.
+///
+/// # Errors
+///
+/// [`SubjectError`] when it can't be installed, a scenario can't be read, or the caller stops it.
+pub fn check(
+    (name, version): (&SubjectName, Option<&str>),
+    spec: &mut GatewaySpec,
+    rig: RigHost<'_>,
+    note: &mut dyn FnMut(&str),
+    line: &mut dyn FnMut(CheckLine),
+) -> Result<bool, SubjectError> {
+    let options =
+        |filter| SubjectOptions { filter, exact: true, update: false, plans: 0, seed: None };
+    let mut holds = true;
+    let mut tell = |checked: CheckLine| {
+        holds &= checked.holds;
+        line(checked);
+    };
+    let all = select(rig.workspace, spec, SubjectOptions { exact: false, ..options("") })?;
+    match all.jobs.len() {
+        0 => tell(CheckLine::failed(
+            "no cassette fits it".to_owned(),
+            &format!(
+                "see why with `clitape test --subject {name}`; `host` says how it drives claude"
+            ),
+        )),
+        fit => tell(CheckLine::ok(format!(
+            "{fit} of {} cassettes fit it (host = \"{}\")",
+            fit + all.left_out.len(),
+            spec.host
+        ))),
+    }
+    if all.jobs.is_empty() {
+        return Ok(false);
+    }
+    let version = version.map(str::to_owned).or_else(|| spec.version.clone());
+    let prepared = prepare(spec.install.as_ref(), version.as_deref(), rig, note)?;
+    let playing = Playing { cli: spec.cli.clone(), play: None };
+    (spec.within_s, spec.idle_s) = (spec.within_s.min(WITHIN_S), spec.idle_s.min(IDLE_S));
+    let mut tried = Vec::new();
+    for name in TRIED {
+        tried.extend(select(rig.workspace, spec, options(name))?.jobs);
+    }
+    tried.extend(all.jobs);
+    tried.truncate(1);
+    note("starting it");
+    let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None };
+    let mut lines = Vec::new();
+    let played = play(&tried, how, rig, &mut |event| match event {
+        RunEvent::Ready { after } => {
+            lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
+        }
+        RunEvent::Ended { job, seen, .. } => lines.push(answer(&job.name(), seen)),
+        RunEvent::Stopped { after, in_time: true } => {
+            lines.push(CheckLine::ok(format!("it ends {} after SIGTERM", seconds(after))));
+        }
+        RunEvent::Stopped { after, in_time: false } => lines.push(CheckLine::failed(
+            format!("it had not ended {} after SIGTERM and was killed", seconds(after)),
+            "end the program on SIGTERM; until then every test takes that much longer",
+        )),
+        RunEvent::Begins(_) | RunEvent::Entries(..) => {}
+    });
+    lines.into_iter().for_each(&mut tell);
+    match played {
+        Ok(_) => {}
+        Err(error @ SubjectError::NotReady { .. }) => {
+            tell(CheckLine::failed(error.to_string(), "look at `command`, `env` and `ready`"));
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(holds)
+}
+
+/// The line about the scenario that was played.
+fn answer(name: &str, seen: &super::drive::Seen) -> CheckLine {
+    let view = ChatView::after(&seen.entries);
+    let took = seconds(seen.took);
+    match &seen.ending {
+        RunEnding::Over if view.final_text().is_empty() => CheckLine::failed(
+            format!("{name} was played to its end in {took}, and the chat has no message"),
+            "send what claude prints to the chat, with sendMessage and editMessageText",
+        ),
+        RunEnding::Over => {
+            let messages = clitape_runner::text::plural(view.final_text().len(), "message");
+            CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
+        }
+        RunEnding::Hung { waited_s, waited_for } => CheckLine::failed(
+            format!("{name} hangs: after {waited_s} s it waits for {waited_for}"),
+            "start the program `{claude}` for a person's message, and pass the message on as it is",
+        ),
+        RunEnding::Refused(sentence) => CheckLine::failed(
+            format!("{name}: claude was given something else than recorded: {sentence}"),
+            "compare what the gateway writes to claude with `host`",
+        ),
+        RunEnding::Died { how, last_words } => CheckLine::failed(
+            format!("{name}: the gateway {how}; its last words: {last_words}"),
+            "look at its output",
+        ),
+        RunEnding::Flooded(what) => {
+            CheckLine::failed(format!("{name}: {what}"), "call the chat less often")
+        }
+    }
+}

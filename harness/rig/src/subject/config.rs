@@ -1,0 +1,368 @@
+//! `clitape.toml`: the subjects of a workspace.
+//!
+//! ```toml
+//! [subject.mine]
+//! kind = "gateway"
+//! command = ["python3", "bot.py"]
+//! env = { TELEGRAM_API = "{bot_api}", TELEGRAM_TOKEN = "{token}", CLAUDE_BIN = "{claude}" }
+//! ```
+//!
+//! An unknown key is an error that names its line, because a misspelt key would be a setting that never
+//! applies.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clitape_runner::files;
+use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
+use regex::Regex;
+use serde::Deserialize;
+
+use super::error::SubjectError;
+use super::names::suggestion;
+use super::placeholders::{PLACES, unknown_place};
+use super::spec::{
+    GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec, Subject,
+    SubjectKind,
+};
+
+/// The name of the file.
+pub const FILE: &str = "clitape.toml";
+
+/// The subjects of a workspace.
+#[derive(Debug)]
+pub struct Subjects {
+    /// The file.
+    pub path: PathBuf,
+    /// The subjects by name.
+    pub subjects: BTreeMap<SubjectName, Subject>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubjectsFile {
+    #[serde(default)]
+    subject: BTreeMap<SubjectName, SubjectFile>,
+}
+
+/// All keys of a subject of any kind, so that a mistake has a line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubjectFile {
+    kind: SubjectKind,
+    command: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    pass_env: Vec<String>,
+    folder: Option<String>,
+    host: Option<HostKind>,
+    ready: Option<ReadyFile>,
+    say: Option<String>,
+    stop: Option<String>,
+    press: Option<PressFile>,
+    writes_during_turn: Option<bool>,
+    idle_s: Option<u64>,
+    within_s: Option<u64>,
+    at_once: Option<u64>,
+    warm_up: Option<ScenarioName>,
+    tools_shown: Option<bool>,
+    progress_shown: Option<bool>,
+    questions_asked: Option<bool>,
+    one_message: Option<bool>,
+    silence_kept: Option<bool>,
+    #[serde(default)]
+    scenarios: Vec<ScenarioName>,
+    #[serde(default)]
+    except: BTreeMap<ScenarioName, String>,
+    known: Option<PathBuf>,
+    files: Option<BTreeMap<String, String>>,
+    install: Option<InstallSpec>,
+    version: Option<String>,
+    cli: Option<CliVersion>,
+    kinds: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadyFile {
+    poll: Option<bool>,
+    output: Option<String>,
+    url: Option<String>,
+    within_s: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PressFile {
+    allow: Option<String>,
+    deny: Option<String>,
+}
+
+/// A key that can't be used, and why.
+struct Complaint {
+    key: &'static str,
+    what: String,
+}
+
+fn complain<T>(key: &'static str, what: impl Into<String>) -> Result<T, Complaint> {
+    Err(Complaint { key, what: what.into() })
+}
+
+/// The labels that mean yes and no unless a subject says otherwise.
+const ALLOW: &str = "(?i)allow|approve|^yes";
+const DENY: &str = "(?i)deny|reject|^no";
+
+/// The numbers of a subject: the key, the default, the least and the most.
+const IDLE_S: (&str, u64, u64, u64) = ("idle_s", 5, 1, 600);
+const WITHIN_S: (&str, u64, u64, u64) = ("within_s", 120, 1, 86_400);
+const AT_ONCE: (&str, u64, u64, u64) = ("at_once", 4, 1, 64);
+const READY_S: (&str, u64, u64, u64) = ("ready", 60, 1, 3_600);
+
+/// A number of a subject, or its default.
+fn number(
+    (key, default, least, most): (&'static str, u64, u64, u64),
+    value: Option<u64>,
+) -> Result<u64, Complaint> {
+    match value {
+        None => Ok(default),
+        Some(value) if (least..=most).contains(&value) => Ok(value),
+        Some(value) => complain(key, format!("{value} is not from {least} to {most}")),
+    }
+}
+
+impl Subjects {
+    /// Reads `clitape.toml` in `root`.
+    ///
+    /// # Errors
+    ///
+    /// [`SubjectError`] when there is none, or with the line of a mistake in it.
+    pub fn load(root: &Path) -> Result<Self, SubjectError> {
+        let path = root.join(FILE);
+        let text = match files::read_text(&path) {
+            Err(error) if error.is_not_found() => return Err(SubjectError::NoFile(path)),
+            text => text?,
+        };
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: PathBuf, text: &str) -> Result<Self, SubjectError> {
+        let file: SubjectsFile = toml::from_str(text).map_err(|error: toml::de::Error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            let what = with_suggestion(error.message().trim().replace('\n', ", "));
+            let line = text[..offset].matches('\n').count() + 1;
+            SubjectError::Config { path: path.clone(), line, what }
+        })?;
+        let mut subjects = BTreeMap::new();
+        for (name, file) in file.subject {
+            let subject = file.subject().map_err(|Complaint { key, what }| {
+                let (line, what) = (line_of(text, &name, key), format!("`{key}`: {what}"));
+                SubjectError::Config { path: path.clone(), line, what }
+            })?;
+            subjects.insert(name, subject);
+        }
+        Ok(Self { path, subjects })
+    }
+
+    /// Returns the subject of this name, and its name.
+    ///
+    /// # Errors
+    ///
+    /// [`SubjectError::Unknown`], which names those that there are.
+    pub fn get(&self, name: &str) -> Result<(&SubjectName, &Subject), SubjectError> {
+        self.subjects.get_key_value(name).ok_or_else(|| {
+            let known = self.subjects.keys().map(SubjectName::as_str);
+            let hint = suggestion(name, known.clone());
+            let all: Vec<&str> = known.collect();
+            let hint = hint.unwrap_or_else(|| match all.as_slice() {
+                [] => "write a table `[subject.NAME]`, as docs/subjects.md shows".to_owned(),
+                all => format!("there are {}", all.join(", ")),
+            });
+            SubjectError::Unknown { name: name.to_owned(), path: self.path.clone(), hint }
+        })
+    }
+}
+
+impl SubjectFile {
+    fn subject(self) -> Result<Subject, Complaint> {
+        if self.command.is_empty() {
+            return complain("command", "it is empty; name the program and its arguments");
+        }
+        self.check_places()?;
+        if let Some((key, kind)) = self.foreign_key() {
+            return complain(
+                key,
+                format!("a subject of kind {} has none; only {kind} has it", self.kind),
+            );
+        }
+        Ok(match self.kind {
+            SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway()?)),
+            SubjectKind::Parser => Subject::Parser(ParserSpec {
+                within_s: number(WITHIN_S, self.within_s)?,
+                command: self.command,
+                env: self.env,
+                pass_env: self.pass_env,
+                kinds: self.kinds.unwrap_or_default(),
+                scenarios: self.scenarios,
+                except: self.except,
+                install: self.install,
+                version: self.version,
+                cli: self.cli,
+            }),
+            SubjectKind::Replay => Subject::Replay(ReplaySpec { command: self.command }),
+        })
+    }
+
+    /// The first key that belongs to another kind, and that kind.
+    fn foreign_key(&self) -> Option<(&'static str, SubjectKind)> {
+        let gateway = [
+            ("folder", self.folder.is_some()),
+            ("host", self.host.is_some()),
+            ("ready", self.ready.is_some()),
+            ("say", self.say.is_some()),
+            ("stop", self.stop.is_some()),
+            ("press", self.press.is_some()),
+            ("writes_during_turn", self.writes_during_turn.is_some()),
+            ("idle_s", self.idle_s.is_some()),
+            ("at_once", self.at_once.is_some()),
+            ("warm_up", self.warm_up.is_some()),
+            ("tools_shown", self.tools_shown.is_some()),
+            ("progress_shown", self.progress_shown.is_some()),
+            ("questions_asked", self.questions_asked.is_some()),
+            ("one_message", self.one_message.is_some()),
+            ("silence_kept", self.silence_kept.is_some()),
+            ("known", self.known.is_some()),
+            ("files", self.files.is_some()),
+        ];
+        let gateway = gateway.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
+        let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
+        let mut keys = gateway.into_iter().chain(parser);
+        keys.find(|(_, is_there, kind)| *is_there && *kind != self.kind)
+            .map(|(key, _, kind)| (key, kind))
+    }
+
+    /// Complains about a placeholder that does not exist.
+    fn check_places(&self) -> Result<(), Complaint> {
+        let install = self.install.iter().map(|install| ("install", &install.npm));
+        let texts = self.command.iter().map(|text| ("command", text));
+        let texts = texts.chain(self.env.values().map(|text| ("env", text)));
+        let texts = texts.chain(self.folder.iter().map(|text| ("folder", text))).chain(install);
+        let texts = texts.chain(self.say.iter().map(|text| ("say", text)));
+        for (key, text) in texts {
+            if let Some(name) = unknown_place(text) {
+                let hint = suggestion(name, PLACES).unwrap_or_else(|| {
+                    let all: Vec<String> =
+                        PLACES.iter().map(|name| format!("{{{name}}}")).collect();
+                    format!("there are {}", all.join(", "))
+                });
+                return complain(key, format!("there is no placeholder `{{{name}}}`; {hint}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn gateway(self) -> Result<GatewaySpec, Complaint> {
+        let ready = self.ready.map_or_else(|| Ok(Ready::default()), ReadyFile::ready)?;
+        let PressFile { allow, deny } = self.press.unwrap_or(PressFile { allow: None, deny: None });
+        let say = self.say.unwrap_or_else(|| "{prompt}".to_owned());
+        if !say.contains("{prompt}") {
+            return complain("say", "it has no `{prompt}`, by which `claude` finds its cassette");
+        }
+        if let Some((file, _)) = self.files.iter().flatten().find(|(file, _)| !is_inside(file)) {
+            return complain("files", format!("`{file}` is no path in the temporary folder"));
+        }
+        Ok(GatewaySpec {
+            idle_s: number(IDLE_S, self.idle_s)?,
+            within_s: number(WITHIN_S, self.within_s)?,
+            at_once: number(AT_ONCE, self.at_once)?,
+            press: Press {
+                allow: expression("press", allow.as_deref().unwrap_or(ALLOW))?,
+                deny: expression("press", deny.as_deref().unwrap_or(DENY))?,
+            },
+            command: self.command,
+            env: self.env,
+            pass_env: self.pass_env,
+            folder: self.folder,
+            host: self.host.unwrap_or_default(),
+            ready,
+            say,
+            stop: self.stop,
+            writes_during_turn: self.writes_during_turn.unwrap_or(false),
+            warm_up: self.warm_up,
+            tools_shown: self.tools_shown.unwrap_or(true),
+            progress_shown: self.progress_shown.unwrap_or(true),
+            questions_asked: self.questions_asked.unwrap_or(false),
+            one_message: self.one_message.unwrap_or(false),
+            silence_kept: self.silence_kept.unwrap_or(false),
+            scenarios: self.scenarios,
+            except: self.except,
+            known: self.known,
+            files: self.files.unwrap_or_default(),
+            install: self.install,
+            version: self.version,
+            cli: self.cli,
+        })
+    }
+}
+
+fn expression(key: &'static str, text: &str) -> Result<Regex, Complaint> {
+    Regex::new(text).or_else(|error| {
+        complain(
+            key,
+            format!("`{text}` is no regular expression: {}", error.to_string().replace('\n', " ")),
+        )
+    })
+}
+
+/// Whether a path stays in the folder it is joined to.
+fn is_inside(path: &str) -> bool {
+    use std::path::Component;
+
+    let mut parts = Path::new(path).components();
+    !path.is_empty() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { sign: ReadySign::Poll, within_s: READY_S.1 }
+    }
+}
+
+impl ReadyFile {
+    fn ready(self) -> Result<Ready, Complaint> {
+        let poll = self.poll.filter(|poll| *poll).map(|_| ReadySign::Poll);
+        let signs = [poll, self.output.map(ReadySign::Output), self.url.map(ReadySign::Url)];
+        let mut signs = signs.into_iter().flatten();
+        let sign = signs.next().unwrap_or(ReadySign::Poll);
+        if signs.next().is_some() {
+            return complain("ready", "it has several of `poll`, `output` and `url`; write one");
+        }
+        Ok(Ready { sign, within_s: number(READY_S, self.within_s)? })
+    }
+}
+
+/// Adds the nearest known name to serde's message about an unknown one.
+fn with_suggestion(message: String) -> String {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
+    match names.next().filter(|_| is_unknown).and_then(|wrong| suggestion(wrong, names)) {
+        Some(suggestion) => format!("{message}; {suggestion}"),
+        None => message,
+    }
+}
+
+/// The line of a key of a subject, or of the subject's table.
+fn line_of(text: &str, subject: &SubjectName, key: &str) -> usize {
+    let header = format!("[subject.{subject}]");
+    let is_header = |line: &str| line.trim_start().starts_with(&header);
+    let is_key = |line: &str| {
+        line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let begin = text.lines().position(is_header).unwrap_or(0);
+    let within = text.lines().enumerate().skip(begin + 1);
+    let mut within = within.take_while(|(_, line)| !line.trim_start().starts_with("[subject."));
+    within.find(|(_, line)| is_key(line)).map_or(begin, |(number, _)| number) + 1
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! `clitape.toml`: what is read, and the line of each mistake.
+
+use super::*;
+
+const MINE: &str = "[subject.mine]\nkind = 'gateway'\ncommand = ['python3', 'bot.py']\n";
+
+fn parse(text: &str) -> Result<Subjects, SubjectError> {
+    Subjects::parse(PathBuf::from("clitape.toml"), text)
+}
+
+fn gateway(more: &str) -> GatewaySpec {
+    let mut subjects = parse(&format!("{MINE}{more}")).unwrap().subjects;
+    match subjects.pop_first().unwrap().1 {
+        Subject::Gateway(spec) => *spec,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_gateway_has_defaults_for_all_but_its_command() {
+    let spec = gateway("");
+    assert_eq!(spec.host, HostKind::OneShot);
+    assert_eq!(spec.ready, Ready { sign: ReadySign::Poll, within_s: 60 });
+    assert_eq!(
+        (spec.say.as_str(), spec.idle_s, spec.within_s, spec.at_once),
+        ("{prompt}", 5, 120, 4)
+    );
+    assert!(spec.tools_shown && spec.progress_shown && !spec.writes_during_turn);
+    for label in ["✅ Allow once", "allow always", "Yes"] {
+        assert!(spec.press.allow.is_match(label) && !spec.press.deny.is_match(label), "{label}");
+    }
+    let spec = gateway("ready = { output = 'up', within_s = 5 }\npress = { allow = 'Ja.*' }\n");
+    assert_eq!(spec.ready, Ready { sign: ReadySign::Output("up".to_owned()), within_s: 5 });
+    assert!(spec.press.allow.is_match("Ja, bitte") && spec.press.deny.is_match("Deny"));
+}
+
+/// Expects the line of a mistake and a part of its sentence.
+#[track_caller]
+fn check(text: &str, line: usize, part: &str) {
+    let error = parse(text).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("clitape.toml:{line}: ")), "{error}");
+    assert!(error.contains(part), "{error}");
+}
+
+#[test]
+fn a_mistake_has_a_line_and_a_suggestion() {
+    check(&format!("{MINE}redy = {{ poll = true }}\n"), 4, "did you mean `ready`?");
+    check("[subjects.mine]\nkind = 'gateway'\n", 1, "did you mean `subject`?");
+    check(&MINE.replace("gateway", "gatway"), 2, "did you mean `gateway`?");
+    check(&format!("{MINE}host = 'alive'\n"), 4, "did you mean `live`?");
+    check(
+        "[subject.Mine]\nkind = 'gateway'\ncommand = ['x']\n",
+        1,
+        "can't be the name of a subject",
+    );
+    check(&MINE.replace("'python3', 'bot.py'", ""), 3, "`command`: it is empty");
+    let env = format!("{MINE}\nenv = {{ URL = '{{bot_apy}}/x' }}\n");
+    check(&env, 5, "there is no placeholder `{bot_apy}`; did you mean `bot_api`?");
+    check(&format!("{MINE}idle_s = 0\n"), 4, "`idle_s`: 0 is not from 1 to 600");
+    check(&format!("{MINE}kinds = ['text']\n"), 4, "only parser has it");
+    check(&format!("{MINE}say = 'hello'\n"), 4, "has no `{prompt}`");
+    check(&format!("{MINE}press = {{ allow = '(' }}\n"), 4, "is no regular expression");
+    check(&format!("{MINE}files = {{ '../x' = 'y' }}\n"), 4, "is no path in the temporary folder");
+    check(&format!("{MINE}ready = {{ poll = true, output = 'x' }}\n"), 4, "write one");
+    let parser = "[subject.p]\nkind = 'parser'\ncommand = ['x']\nidle_s = 3\n";
+    check(parser, 4, "a subject of kind parser has none; only gateway has it");
+}
+
+#[test]
+fn a_subject_that_is_not_there_is_suggested() {
+    let subjects = parse(MINE).unwrap();
+    assert!(subjects.get("mine").is_ok());
+    for (name, hint) in [("mien", "did you mean `mine`?"), ("other-one", "there are mine")] {
+        let error = subjects.get(name).unwrap_err().to_string();
+        assert!(error.ends_with(hint), "{error}");
+    }
+}

@@ -1,0 +1,204 @@
+//! What the recorded host did, as a person in a chat does it: writes, answers questions, interrupts.
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::replay::{StdinLine, stdin_lines};
+use serde_json::Value;
+
+/// The acts of the person of a cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dialogue {
+    /// The first message.
+    pub(crate) prompt: String,
+    /// What comes after it, in order.
+    pub(crate) steps: Vec<Step>,
+    /// What the host did that no person can do.
+    pub(crate) impossible: Option<&'static str>,
+    /// Whether a message comes before the result of the turn before.
+    pub(crate) has_message_during_turn: bool,
+}
+
+/// An act, and when it takes place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The bytes of stdout that the CLI had printed when the host acted.
+    pub(crate) offset: u64,
+    /// The act.
+    pub(crate) act: Act,
+}
+
+/// What a person does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Writes a message.
+    Say(String),
+    /// Answers a permission question.
+    Answer {
+        /// Yes or no.
+        allows: bool,
+    },
+    /// Chooses these labels of a question.
+    Choose(Vec<String>),
+    /// Interrupts the turn.
+    Stop,
+}
+
+impl Dialogue {
+    /// The dialogue of a cassette. `prompt` is that of its scenario, for a CLI that got it as an argument.
+    pub(crate) fn of(cassette: &Cassette, prompt: Option<&str>) -> Self {
+        let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
+        let mut impossible = None;
+        let mut steps = Vec::new();
+        for line in &lines {
+            match act(line) {
+                Ok(Some(act)) => steps.push(Step { offset: line.offset, act }),
+                Ok(None) => {}
+                Err(what) => impossible = impossible.or(Some(what)),
+            }
+        }
+        let closes_early = scenario_closes(cassette, &lines);
+        impossible = impossible.or(closes_early);
+        let first = steps.iter().position(|step| matches!(step.act, Act::Say(_)));
+        let prompt = match first.map(|first| steps.remove(first).act) {
+            Some(Act::Say(text)) => text,
+            _ => prompt.unwrap_or_default().to_owned(),
+        };
+        if prompt.is_empty() {
+            impossible = impossible.or(Some("writes no message"));
+        }
+        let has_message_during_turn = is_during_turn(&cassette.stdout, &steps);
+        Self { prompt, steps, impossible, has_message_during_turn }
+    }
+}
+
+/// The act of a line that the host wrote. Lines that a gateway writes by itself are none.
+fn act(line: &StdinLine) -> Result<Option<Act>, &'static str> {
+    let Ok(value) = serde_json::from_slice::<Value>(&line.line) else {
+        return Err("writes a line that is not JSON");
+    };
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
+    match text("/type") {
+        Some("user") => match value.pointer("/message/content").and_then(plain_text) {
+            Some(text) => Ok(Some(Act::Say(text))),
+            None => Err("writes a message that is not text alone"),
+        },
+        Some("control_request") if text("/request/subtype") == Some("interrupt") => {
+            Ok(Some(Act::Stop))
+        }
+        Some("control_request" | "control_response") => Ok(answer(&value)),
+        _ => Err("writes a line of no known type"),
+    }
+}
+
+/// The answer to a permission question.
+fn answer(value: &Value) -> Option<Act> {
+    let response = value.pointer("/response/response")?;
+    // A hook is answered by the gateway itself: its response has no behaviour.
+    let behavior = response.get("behavior")?.as_str()?;
+    let answers = response.pointer("/updatedInput/answers").and_then(Value::as_object);
+    Some(match answers {
+        Some(answers) => {
+            let labels = answers.values().filter_map(Value::as_str);
+            Act::Choose(labels.flat_map(|labels| labels.split(", ")).map(str::to_owned).collect())
+        }
+        None => Act::Answer { allows: behavior == "allow" },
+    })
+}
+
+/// The text of a message, if it is text alone.
+fn plain_text(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(blocks) => {
+            let text = |block: &Value| Some(block.get("text")?.as_str()?.to_owned());
+            blocks.iter().map(text).collect::<Option<Vec<String>>>().map(|texts| texts.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a question is left open because the host closed stdin.
+fn scenario_closes(cassette: &Cassette, lines: &[StdinLine]) -> Option<&'static str> {
+    let asked = records(&cassette.stdout)
+        .filter(|(_, record)| {
+            record.pointer("/request/subtype").and_then(Value::as_str) == Some("can_use_tool")
+        })
+        .count();
+    let cancelled = records(&cassette.stdout)
+        .filter(|(_, record)| {
+            record.get("type").and_then(Value::as_str) == Some("control_cancel_request")
+        })
+        .count();
+    let stops = lines.iter().any(|line| matches!(act(line), Ok(Some(Act::Stop))));
+    let answered = lines.iter().filter(|line| line.is_answer).count();
+    let is_left = asked > answered && cancelled > 0 && !stops && answered == 0;
+    is_left.then_some("closes stdin while a question is open")
+}
+
+/// The records of stdout, each with the number of bytes up to its end.
+pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, Value)> + '_ {
+    let mut end = 0;
+    stdout.split_inclusive(|&byte| byte == b'\n').filter_map(move |line| {
+        end += line.len() as u64;
+        Some((end, serde_json::from_slice(line).ok()?))
+    })
+}
+
+/// Whether a message comes before the result of the turn before it.
+fn is_during_turn(stdout: &[u8], steps: &[Step]) -> bool {
+    let is_result = |record: &Value| record.get("type").and_then(Value::as_str) == Some("result");
+    let results: Vec<u64> =
+        records(stdout).filter(|(_, record)| is_result(record)).map(|(end, _)| end).collect();
+    let messages = steps.iter().filter(|step| matches!(step.act, Act::Say(_)));
+    (1..)
+        .zip(messages)
+        .any(|(turn, step)| results.iter().filter(|result| **result <= step.offset).count() < turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn dialogue(name: &str) -> Dialogue {
+        let cassettes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cassettes");
+        let cassette = Cassette::load(&Path::new(cassettes).join(name)).unwrap();
+        Dialogue::of(&cassette, Some("the prompt"))
+    }
+
+    fn acts(name: &str) -> Vec<Act> {
+        dialogue(name).steps.into_iter().map(|step| step.act).collect()
+    }
+
+    #[test]
+    fn the_acts_of_recorded_hosts_are_read() {
+        assert_eq!(dialogue("three-tools/2.1.330").prompt, "the prompt");
+        let allow = dialogue("permission-allow/2.1.330");
+        assert_eq!(allow.prompt, "Make a file that is called made.txt.");
+        assert_eq!(acts("permission-allow/2.1.330"), [Act::Answer { allows: true }]);
+        assert_eq!(acts("permission-deny/2.1.330"), [Act::Answer { allows: false }]);
+        assert_eq!(acts("ask-user/2.1.330"), [Act::Choose(vec!["Blue".to_owned()])]);
+        let next = Act::Say("And how many lines do they have?".to_owned());
+        assert_eq!(acts("live-multi-turn/2.1.330"), [next]);
+        assert_eq!(acts("live-interrupt-text/2.1.330"), [Act::Stop]);
+    }
+
+    #[test]
+    fn what_no_person_can_do_and_what_comes_during_a_turn_is_known() {
+        for (name, impossible, during) in [
+            ("live-multi-turn/2.1.330", None, false),
+            ("live-queue/2.1.330", None, true),
+            ("bad-line/2.1.330", Some("writes a line that is not JSON"), false),
+            (
+                "permission-stdin-closed/2.1.330",
+                Some("closes stdin while a question is open"),
+                false,
+            ),
+            ("permission-unanswered/2.1.330", None, false),
+        ] {
+            let dialogue = dialogue(name);
+            let found = (dialogue.impossible, dialogue.has_message_during_turn);
+            assert_eq!(found, (impossible, during), "{name}");
+        }
+    }
+}

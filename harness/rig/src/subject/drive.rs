@@ -1,0 +1,403 @@
+//! One cassette at a gateway: the person writes the prompt, follows the recorded dialogue, and the run is watched
+//! until it is over.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::names::CliVersion;
+use clitape_runner::replay::{ChatView, Entry};
+use clitape_runner::scenario::Scenario;
+
+use super::boot::LOOK;
+use super::dialogue::{Act, Dialogue, Step};
+use super::log::{Played, StandInLog};
+use super::spec::GatewaySpec;
+use crate::chat_server::{ChatServer, PressTarget};
+use crate::observation::{PlayedTurn, RunEnding};
+
+/// The time that a person takes for an act, from the moment at which it can be done.
+const REACTION: Duration = Duration::from_millis(400);
+/// How long a person looks for a button before writing the label, or passing on.
+const SEARCH: Duration = Duration::from_secs(3);
+/// How long the stand-in waits for a line that only a person can cause: gateways answer hooks at once.
+const LONG_WAIT: Duration = Duration::from_secs(1);
+/// How long a gateway may take to say something after the stand-in refused.
+const AFTER_REFUSAL: Duration = Duration::from_secs(2);
+/// The time between two looks at all of a chat.
+const CHAT_LOOK: Duration = Duration::from_millis(100);
+/// The call that says that somebody types; a gateway repeats it as long as a run lives.
+const TYPING: &str = "sendChatAction";
+/// The most entries of a chat in one run.
+const MOST_ENTRIES: usize = 5_000;
+
+/// A cassette that is played at a gateway.
+#[derive(Debug)]
+pub struct Job {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Its cassette.
+    pub cassette: Cassette,
+    /// What the person does.
+    pub(crate) dialogue: Dialogue,
+}
+
+impl Job {
+    /// The CLI's version.
+    pub fn version(&self) -> &CliVersion {
+        &self.cassette.manifest.cli.version
+    }
+
+    /// `NAME/VERSION`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.scenario.name, self.version())
+    }
+
+    /// The milliseconds that the recorded run took.
+    fn recorded_ms(&self) -> u64 {
+        self.cassette.timeline.iter().map(|tick| tick.after_ms).sum()
+    }
+}
+
+/// What came of a cassette at a gateway.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The entries of its chat.
+    pub entries: Vec<Entry>,
+    /// How the run ended.
+    pub ending: RunEnding,
+    /// The turns that the stand-in played, on the clock of the entries.
+    pub turns: Vec<PlayedTurn>,
+    /// When each line of stdout was printed, as far as it was, on the same clock.
+    pub reads: Vec<u64>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What the runs of one start share.
+pub(crate) struct Shared<'a> {
+    pub(crate) chat: &'a ChatServer,
+    pub(crate) log: Mutex<StandInLog>,
+    /// How the gateway ended, or what it flooded with; the runs end then.
+    pub(crate) over: Mutex<Option<RunEnding>>,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    pub(crate) fn log(&self) -> MutexGuard<'_, StandInLog> {
+        // Reading a log does not panic.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn over(&self) -> Option<RunEnding> {
+        // Setting a value does not panic.
+        self.over.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn end(&self, ending: RunEnding) {
+        // As above.
+        self.over.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(ending);
+    }
+}
+
+/// A run in progress.
+struct Drive<'a> {
+    job: &'a Job,
+    chat_id: i64,
+    spec: &'a GatewaySpec,
+    shared: &'a Shared<'a>,
+    begin: Instant,
+    /// The same moment, in ms since 1970.
+    begin_ms: u64,
+    /// The next step of the dialogue.
+    next: usize,
+    /// When the next step could first be done.
+    due_since: Option<Instant>,
+    /// Since when the stand-in waits, what it had printed then, and what it waits for.
+    waiting: Option<(Instant, (u64, Option<String>))>,
+    /// The buttons that were pressed: the message and the label.
+    pressed: BTreeSet<(u64, String)>,
+    /// Whether the person has interrupted.
+    stopped: bool,
+    /// When the stand-in was first seen to be done, and how often it had started then.
+    done: Option<(Instant, u64)>,
+    entries: Vec<Entry>,
+    last_look: Option<Instant>,
+    /// When a call other than a typing signal came last.
+    last_call: Instant,
+}
+
+/// Plays a cassette in a chat of its own. `watch` gets the entries as they come; `None` if the caller stops it.
+pub(crate) fn drive(
+    job: &Job,
+    chat_id: i64,
+    spec: &GatewaySpec,
+    shared: &Shared<'_>,
+    watch: &dyn Fn(&[Entry]),
+) -> Option<Seen> {
+    let mut drive = Drive {
+        job,
+        chat_id,
+        spec,
+        shared,
+        begin: Instant::now(),
+        begin_ms: now_ms(),
+        next: 0,
+        due_since: None,
+        waiting: None,
+        pressed: BTreeSet::new(),
+        stopped: false,
+        done: None,
+        entries: Vec::new(),
+        last_look: None,
+        last_call: Instant::now(),
+    };
+    // A warm-up may have played the same cassette.
+    shared.log().forget(&job.name());
+    drive.say(&job.dialogue.prompt);
+    let ending = loop {
+        if shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        if let Some(ending) = shared.over() {
+            break ending;
+        }
+        drive.look(watch);
+        if let Some(ending) = drive.step() {
+            break ending;
+        }
+        std::thread::sleep(LOOK);
+    };
+    drive.last_look = None;
+    drive.look(watch);
+    let (turns, reads) = drive.played();
+    Some(Seen { entries: drive.entries, ending, turns, reads, took: drive.begin.elapsed() })
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Drive<'_> {
+    /// The turns of the stand-in and the times of the lines that it printed, on the clock of the chat.
+    fn played(&self) -> (Vec<PlayedTurn>, Vec<u64>) {
+        let Played { turns, prints, .. } = self.shared.log().played(&self.job.name());
+        let since = |at: u64| at.saturating_sub(self.begin_ms);
+        let turn = |(began, ended): (u64, Option<u64>)| PlayedTurn {
+            began_ms: since(began),
+            ended_ms: ended.map(since),
+        };
+        let mut end = 0;
+        let lines = self.job.cassette.stdout.split_inclusive(|&byte| byte == b'\n');
+        let reads = lines.map_while(|line| {
+            end += line.len() as u64;
+            let print = prints.partition_point(|(_, printed)| *printed < end);
+            prints.get(print).map(|(at, _)| since(*at))
+        });
+        (turns.into_iter().map(turn).collect(), reads.collect())
+    }
+
+    /// Writes a message of the person, with the marker by which the stand-in finds its cassette.
+    fn say(&self, text: &str) {
+        let marked = format!("{text} [[clitape:{}]]", self.job.name());
+        self.write(&self.spec.say.replace("{prompt}", &marked));
+    }
+
+    /// Writes a text of the person as it is.
+    fn write(&self, text: &str) {
+        // A chat that is full has more calls than a run may, which ends it.
+        let _ = self.shared.chat.say(self.chat_id, text);
+    }
+
+    /// Reads the chat, from time to time.
+    fn look(&mut self, watch: &dyn Fn(&[Entry])) {
+        if self.last_look.is_some_and(|last| last.elapsed() < CHAT_LOOK) {
+            return;
+        }
+        self.last_look = Some(Instant::now());
+        let entries = self.shared.chat.entries(self.chat_id);
+        let known = self.entries.len().min(entries.len());
+        if entries.len() > known {
+            watch(&entries[known..]);
+        }
+        if entries[known..].iter().any(|entry| entry.kind != TYPING) {
+            self.last_call = Instant::now();
+        }
+        self.entries = entries;
+    }
+
+    /// Does what is due, and says how the run ended, if it has.
+    fn step(&mut self) -> Option<RunEnding> {
+        if self.entries.len() > MOST_ENTRIES {
+            let count = self.entries.len();
+            return Some(RunEnding::Flooded(format!("{count} calls in one chat")));
+        }
+        let played = self.shared.log().played(&self.job.name());
+        self.act(&played);
+        if let Some(sentence) = &played.refused {
+            // Many gateways end the process where the recorded host asked it to stop.
+            if !self.stopped {
+                return self
+                    .is_quiet_since_done(&played, AFTER_REFUSAL)
+                    .then(|| RunEnding::Refused(sentence.clone()));
+            }
+        }
+        if self.is_done(&played) {
+            let idle = Duration::from_secs(self.spec.idle_s);
+            if self.is_quiet_since_done(&played, idle) {
+                return Some(RunEnding::Over);
+            }
+        } else {
+            self.done = None;
+        }
+        self.hung(&played)
+    }
+
+    /// Whether the stand-in has printed all that it will.
+    fn is_done(&self, played: &Played) -> bool {
+        let waits_for_person =
+            self.job.dialogue.steps.get(self.next).is_some_and(|step| {
+                matches!(step.act, Act::Say(_)) && step.offset <= played.printed
+            });
+        let is_stopped = self.stopped && played.refused.is_some();
+        played.starts > 0
+            && (played.turn_ended || is_stopped)
+            && (played.exited || !waits_for_person)
+    }
+
+    /// Whether the chat has been quiet for a time, and the stand-in done.
+    fn is_quiet_since_done(&mut self, played: &Played, idle: Duration) -> bool {
+        let now = Instant::now();
+        let since = match self.done {
+            Some((since, starts)) if starts == played.starts => since,
+            _ => {
+                self.done = Some((now, played.starts));
+                now
+            }
+        };
+        since.elapsed() >= idle && self.last_call.elapsed() >= idle
+    }
+
+    /// Says that the run hangs, once it has lasted too long.
+    fn hung(&self, played: &Played) -> Option<RunEnding> {
+        let limit =
+            Duration::from_secs(self.spec.within_s) + Duration::from_millis(self.job.recorded_ms());
+        let waited = self.begin.elapsed();
+        // A gateway that has answered without the CLI does not start it later.
+        let has_answered = self
+            .entries
+            .iter()
+            .any(|entry| entry.kind == "sendMessage" && entry.data.contains_key("text"));
+        let quiet = Duration::from_secs(self.spec.idle_s) + SEARCH;
+        let gave_up = played.starts == 0
+            && has_answered
+            && waited > quiet
+            && self.last_call.elapsed() >= quiet;
+        if waited < limit && !gave_up {
+            return None;
+        }
+        let waited_for = match &played.waits_for {
+            _ if played.starts == 0 => match self.shared.log().stray() {
+                Some(sentence) => format!("`claude` to play the cassette; one said: {sentence}"),
+                None => "`claude` to be started".to_owned(),
+            },
+            Some(what) => format!("{what}{}", self.no_button()),
+            None => "`claude` to end, or the chat to be quiet".to_owned(),
+        };
+        Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for })
+    }
+
+    /// The end of a sentence about a button that is not there.
+    fn no_button(&self) -> String {
+        match self.job.dialogue.steps.get(self.next).map(|step| &step.act) {
+            Some(Act::Answer { allows }) => {
+                let key = if *allows { "allow" } else { "deny" };
+                format!("; no button in the chat matches `press.{key}`")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// How long the stand-in has waited for the same line.
+    fn waits_since(&mut self, played: &Played) -> Duration {
+        let key = (played.printed, played.waits_for.clone());
+        match &self.waiting {
+            Some((since, known)) if *known == key => since.elapsed(),
+            _ => {
+                self.waiting = Some((Instant::now(), key));
+                Duration::ZERO
+            }
+        }
+    }
+
+    /// Does the next step of the dialogue once the stand-in has printed what the recorded person had seen.
+    fn act(&mut self, played: &Played) {
+        let (job, spec) = (self.job, self.spec);
+        let steps = &job.dialogue.steps;
+        let is_waiting = played.waits_for.is_some() && self.waits_since(played) > LONG_WAIT;
+        let is_due = |step: &&Step| step.offset <= played.printed || is_waiting;
+        let Some(step) = steps.get(self.next).filter(is_due) else {
+            self.due_since = None;
+            return;
+        };
+        let since = *self.due_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < REACTION {
+            return;
+        }
+        let is_late = since.elapsed() > SEARCH;
+        let is_done = match &step.act {
+            Act::Say(text) => {
+                self.say(text);
+                true
+            }
+            Act::Stop => {
+                if let Some(stop) = &spec.stop {
+                    self.write(stop);
+                    self.stopped = true;
+                }
+                true
+            }
+            Act::Answer { allows } => {
+                let wanted = if *allows { &spec.press.allow } else { &spec.press.deny };
+                // A gateway may answer by itself; the stand-in then goes on.
+                let goes_on = steps
+                    .get(self.next + 1)
+                    .is_some_and(|next| next.offset > step.offset && next.offset <= played.printed);
+                self.press(|label| wanted.is_match(label))
+                    || is_late && (goes_on || played.turn_ended)
+            }
+            Act::Choose(labels) => {
+                let mut open = labels.clone();
+                open.retain(|label| !self.press(|button| button.contains(label.as_str())));
+                for label in open.iter().filter(|_| is_late) {
+                    self.write(label);
+                }
+                open.is_empty() || is_late
+            }
+        };
+        if is_done {
+            self.next += 1;
+            self.due_since = None;
+        }
+    }
+
+    /// Presses the first button whose label is wanted, of the oldest message that has one; each only once.
+    /// Returns whether there was one.
+    fn press(&mut self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        let view = ChatView::after(&self.entries);
+        let buttons = view.numbered().flat_map(|(id, message)| {
+            message.buttons.iter().flatten().map(move |label| (id, label.clone()))
+        });
+        let mut wanted = buttons.filter(|(_, label)| is_wanted(label.as_str()));
+        let Some(button) = wanted.find(|button| !self.pressed.contains(button)) else {
+            return false;
+        };
+        let target = i64::try_from(button.0).map_or(PressTarget::Last, PressTarget::Message);
+        let is_pressed = self.shared.chat.press(self.chat_id, target, &button.1).is_ok();
+        self.pressed.insert(button);
+        is_pressed
+    }
+}

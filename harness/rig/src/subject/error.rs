@@ -1,0 +1,89 @@
+//! Why a subject can't be used, each with the place and what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+use clitape_runner::cassette::CassetteError;
+use clitape_runner::files::FileError;
+use clitape_runner::record::RecordError;
+use clitape_runner::scenario::ScenarioError;
+
+use crate::judge::known::KnownError;
+use crate::stand_in::InstallError;
+
+/// Why a subject can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubjectError {
+    /// The operating system returned an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A file is not there, is a link, or is too large.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A scenario can't be loaded.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A cassette can't be read.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+    /// The subject can't be installed.
+    #[error(transparent)]
+    Install(#[from] RecordError),
+    /// The stand-in can't be put into the temporary folder.
+    #[error(transparent)]
+    StandIn(#[from] InstallError),
+    /// The list of known differences can't be used.
+    #[error("{path}: {error}")]
+    Known {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: KnownError,
+    },
+    /// There is no `clitape.toml`.
+    #[error("there is no {0}; write one with a table `[subject.NAME]`, as docs/subjects.md shows")]
+    NoFile(PathBuf),
+    /// A line of `clitape.toml`, or of a file that it names, can't be used.
+    #[error("{path}:{line}: {what}")]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there, and what to write.
+        what: String,
+    },
+    /// `clitape.toml` has no such subject.
+    #[error("there is no subject `{name}` in {path}; {hint}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What there is.
+        hint: String,
+    },
+    /// The subject is of a kind that can't do what is asked.
+    #[error("{0}")]
+    Kind(String),
+    /// The subject did not start, or was never ready.
+    #[error("{why}{}", last_words(.printed))]
+    NotReady {
+        /// What it did not do, and what to change.
+        why: String,
+        /// The last lines that it printed.
+        printed: Vec<String>,
+    },
+    /// The caller asked to stop.
+    #[error("stopped; nothing was judged")]
+    Stopped,
+}
+
+/// The last lines of a program as the end of a message.
+fn last_words(printed: &[String]) -> String {
+    match printed {
+        [] => "; it printed nothing".to_owned(),
+        lines => format!("; the last lines that it printed:\n  {}", lines.join("\n  ")),
+    }
+}

@@ -1,0 +1,128 @@
+//! Which cassettes a gateway can be given, and why the others are left out.
+
+use std::fmt;
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::scenario::{DeliverySpec, Scenario};
+use serde_json::Value;
+
+use super::dialogue::{Act, Dialogue, records};
+use super::spec::{GatewaySpec, HostKind};
+
+/// Why a cassette is not given to a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// `except` of the subject names it, with this reason.
+    Excepted(String),
+    /// The scenario has no recording.
+    NotRecorded,
+    /// The recorded host kept the CLI running, and the gateway does not.
+    NeedsLiveHost,
+    /// The recording is of one run for one prompt, and a live host would not see the same.
+    NeedsOneShot(String),
+    /// The scenario runs the CLI several times.
+    SeveralRuns,
+    /// The scenario sets something of clitape's own gateway that a foreign one is not told.
+    OwnGateway(&'static str),
+    /// The recorded CLI was started with an argument that a gateway would not give.
+    Argument(String),
+    /// The recorded host did something that a person in a chat can't do.
+    NoPersonCan(&'static str),
+    /// The recorded host interrupted a turn, and the subject names no `stop`.
+    NoStop,
+    /// The recorded host wrote a message during a turn, and the gateway does not.
+    DuringTurn,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Excepted(reason) => write!(f, "`except` says: {reason}"),
+            Self::NotRecorded => f.write_str("it has no cassette of the wanted version"),
+            Self::NeedsLiveHost => f.write_str(
+                "the recorded host kept the CLI running and wrote to its stdin (host = \"live\")",
+            ),
+            Self::NeedsOneShot(why) => write!(f, "it was recorded with one prompt: {why}"),
+            Self::SeveralRuns => f.write_str("it runs the CLI several times"),
+            Self::OwnGateway(what) => write!(f, "it sets {what} of clitape's own gateway"),
+            Self::Argument(argument) => write!(f, "the recorded CLI was started with {argument}"),
+            Self::NoPersonCan(what) => {
+                write!(f, "the recorded host {what}, which no person can do")
+            }
+            Self::NoStop => {
+                f.write_str("the recorded host interrupts a turn, and the subject names no `stop`")
+            }
+            Self::DuringTurn => f.write_str(
+                "the recorded host writes a message during a turn (writes_during_turn = true)",
+            ),
+        }
+    }
+}
+
+/// Arguments of a recorded CLI that a gateway gives only to go on with a session of its own.
+const SESSION_ARGUMENTS: [&str; 4] = ["--resume", "--continue", "--fork-session", "-c"];
+
+/// Returns why a cassette is not given to a gateway, if it is not.
+pub(crate) fn misfit(
+    spec: &GatewaySpec,
+    scenario: &Scenario,
+    cassette: &Cassette,
+    dialogue: &Dialogue,
+) -> Option<Misfit> {
+    if let Some(reason) = spec.except.get(&scenario.name) {
+        return Some(Misfit::Excepted(reason.clone()));
+    }
+    let (run, argv) = (&scenario.run, &cassette.manifest.cli.argv);
+    let own = [
+        ("a silent run", run.silent),
+        ("the delivery by a tool", run.delivery != DeliverySpec::Automatic),
+        ("a stuck callback", run.stuck_callback.is_some()),
+        ("faults of the chat", !scenario.chat.faults.is_empty()),
+    ];
+    if let Some((what, _)) = own.into_iter().find(|(_, is_set)| *is_set) {
+        return Some(Misfit::OwnGateway(what));
+    }
+    if !cassette.further.is_empty() {
+        return Some(Misfit::SeveralRuns);
+    }
+    let session = argv.iter().find(|argument| SESSION_ARGUMENTS.contains(&argument.as_str()));
+    if let Some(argument) = session {
+        return Some(Misfit::Argument(argument.clone()));
+    }
+    match (spec.host, is_live(cassette)) {
+        (HostKind::OneShot, true) => return Some(Misfit::NeedsLiveHost),
+        (HostKind::Live, false) => {
+            if let Some(why) = one_shot_misfit(cassette) {
+                return Some(Misfit::NeedsOneShot(why));
+            }
+        }
+        (HostKind::OneShot, false) | (HostKind::Live, true) => {}
+    }
+    if let Some(what) = dialogue.impossible {
+        return Some(Misfit::NoPersonCan(what));
+    }
+    if spec.stop.is_none() && dialogue.steps.iter().any(|step| step.act == Act::Stop) {
+        return Some(Misfit::NoStop);
+    }
+    (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
+}
+
+/// Whether the CLI was recorded with a host that writes to its stdin.
+pub(crate) fn is_live(cassette: &Cassette) -> bool {
+    cassette.manifest.cli.argv.iter().any(|argument| argument == "--input-format")
+}
+
+/// Why a live host can't be given a recording of one prompt, if it can't: the stand-in refuses it too.
+fn one_shot_misfit(cassette: &Cassette) -> Option<String> {
+    let count = |kind: (&str, Option<&str>)| {
+        let is = |record: &Value| {
+            let text = |key: &str| record.get(key).and_then(Value::as_str);
+            text("type") == Some(kind.0) && (kind.1.is_none() || text("subtype") == kind.1)
+        };
+        records(&cassette.stdout).filter(|(_, record)| is(record)).count()
+    };
+    let is_held = count(("result", None)) > 1 || count(("system", Some("init"))) > 1;
+    let why = "the CLI held its end back until background tasks were done, which it does not for a live host";
+    is_held.then(|| why.to_owned())
+}

@@ -1,0 +1,120 @@
+//! The goldens of a subject: what its chat showed when a person last accepted it, times aside.
+
+use std::collections::HashMap;
+use std::io;
+
+use clitape_runner::check::{Finding, FindingKind, Golden, Times, TraceDiff};
+use clitape_runner::replay::Entry;
+use clitape_runner::scenario::Scenario;
+
+use super::drive::{Job, Seen};
+use super::spec::NamedGateway;
+use crate::observation::RunEnding;
+
+/// The keys of an entry that depend on the time.
+const TIMES: [&str; 3] = ["took_ms", "asked_ms", "answered_ms"];
+
+/// What came of a comparison.
+#[derive(Debug, Default)]
+pub(super) struct Compared {
+    /// The goldens that were compared.
+    pub(super) goldens: u64,
+    /// How the chat differs from all of them.
+    pub(super) finding: Option<Finding>,
+}
+
+/// Compares a chat with the goldens of its subject, if there are any. With `update`, a chat that equals none is
+/// written as a pending golden.
+pub(super) fn compare(
+    gateway: NamedGateway<'_>,
+    job: &Job,
+    seen: &Seen,
+    update: bool,
+    reproduce: &str,
+) -> io::Result<Compared> {
+    // What a run left that did not come to its end is no outcome to accept.
+    if seen.ending != RunEnding::Over {
+        return Ok(Compared::default());
+    }
+    let scenario = &job.scenario;
+    let goldens = Golden::of_subject(scenario, gateway.name)?;
+    let entries = timeless(&seen.entries);
+    let is_one = goldens.iter().any(|golden| Times::Ignored.equal(&golden.entries, &entries));
+    if update && !is_one {
+        let text: String = entries.iter().map(|entry| entry.to_line() + "\n").collect();
+        Golden::propose_of_subject(scenario, gateway.name, &text)?;
+    }
+    let count = goldens.len() as u64;
+    let Some(nearest) = goldens.first().filter(|_| !is_one) else {
+        return Ok(Compared { goldens: count, finding: None });
+    };
+    let diff = TraceDiff::new(&nearest.entries, &entries, Times::Ignored);
+    let what = diff.first().map(|first| first.sentence).unwrap_or_default();
+    let others = match count {
+        1 => String::new(),
+        _ => format!("; {} further outcomes are allowed", count - 1),
+    };
+    let sentence = format!(
+        "the chat is not what was accepted: {what}{others}; `clitape test --subject {} {} --update` proposes it",
+        gateway.shown(),
+        scenario.name
+    );
+    let place = format!("subject {}: {}", gateway.shown(), job.name());
+    let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce.to_owned());
+    let finding = finding.with_difference(diff.change(), diff.lines());
+    Ok(Compared { goldens: count, finding: Some(finding) })
+}
+
+/// The number of pending goldens of a scenario.
+pub(super) fn pending(scenario: &Scenario) -> io::Result<u64> {
+    Ok(Golden::pending(scenario)?.len() as u64)
+}
+
+/// The entries of a chat without what differs from run to run: times, typing signals, and the numbers of
+/// messages, which are counted anew.
+fn timeless(entries: &[Entry]) -> Vec<Entry> {
+    let mut numbers: HashMap<u64, u64> = HashMap::new();
+    let shown = entries.iter().filter(|entry| entry.kind != "sendChatAction");
+    shown
+        .map(|entry| {
+            let mut entry = Entry { at: 0, ..entry.clone() };
+            entry.data.retain(|key, _| !TIMES.contains(&key.as_str()));
+            for key in ["message_id", "user_message_id", "reply_to_message_id"] {
+                if let Some(id) = entry.data.get(key).and_then(serde_json::Value::as_u64) {
+                    let next = numbers.len() as u64 + 1;
+                    let number = *numbers.entry(id).or_insert(next);
+                    entry.data.insert(key.to_owned(), number.into());
+                }
+            }
+            entry
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_run_to_run_is_left_out() {
+        let entries = |base: u64, took: u64| -> Vec<Entry> {
+            let lines = [
+                format!(
+                    r#"{{"at":{took},"lane":"telegram","kind":"(user)","data":{{"text":"hi"}}}}"#
+                ),
+                r#"{"at":3,"lane":"telegram","kind":"sendChatAction","data":{"action":"typing"}}"#
+                    .to_owned(),
+                format!(
+                    r#"{{"at":5,"lane":"telegram","kind":"sendMessage","data":{{"message_id":{base},"text":"a","took_ms":{took}}}}}"#
+                ),
+                format!(
+                    r#"{{"at":9,"lane":"telegram","kind":"editMessageText","data":{{"message_id":{base},"text":"b"}}}}"#
+                ),
+            ];
+            lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        let first = timeless(&entries(41, 7));
+        assert_eq!(first, timeless(&entries(1_003, 99)));
+        assert_eq!((first.len(), first[1].data["message_id"].as_u64()), (3, Some(1)));
+    }
+}

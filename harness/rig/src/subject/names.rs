@@ -1,0 +1,48 @@
+//! The nearest of several names, for messages about a misspelt one.
+
+/// The most letters that a misspelt name differs in.
+const MOST_WRONG: usize = 3;
+
+/// Returns `did you mean X?` for the known name that is most like `name`, if one is like it.
+pub(crate) fn suggestion<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let near = known.into_iter().map(|other| (distance(name, other), other)).min()?;
+    let is_like = near.0 <= MOST_WRONG && near.0 < name.chars().count();
+    is_like.then(|| format!("did you mean `{}`?", near.1))
+}
+
+/// The number of letters to add, remove or replace to make one text of another.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let known = ["command", "env", "ready", "warm_up"];
+        for (name, expect) in [
+            ("comand", Some("did you mean `command`?")),
+            ("warmup", Some("did you mean `warm_up`?")),
+            ("enviroment", None),
+            ("x", None),
+        ] {
+            assert_eq!(suggestion(name, known).as_deref(), expect, "{name}");
+        }
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

@@ -1,0 +1,73 @@
+//! The page of one run at a gateway, which says which of its parts are recorded and which are real.
+
+use clitape_runner::check::Finding;
+use clitape_runner::replay::{Entry, Lane};
+use clitape_runner::report::{SeenRun, seen_page};
+use clitape_runner::suite::CaseRun;
+use serde_json::{Map, Value};
+
+use super::drive::{Job, Seen};
+use super::spec::NamedGateway;
+use crate::observation::RunEnding;
+
+impl Seen {
+    /// How the run ended, in words.
+    pub fn how(&self) -> String {
+        match &self.ending {
+            RunEnding::Over => "it came to its end".to_owned(),
+            RunEnding::Hung { waited_s, waited_for } => {
+                format!("it hung: after {waited_s} s it waited for {waited_for}")
+            }
+            RunEnding::Refused(sentence) => format!("claude refused a line: {sentence}"),
+            RunEnding::Died { how, last_words } if last_words.is_empty() => {
+                format!("the gateway {how}")
+            }
+            RunEnding::Died { how, last_words } => {
+                format!("the gateway {how}; its last words: {last_words}")
+            }
+            RunEnding::Flooded(what) => format!("the gateway flooded: {what}"),
+        }
+    }
+
+    /// The parts of the run, each with what it was: recorded, real, or played by clitape.
+    pub fn legs(&self, job: &Job, gateway: NamedGateway<'_>) -> [(&'static str, String); 4] {
+        let cli = &job.cassette.manifest.cli;
+        [
+            ("person", format!("recorded: does what the recorded host of {} did", job.name())),
+            (
+                "chat",
+                "played: clitape\u{2019}s Bot API server on this machine, no real Telegram"
+                    .to_owned(),
+            ),
+            ("gateway", format!("real: {}, `{}`", gateway.shown(), gateway.spec.command.join(" "))),
+            ("claude", format!("recorded: what CLI {} printed on {}", cli.version, cli.date)),
+        ]
+    }
+}
+
+/// Writes the page of a run.
+pub fn page_of_run(
+    gateway: NamedGateway<'_>,
+    job: &Job,
+    seen: &Seen,
+    findings: Vec<Finding>,
+) -> String {
+    let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));
+    let read = |(at, line): (&u64, &[u8])| {
+        let mut data = Map::new();
+        data.insert("bytes".to_owned(), Value::from(line.len()));
+        Entry { at: *at, lane: Lane::Read, kind: "chunk".into(), data }
+    };
+    let mut entries: Vec<Entry> = reads.map(read).chain(seen.entries.iter().cloned()).collect();
+    entries.sort_by_key(|entry| entry.at);
+    seen_page(SeenRun {
+        title: &job.scenario.title,
+        name: &job.name(),
+        about: &job.scenario.about,
+        subject: &gateway.shown(),
+        legs: &seen.legs(job, gateway),
+        ending: &seen.how(),
+        run: &CaseRun::of_subject(&job.scenario, &job.cassette, entries),
+        findings: &findings,
+    })
+}

@@ -1,0 +1,296 @@
+//! Plays many cassettes at one gateway: one start of it serves them all, each in a chat of its own, several at the
+//! same time.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use clitape_runner::record::Program;
+use clitape_runner::replay::Entry;
+
+use super::boot::{Boot, ENDING, LAST_LINES, LOOK, Playing, Prepared, RigHost, ended};
+use super::drive::{Job, Seen, Shared, drive};
+use super::error::SubjectError;
+use super::log::StandInLog;
+use super::spec::GatewaySpec;
+use crate::observation::RunEnding;
+
+/// The number of the first chat; every cassette has one of its own.
+const FIRST_CHAT: i64 = 7_000_001;
+/// How often a gateway may end by itself before it is started no more.
+const MOST_DEATHS: usize = 8;
+
+/// What happens while a gateway plays.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// The gateway is ready.
+    Ready {
+        /// How long it took.
+        after: Duration,
+    },
+    /// The gateway was asked to end.
+    Stopped {
+        /// How long it took.
+        after: Duration,
+        /// Whether it ended in time; it was killed otherwise.
+        in_time: bool,
+    },
+    /// A cassette begins.
+    Begins(&'a Job),
+    /// Entries came in the chat of a cassette.
+    Entries(&'a Job, &'a [Entry]),
+    /// A cassette has ended.
+    Ended {
+        /// The cassette.
+        job: &'a Job,
+        /// What was seen of it.
+        seen: &'a Seen,
+        /// The number of cassettes that have ended.
+        done: usize,
+    },
+}
+
+/// A message of a thread that plays a cassette: the index of the cassette, and what came.
+enum Message {
+    Begins(usize),
+    Entries(usize, Vec<Entry>),
+    /// Nothing was seen of one that the caller stopped.
+    Ended(usize, Option<Seen>),
+}
+
+/// The cassettes that are still to be played.
+struct Queue<'a> {
+    jobs: &'a [Job],
+    /// Those that may be played beside others.
+    open: VecDeque<usize>,
+    /// Those that were under way when the gateway ended; each gets a start of its own.
+    alone: VecDeque<usize>,
+    seen: Vec<Option<Seen>>,
+    deaths: usize,
+    next_chat: i64,
+}
+
+/// What is played at a gateway, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Play<'a> {
+    /// The gateway.
+    pub(crate) spec: &'a GatewaySpec,
+    /// What was installed for it.
+    pub(crate) prepared: &'a Prepared,
+    /// How the stand-in plays.
+    pub(crate) playing: &'a Playing,
+    /// The cassette of the turn that does not count, which begins every start.
+    pub(crate) warm_up: Option<&'a Job>,
+}
+
+/// Plays cassettes at a gateway, and returns what was seen of each, in their order.
+///
+/// # Errors
+///
+/// [`SubjectError`] when the gateway can't be started, or the caller stops it.
+pub(crate) fn play(
+    jobs: &[Job],
+    how: Play<'_>,
+    rig: RigHost<'_>,
+    report: &mut dyn FnMut(RunEvent<'_>),
+) -> Result<Vec<Seen>, SubjectError> {
+    let mut queue = Queue {
+        jobs,
+        open: (0..jobs.len()).collect(),
+        alone: VecDeque::new(),
+        seen: jobs.iter().map(|_| None).collect(),
+        deaths: 0,
+        next_chat: FIRST_CHAT,
+    };
+    while !(queue.open.is_empty() && queue.alone.is_empty()) {
+        let boot = match Boot::start(how.spec, how.prepared, how.playing, rig) {
+            Ok(boot) if queue.deaths <= MOST_DEATHS => boot,
+            Ok(_) => {
+                queue.give_up(&format!("ended by itself {} times", queue.deaths), report);
+                break;
+            }
+            Err(SubjectError::NotReady { why, .. }) if queue.deaths > 0 => {
+                queue.give_up(&format!("can't be started again: {why}"), report);
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        report(RunEvent::Ready { after: boot.ready_after });
+        queue.serve(boot, how, rig, report)?;
+    }
+    let lost = || Seen {
+        entries: Vec::new(),
+        ending: RunEnding::Hung { waited_s: 0, waited_for: "its turn".to_owned() },
+        turns: Vec::new(),
+        reads: Vec::new(),
+        took: Duration::ZERO,
+    };
+    Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
+}
+
+impl Queue<'_> {
+    /// Ends every cassette that was not played, because the gateway does not stay.
+    fn give_up(&mut self, how: &str, report: &mut dyn FnMut(RunEvent<'_>)) {
+        let left: Vec<usize> = self.alone.drain(..).chain(self.open.drain(..)).collect();
+        for index in left {
+            let ending = RunEnding::Died { how: how.to_owned(), last_words: String::new() };
+            let seen = Seen {
+                entries: Vec::new(),
+                ending,
+                turns: Vec::new(),
+                reads: Vec::new(),
+                took: Duration::ZERO,
+            };
+            self.end(index, seen, report);
+        }
+    }
+
+    fn end(&mut self, index: usize, seen: Seen, report: &mut dyn FnMut(RunEvent<'_>)) {
+        self.seen[index] = Some(seen);
+        let done = self.seen.iter().flatten().count();
+        if let Some(seen) = &self.seen[index] {
+            report(RunEvent::Ended { job: &self.jobs[index], seen, done });
+        }
+    }
+
+    /// Plays cassettes at one start of the gateway, until none is left or the gateway has ended.
+    fn serve(
+        &mut self,
+        mut boot: Boot,
+        how: Play<'_>,
+        rig: RigHost<'_>,
+        report: &mut dyn FnMut(RunEvent<'_>),
+    ) -> Result<(), SubjectError> {
+        let (spec, program) = (how.spec, &mut boot.program);
+        let shared = Shared {
+            chat: &boot.chat,
+            log: Mutex::new(StandInLog::at(boot.log.clone())),
+            over: Mutex::new(None),
+            stop: rig.stop,
+        };
+        let (batch, at_once) = match self.alone.pop_front() {
+            Some(suspect) => (VecDeque::from([suspect]), 1),
+            None => (std::mem::take(&mut self.open), spec.at_once as usize),
+        };
+        let workers = at_once.min(batch.len());
+        let waiting = Mutex::new(batch);
+        let jobs = self.jobs;
+        let warm_chat = self.next_chat;
+        let first_chat = warm_chat + 1;
+        let (sender, receiver) = channel();
+        let mut under_way = Vec::new();
+        let mut result = Ok(());
+        std::thread::scope(|scope| {
+            if let Some(job) = how.warm_up {
+                let warm = scope.spawn(|| drive(job, warm_chat, spec, &shared, &|_| {}));
+                while !warm.is_finished() {
+                    watch(program, &shared);
+                    std::thread::sleep(LOOK);
+                }
+            }
+            for _ in 0..workers {
+                let (sender, shared, waiting) = (sender.clone(), &shared, &waiting);
+                scope.spawn(move || worker(jobs, first_chat, spec, shared, waiting, &sender));
+            }
+            drop(sender);
+            loop {
+                match receiver.recv_timeout(LOOK) {
+                    Ok(Message::Begins(index)) => {
+                        under_way.push(index);
+                        report(RunEvent::Begins(&jobs[index]));
+                    }
+                    Ok(Message::Entries(index, entries)) => {
+                        report(RunEvent::Entries(&jobs[index], &entries));
+                    }
+                    Ok(Message::Ended(index, seen)) => {
+                        let is_alone = under_way.len() == 1;
+                        under_way.retain(|other| *other != index);
+                        match seen {
+                            Some(seen) if is_innocent(&seen) && !(is_alone && workers == 1) => {
+                                self.alone.push_back(index);
+                            }
+                            Some(seen) => self.end(index, seen, report),
+                            None => result = Err(SubjectError::Stopped),
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                watch(program, &shared);
+            }
+        });
+        let is_over = shared.over().is_some();
+        self.next_chat = first_chat + jobs.len() as i64;
+        // No thread is left that could have panicked with it.
+        self.open = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.deaths += usize::from(is_over);
+        result?;
+        let begin = Instant::now();
+        let in_time = boot.program.ask_to_end(ENDING)?.is_some();
+        report(RunEvent::Stopped { after: begin.elapsed(), in_time });
+        Ok(())
+    }
+}
+
+/// Whether a run ended with the gateway, which another run may have ended.
+fn is_innocent(seen: &Seen) -> bool {
+    matches!(seen.ending, RunEnding::Died { .. } | RunEnding::Flooded(_))
+}
+
+/// Reads the log, and notes that the gateway has ended or printed too much.
+fn watch(program: &mut Program, shared: &Shared<'_>) {
+    let ending = match look(program, shared) {
+        Ok(ending) => ending,
+        Err(error) => Some(RunEnding::Died { how: error.to_string(), last_words: String::new() }),
+    };
+    if let Some(ending) = ending {
+        shared.end(ending);
+    }
+}
+
+fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<RunEnding>> {
+    let is_full = {
+        let mut log = shared.log();
+        log.update()?;
+        log.is_full()
+    };
+    if is_full {
+        let what = "more lines to the stand-in than are kept".to_owned();
+        return Ok(Some(RunEnding::Flooded(what)));
+    }
+    if let Some(what) = program.overflow() {
+        return Ok(Some(RunEnding::Flooded(format!("{what} of its own output"))));
+    }
+    let is_known = shared.over().is_some();
+    let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };
+    program.wait(Duration::from_secs(1))?;
+    let last_words = program.last_lines(LAST_LINES).join(" / ");
+    Ok(Some(RunEnding::Died { how: ended(exit), last_words }))
+}
+
+/// Plays one cassette after the other.
+fn worker(
+    jobs: &[Job],
+    first_chat: i64,
+    spec: &GatewaySpec,
+    shared: &Shared<'_>,
+    waiting: &Mutex<VecDeque<usize>>,
+    sender: &Sender<Message>,
+) {
+    loop {
+        if shared.over().is_some() {
+            return;
+        }
+        // Taking an index does not panic.
+        let index = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(index) = index else { return };
+        // The receiver is there until all threads have ended.
+        let tell = |message| drop(sender.send(message));
+        tell(Message::Begins(index));
+        let watch = |entries: &[Entry]| tell(Message::Entries(index, entries.to_vec()));
+        let chat = first_chat + index as i64;
+        tell(Message::Ended(index, drive(&jobs[index], chat, spec, shared, &watch)));
+    }
+}

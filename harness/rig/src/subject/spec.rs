@@ -1,0 +1,216 @@
+//! The settings of a subject.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
+use regex::Regex;
+use serde::Deserialize;
+
+use crate::observation::SubjectTraits;
+
+/// A subject.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A program between a chat and `claude`.
+    Gateway(Box<GatewaySpec>),
+    /// A program that reads the bytes of stdout and prints lifecycle entries.
+    Parser(ParserSpec),
+    /// A program that is called as `clitape replay` is, for `clitape compare`.
+    Replay(ReplaySpec),
+}
+
+/// `kind` of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum SubjectKind {
+    /// A program between a chat and `claude`.
+    Gateway,
+    /// A program that reads the bytes of stdout and prints lifecycle entries.
+    Parser,
+    /// A program that is called as `clitape replay` is.
+    Replay,
+}
+
+/// A gateway, and how to start it, to talk to it, and to know that it is done.
+#[derive(Debug)]
+pub struct GatewaySpec {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
+    /// Names of the variables of clitape's own environment that it gets too.
+    pub pass_env: Vec<String>,
+    /// The folder in which it starts; that of `clitape.toml` when absent.
+    pub folder: Option<String>,
+    /// How it drives `claude`.
+    pub host: HostKind,
+    /// How it says that it is ready.
+    pub ready: Ready,
+    /// What the person writes, `{prompt}` in it.
+    pub say: String,
+    /// What the person writes to interrupt a turn; absent if nothing does.
+    pub stop: Option<String>,
+    /// The labels of the buttons that answer a question.
+    pub press: Press,
+    /// Whether a message that comes during a turn is written to `claude` at once.
+    pub writes_during_turn: bool,
+    /// The seconds without a call of the chat after which a run is over.
+    pub idle_s: u64,
+    /// The seconds that one run may take.
+    pub within_s: u64,
+    /// The most runs at the same time.
+    pub at_once: u64,
+    /// The scenario that is played first and does not count.
+    pub warm_up: Option<ScenarioName>,
+    /// Whether a person can read in the chat which tools run.
+    pub tools_shown: bool,
+    /// Whether the chat shows the answer while it grows.
+    pub progress_shown: bool,
+    /// Whether the gateway passes on what the CLI asks, and does not answer it itself.
+    pub questions_asked: bool,
+    /// Whether a turn leaves one message in the chat, but for pages and questions.
+    pub one_message: bool,
+    /// Whether the answers `NO_REPLY` and `HEARTBEAT_OK` are kept from the chat.
+    pub silence_kept: bool,
+    /// The scenarios that are played; all that fit when empty.
+    pub scenarios: Vec<ScenarioName>,
+    /// Scenarios that are left out, each with the reason.
+    pub except: BTreeMap<ScenarioName, String>,
+    /// The file of known differences, from the folder of `clitape.toml`.
+    pub known: Option<PathBuf>,
+    /// Files of the temporary folder, each with the template that it is made of.
+    pub files: BTreeMap<String, String>,
+    /// What npm installs first.
+    pub install: Option<InstallSpec>,
+    /// The version that is meant when the command line names none.
+    pub version: Option<String>,
+    /// The version of the CLI whose cassettes are played; the first of each scenario when absent.
+    pub cli: Option<CliVersion>,
+}
+
+/// `host` of a gateway: how it drives `claude`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, strum::Display)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum HostKind {
+    /// It starts `claude -p` once for each message, with the prompt as an argument or on stdin.
+    #[default]
+    OneShot,
+    /// It keeps one process for many turns, and writes JSON lines to its stdin.
+    Live,
+}
+
+/// How a gateway says that it is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    /// The sign.
+    pub sign: ReadySign,
+    /// The seconds that it may take.
+    pub within_s: u64,
+}
+
+/// The sign of a gateway that is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadySign {
+    /// It asks the chat server for updates, or sets a webhook.
+    Poll,
+    /// It prints this text.
+    Output(String),
+    /// A GET of this URL is answered with a status below 400.
+    Url(String),
+}
+
+/// `press`: the labels of the buttons that answer a question, as regular expressions.
+#[derive(Debug)]
+pub struct Press {
+    /// Yes.
+    pub allow: Regex,
+    /// No.
+    pub deny: Regex,
+}
+
+/// `install`: what npm installs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InstallSpec {
+    /// The package, such as `openclaw@{version}`.
+    pub npm: String,
+    /// The version of node that is installed beside it.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// Versions of its own dependencies that take the place of others.
+    #[serde(default)]
+    pub overrides: BTreeMap<String, String>,
+    /// Whether npm runs the scripts of the packages.
+    #[serde(default)]
+    pub scripts: bool,
+}
+
+/// A parser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParserSpec {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
+    /// Names of the variables of clitape's own environment that it gets too.
+    pub pass_env: Vec<String>,
+    /// The seconds that it may take for one cassette.
+    pub within_s: u64,
+    /// The kinds of lifecycle entries that it prints; the others are not compared.
+    pub kinds: Vec<String>,
+    /// The scenarios that it reads; all when empty.
+    pub scenarios: Vec<ScenarioName>,
+    /// Scenarios that are left out, each with the reason.
+    pub except: BTreeMap<ScenarioName, String>,
+    /// What npm installs first.
+    pub install: Option<InstallSpec>,
+    /// The version that is meant when the command line names none.
+    pub version: Option<String>,
+    /// The version of the CLI whose cassettes are read; the first of each scenario when absent.
+    pub cli: Option<CliVersion>,
+}
+
+/// A program that is called as `clitape replay` is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplaySpec {
+    /// The program and its first arguments.
+    pub command: Vec<String>,
+}
+
+impl GatewaySpec {
+    /// What it shows by its design.
+    pub fn traits(&self) -> SubjectTraits {
+        SubjectTraits {
+            shows_tools: self.tools_shown,
+            shows_progress: self.progress_shown,
+            asks_questions: self.questions_asked,
+            one_message: self.one_message,
+            keeps_silence: self.silence_kept,
+        }
+    }
+}
+
+/// A subject of kind gateway, and how its name was written.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedGateway<'a> {
+    /// Its name.
+    pub name: &'a SubjectName,
+    /// The version that the command line names.
+    pub version: Option<&'a str>,
+    /// Its settings.
+    pub spec: &'a GatewaySpec,
+}
+
+impl NamedGateway<'_> {
+    /// `NAME` or `NAME@VERSION`.
+    pub fn shown(&self) -> String {
+        match self.version {
+            Some(version) => format!("{}@{version}", self.name),
+            None => self.name.to_string(),
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! A subject on many scenarios: which cassettes are played, what the rules say of each, and the report.
+
+use std::collections::BTreeMap;
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::check::{ContextMoment, Finding, FindingKind};
+use clitape_runner::files;
+use clitape_runner::names::{CliVersion, ScenarioName};
+use clitape_runner::replay::{ChatView, Entry};
+use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::suite::{CheckRun, ScenarioRun};
+use clitape_runner::text::{Keep, truncate};
+
+use super::boot::{Playing, Prepared, RigHost, prepare};
+use super::dialogue::Dialogue;
+use super::drive::{Job, Seen};
+use super::error::SubjectError;
+use super::fit::{Misfit, misfit};
+use super::golden;
+use super::run::{Play, RunEvent, play};
+use super::spec::{GatewaySpec, NamedGateway};
+use crate::judge::known::KnownDifferences;
+use crate::judge::{Violation, judge};
+use crate::observation::Observation;
+
+/// The entries that a finding shows up to the one at fault.
+const CONTEXT: usize = 6;
+/// The columns of an entry in a finding.
+const CONTEXT_WIDTH: usize = 60;
+
+/// What is played.
+#[derive(Debug, Clone, Copy)]
+pub struct SubjectOptions<'a> {
+    /// A part of the names of the scenarios, or `NAME/VERSION`; all scenarios have the empty one.
+    pub filter: &'a str,
+    /// Whether a scenario has exactly that name.
+    pub exact: bool,
+    /// Whether what differs from a golden is written as a pending one.
+    pub update: bool,
+    /// The number of seeded plans.
+    pub plans: u64,
+    /// The seed of the plan that takes the place of the recorded times.
+    pub seed: Option<u64>,
+}
+
+/// A cassette that is not played, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The scenario, with the version where it has a cassette.
+    pub name: String,
+    /// Why.
+    pub why: Misfit,
+}
+
+/// The cassettes of a workspace for one gateway.
+#[derive(Debug, Default)]
+pub struct Selection {
+    /// Those that are played.
+    pub jobs: Vec<Job>,
+    /// Those that are not.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What came of a subject.
+#[derive(Debug, Default)]
+pub struct SubjectSuite {
+    /// The scenarios, by name.
+    pub scenarios: Vec<ScenarioRun>,
+    /// The checks of the list of known differences.
+    pub workspace: Vec<CheckRun>,
+    /// The differences that are known: the place, the rule's sentence and the reason.
+    pub known: Vec<(String, String, String)>,
+    /// What was played and what was seen of it.
+    pub played: Vec<(Job, Seen)>,
+    /// The cassettes that were left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Chooses the cassettes for a gateway.
+///
+/// # Errors
+///
+/// [`SubjectError`] when a scenario or a cassette can't be read.
+pub fn select(
+    workspace: &Workspace,
+    spec: &GatewaySpec,
+    options: SubjectOptions<'_>,
+) -> Result<Selection, SubjectError> {
+    let (name, version) = match options.filter.split_once('/') {
+        Some((name, version)) => (name, Some(version)),
+        None => (options.filter, None),
+    };
+    let mut selection = Selection::default();
+    for scenario in workspace.names()? {
+        let is_named = if options.exact { scenario == *name } else { scenario.contains(name) };
+        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(&scenario);
+        if is_named && (is_chosen || options.exact) {
+            selection.add(workspace, spec, &scenario, version)?;
+        }
+    }
+    Ok(selection)
+}
+
+impl Selection {
+    fn add(
+        &mut self,
+        workspace: &Workspace,
+        spec: &GatewaySpec,
+        name: &ScenarioName,
+        version: Option<&str>,
+    ) -> Result<(), SubjectError> {
+        let scenario = workspace.scenario_of(name)?;
+        let version = version.or(spec.cli.as_deref());
+        match job(workspace, spec, scenario, version)? {
+            Ok(job) => self.jobs.push(job),
+            Err(left_out) => self.left_out.push(left_out),
+        }
+        Ok(())
+    }
+}
+
+/// A cassette of a scenario that fits, or why none does.
+fn job(
+    workspace: &Workspace,
+    spec: &GatewaySpec,
+    scenario: Scenario,
+    version: Option<&str>,
+) -> Result<Result<Job, LeftOut>, SubjectError> {
+    let recorded = workspace.recorded(&scenario.name)?;
+    let is_wanted = |known: &&CliVersion| version.is_none_or(|version| known.as_str() == version);
+    let mut versions = scenario.record.versions.iter().filter(|known| recorded.contains(known));
+    let Some(version) = versions.find(is_wanted).or_else(|| recorded.iter().find(is_wanted)) else {
+        return Ok(Err(LeftOut { name: scenario.name.to_string(), why: Misfit::NotRecorded }));
+    };
+    let cassette = Cassette::find(workspace, &scenario.name, version)?;
+    let dialogue = Dialogue::of(&cassette, scenario.record.prompt.as_deref());
+    let name = format!("{}/{version}", scenario.name);
+    Ok(match misfit(spec, &scenario, &cassette, &dialogue) {
+        Some(why) => Err(LeftOut { name, why }),
+        None => Ok(Job { scenario, cassette, dialogue }),
+    })
+}
+
+/// Plays the cassettes that fit a gateway, and judges what a person saw. `report` gets what happens; `note` is
+/// called before slow steps.
+///
+/// # Errors
+///
+/// [`SubjectError`] when the gateway can't be installed or started, or the caller stops it.
+pub fn test(
+    gateway: NamedGateway<'_>,
+    options: SubjectOptions<'_>,
+    rig: RigHost<'_>,
+    note: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(RunEvent<'_>),
+) -> Result<SubjectSuite, SubjectError> {
+    let spec = gateway.spec;
+    let Selection { jobs, left_out } = select(rig.workspace, spec, options)?;
+    let mut suite = SubjectSuite { left_out, ..SubjectSuite::default() };
+    if jobs.is_empty() {
+        return Ok(suite);
+    }
+    let mut known = known_differences(gateway, rig)?;
+    let prepared = prepare_gateway(gateway, rig, note)?;
+    let warm_up = warm_up(spec, rig.workspace)?;
+    let playing = |seed: Option<u64>| Playing {
+        cli: spec.cli.clone(),
+        play: seed.map(|seed| format!("seed:{seed}")),
+    };
+    let recorded = playing(options.seed);
+    let how = Play { spec, prepared: &prepared, playing: &recorded, warm_up: warm_up.as_ref() };
+    note(&format!("starting {}", gateway.shown()));
+    let seen = play(&jobs, how, rig, report)?;
+    let mut findings: Vec<Vec<Finding>> = Vec::new();
+    let mut goldens: Vec<u64> = Vec::new();
+    for (job, seen) in jobs.iter().zip(&seen) {
+        let place = Place { gateway, job, rig };
+        let judged = known.mark(&job.scenario.name, &today(), violations(job, seen, spec));
+        let mut found = Vec::new();
+        for judged in judged {
+            let finding = place.finding(&judged.violation, &seen.entries);
+            match judged.known {
+                Some(reason) => {
+                    suite.known.push((finding.place, finding.sentence, reason));
+                }
+                None => found.push(finding),
+            }
+        }
+        let compared = golden::compare(gateway, job, seen, options.update, &place.reproduce())?;
+        goldens.push(compared.goldens);
+        found.extend(compared.finding);
+        findings.push(found);
+    }
+    for seed in 1..=options.plans {
+        note(&format!("plan {seed} of {}", options.plans));
+        let planned = playing(Some(seed));
+        let planned = play(&jobs, Play { playing: &planned, ..how }, rig, &mut |_| {})?;
+        for (index, (job, planned)) in jobs.iter().zip(&planned).enumerate() {
+            let place = Place { gateway, job, rig };
+            findings[index].extend(place.under_plan(seed, &seen[index], planned));
+        }
+    }
+    for (((job, seen), findings), goldens) in jobs.into_iter().zip(seen).zip(findings).zip(goldens)
+    {
+        let check = CheckRun {
+            cassettes: 1,
+            goldens,
+            plans: options.plans,
+            ..CheckRun::of(&format!("{}::subject {}", job.version(), gateway.shown()), findings)
+        };
+        let pending = golden::pending(&job.scenario)?;
+        let name = job.scenario.name.to_string();
+        suite.scenarios.push(ScenarioRun { name, pending, checks: vec![check] });
+        suite.played.push((job, seen));
+    }
+    if options.filter.is_empty() {
+        suite.workspace.extend(list_check(gateway, &known));
+    }
+    Ok(suite)
+}
+
+/// Installs what a gateway needs, unless it is in the cache.
+fn prepare_gateway(
+    gateway: NamedGateway<'_>,
+    rig: RigHost<'_>,
+    note: &mut dyn FnMut(&str),
+) -> Result<Prepared, SubjectError> {
+    let version = gateway.version.or(gateway.spec.version.as_deref());
+    prepare(gateway.spec.install.as_ref(), version, rig, note)
+}
+
+/// The rules that a run broke.
+fn violations(job: &Job, seen: &Seen, spec: &GatewaySpec) -> Vec<Violation> {
+    judge(&Observation {
+        cassette: &job.cassette,
+        entries: seen.entries.clone(),
+        turns: seen.turns.clone(),
+        ending: seen.ending.clone(),
+        traits: spec.traits(),
+    })
+}
+
+/// The check of the list of known differences as a whole, where something is wrong with it.
+fn list_check(gateway: NamedGateway<'_>, known: &KnownDifferences) -> Option<CheckRun> {
+    let place = format!("subject {}: known differences", gateway.shown());
+    let reproduce = format!("clitape test --subject {}", gateway.shown());
+    let findings: Vec<Finding> = known
+        .findings(&today())
+        .into_iter()
+        .map(|found| Finding::new(found.kind, &place, found.sentence, reproduce.clone()))
+        .collect();
+    (!findings.is_empty()).then(|| CheckRun::of("known differences", findings))
+}
+
+/// The list of known differences; empty if the subject has none.
+fn known_differences(
+    gateway: NamedGateway<'_>,
+    rig: RigHost<'_>,
+) -> Result<KnownDifferences, SubjectError> {
+    let Some(file) = &gateway.spec.known else { return Ok(KnownDifferences::default()) };
+    let path = rig.workspace.root().join(file);
+    let text = files::read_text(&path)?;
+    KnownDifferences::parse(&text).map_err(|error| SubjectError::Known { path, error })
+}
+
+/// The cassette of the turn that does not count.
+fn warm_up(spec: &GatewaySpec, workspace: &Workspace) -> Result<Option<Job>, SubjectError> {
+    let Some(name) = &spec.warm_up else { return Ok(None) };
+    let scenario = workspace.scenario_of(name)?;
+    match job(workspace, spec, scenario, spec.cli.as_deref())? {
+        Ok(job) => Ok(Some(job)),
+        Err(LeftOut { name, why }) => {
+            Err(SubjectError::Kind(format!("`warm_up` names {name}, which does not fit: {why}")))
+        }
+    }
+}
+
+/// Today's date, as lists of known differences have it.
+fn today() -> String {
+    clitape_runner::cassette::today()
+}
+
+/// Where a finding is, and how it is shown again.
+struct Place<'a> {
+    gateway: NamedGateway<'a>,
+    job: &'a Job,
+    rig: RigHost<'a>,
+}
+
+impl Place<'_> {
+    fn name(&self) -> String {
+        format!("subject {}: {}", self.gateway.shown(), self.job.name())
+    }
+
+    fn reproduce(&self) -> String {
+        let program = self.rig.workspace.program();
+        format!("{program} rig {} {}", self.gateway.shown(), self.job.name())
+    }
+
+    fn finding(&self, violation: &Violation, entries: &[Entry]) -> Finding {
+        let finding = Finding::new(
+            violation.kind,
+            &self.name(),
+            violation.sentence.clone(),
+            self.reproduce(),
+        );
+        let end = violation.entry.map_or(entries.len(), |entry| (entry + 1).min(entries.len()));
+        let shown = &entries[end.saturating_sub(CONTEXT)..end];
+        finding.with_context(shown.iter().map(moment).collect())
+    }
+
+    /// What a person read under a plan, if it is something else than without.
+    fn under_plan(&self, seed: u64, plain: &Seen, planned: &Seen) -> Option<Finding> {
+        let (expected, read) = (ChatView::after(&plain.entries), ChatView::after(&planned.entries));
+        if expected.final_text() == read.final_text() && planned.ending == plain.ending {
+            return None;
+        }
+        let last = |view: &ChatView| match view.final_text().last() {
+            Some(text) => format!("`{}`", truncate(text, CONTEXT_WIDTH, Keep::End)),
+            None => "nothing".to_owned(),
+        };
+        let sentence = format!(
+            "with the output cut and delayed by seed {seed}, a person ends up reading {} as the last message, and {} \
+             without; the run ended {:?}",
+            last(&read),
+            last(&expected),
+            planned.ending
+        );
+        let reproduce = format!("{} --seed {seed}", self.reproduce());
+        Some(Finding::new(FindingKind::WrongFinalText, &self.name(), sentence, reproduce))
+    }
+}
+
+/// An entry as a finding shows it.
+fn moment(entry: &Entry) -> ContextMoment {
+    let words = truncate(&entry.headline(), CONTEXT_WIDTH, Keep::Start).into_owned();
+    let (input, output) = match entry.kind.starts_with('(') {
+        true => (vec![words], Vec::new()),
+        false => (Vec::new(), vec![words]),
+    };
+    ContextMoment { at: entry.at, input, output }
+}
+
+/// The cassettes that were left out, by the reason.
+pub fn by_reason(left_out: &[LeftOut]) -> BTreeMap<String, Vec<&str>> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for LeftOut { name, why } in left_out {
+        reasons.entry(why.to_string()).or_default().push(name);
+    }
+    reasons
+}

@@ -1,0 +1,182 @@
+//! Installs packages with npm into a folder of the cache, whole or not at all, and once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use fs_err as fs;
+
+use super::RecordError;
+use super::child::{Notes, Script, Why, drive};
+use super::launch::{Guard, command};
+use super::scratch::{Scratch, sweep};
+use super::settings::ResolveLimits;
+use crate::cassette::Exit;
+use crate::host::HostPaths;
+use crate::limits::OutputLimits;
+
+/// The start of the names of folders for installs in progress.
+const INSTALLING: &str = ".installing-";
+
+/// The npm that installs.
+pub(super) struct Npm {
+    pub(super) program: Option<PathBuf>,
+}
+
+/// One call of npm.
+pub(super) struct NpmCall<'a> {
+    /// What is installed, for people: `claude 2.1.329`.
+    pub(super) what: &'a str,
+    /// The packages, such as `openclaw@2026.6.1`.
+    pub(super) packages: &'a [String],
+    /// Whether npm runs the scripts of the packages.
+    pub(super) runs_scripts: bool,
+    /// How a person gets around npm, as the end of a sentence.
+    pub(super) otherwise: &'a str,
+}
+
+impl Npm {
+    /// Installs packages into `to`, a folder in the temporary one whose lock file is `lock`.
+    pub(super) fn install(
+        &self,
+        call: &NpmCall<'_>,
+        to: &Path,
+        lock: &Path,
+        limits: ResolveLimits,
+        stop: &AtomicBool,
+    ) -> Result<(), RecordError> {
+        let NpmCall { what, packages, runs_scripts, otherwise } = call;
+        let package = packages.join(" ");
+        let Some(program) = &self.program else {
+            return Err(no_package(
+                format!("{what} is not installed and there is no `npm` on PATH"),
+                &format!("install Node.js, or {otherwise}"),
+            ));
+        };
+        let mut npm = command(program);
+        npm.args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(to).args(*packages);
+        npm.args((!runs_scripts).then_some("--ignore-scripts"));
+        let script = Script {
+            guard: Guard { lock: Some(lock), bounds: None },
+            output: OutputLimits::within(limits.install_output),
+            ..Script::default()
+        };
+        let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
+        let reason = match ended.why {
+            Why::Stopped => return Err(RecordError::Stopped),
+            Why::Itself if ended.exit == Exit::Code(0) => return Ok(()),
+            Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
+            Why::Limit => {
+                let s = limits.install_time.as_secs_f64();
+                format!(
+                    "it had not ended after {s} s and was ended; raise the limit with \
+                     `--install-timeout`"
+                )
+            }
+            Why::Overflow(what) => {
+                format!(
+                    "it printed {what} and was ended; raise the limit with `--max-install-output`"
+                )
+            }
+        };
+        Err(no_package(
+            format!("npm could not install {package}: {reason}"),
+            &format!("run `npm install {package}` to see why, or {otherwise}"),
+        ))
+    }
+}
+
+/// Makes `folder` with what `install` puts into a temporary folder beside it, which has a lock file; does nothing
+/// if the folder is there.
+pub(super) fn once(
+    folder: &Path,
+    install: impl FnOnce(&Path, &Path) -> Result<(), RecordError>,
+) -> Result<(), RecordError> {
+    let (Some(cache), false) = (folder.parent(), folder.exists()) else { return Ok(()) };
+    fs::create_dir_all(cache)?;
+    sweep(cache, INSTALLING);
+    let fresh = Scratch::new(cache, INSTALLING)?;
+    let whole = fresh.path().join("whole");
+    fs::create_dir(&whole)?;
+    install(&whole, &fresh.lock())?;
+    let moved = fs::rename(&whole, folder);
+    // Another process may have installed the same at the same time.
+    if !folder.exists() {
+        moved?;
+    }
+    Ok(())
+}
+
+fn no_package(why: String, hint: &str) -> RecordError {
+    RecordError::NoClaude { why, hint: hint.to_owned() }
+}
+
+/// Packages that npm installs for a program that is not a CLI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Install {
+    /// The folder in the cache, such as `subjects/openclaw-2026.6.1`; its name says all that is installed.
+    pub folder: PathBuf,
+    /// The package with its version, such as `openclaw@2026.6.1`.
+    pub package: String,
+    /// The version of node that is installed beside it; the machine's own when absent.
+    pub node: Option<String>,
+    /// Versions of the package's own dependencies that take the place of others.
+    pub overrides: BTreeMap<String, String>,
+    /// Whether npm runs the scripts of the packages.
+    pub runs_scripts: bool,
+}
+
+/// What an [`Install`] gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The folder that contains `node_modules`.
+    pub folder: PathBuf,
+    /// The program `node`, where it was installed.
+    pub node: Option<PathBuf>,
+}
+
+impl Install {
+    /// Installs the packages, unless they are in the cache. `note` is called before slow steps; setting `stop`
+    /// ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`], which says what to run; [`RecordError::Stopped`].
+    pub fn run(
+        &self,
+        limits: ResolveLimits,
+        host: &HostPaths,
+        stop: &AtomicBool,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Installed, RecordError> {
+        let node = self.node.as_ref().map(|version| (node_package(), version));
+        let npm = Npm { program: host.which("npm") };
+        once(&self.folder, |to, lock| {
+            note(&format!("installing {} with npm", self.package));
+            if !self.overrides.is_empty() {
+                let manifest = serde_json::json!({ "private": true, "overrides": self.overrides });
+                fs::write(to.join("package.json"), manifest.to_string())?;
+            }
+            let packages = std::iter::once(self.package.clone());
+            let node = node.as_ref().map(|(package, version)| format!("{package}@{version}"));
+            let packages: Vec<String> = packages.chain(node).collect();
+            let call = NpmCall {
+                what: &self.package,
+                packages: &packages,
+                runs_scripts: self.runs_scripts,
+                otherwise: "install it yourself and name its program in `command`",
+            };
+            npm.install(&call, to, lock, limits, stop)
+        })?;
+        let program =
+            |(package, _)| self.folder.join("node_modules").join(package).join("bin/node");
+        Ok(Installed { folder: self.folder.clone(), node: node.map(program) })
+    }
+}
+
+/// The package that has the program `node` for this machine.
+fn node_package() -> String {
+    let system = if cfg!(target_os = "macos") { "darwin" } else { "linux" };
+    let processor = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    format!("node-{system}-{processor}")
+}

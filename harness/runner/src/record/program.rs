@@ -1,0 +1,304 @@
+//! A program of another project that runs beside clitape for a while, such as a gateway under test.
+//!
+//! It is started as a recorded CLI is: in its own process group, under a supervisor that ends it with all its
+//! descendants when clitape ends. Threads read what it prints, keep the end of it and count it.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use super::launch::{Guard, Running, command, launch};
+use super::meter::{Meter, Overflow};
+use super::scratch::Scratch;
+use crate::cassette::Exit;
+use crate::limits::OutputLimits;
+
+/// The bytes of the output that are kept: the last ones.
+const KEPT: usize = 256 * 1024;
+/// The time between two checks whether the program has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How a [`Program`] is started.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramStart<'a> {
+    /// The program and its arguments; a name without `/` is searched for on the `PATH` of `environment`.
+    pub command: &'a [OsString],
+    /// All variables of its environment.
+    pub environment: &'a [(OsString, OsString)],
+    /// The folder in which it starts.
+    pub folder: &'a Path,
+    /// The temporary folder that is removed when clitape is killed.
+    pub scratch: &'a Scratch,
+    /// Whether its stdin is a pipe, which [`Program::take_stdin`] returns; otherwise it is `/dev/null`.
+    pub with_stdin: bool,
+    /// Whether all of its stdout is kept, as far as `output` allows.
+    pub keeps_stdout: bool,
+    /// The most that it may print.
+    pub output: OutputLimits,
+}
+
+/// A running program. Dropping this ends it and its descendants.
+pub struct Program {
+    running: Running,
+    exit: Option<Exit>,
+    printed: Arc<Mutex<Printed>>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Program").field("exit", &self.exit).finish_non_exhaustive()
+    }
+}
+
+/// What a program has printed.
+#[derive(Debug, Default)]
+struct Printed {
+    /// The end of stdout and stderr, in the order in which it was read.
+    end: Vec<u8>,
+    /// All of stdout, where that is wanted.
+    stdout: Option<Vec<u8>>,
+    /// The streams that are open.
+    open: usize,
+    overflow: Option<Overflow>,
+}
+
+impl Printed {
+    fn take(&mut self, bytes: &[u8], is_stdout: bool) {
+        self.end.extend(bytes);
+        let beyond = self.end.len().saturating_sub(KEPT);
+        self.end.drain(..beyond);
+        if let Some(all) = self.stdout.as_mut().filter(|_| is_stdout) {
+            all.extend(bytes);
+        }
+    }
+}
+
+impl Program {
+    /// Starts a program.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be started; the message names it.
+    pub fn start(start: ProgramStart<'_>) -> io::Result<Self> {
+        let Some((program, args)) = start.command.split_first() else {
+            return Err(io::Error::other("the command is empty"));
+        };
+        let path = start.environment.iter().find(|(name, _)| name == "PATH");
+        let found = path.and_then(|(_, path)| crate::host::which(path, &program.to_string_lossy()));
+        let found = found.map_or_else(|| program.clone(), Into::into);
+        let mut command = command(found);
+        command
+            .args(args)
+            .env_clear()
+            .envs(start.environment.iter().map(|(name, value)| (name, value)));
+        command.current_dir(start.folder);
+        let lock = start.scratch.lock();
+        let guard = Guard { lock: Some(&lock), bounds: None };
+        let mut running = launch(command, start.with_stdin, guard).map_err(|error| {
+            let name = program.to_string_lossy();
+            io::Error::new(error.kind(), format!("can't start {name}: {error}"))
+        })?;
+        let stdout = start.keeps_stdout.then(Vec::new);
+        let printed = Printed { stdout, open: 2, ..Printed::default() };
+        let printed = Arc::new(Mutex::new(printed));
+        if let Some(pipe) = running.stdout.take() {
+            read(pipe, true, start.output, printed.clone());
+        }
+        if let Some(pipe) = running.stderr.take() {
+            read(pipe, false, start.output, printed.clone());
+        }
+        Ok(Self { running, exit: None, printed })
+    }
+
+    /// Returns the pipe to its stdin, once.
+    pub fn take_stdin(&mut self) -> Option<Box<dyn Write + Send>> {
+        self.running.stdin.take()
+    }
+
+    /// Returns how the program ended, or `None` while it runs.
+    ///
+    /// # Errors
+    ///
+    /// When its supervisor was ended.
+    pub fn poll(&mut self) -> io::Result<Option<Exit>> {
+        if self.exit.is_none() {
+            self.exit = self.running.poll()?;
+        }
+        Ok(self.exit)
+    }
+
+    /// Returns whether a text is in the last part of what it printed.
+    pub fn has_printed(&self, text: &str) -> bool {
+        let printed = self.printed();
+        printed.end.windows(text.len().max(1)).any(|part| part == text.as_bytes())
+    }
+
+    /// Returns the limit of its output that it reached.
+    pub fn overflow(&self) -> Option<Overflow> {
+        self.printed().overflow
+    }
+
+    /// Returns the last lines that it printed, at most `lines`, blank ones left out.
+    pub fn last_lines(&self, lines: usize) -> Vec<String> {
+        let printed = self.printed();
+        let text = String::from_utf8_lossy(&printed.end);
+        let all: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+    }
+
+    /// Waits until the program has ended and its output was read, at most `limit`. Returns how it ended.
+    ///
+    /// # Errors
+    ///
+    /// When its supervisor was ended.
+    pub fn wait(&mut self, limit: Duration) -> io::Result<Option<Exit>> {
+        let begin = Instant::now();
+        loop {
+            let exit = self.poll()?;
+            if exit.is_some() && self.printed().open == 0 || begin.elapsed() > limit {
+                return Ok(exit);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Asks the program and its group to end with SIGTERM and waits, at most `limit`. Returns how it ended;
+    /// one that has not ended is killed when this is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When its supervisor was ended.
+    pub fn ask_to_end(&mut self, limit: Duration) -> io::Result<Option<Exit>> {
+        if self.poll()?.is_none() {
+            self.running.signal(Signal::SIGTERM);
+        }
+        let begin = Instant::now();
+        while self.poll()?.is_none() && begin.elapsed() < limit {
+            std::thread::sleep(LOOK);
+        }
+        Ok(self.exit)
+    }
+
+    /// Returns the bytes of stdout that were read so far; empty unless all of it is kept.
+    pub fn stdout(&self) -> Vec<u8> {
+        self.printed().stdout.clone().unwrap_or_default()
+    }
+
+    fn printed(&self) -> MutexGuard<'_, Printed> {
+        // A thread that reads does not panic.
+        self.printed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads a stream to its end, or to a limit, on a thread of its own.
+fn read(
+    mut pipe: impl Read + Send + 'static,
+    is_stdout: bool,
+    limits: OutputLimits,
+    printed: Arc<Mutex<Printed>>,
+) {
+    std::thread::spawn(move || {
+        let mut meter = Meter::new(limits);
+        let mut buffer = vec![0; 64 * 1024];
+        let lock = || printed.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match pipe.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
+                Ok(n) => {
+                    let mut printed = lock();
+                    if let Err(what) = meter.take(&buffer[..n]) {
+                        printed.overflow.get_or_insert(what);
+                        break;
+                    }
+                    printed.take(&buffer[..n], is_stdout);
+                }
+            }
+        }
+        lock().open -= 1;
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_gateway::ByteSize;
+
+    use super::*;
+    use crate::host::HostPaths;
+
+    /// A shell that runs `script`.
+    fn shell(script: &str, with_stdin: bool) -> (Scratch, Program) {
+        let scratch = Scratch::for_program(&HostPaths::of_tests()).unwrap();
+        let command = ["sh".into(), "-c".into(), script.into()];
+        let path = std::env::var_os("PATH").unwrap();
+        let program = Program::start(ProgramStart {
+            command: &command,
+            environment: &[("PATH".into(), path)],
+            folder: scratch.path(),
+            scratch: &scratch,
+            with_stdin,
+            keeps_stdout: true,
+            output: OutputLimits::within(ByteSize::mib(1)),
+        });
+        (scratch, program.unwrap())
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_program_is_read_and_its_end_is_seen() {
+        let (_scratch, mut program) = shell("echo one; echo two >&2; pwd; exit 3", false);
+        assert_eq!(program.wait(LONG).unwrap(), Some(Exit::Code(3)));
+        assert!(program.has_printed("two") && !program.has_printed("three"));
+        assert_eq!(program.last_lines(9).len(), 3);
+        assert!(program.stdout().starts_with(b"one\n/"));
+        assert_eq!(program.overflow(), None);
+    }
+
+    #[test]
+    fn stdin_is_a_pipe_where_that_is_wanted() {
+        let (_scratch, mut program) = shell("cat", true);
+        let mut stdin = program.take_stdin().unwrap();
+        stdin.write_all(b"hello\n").unwrap();
+        drop(stdin);
+        assert_eq!(program.wait(LONG).unwrap(), Some(Exit::Code(0)));
+        assert_eq!(program.stdout(), b"hello\n");
+    }
+
+    #[test]
+    fn a_program_that_floods_or_stays_is_ended() {
+        let (_scratch, mut program) = shell("exec yes", false);
+        let begin = Instant::now();
+        while program.overflow().is_none() && begin.elapsed() < LONG {
+            std::thread::sleep(LOOK);
+        }
+        assert!(program.overflow().is_some());
+        assert!(program.ask_to_end(LONG).unwrap().is_some());
+        let (_scratch, mut program) =
+            shell("trap '' TERM; echo up; while :; do sleep 0.1; done", false);
+        while !program.has_printed("up") {
+            std::thread::sleep(LOOK);
+        }
+        assert_eq!(program.ask_to_end(Duration::from_millis(200)).unwrap(), None);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let scratch = Scratch::for_program(&HostPaths::of_tests()).unwrap();
+        let start = ProgramStart {
+            command: &["/nowhere/at-all".into()],
+            environment: &[],
+            folder: scratch.path(),
+            scratch: &scratch,
+            with_stdin: false,
+            keeps_stdout: false,
+            output: OutputLimits::COMPARED,
+        };
+        let error = Program::start(start).unwrap_err().to_string();
+        assert!(error.starts_with("can't start /nowhere/at-all: "), "{error}");
+    }
+}
