@@ -18,7 +18,10 @@ use super::replies;
 impl Player<'_> {
     /// Waits for one event, at most as long as the host may take.
     pub(super) fn listen(&mut self, expected: &str, is_limited: bool) -> Result<(), Ending> {
-        let is_new = self.wait.as_ref().is_none_or(|(before, _)| before != expected);
+        let is_new = self
+            .wait
+            .as_ref()
+            .is_none_or(|(before, until)| before != expected || until.is_some() != is_limited);
         if is_new {
             self.log.wait(expected);
             let until = is_limited.then(|| Instant::now() + self.settings.wait);
@@ -69,8 +72,6 @@ impl Player<'_> {
                 self.was_heard = true;
                 self.log.stdin(&line);
                 let act = HostAct::read(&line);
-                // A line is something new to wait for.
-                self.wait = self.wait.take().filter(|_| act == HostAct::Blank);
                 self.hear(act)
             }
             Event::Close => {
@@ -124,7 +125,8 @@ impl Player<'_> {
             }
         }
         match (heard, act) {
-            (Heard::Taken(_), _) => {}
+            // Only a line that was waited for begins another wait: one that the CLI ignores gives no more time.
+            (Heard::Taken(_), _) => self.wait = None,
             (Heard::Unrecorded, HostAct::Message(message)) => self.waiting.push_back(message),
             (Heard::Unrecorded, HostAct::Request(request)) => {
                 self.log.note(&format!("the request `{}` gets a plain success", request.subtype));

@@ -60,7 +60,7 @@ pub(super) struct Lockstep {
 impl Lockstep {
     pub(super) fn new(dialogue: Rc<Dialogue>) -> Self {
         let count = dialogue.awaits.len();
-        Self {
+        let mut lockstep = Self {
             dialogue,
             step: 0,
             printed: 0,
@@ -70,7 +70,12 @@ impl Lockstep {
             is_in_turn: false,
             turns: 0,
             message: None,
+        };
+        // A one-shot run has its prompt from the start.
+        if !lockstep.dialogue.is_live {
+            lockstep.begin_turn();
         }
+        lockstep
     }
 
     /// Skips what this host does not do: an `initialize` that is over, and the calls of hooks that it did not
@@ -330,6 +335,10 @@ impl Lockstep {
             _ => false,
         });
         match found {
+            // A person who stops the run in place of an answer will not answer.
+            Some(index) if self.is_asking() && self.dialogue.awaits[index].opens > self.printed => {
+                Err(self.wrong(&ExpectedKind::words(&self.dialogue.awaits[index].kind)))
+            }
             Some(index) if subtype != "interrupt" || self.is_in_turn => Ok(index),
             _ if subtype == "interrupt" && self.is_in_turn => Err(self.wrong("an interrupt")),
             _ => Err(Heard::Unrecorded),
