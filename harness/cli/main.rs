@@ -2,6 +2,7 @@
 
 #![allow(rustdoc::bare_urls, reason = "the doc comments of arguments are help texts")]
 
+mod chat_server;
 mod collect;
 mod compare;
 mod completions;
@@ -87,6 +88,7 @@ enum Command {
     Scan(scan::Args),
     Subject(subject::Args),
     Rig(rig::Args),
+    ChatServer(chat_server::Args),
 }
 
 fn main() -> ExitCode {
@@ -130,6 +132,7 @@ fn main() -> ExitCode {
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),
+            Command::ChatServer(server) => chat_server::run(&server, args.quiet),
         }
     })
 }

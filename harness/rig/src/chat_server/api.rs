@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{ApiError, ApiResult};
 use super::messages::{self, ChatCall};
+use super::other_methods;
 use super::params::Params;
 use super::state::ServerState;
 use super::updates::{Webhook, webhook_target};
@@ -52,7 +53,7 @@ const fn signals(run: fn(&mut ChatCall<'_>) -> ApiResult) -> Effect {
 }
 
 /// Each method by its name; Telegram does not care for small and capital letters.
-pub(super) const METHODS: [(&str, Effect); 23] = [
+pub(super) const METHODS: [(&str, Effect); 36] = [
     ("getMe", Effect::Bot(get_me)),
     ("getUpdates", Effect::Poll),
     ("setWebhook", Effect::Bot(set_webhook)),
@@ -63,17 +64,30 @@ pub(super) const METHODS: [(&str, Effect); 23] = [
     ("getMyCommands", Effect::Bot(get_my_commands)),
     ("setMyCommands", Effect::Bot(set_my_commands)),
     ("deleteMyCommands", Effect::Bot(delete_my_commands)),
+    ("getMyName", Effect::Bot(get_my_name)),
+    ("setMyName", Effect::Bot(done)),
+    ("getMyDescription", Effect::Bot(get_my_description)),
+    ("setMyDescription", Effect::Bot(done)),
+    ("getMyShortDescription", Effect::Bot(get_my_short_description)),
+    ("setMyShortDescription", Effect::Bot(done)),
+    ("getChatMenuButton", Effect::Bot(get_chat_menu_button)),
+    ("setChatMenuButton", Effect::Bot(done)),
+    ("setMyDefaultAdministratorRights", Effect::Bot(done)),
     ("getFile", Effect::Bot(get_file)),
-    ("getChat", signals(messages::get_chat)),
+    ("getChat", signals(other_methods::get_chat)),
+    ("getChatMember", signals(other_methods::get_chat_member)),
     ("sendMessage", writes(messages::send_message)),
-    ("sendDocument", writes(messages::send_document)),
-    ("sendPhoto", writes(messages::send_photo)),
+    ("sendDocument", writes(other_methods::send_document)),
+    ("sendPhoto", writes(other_methods::send_photo)),
     ("editMessageText", writes(messages::edit_message_text)),
     ("editMessageCaption", writes(messages::edit_message_caption)),
     ("editMessageReplyMarkup", writes(messages::edit_message_reply_markup)),
     ("deleteMessage", changes(messages::delete_message)),
     ("deleteMessages", changes(messages::delete_messages)),
     ("setMessageReaction", changes(messages::set_message_reaction)),
+    ("pinChatMessage", changes(other_methods::pin_chat_message)),
+    ("unpinChatMessage", changes(other_methods::unpin_chat_message)),
+    ("unpinAllChatMessages", changes(other_methods::unpin_chat_message)),
     ("sendChatAction", signals(messages::send_chat_action)),
     ("sendMessageDraft", signals(messages::send_message_draft)),
 ];
@@ -81,7 +95,7 @@ pub(super) const METHODS: [(&str, Effect); 23] = [
 /// The method that answers a press; its chat is that of the press.
 pub(super) const ANSWER_PRESS: (&str, ChatMethod) = (
     "answerCallbackQuery",
-    ChatMethod { is_numbered: false, is_paced: false, run: messages::answer_callback_query },
+    ChatMethod { is_numbered: false, is_paced: false, run: other_methods::answer_callback_query },
 );
 
 /// Finds a method by its name.
@@ -130,6 +144,22 @@ fn get_me(state: &mut ServerState, _: &Params) -> ApiResult {
         bot[name] = has.into();
     }
     Ok(bot)
+}
+
+fn get_my_name(state: &mut ServerState, _: &Params) -> ApiResult {
+    Ok(json!({ "name": state.bot.json()["first_name"] }))
+}
+
+fn get_my_description(_: &mut ServerState, _: &Params) -> ApiResult {
+    Ok(json!({ "description": "" }))
+}
+
+fn get_my_short_description(_: &mut ServerState, _: &Params) -> ApiResult {
+    Ok(json!({ "short_description": "" }))
+}
+
+fn get_chat_menu_button(_: &mut ServerState, _: &Params) -> ApiResult {
+    Ok(json!({ "type": "commands" }))
 }
 
 fn set_webhook(state: &mut ServerState, params: &Params) -> ApiResult {

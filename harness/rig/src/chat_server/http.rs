@@ -31,8 +31,8 @@ use super::{page, posted};
 const MAX_BODY: usize = 20 << 20;
 /// The most connections at a time.
 const MAX_CONNECTIONS: usize = 512;
-/// How long the head of a request may take.
-const HEAD_TIME: Duration = Duration::from_secs(60);
+/// How long the head of a request may take, the wait for it on an open connection included.
+const HEAD_TIME: Duration = Duration::from_secs(300);
 
 /// What ends the connection of a request.
 type Cut = Arc<Notify>;

@@ -18,8 +18,11 @@ pub(super) struct FormattedText {
     pub(super) entities: Vec<Value>,
 }
 
+/// Reads a text with markup; the error is in Telegram's words.
+type ReadMarkup = fn(&str) -> Result<FormattedText, String>;
+
 /// The parse modes by their names in small letters.
-const MODES: [(&str, fn(&str) -> Result<FormattedText, String>); 3] =
+const MODES: [(&str, ReadMarkup); 3] =
     [("html", html::parse), ("markdownv2", markdown::parse), ("markdown", legacy::parse)];
 
 /// Reads a text with the markup of `mode`. The error is the description of a 400 without its prefix.
@@ -86,15 +89,10 @@ fn is_link(url: &str) -> bool {
 
 #[cfg(test)]
 mod checks {
-    use super::FormattedText;
+    use super::ReadMarkup;
 
     /// Compares the text and the entities, each as `kind offset+length`.
-    pub(super) fn check(
-        parse: fn(&str) -> Result<FormattedText, String>,
-        source: &str,
-        text: &str,
-        entities: &str,
-    ) {
+    pub(super) fn check(parse: ReadMarkup, source: &str, text: &str, entities: &str) {
         let parsed = parse(source).unwrap();
         assert_eq!(parsed.text, text, "{source}");
         let of = |entity: &serde_json::Value| {

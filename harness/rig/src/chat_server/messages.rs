@@ -13,7 +13,7 @@ use super::state::{Bot, Chat, Files, Message, unix_s};
 /// The most UTF-16 units of a message.
 const MAX_TEXT: usize = 4_096;
 /// The most UTF-16 units of a caption.
-const MAX_CAPTION: usize = 1_024;
+pub(super) const MAX_CAPTION: usize = 1_024;
 /// The most bytes of the data of a button.
 const MAX_BUTTON_DATA: usize = 64;
 /// The most buttons of a message.
@@ -55,12 +55,12 @@ pub(super) struct ChatCall<'a> {
 }
 
 impl ChatCall<'_> {
-    fn set(&mut self, name: &str, value: impl Into<Value>) {
+    pub(super) fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.data.insert(name.to_owned(), value.into());
     }
 
     /// Reads a text with its markup.
-    fn formatted(&mut self, name: &str, most: usize) -> Result<FormattedText, ApiError> {
+    pub(super) fn formatted(&mut self, name: &str, most: usize) -> Result<FormattedText, ApiError> {
         let is_caption = name == "caption";
         let source = self.params.text(name).unwrap_or_default();
         self.set("text", source.as_str());
@@ -171,7 +171,11 @@ impl ChatCall<'_> {
     }
 
     /// Adds a message of the bot and returns it.
-    fn add(&mut self, text: FormattedText, file: Option<(&'static str, Value)>) -> ApiResult {
+    pub(super) fn add(
+        &mut self,
+        text: FormattedText,
+        file: Option<(&'static str, Value)>,
+    ) -> ApiResult {
         let (reply_to, topic, keyboard) = (self.reply()?, self.topic()?, self.keyboard()?);
         let message = Message {
             id: self.chat.next_id()?,
@@ -196,7 +200,7 @@ impl ChatCall<'_> {
     }
 
     /// Returns the number of the message that an edit or another call is about.
-    fn message_id(&mut self) -> Result<i64, ApiError> {
+    pub(super) fn message_id(&mut self) -> Result<i64, ApiError> {
         let id = self.params.integer("message_id").filter(|id| *id != 0);
         let id = id.ok_or_else(|| ApiError::bad("message identifier is not specified"))?;
         self.set("message_id", id);
@@ -232,54 +236,6 @@ impl ChatCall<'_> {
 pub(super) fn send_message(call: &mut ChatCall<'_>) -> ApiResult {
     let text = call.formatted("text", MAX_TEXT)?;
     call.add(text, None)
-}
-
-pub(super) fn send_document(call: &mut ChatCall<'_>) -> ApiResult {
-    send_file(call, "document")
-}
-
-pub(super) fn send_photo(call: &mut ChatCall<'_>) -> ApiResult {
-    send_file(call, "photo")
-}
-
-/// Sends a file that the request brings, one that is known by its id, or one of an address.
-fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
-    let text = call.formatted("caption", MAX_CAPTION)?;
-    let (id, name, size) = match (call.params.file(field), call.params.text(field)) {
-        (Some(file), _) => {
-            (call.files.keep(&file.name, &file.bytes)?, file.name.clone(), file.bytes.len())
-        }
-        (None, Some(id)) if call.files.get(&id).is_some() => {
-            let known = call.files.get(&id).map(|file| (file.name.clone(), file.bytes.len()));
-            let (name, size) = known.unwrap_or_default();
-            (id, name, size)
-        }
-        (None, Some(url)) if url.starts_with("http") => {
-            let name = url.rsplit('/').next().unwrap_or_default().to_owned();
-            (call.files.keep(&name, b"")?, name, 0)
-        }
-        (None, Some(_)) => return Err(ApiError::bad("wrong file identifier/HTTP URL specified")),
-        (None, None) => {
-            return Err(ApiError::bad(format!("there is no {field} in the request")));
-        }
-    };
-    call.set("file", name.as_str());
-    let file =
-        json!({ "file_id": id, "file_unique_id": format!("unique-{id}"), "file_size": size });
-    let file = match field {
-        "photo" => {
-            let mut size = file;
-            size["width"] = 320.into();
-            size["height"] = 240.into();
-            json!([size])
-        }
-        _ => {
-            let mut document = file;
-            document["file_name"] = name.into();
-            document
-        }
-    };
-    call.add(text, Some((field, file)))
 }
 
 pub(super) fn edit_message_text(call: &mut ChatCall<'_>) -> ApiResult {
@@ -393,23 +349,4 @@ pub(super) fn send_message_draft(call: &mut ChatCall<'_>) -> ApiResult {
     call.topic()?;
     call.chat.draft = Some(text.text);
     Ok(true.into())
-}
-
-/// Answers a press; whether it is known was checked with its chat.
-pub(super) fn answer_callback_query(call: &mut ChatCall<'_>) -> ApiResult {
-    if let Some(text) = call.params.text("text") {
-        if markup::length(&text) > 200 {
-            return Err(ApiError::bad("MESSAGE_TOO_LONG"));
-        }
-        call.set("text", text);
-    }
-    Ok(true.into())
-}
-
-/// Returns what the Bot API says of a chat.
-pub(super) fn get_chat(call: &mut ChatCall<'_>) -> ApiResult {
-    let mut chat = call.chat.json();
-    chat["accent_color_id"] = 0.into();
-    chat["max_reaction_count"] = 11.into();
-    Ok(chat)
 }

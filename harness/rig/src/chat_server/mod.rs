@@ -7,7 +7,7 @@
 //!
 //! | module | what it has |
 //! |---|---|
-//! | `api`, `messages` | the methods, as a table |
+//! | `api`, `messages`, `other_methods` | the methods, as a table |
 //! | `call` | one call: its latency, its fault, its entry |
 //! | `markup` | HTML and Markdown as Telegram reads them, with its errors |
 //! | `pace`, `faults` | how often a bot may write, and what goes wrong |
@@ -23,6 +23,7 @@ mod faults;
 mod http;
 mod markup;
 mod messages;
+mod other_methods;
 mod pace;
 mod page;
 mod params;

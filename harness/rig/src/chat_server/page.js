@@ -1,7 +1,8 @@
 "use strict";
 const part = (id) => document.getElementById(id);
 let revision = 0;
-let chosen = null;
+// The chat that the address names after `#`, or the one that the server shows first.
+let chosen = Number(location.hash.slice(1)) || null;
 let typing = null;
 
 // An element with classes and a text. Whatever a bot writes is text.
@@ -71,7 +72,12 @@ function draw(state) {
   part("chats").replaceChildren(...state.chats.map((chat) => {
     const button = made("button", "", chat.title + " (" + chat.messages + ")");
     if (state.chat && state.chat.chat === chat.id) button.setAttribute("aria-current", "true");
-    button.addEventListener("click", () => { chosen = chat.id; revision = 0; ask(); });
+    button.addEventListener("click", () => {
+      chosen = chat.id;
+      location.hash = chat.id;
+      revision = 0;
+      ask();
+    });
     return button;
   }));
   const shown = state.chat;
@@ -117,4 +123,9 @@ part("say").addEventListener("submit", async (event) => {
   const text = part("text").value;
   if (await post("/person/say", { chat: chosen ?? 1000, text })) part("text").value = "";
 });
+const first = JSON.parse(document.body.dataset.state);
+if (chosen === null || (first.chat && first.chat.chat === chosen)) {
+  revision = first.revision;
+  draw(first);
+}
 ask();

@@ -1,6 +1,6 @@
 //! The page that shows the chats live.
 //!
-//! The page is empty but for its frame. Its script asks for the state, waits for the next one, and sets
+//! The page has the state in an attribute. Its script draws it, waits for the next one, and sets
 //! `textContent` alone, so that what a bot writes stays text. The policy allows the server's own style, script
 //! and requests, and nothing else.
 
@@ -32,7 +32,7 @@ const CALLS: usize = 60;
 const MESSAGES: usize = 200;
 
 /// The page itself.
-pub(super) async fn page(headers: HeaderMap) -> Response {
+pub(super) async fn page(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
     if !is_local(&headers) {
         return answer(403, "text/plain", "use http://127.0.0.1");
     }
@@ -48,7 +48,7 @@ pub(super) async fn page(headers: HeaderMap) -> Response {
                 script defer src="/page.js" {}
                 title { "Chats of clitape chat-server" }
             }
-            body {
+            body data-state=(snapshot(&shared, None)) {
                 header {
                     h1 { "Chats" }
                     p #status role="status" { "connecting…" }
@@ -103,21 +103,23 @@ pub(super) async fn state(
     let mut changes = shared.changes();
     let is_new = changes.wait_for(|revision: &u64| *revision != since);
     let _ = timeout(WAIT, is_new).await;
+    answer(200, "application/json", snapshot(&shared, asked).to_string())
+}
+
+/// The chats, and what one of them shows: the one that is asked for, or the one that began last.
+fn snapshot(shared: &Shared, asked: Option<i64>) -> Value {
     let revision = *shared.changes().borrow();
-    let body = shared.read(|state| {
+    shared.read(|state| {
         let chats = state.chats.values().map(|chat| {
             json!({ "id": chat.id, "title": chat.title(), "messages": chat.messages.len(),
                 "under_way": chat.under_way })
         });
-        let chats: Vec<Value> = chats.collect();
-        let written = |chat: &&Chat| chat.said_at.is_some();
-        let first = || state.chats.values().find(written).or_else(|| state.chats.values().next());
-        let shown = asked.and_then(|id| state.chats.get(&id)).or_else(first);
+        let last = || state.chats.values().max_by_key(|chat| chat.said_at);
+        let shown = asked.and_then(|id| state.chats.get(&id)).or_else(last);
         let now = state.now();
-        json!({ "revision": revision, "ready": state.updates.is_ready(), "chats": chats,
-            "chat": shown.map(|chat| screen(chat, now)) })
-    });
-    answer(200, "application/json", body.to_string())
+        json!({ "revision": revision, "ready": state.updates.is_ready(),
+            "chats": chats.collect::<Vec<Value>>(), "chat": shown.map(|chat| screen(chat, now)) })
+    })
 }
 
 /// What a person sees in a chat now, and the newest calls.
@@ -194,16 +196,18 @@ fn spans(message: &Message) -> Vec<Value> {
         let kinds: Vec<&str> = entities.iter().filter_map(|e| e["type"].as_str()).collect();
         let link = entities.iter().find_map(|e| e["url"].as_str()).map(str::to_owned);
         let key = (kinds.join(" "), link);
-        let shown = visible(&c.to_string());
         match spans.last_mut() {
             Some(span) if last.as_ref() == Some(&key) => {
                 let text = span["text"].as_str().unwrap_or_default().to_owned();
-                span["text"] = (text + &shown).into();
+                span["text"] = format!("{text}{c}").into();
             }
-            _ => spans.push(json!({ "text": shown, "kinds": key.0, "link": key.1 })),
+            _ => spans.push(json!({ "text": c.to_string(), "kinds": key.0, "link": key.1 })),
         }
         last = Some(key);
         at += c.len_utf16();
+    }
+    for span in &mut spans {
+        span["text"] = visible(span["text"].as_str().unwrap_or_default()).into();
     }
     spans
 }

@@ -49,7 +49,7 @@ pub enum ChatChange {
     Nothing,
     /// A call gave a message the text that it had.
     SameText,
-    /// A message is new or has another text.
+    /// A message is new, has another text, or is deleted.
     Text,
     /// The text that a message has is now known to be final.
     Final,
@@ -73,6 +73,9 @@ impl ChatView {
         if entry.kind == "final" {
             return self.mark_final(entry);
         }
+        if entry.kind.starts_with("deleteMessage") {
+            return self.remove(entry);
+        }
         let id = entry.data.get("message_id").and_then(Value::as_u64);
         let text = entry.data.get("text").and_then(Value::as_str);
         let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
@@ -91,6 +94,14 @@ impl ChatView {
         };
         self.messages.insert(id, message);
         if is_same { ChatChange::SameText } else { ChatChange::Text }
+    }
+
+    /// Removes the messages that an entry deletes: the one of `message_id`, or those of `message_ids`.
+    fn remove(&mut self, entry: &Entry) -> ChatChange {
+        let listed = entry.data.get("message_ids").and_then(Value::as_array).into_iter().flatten();
+        let ids = entry.data.get("message_id").into_iter().chain(listed).filter_map(Value::as_u64);
+        let removed = ids.filter(|id| self.messages.remove(id).is_some()).count();
+        if removed > 0 { ChatChange::Text } else { ChatChange::Nothing }
     }
 
     /// Marks the messages that an entry names as holding the final text.
@@ -190,6 +201,7 @@ mod tests {
                 let kind = match kind {
                     "send" => "sendMessage",
                     "edit" => "editMessageText",
+                    "delete" => "deleteMessage",
                     kind => kind,
                 };
                 let data = match kind {
@@ -218,6 +230,8 @@ mod tests {
         check(&["send 1 a hang", "send 2 b final"], &["a+0", "b+0 final"], &["b"]);
         check(&["send 1 a", "final 1"], &["a+0 final"], &["a"]);
         check(&["send 2 b", "send 1 a"], &["a+0", "b+0"], &["a", "b"]);
+        check(&["send 1 a", "send 2 b", "delete 1"], &["b+0"], &["b"]);
+        check(&["send 1 a", "delete 1  refused", "delete 2"], &["a+0"], &["a"]);
         check(&[], &[], &[]);
     }
 }

@@ -1,0 +1,135 @@
+//! `clitape chat-server`: a Bot API server on this machine that misbehaves as the real one does.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clitape_rig::chat_server::{
+    CallFault, ChatServer, ChatServerSettings, Faults, PaceLimits, PersonScript, SCRIPT_CHAT,
+};
+
+use crate::exit::ExitStatus;
+use crate::signals::stop_on_signals;
+use crate::terminal;
+
+/// How often new lines of the log are printed.
+const PRINT: Duration = Duration::from_millis(100);
+
+/// Serves Telegram's Bot API on this machine, with its limits and with faults, for any bot
+///
+/// Give the bot the printed URL in place of https://api.telegram.org, and the printed token. Open the URL in a
+/// browser to see the chats and to write as a person.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The address to listen on; 127.0.0.1 or ::1
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: IpAddr,
+    /// The port to listen on; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// The bot's token
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// The bot's name in mentions, without @
+    #[arg(long, value_name = "NAME")]
+    bot_name: Option<String>,
+    /// Milliseconds that a call takes
+    #[arg(long, value_name = "MS", default_value_t = 40,
+        value_parser = clap::value_parser!(u64).range(..=60_000))]
+    latency: u64,
+    /// How often the bot may write: telegram, strict (no bursts) or none
+    #[arg(long, value_name = "WHICH", default_value_t = PaceLimits::Telegram)]
+    limits: PaceLimits,
+    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,4:lost-reply,6:reset
+    #[arg(long, value_name = "N:FAULT", value_delimiter = ',', conflicts_with = "seed")]
+    faults: Vec<CallFault>,
+    /// Let calls go wrong at random, by this seed
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// With --seed: how many calls of a hundred go wrong
+    #[arg(long, value_name = "PERCENT", default_value_t = 20, requires = "seed",
+        value_parser = clap::value_parser!(u8).range(1..=100))]
+    rate: u8,
+    /// A chat that is there before the person writes; a negative number is a group's
+    #[arg(long, value_name = "N", default_values_t = [SCRIPT_CHAT], allow_negative_numbers = true)]
+    chat: Vec<i64>,
+    /// Let private chats have topics
+    #[arg(long)]
+    topics: bool,
+    /// What a person does once the bot is connected: a TOML file of [[step]]
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Print the entries of all chats as JSON lines at the end
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let script = args.script.as_ref().map(|path| {
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("can't read {}", path.display()))?;
+        PersonScript::read(&text).with_context(|| path.display().to_string())
+    });
+    let defaults = ChatServerSettings::default();
+    let settings = ChatServerSettings {
+        address: SocketAddr::new(args.host, args.port),
+        token: args.token.clone().unwrap_or(defaults.token),
+        bot_username: args.bot_name.clone().unwrap_or(defaults.bot_username),
+        latency: Duration::from_millis(args.latency),
+        pace: args.limits,
+        faults: match args.seed {
+            Some(seed) => Faults::Seeded { seed, percent: args.rate },
+            None if args.faults.is_empty() => Faults::None,
+            None => Faults::Listed(args.faults.clone()),
+        },
+        chats: args.chat.clone(),
+        private_topics: args.topics,
+        script: script.transpose()?,
+    };
+    if args.chat.contains(&0) {
+        bail!("a chat has no number 0; write a positive number, or a negative one for a group");
+    }
+    let address = settings.address;
+    let stop = stop_on_signals()?;
+    let server = ChatServer::start(settings)
+        .with_context(|| format!("can't serve the Bot API on {address}"))?;
+    let (url, token) = (server.url(), server.token());
+    let first = args.chat.first().copied().unwrap_or(SCRIPT_CHAT);
+    terminal::note(format_args!("Bot API: {url}  token: {token}"));
+    if !quiet {
+        for line in [
+            format!(
+                "  give the bot this URL in place of https://api.telegram.org; a call is {url}/bot{token}/METHOD"
+            ),
+            format!("  see the chats and write as a person: {url}/"),
+            format!(
+                "  or: curl -H 'Content-Type: application/json' -d '{{\"chat\":{first},\"text\":\"hello\"}}' {url}/person/say"
+            ),
+            "  Ctrl-C ends it".to_owned(),
+        ] {
+            terminal::note(line);
+        }
+    }
+    let mut printed = 0;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(PRINT);
+        let lines = server.log(printed);
+        printed += lines.len();
+        for line in lines.iter().filter(|_| !quiet) {
+            terminal::note(line);
+        }
+    }
+    if args.json {
+        let mut out = terminal::stdout();
+        for chat in server.chats() {
+            for mut entry in server.entries(chat) {
+                entry.data.insert("chat".into(), chat.into());
+                out.json(&entry.to_line())?;
+            }
+        }
+    }
+    server.stop();
+    Ok(ExitStatus::Ok)
+}

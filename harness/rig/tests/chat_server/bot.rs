@@ -1,0 +1,329 @@
+//! The Bot API as Telegram answers it.
+
+use std::time::Duration;
+
+use clitape_gateway::ByteSize;
+use clitape_gateway::telegram::{
+    BotApi as _, BotApiError, BotCall, BotMethod, BotToken, HttpApi, HttpSettings,
+};
+use clitape_rig::chat_server::PressTarget;
+use clitape_runner::replay::ChatView;
+use serde_json::{Value, json};
+
+use crate::client::{call, request, result, started};
+
+#[test]
+fn issue_16_refusals_have_the_words_of_telegram() {
+    let server = started(|_| {});
+    let sent = result(&server, "sendMessage", &json!({ "chat_id": 7, "text": "one" }));
+    let id = sent["message_id"].as_i64().unwrap();
+    let long = "x".repeat(4_097);
+    let wide = "😀".repeat(2_049);
+    for (method, body, expect) in [
+        ("sendMessage", json!({ "chat_id": 7, "text": long }), "message is too long"),
+        ("sendMessage", json!({ "chat_id": 7, "text": wide }), "message is too long"),
+        ("sendMessage", json!({ "chat_id": 7, "text": " \n" }), "message text is empty"),
+        ("sendMessage", json!({ "chat_id": 7 }), "message text is empty"),
+        ("sendMessage", json!({ "text": "x" }), "chat_id is empty"),
+        ("sendMessage", json!({ "chat_id": 8, "text": "x" }), "chat not found"),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "a <b>c", "parse_mode": "HTML" }),
+            "can't parse entities: Can't find end tag corresponding to start tag \"b\"",
+        ),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "é <br>", "parse_mode": "html" }),
+            "can't parse entities: Unsupported start tag \"br\" at byte offset 3",
+        ),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "a.", "parse_mode": "MarkdownV2" }),
+            "can't parse entities: Character '.' is reserved and must be escaped with the preceding '\\'",
+        ),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "a", "parse_mode": "x" }),
+            "unsupported parse_mode",
+        ),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "a", "reply_parameters": { "message_id": 99 } }),
+            "message to be replied not found",
+        ),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "a", "message_thread_id": 5 }),
+            "message thread not found",
+        ),
+        (
+            "sendMessage",
+            json!({ "chat_id": 7, "text": "a", "reply_markup": { "inline_keyboard":
+                [[{ "text": "b", "callback_data": "x".repeat(65) }]] } }),
+            "BUTTON_DATA_INVALID",
+        ),
+        (
+            "editMessageText",
+            json!({ "chat_id": 7, "message_id": id, "text": "one" }),
+            "message is not modified: specified new message content and reply markup are exactly \
+             the same as a current content and reply markup of the message",
+        ),
+        (
+            "editMessageText",
+            json!({ "chat_id": 7, "message_id": 99, "text": "x" }),
+            "message to edit not found",
+        ),
+        (
+            "editMessageText",
+            json!({ "chat_id": 7, "message_id": 1, "text": "x" }),
+            "message can't be edited",
+        ),
+        (
+            "editMessageText",
+            json!({ "chat_id": 7, "text": "x" }),
+            "message identifier is not specified",
+        ),
+        ("deleteMessage", json!({ "chat_id": 7, "message_id": 99 }), "message to delete not found"),
+        (
+            "sendChatAction",
+            json!({ "chat_id": 7, "action": "think" }),
+            "wrong parameter action in request",
+        ),
+        (
+            "setMessageReaction",
+            json!({ "chat_id": 7, "message_id": 1, "reaction": [{ "type": "emoji", "emoji": "🧪" }] }),
+            "REACTION_INVALID",
+        ),
+        (
+            "answerCallbackQuery",
+            json!({ "callback_query_id": "9" }),
+            "query is too old and response timeout expired or query ID is invalid",
+        ),
+        ("getFile", json!({ "file_id": "x" }), "invalid file_id"),
+        (
+            "setWebhook",
+            json!({ "url": "https://example.org/x" }),
+            "bad webhook: the chat server posts to http://127.0.0.1 alone",
+        ),
+    ] {
+        let answer = call(&server, method, &body);
+        let expect = json!({ "ok": false, "error_code": 400, "description": format!("Bad Request: {expect}") });
+        assert_eq!((answer.status, answer.json()), (400, expect), "{method} {body}");
+    }
+    let chat = server.entries(7);
+    let refused = chat.iter().filter(|entry| entry.data.contains_key("refused")).count();
+    assert!(refused >= 15, "{refused} refusals are entries");
+    assert_eq!(ChatView::after(&chat).final_text(), ["one"]);
+}
+
+#[test]
+fn issue_16_tokens_and_methods_that_are_not_known() {
+    let server = started(|_| {});
+    for (path, status, expect) in [
+        ("/bot1:wrong/getMe".to_owned(), 401, "Unauthorized"),
+        (format!("/bot{}/sendGift", server.token()), 404, "Not Found"),
+        ("/x".to_owned(), 404, "Not Found"),
+    ] {
+        let answer = request(&server.url(), "GET", &path, &[], b"").unwrap();
+        assert_eq!(answer.status, status, "{path}");
+        assert_eq!(answer.json()["description"], expect, "{path}");
+    }
+    assert!(server.bot_entries().iter().any(|entry| entry.kind == "sendGift"));
+    let log = server.log(0).join("\n");
+    assert!(log.contains("sendGift: the chat server does not know this method"), "{log}");
+    let me = result(&server, "GETME", &json!({}));
+    assert_eq!((&me["is_bot"], &me["username"]), (&json!(true), &json!("clitape_test_bot")));
+}
+
+#[test]
+fn issue_16_parameters_come_in_every_form() {
+    let server = started(|_| {});
+    let path = format!("/bot{}/sendMessage", server.token());
+    let multipart = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
+                     --x\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\nd\r\n--x--\r\n";
+    for (method, query, kind, body) in [
+        ("GET", "?chat_id=7&text=a", "", ""),
+        ("POST", "?chat_id=7&text=b", "", ""),
+        ("POST", "", "application/x-www-form-urlencoded", "chat_id=7&text=c"),
+        ("POST", "", "multipart/form-data; boundary=x", multipart),
+        ("POST", "", "application/json", r#"{"chat_id":"7","text":"e"}"#),
+    ] {
+        let path = format!("{path}{query}");
+        let answer =
+            request(&server.url(), method, &path, &[("content-type", kind)], body.as_bytes());
+        assert_eq!(answer.unwrap().status, 200, "{method} {kind}");
+    }
+    let entries = server.entries(7);
+    assert_eq!(ChatView::after(&entries).final_text(), ["a", "b", "c", "d", "e"]);
+}
+
+#[test]
+fn issue_16_updates_are_handed_out_until_they_are_acknowledged() {
+    let server = started(|_| {});
+    assert!(!server.polled());
+    let first = result(&server, "getUpdates", &json!({ "timeout": 5 }));
+    assert!(server.polled());
+    let update = &first[0];
+    assert_eq!(update["message"]["text"], "hello");
+    assert_eq!(update["message"]["chat"]["id"], 7);
+    assert_eq!(first, result(&server, "getUpdates", &json!({})));
+    let offset = update["update_id"].as_i64().unwrap() + 1;
+    assert_eq!(result(&server, "getUpdates", &json!({ "offset": offset })), json!([]));
+
+    // A poll that waits gets a message at once, and a second poll ends it.
+    let waiting = |timeout: i64| {
+        let (url, path) = (server.url(), format!("/bot{}/getUpdates", server.token()));
+        std::thread::spawn(move || {
+            let path = format!("{path}?timeout={timeout}&offset={offset}");
+            request(&url, "GET", &path, &[], b"").unwrap()
+        })
+    };
+    let one = waiting(20);
+    std::thread::sleep(Duration::from_millis(200));
+    let two = waiting(20);
+    let ended = one.join().unwrap();
+    assert_eq!(ended.status, 409);
+    assert!(ended.body.contains("terminated by other getUpdates request"), "{}", ended.body);
+    server.say(-100_5, "@clitape_test_bot /stop now").unwrap();
+    let update = two.join().unwrap().json()["result"][0].clone();
+    let message = &update["message"];
+    assert_eq!(message["chat"]["type"], "supergroup");
+    let kinds: Vec<&Value> =
+        message["entities"].as_array().unwrap().iter().map(|e| &e["type"]).collect();
+    assert_eq!(kinds, ["mention", "bot_command"]);
+}
+
+#[test]
+fn issue_16_messages_are_seen_edited_and_deleted() {
+    let server = started(|_| {});
+    let send = |body: Value| result(&server, "sendMessage", &body)["message_id"].clone();
+    let one = send(json!({ "chat_id": 7, "text": "<b>a</b>", "parse_mode": "HTML",
+        "reply_parameters": { "message_id": 1 } }));
+    let two = send(json!({ "chat_id": 7, "text": "b" }));
+    let three = send(json!({ "chat_id": 7, "text": "c" }));
+    result(&server, "editMessageText", &json!({ "chat_id": 7, "message_id": one, "text": "a2" }));
+    result(&server, "deleteMessage", &json!({ "chat_id": 7, "message_id": two }));
+    result(&server, "deleteMessages", &json!({ "chat_id": 7, "message_ids": [three, 99] }));
+    result(&server, "sendChatAction", &json!({ "chat_id": 7, "action": "typing" }));
+    let reaction = json!([{ "type": "emoji", "emoji": "❤️" }]);
+    let reacted = json!({ "chat_id": 7, "message_id": 1, "reaction": reaction });
+    result(&server, "setMessageReaction", &reacted);
+    let entries = server.entries(7);
+    assert_eq!(ChatView::after(&entries).final_text(), ["a2"]);
+    let kinds: Vec<&str> = entries.iter().map(|entry| &*entry.kind).collect();
+    let expect = [
+        "(user)",
+        "sendMessage",
+        "sendMessage",
+        "sendMessage",
+        "editMessageText",
+        "deleteMessage",
+        "deleteMessages",
+        "sendChatAction",
+        "setMessageReaction",
+    ];
+    assert_eq!(kinds, expect);
+    assert_eq!((entries[0].at, &entries[1].data["reply_to"]), (0, &json!(1)));
+    assert!(entries[1..].iter().all(|entry| entry.data["took_ms"].as_u64().unwrap() >= 5));
+    let last = server.last_call(7).unwrap();
+    assert_eq!((last.kind.as_str(), last.under_way), ("setMessageReaction", 0));
+}
+
+#[test]
+fn issue_16_a_topic_is_echoed() {
+    let server = started(|_| {});
+    server.say_in_topic(-9, 4, "in a topic").unwrap();
+    let sent = json!({ "chat_id": -9, "message_thread_id": 4, "text": "x" });
+    let message = result(&server, "sendMessage", &sent);
+    assert_eq!(
+        (&message["message_thread_id"], &message["is_topic_message"]),
+        (&json!(4), &json!(true))
+    );
+    assert_eq!(message["chat"]["is_forum"], true);
+}
+
+#[test]
+fn issue_16_a_button_is_pressed_and_answered() {
+    let server = started(|_| {});
+    let buttons = json!({ "inline_keyboard": [[{ "text": "Allow", "callback_data": "yes" },
+        { "text": "Docs", "url": "https://example.org" }]] });
+    let body = json!({ "chat_id": 7, "text": "May I?", "reply_markup": buttons.to_string() });
+    result(&server, "sendMessage", &body);
+    for (label, expect) in [
+        ("Deny", "the message has no button `Deny`; it has Allow, Docs"),
+        ("Docs", "the button `Docs` sends nothing to the bot; it opens a link"),
+    ] {
+        let error = server.press(7, PressTarget::Last, label).unwrap_err().to_string();
+        assert_eq!(error, expect);
+    }
+    server.press(7, PressTarget::Last, "Allow").unwrap();
+    let updates = result(&server, "getUpdates", &json!({ "offset": -1 }));
+    let query = &updates[0]["callback_query"];
+    assert_eq!((&query["data"], &query["message"]["text"]), (&json!("yes"), &json!("May I?")));
+    let answer = json!({ "callback_query_id": query["id"], "text": "ok" });
+    result(&server, "answerCallbackQuery", &answer);
+    assert_eq!(call(&server, "answerCallbackQuery", &answer).status, 400);
+    // Without `reply_markup` an edit takes the buttons away.
+    let edit = json!({ "chat_id": 7, "message_id": 2, "text": "Allowed" });
+    result(&server, "editMessageText", &edit);
+    assert!(server.press(7, PressTarget::Last, "Allow").is_err());
+    let entries = server.entries(7);
+    let press = entries.iter().find(|entry| entry.kind == "(press)").unwrap();
+    assert_eq!(press.data["label"], "Allow");
+    assert_eq!(entries[1].data["buttons"], json!([["Allow", "Docs"]]));
+}
+
+#[test]
+fn issue_16_a_file_is_sent_and_read_again() {
+    let server = started(|_| {});
+    let body = "--x\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n7\r\n\
+                --x\r\nContent-Disposition: form-data; name=\"document\"; filename=\"a.txt\"\r\n\r\n\
+                one\r\n--x--\r\n";
+    let path = format!("/bot{}/sendDocument", server.token());
+    let kind = [("content-type", "multipart/form-data; boundary=x")];
+    let sent = request(&server.url(), "POST", &path, &kind, body.as_bytes()).unwrap().json();
+    let document = &sent["result"]["document"];
+    assert_eq!(document["file_name"], "a.txt", "{sent}");
+    let file = result(&server, "getFile", &json!({ "file_id": document["file_id"] }));
+    let path = format!("/file/bot{}/{}", server.token(), file["file_path"].as_str().unwrap());
+    assert_eq!(request(&server.url(), "GET", &path, &[], b"").unwrap().body, "one");
+}
+
+#[test]
+fn issue_16_the_gateway_s_own_client_talks_to_it() {
+    let server = started(|settings| {
+        settings.faults = "3:rate-limit:30s"
+            .parse()
+            .map(|fault| clitape_rig::chat_server::Faults::Listed(vec![fault]))
+            .unwrap()
+    });
+    let settings = HttpSettings {
+        server: server.url(),
+        token: BotToken::new(server.token()),
+        chat: "7".to_owned(),
+        timeout: Duration::from_secs(5),
+        max_answer: ByteSize::mib(1),
+    };
+    let api = HttpApi::new(settings).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let call = |method, message_id, text: &str| BotCall {
+        method,
+        message_id,
+        text: text.to_owned(),
+        is_final: false,
+        question: None,
+        buttons: Vec::new(),
+    };
+    runtime.block_on(async {
+        api.typing().await.unwrap();
+        let sent = api.call(call(BotMethod::SendMessage, None, "<b>a</b>")).await.unwrap();
+        let id = Some(sent.message_id);
+        let same = api.call(call(BotMethod::EditMessageText, id, "<b>a</b>")).await;
+        assert_eq!(same, Err(BotApiError::NotModified));
+        let limited = api.call(call(BotMethod::EditMessageText, id, "b")).await;
+        assert_eq!(limited, Err(BotApiError::RetryAfter { seconds: 30 }));
+    });
+    let entries = server.entries(7);
+    assert_eq!(entries.last().unwrap().data["answer"], "rate-limit:30s");
+    assert_eq!(ChatView::after(&entries).final_text(), ["<b>a</b>"]);
+}
