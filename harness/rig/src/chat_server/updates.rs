@@ -180,7 +180,10 @@ mod tests {
     use super::*;
 
     fn params(json: Value) -> Params {
-        Params::of(json.as_object().cloned().unwrap())
+        match json {
+            Value::Object(values) => Params::of(values),
+            other => panic!("{other} is no object"),
+        }
     }
 
     fn ids(updates: &mut Updates, json: Value) -> Result<Vec<i64>, u16> {

@@ -6,7 +6,7 @@ use clitape_gateway::ByteSize;
 use clitape_gateway::telegram::{
     BotApi as _, BotApiError, BotCall, BotMethod, BotToken, HttpApi, HttpSettings,
 };
-use clitape_rig::chat_server::PressTarget;
+use clitape_rig::chat_server::{Faults, PressTarget};
 use clitape_runner::replay::ChatView;
 use serde_json::{Value, json};
 
@@ -136,6 +136,37 @@ fn issue_16_tokens_and_methods_that_are_not_known() {
 }
 
 #[test]
+fn issue_16_what_a_bot_calls_at_its_start_is_answered() {
+    let server = started(|_| {});
+    let commands = json!([{ "command": "stop", "description": "Stop" }]);
+    let scope = json!({ "type": "all_private_chats" });
+    for (method, body, expect) in [
+        ("deleteWebhook", json!({ "drop_pending_updates": false }), json!(true)),
+        (
+            "getWebhookInfo",
+            json!({}),
+            json!({ "url": "", "has_custom_certificate": false, "pending_update_count": 1 }),
+        ),
+        ("setMyCommands", json!({ "commands": commands, "scope": scope }), json!(true)),
+        ("getMyCommands", json!({ "scope": scope }), commands),
+        ("getMyCommands", json!({}), json!([])),
+        ("deleteMyCommands", json!({ "scope": scope }), json!(true)),
+        ("getMyCommands", json!({ "scope": scope }), json!([])),
+        ("setChatMenuButton", json!({}), json!(true)),
+        ("getChatMenuButton", json!({}), json!({ "type": "commands" })),
+        ("setMyDescription", json!({ "description": "x" }), json!(true)),
+    ] {
+        assert_eq!(result(&server, method, &body), expect, "{method} {body}");
+    }
+    let member = result(&server, "getChatMember", &json!({ "chat_id": 7, "user_id": 7 }));
+    assert_eq!(member["status"], "member");
+    assert_eq!(result(&server, "getChat", &json!({ "chat_id": "7" }))["type"], "private");
+    let wrong = json!({ "commands": [{ "command": "Not One", "description": "x" }] });
+    let refused = call(&server, "setMyCommands", &wrong).json();
+    assert_eq!(refused["description"], "Bad Request: BOT_COMMAND_INVALID");
+}
+
+#[test]
 fn issue_16_parameters_come_in_every_form() {
     let server = started(|_| {});
     let path = format!("/bot{}/sendMessage", server.token());
@@ -184,7 +215,7 @@ fn issue_16_updates_are_handed_out_until_they_are_acknowledged() {
     let ended = one.join().unwrap();
     assert_eq!(ended.status, 409);
     assert!(ended.body.contains("terminated by other getUpdates request"), "{}", ended.body);
-    server.say(-100_5, "@clitape_test_bot /stop now").unwrap();
+    server.say(-1_005, "@clitape_test_bot /stop now").unwrap();
     let update = two.join().unwrap().json()["result"][0].clone();
     let message = &update["message"];
     assert_eq!(message["chat"]["type"], "supergroup");
@@ -291,12 +322,8 @@ fn issue_16_a_file_is_sent_and_read_again() {
 
 #[test]
 fn issue_16_the_gateway_s_own_client_talks_to_it() {
-    let server = started(|settings| {
-        settings.faults = "3:rate-limit:30s"
-            .parse()
-            .map(|fault| clitape_rig::chat_server::Faults::Listed(vec![fault]))
-            .unwrap()
-    });
+    let fault = "3:rate-limit:30s".parse().unwrap();
+    let server = started(|settings| settings.faults = Faults::Listed(vec![fault]));
     let settings = HttpSettings {
         server: server.url(),
         token: BotToken::new(server.token()),
