@@ -40,7 +40,11 @@ pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
         case.shown().any(|(_, entry)| {
             let text = text(entry).unwrap_or_default();
             let text = plain(text, crate::judge::screen::word(entry, "parse_mode"));
-            case.own_lines(&text).iter().any(|line| names(line, tool))
+            let own = case.own_lines(&text);
+            text.lines().any(|line| {
+                let is_own = own.contains(&line);
+                (is_own || has_sign(line)) && names(line, tool) || is_own && explains(line)
+            })
         })
     };
     if tools.is_empty() || tools.iter().any(is_told) || took(case) < QUICK_TURN_MS {
@@ -74,6 +78,23 @@ fn took(case: &Case<'_>) -> u64 {
         },
         |times| times.into_iter().sum(),
     )
+}
+
+/// Words that say no more than that something goes on.
+const STATUS: [&str; 7] =
+    ["working", "thinking", "running", "processing", "loading", "please wait", "one moment"];
+
+/// Whether a line begins with a pictogram, as lines of tools do.
+fn has_sign(line: &str) -> bool {
+    line.trim_start().chars().next().is_some_and(|sign| !sign.is_ascii() && !sign.is_alphanumeric())
+}
+
+/// Whether a line begins with a pictogram and says more than that something goes on: what a command does in words,
+/// such as `🛠️ list files -> run wc`, has neither the tool's name nor its argument.
+fn explains(line: &str) -> bool {
+    let words = line.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+    let line = line.to_lowercase();
+    has_sign(&line) && words.count() > 1 && !STATUS.iter().any(|status| line.contains(status))
 }
 
 /// Whether a line of the subject's says that the tool ran.
