@@ -1,11 +1,14 @@
 //! `clitape compare`: two subjects, two versions or two builds on the same cassettes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clitape_gateway::ByteSize;
-use clitape_runner::compare::{BuildProgress, CompareFolders, SideName, gather, resolve, select};
+use clitape_rig::subject::{Subjects, compare_gateways};
+use clitape_runner::compare::{
+    BuildProgress, CompareFolders, Comparison, SideName, gather, resolve, select,
+};
 use clitape_runner::limits::{COMPARED_TIME, OutputLimits};
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::{compare_page, compare_summary, compare_text};
@@ -17,6 +20,7 @@ use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::record::cache;
 use crate::signals::stop_on_signals;
+use crate::subject::{Machine, gateway};
 use crate::terminal;
 
 /// The subjects, and how a program is called, as `--help` shows it.
@@ -29,6 +33,8 @@ A and B are each one of these subjects:
               and prints the trace, one JSON object on each line, within --timeout. It ends with
               code 0, or with 2 if it does not know a flag or a lane; it is then called once for
               each lane. Anything else is reported as a replay that could not be compared.
+  subject:X   a gateway of clitape.toml, NAME or NAME@VERSION, which is played in real time; the
+              other side must be one too
   2.1.148     a version of the CLI: this clitape, on the cassettes of that version; B must be a
               version too
 
@@ -39,7 +45,7 @@ can't be used, 4 there is nothing to compare, 5 a cassette is damaged.";
 #[derive(clap::Args)]
 #[command(disable_version_flag = true, after_help = HELP)]
 pub(crate) struct Args {
-    /// The expected side: this, git:REV, a path to a program, or a CLI version
+    /// The expected side: this, git:REV, a path to a program, subject:NAME@VERSION, or a CLI version
     a: SideName,
     /// The side that is compared with it
     b: SideName,
@@ -77,6 +83,9 @@ struct Limits {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let sides = [&args.a, &args.b];
+    if let [SideName::Subject(a), SideName::Subject(b)] = sides {
+        return compare_subjects(workspace, args, [a, b], quiet);
+    }
     let selection = select(workspace, sides, &args.scenario, &args.version)?;
     let total = selection.cassettes();
     if total == 0 {
@@ -108,13 +117,45 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         progress.now(&format!("compared {done} of {total}"));
     })?;
     drop(progress);
+    write(&comparison, dir, quiet)
+}
+
+/// Plays two subjects of clitape.toml, one after the other, and compares what was seen in their chats.
+fn compare_subjects(
+    workspace: &Workspace,
+    args: &Args,
+    names: [&str; 2],
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let subjects = Subjects::load(workspace.root())?;
+    let machine = Machine::new()?;
+    let gateways = [gateway(&subjects, names[0])?, gateway(&subjects, names[1])?];
+    if names[0] == names[1] {
+        bail!("both sides are subject:{}; name another version with NAME@VERSION", names[0]);
+    }
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("can't make {}", args.out.display()))?;
+    let mut progress = ProgressLine::new(quiet);
+    let mut note = |text: &str| progress.step(text);
+    let rig = machine.rig(workspace);
+    let compared = compare_gateways(gateways, &args.scenario, rig, &mut note)?;
+    drop(progress);
+    let Some(comparison) = compared else {
+        terminal::note("nothing to compare: no cassette fits both subjects");
+        return Ok(ExitStatus::Nothing);
+    };
+    write(&comparison, &args.out, quiet)
+}
+
+/// Prints the summary and writes the page and the text.
+fn write(comparison: &Comparison, dir: &Path, quiet: bool) -> anyhow::Result<ExitStatus> {
     let mut out = terminal::stdout();
     let holds = comparison.holds();
     if !quiet || !holds {
-        compare_summary(&comparison, out.styled())?;
+        compare_summary(comparison, out.styled())?;
     }
     for (file, text) in
-        [("index.html", compare_page(&comparison)), ("compare.md", compare_text(&comparison))]
+        [("index.html", compare_page(comparison)), ("compare.md", compare_text(comparison))]
     {
         let path = dir.join(file);
         write_file(&path, text)?;

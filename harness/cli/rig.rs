@@ -38,16 +38,17 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let scenario = args.scenario.trim_end_matches('/');
     let name = scenario.split_once('/').map_or(scenario, |(name, _)| name);
     workspace.load(name)?;
+    let names = [scenario.to_owned()];
     let options =
-        SubjectOptions { filter: scenario, exact: true, update: false, plans: 0, seed: args.seed };
+        SubjectOptions { names: &names, exact: true, update: false, plans: 0, seed: args.seed };
     let mut out = terminal::stdout();
     let mut screen = Screen::default();
     let draws = terminal::can_rewrite() && !args.calls;
-    let mut failed = None;
+    let (mut failed, mut printed) = (None, Vec::new());
     let mut progress = ProgressLine::new(quiet);
     let mut note = |text: &str| progress.step(text);
     let suite = test(gateway, options, machine.rig(workspace), &mut note, &mut |event| {
-        let printed = match event {
+        let shown = match event {
             RunEvent::Ready { after } if !quiet => {
                 let seconds = after.as_secs_f64();
                 out.line(format_args!("{} is ready after {seconds:.1} s", args.subject))
@@ -59,9 +60,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
                     false => write_entry(out.styled(), entry),
                 })
             }
+            RunEvent::Stopped { printed: lines, .. } => {
+                printed = lines;
+                Ok(())
+            }
             _ => Ok(()),
         };
-        failed = failed.take().or(printed.err());
+        failed = failed.take().or(shown.err());
     })?;
     drop(progress);
     if let Some(error) = failed {
@@ -79,13 +84,17 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         .collect();
     if !quiet {
         let took = seen.took.as_secs_f64();
-        out.line(format_args!("\n{} took {took:.1} s; {}", job.name(), plain(&seen.how())))?;
+        out.line("")?;
+        out.line(format_args!("{} took {took:.1} s; {}", job.name(), plain(&seen.how())))?;
         for (what, how) in seen.legs(job, gateway) {
             out.line(format_args!("  {what:<12} {how}"))?;
         }
     }
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
+    }
+    for line in &printed {
+        out.line(format_args!("the gateway printed: {line}"))?;
     }
     for finding in &findings {
         write_finding(out.styled(), finding)?;

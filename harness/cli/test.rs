@@ -113,8 +113,14 @@ fn test_subject(
     }
     let gateway = gateway(&subjects, subject)?;
     let open = args.outputs.open(args.json.as_deref())?;
-    let options =
-        SubjectOptions { filter, exact: false, update: args.update, plans: args.plans, seed: None };
+    let names: Vec<String> = args.filter.iter().cloned().collect();
+    let options = SubjectOptions {
+        names: &names,
+        exact: false,
+        update: args.update,
+        plans: args.plans,
+        seed: None,
+    };
     let mut out = terminal::stdout();
     open.begin(&mut out)?;
     let progress = RefCell::new(ProgressLine::new(quiet));

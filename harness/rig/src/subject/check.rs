@@ -57,14 +57,12 @@ pub fn check(
     note: &mut dyn FnMut(&str),
     line: &mut dyn FnMut(CheckLine),
 ) -> Result<bool, SubjectError> {
-    let options =
-        |filter| SubjectOptions { filter, exact: true, update: false, plans: 0, seed: None };
     let mut holds = true;
     let mut tell = |checked: CheckLine| {
         holds &= checked.holds;
         line(checked);
     };
-    let all = select(rig.workspace, spec, SubjectOptions { exact: false, ..options("") })?;
+    let all = select(rig.workspace, spec, only(&[]))?;
     match all.jobs.len() {
         0 => tell(CheckLine::failed(
             "no cassette fits it".to_owned(),
@@ -87,7 +85,7 @@ pub fn check(
     (spec.within_s, spec.idle_s) = (spec.within_s.min(WITHIN_S), spec.idle_s.min(IDLE_S));
     let mut tried = Vec::new();
     for name in TRIED {
-        tried.extend(select(rig.workspace, spec, options(name))?.jobs);
+        tried.extend(select(rig.workspace, spec, only(&[name.to_owned()]))?.jobs);
     }
     tried.extend(all.jobs);
     tried.truncate(1);
@@ -99,10 +97,10 @@ pub fn check(
             lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
         }
         RunEvent::Ended { job, seen, .. } => lines.push(answer(&job.name(), seen)),
-        RunEvent::Stopped { after, in_time: true } => {
+        RunEvent::Stopped { after, in_time: true, .. } => {
             lines.push(CheckLine::ok(format!("it ends {} after SIGTERM", seconds(after))));
         }
-        RunEvent::Stopped { after, in_time: false } => lines.push(CheckLine::failed(
+        RunEvent::Stopped { after, in_time: false, .. } => lines.push(CheckLine::failed(
             format!("it had not ended {} after SIGTERM and was killed", seconds(after)),
             "end the program on SIGTERM; until then every test takes that much longer",
         )),
@@ -119,6 +117,11 @@ pub fn check(
     Ok(holds)
 }
 
+/// The options for the scenarios of these names, or for all of them.
+fn only(names: &[String]) -> SubjectOptions<'_> {
+    SubjectOptions { names, exact: true, update: false, plans: 0, seed: None }
+}
+
 /// The line about the scenario that was played.
 fn answer(name: &str, seen: &super::drive::Seen) -> CheckLine {
     let view = ChatView::after(&seen.entries);
@@ -133,7 +136,7 @@ fn answer(name: &str, seen: &super::drive::Seen) -> CheckLine {
             CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
         }
         RunEnding::Hung { waited_s, waited_for } => CheckLine::failed(
-            format!("{name} hangs: after {waited_s} s it waits for {waited_for}"),
+            format!("{name} hangs: for {waited_s} s, {waited_for}"),
             "start the program `{claude}` for a person's message, and pass the message on as it is",
         ),
         RunEnding::Refused(sentence) => CheckLine::failed(

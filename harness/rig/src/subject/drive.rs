@@ -301,11 +301,11 @@ impl Drive<'_> {
         }
         let waited_for = match &played.waits_for {
             _ if played.starts == 0 => match self.shared.log().stray() {
-                Some(sentence) => format!("`claude` to play the cassette; one said: {sentence}"),
-                None => "`claude` to be started".to_owned(),
+                Some(sentence) => format!("`claude` played nothing; it said: {sentence}"),
+                None => "`claude` was not started".to_owned(),
             },
-            Some(what) => format!("{what}{}", self.no_button()),
-            None => "`claude` to end, or the chat to be quiet".to_owned(),
+            Some(what) => format!("`claude` waits for {what}{}", self.no_button()),
+            None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
         };
         Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for })
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clitape_runner::cassette::CassetteError;
+use clitape_runner::compare::CompareError;
 use clitape_runner::files::FileError;
 use clitape_runner::record::RecordError;
 use clitape_runner::scenario::ScenarioError;
@@ -27,6 +28,9 @@ pub enum SubjectError {
     /// A cassette can't be read.
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    /// Two subjects can't be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     /// The subject can't be installed.
     #[error(transparent)]
     Install(#[from] RecordError),

@@ -72,7 +72,7 @@ pub(super) fn pending(scenario: &Scenario) -> io::Result<u64> {
 
 /// The entries of a chat without what differs from run to run: times, typing signals, and the numbers of
 /// messages, which are counted anew.
-fn timeless(entries: &[Entry]) -> Vec<Entry> {
+pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     let mut numbers: HashMap<u64, u64> = HashMap::new();
     let shown = entries.iter().filter(|entry| entry.kind != "sendChatAction");
     shown

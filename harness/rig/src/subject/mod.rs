@@ -6,9 +6,11 @@
 //! 4. `run` plays many cassettes at one start, `drive` one of them; `log` reads what the stand-in did.
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
 //!    before. `check` is a short look at a subject.
+//!    `both` compares the chats of two gateways.
 //! 6. `parser` compares the entries of a foreign parser with those of clitape's own.
 
 mod boot;
+mod both;
 mod check;
 mod config;
 mod dialogue;
@@ -26,6 +28,7 @@ mod spec;
 mod suite;
 
 pub use boot::RigHost;
+pub use both::compare_gateways;
 pub use check::{CheckLine, check};
 pub use config::{FILE, Subjects};
 pub use drive::{Job, Seen};

@@ -16,7 +16,7 @@ impl Seen {
         match &self.ending {
             RunEnding::Over => "it came to its end".to_owned(),
             RunEnding::Hung { waited_s, waited_for } => {
-                format!("it hung: after {waited_s} s it waited for {waited_for}")
+                format!("it hung: for {waited_s} s, {waited_for}")
             }
             RunEnding::Refused(sentence) => format!("claude refused a line: {sentence}"),
             RunEnding::Died { how, last_words } if last_words.is_empty() => {

@@ -36,6 +36,8 @@ pub enum RunEvent<'a> {
         after: Duration,
         /// Whether it ended in time; it was killed otherwise.
         in_time: bool,
+        /// The last lines that it printed.
+        printed: Vec<String>,
     },
     /// A cassette begins.
     Begins(&'a Job),
@@ -122,7 +124,7 @@ pub(crate) fn play(
     }
     let lost = || Seen {
         entries: Vec::new(),
-        ending: RunEnding::Hung { waited_s: 0, waited_for: "its turn".to_owned() },
+        ending: RunEnding::Hung { waited_s: 0, waited_for: "it was not played".to_owned() },
         turns: Vec::new(),
         reads: Vec::new(),
         took: Duration::ZERO,
@@ -229,7 +231,8 @@ impl Queue<'_> {
         result?;
         let begin = Instant::now();
         let in_time = boot.program.ask_to_end(ENDING)?.is_some();
-        report(RunEvent::Stopped { after: begin.elapsed(), in_time });
+        let printed = boot.program.last_lines(LAST_LINES);
+        report(RunEvent::Stopped { after: begin.elapsed(), in_time, printed });
         Ok(())
     }
 }

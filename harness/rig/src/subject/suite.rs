@@ -31,9 +31,9 @@ const CONTEXT_WIDTH: usize = 60;
 /// What is played.
 #[derive(Debug, Clone, Copy)]
 pub struct SubjectOptions<'a> {
-    /// A part of the names of the scenarios, or `NAME/VERSION`; all scenarios have the empty one.
-    pub filter: &'a str,
-    /// Whether a scenario has exactly that name.
+    /// Parts of the names of the scenarios, each with `/VERSION` or without; all scenarios when empty.
+    pub names: &'a [String],
+    /// Whether a scenario has exactly such a name.
     pub exact: bool,
     /// Whether what differs from a golden is written as a pending one.
     pub update: bool,
@@ -86,15 +86,21 @@ pub fn select(
     spec: &GatewaySpec,
     options: SubjectOptions<'_>,
 ) -> Result<Selection, SubjectError> {
-    let (name, version) = match options.filter.split_once('/') {
-        Some((name, version)) => (name, Some(version)),
-        None => (options.filter, None),
-    };
     let mut selection = Selection::default();
     for scenario in workspace.names()? {
-        let is_named = if options.exact { scenario == *name } else { scenario.contains(name) };
+        let named = options.names.iter().map(|name| match name.split_once('/') {
+            Some((name, version)) => (name, Some(version)),
+            None => (name.as_str(), None),
+        });
+        let mut named = named.chain(options.names.is_empty().then_some(("", None)));
+        let found = named.find(|(name, _)| match options.exact && !name.is_empty() {
+            true => scenario == **name,
+            false => scenario.contains(*name),
+        });
         let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(&scenario);
-        if is_named && (is_chosen || options.exact) {
+        if let Some((name, version)) = found
+            && (is_chosen || options.exact && !name.is_empty())
+        {
             selection.add(workspace, spec, &scenario, version)?;
         }
     }
@@ -213,7 +219,10 @@ pub fn test(
         suite.scenarios.push(ScenarioRun { name, pending, checks: vec![check] });
         suite.played.push((job, seen));
     }
-    if options.filter.is_empty() {
+    let left_out = suite.left_out.iter();
+    let left_out = left_out.map(|one| CheckRun::left_out(&one.name, &one.why.to_string()));
+    suite.workspace.extend(left_out);
+    if options.names.is_empty() {
         suite.workspace.extend(list_check(gateway, &known));
     }
     Ok(suite)

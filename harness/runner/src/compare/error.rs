@@ -97,6 +97,9 @@ pub enum CompareError {
         /// The last lines that cargo printed, each on a line of its own.
         said: String,
     },
+    /// A subject is compared with something that is not played in real time.
+    #[error("a subject is compared with a subject; write `subject:NAME@A subject:NAME@B`")]
+    Subject,
     /// The caller asked to stop.
     #[error("stopped; nothing was written")]
     Stopped,

@@ -10,7 +10,7 @@ use super::error::CompareError;
 use super::model::{Chats, Compared, Comparison, Failed};
 use super::rows::compare;
 use super::select::Selection;
-use super::subject::{Subject, Trace, request};
+use super::subject::{Subject, Trace};
 use super::uncovered::{ComparedRun, uncovered};
 use crate::check::{Recording, View, setups};
 use crate::names::CliVersion;
@@ -201,11 +201,7 @@ fn compare_traces(
                 .collect()
         };
         let [a, b] = traces.map(of);
-        let commands = [0, 1].map(|side| {
-            let about = &sides[side].about;
-            let request = request(recordings[side], replayed.setup, &[lane].into());
-            request.line(&about.command) + &about.note
-        });
+        let commands = [0, 1].map(|side| sides[side].line(recordings[side], replayed.setup, lane));
         let Some(diff) = compare(&view.to_string(), &a, &b, commands) else { continue };
         compared.lanes.push(diff);
         if let View::Telegram(chat) = *view {

@@ -14,6 +14,8 @@ pub enum SideName {
     Git(String),
     /// A path with a `/` in it: a program that is called with the arguments of `clitape replay`.
     Program(PathBuf),
+    /// `subject:NAME@VERSION`: a subject of `clitape.toml`, which is played in real time.
+    Subject(String),
     /// `2.1.148`: the running clitape, on the cassettes of that version of the CLI.
     Version(CliVersion),
 }
@@ -36,6 +38,12 @@ impl FromStr for SideName {
             return match revision {
                 "" => Err("`git:` names no revision; write one such as git:HEAD~1".into()),
                 revision => Ok(Self::Git(revision.to_owned())),
+            };
+        }
+        if let Some(subject) = text.strip_prefix("subject:") {
+            return match subject {
+                "" => Err("`subject:` names no subject; write one such as subject:mine@1.2".into()),
+                subject => Ok(Self::Subject(subject.to_owned())),
             };
         }
         if text.contains('/') {
@@ -70,6 +78,8 @@ mod tests {
         check("./gateway", Ok(SideName::Program("./gateway".into())));
         check("/opt/2.1", Ok(SideName::Program("/opt/2.1".into())));
         check("2.1.148", Ok(SideName::Version("2.1.148".parse().unwrap())));
+        check("subject:a@1/x", Ok(SideName::Subject("a@1/x".into())));
+        check("subject:", Err("names no subject"));
         check("git:", Err("git:HEAD~1"));
         check("gateway", Err("such as ./gateway"));
         check("2", Err("nothing that can be compared"));

@@ -1,7 +1,7 @@
 //! The subjects of a comparison, which turn a cassette into a trace: the running clitape in its own process, or
 //! a program that is called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use super::model::About;
 use super::side::SideName;
 use crate::cassette::sha256_of_file;
 use crate::check::Recording;
-use crate::limits::OutputLimits;
+use crate::limits::{COMPARED_TIME, OutputLimits};
 use crate::replay::{Entry, Lane, Replay, ReplayRequest, Setup};
 use crate::scenario::Workspace;
 use crate::text::shell_quote;
@@ -57,6 +57,8 @@ pub struct Subject {
     lanes: OnceLock<BTreeSet<Lane>>,
     /// The longest time for one replay, and the limits of its output.
     limits: (Duration, OutputLimits),
+    /// The chats that were seen at it, by `scenario/version`, where they are known already.
+    seen: Option<BTreeMap<String, Vec<Entry>>>,
 }
 
 /// A trace, and the lanes for which the subject was asked.
@@ -86,6 +88,9 @@ pub fn resolve(
             return Err(CompareError::Mixed { version: version.to_string() });
         }
         _ => {}
+    }
+    if let (SideName::Subject(_), _) | (_, SideName::Subject(_)) = (a, b) {
+        return Err(CompareError::Subject);
     }
     // A mistake in a name is reported before anything is built.
     let paths = [program(a)?, program(b)?];
@@ -123,19 +128,21 @@ pub fn resolve(
                 facts.push(("replayed by clitape", here()));
             }
             SideName::This => facts.push(("clitape", here())),
-            SideName::Git(_) | SideName::Program(_) => {}
+            SideName::Git(_) | SideName::Program(_) | SideName::Subject(_) => {}
         }
         let hashed = sha256_of_file(program.as_deref().unwrap_or(around.this))?;
         facts.push(("program's sha256", hashed));
         let command = match side {
             SideName::Program(path) => shell_quote(&file_name(path)),
-            SideName::This | SideName::Git(_) | SideName::Version(_) => "clitape".to_owned(),
+            SideName::This | SideName::Git(_) | SideName::Subject(_) | SideName::Version(_) => {
+                "clitape".to_owned()
+            }
         };
         let about = About { name: name(side), facts, command, note };
         let root = root.to_owned();
         let foreign = matches!(side, SideName::Program(_));
         let (lanes, limits) = (OnceLock::new(), (around.time, around.output));
-        ready.push(Subject { about, program, root, foreign, lanes, limits });
+        ready.push(Subject { about, program, root, foreign, lanes, limits, seen: None });
     }
     match <[Subject; 2]>::try_from(ready) {
         Ok(both) => Ok(both),
@@ -144,6 +151,38 @@ pub fn resolve(
 }
 
 impl Subject {
+    /// A subject whose chats were seen in real time, by `scenario/version`. Their times are left out.
+    pub fn seen(about: About, chats: BTreeMap<String, Vec<Entry>>) -> Self {
+        Self {
+            about,
+            program: None,
+            root: PathBuf::new(),
+            foreign: true,
+            lanes: OnceLock::new(),
+            limits: (COMPARED_TIME, OutputLimits::COMPARED),
+            seen: Some(chats),
+        }
+    }
+
+    /// Returns the line of a shell that gives the trace of a recording again.
+    pub(super) fn line(&self, recording: &Recording, setup: Setup, lane: Lane) -> String {
+        match &self.seen {
+            Some(_) => {
+                let (scenario, version) = (&recording.scenario.name, recording.version());
+                format!("{} {scenario}/{version}", self.about.command)
+            }
+            None => {
+                let request = request(recording, setup, &[lane].into());
+                request.line(&self.about.command) + &self.about.note
+            }
+        }
+    }
+
+    /// Returns whether the chats of the side were seen in real time.
+    pub(super) fn is_seen(&self) -> bool {
+        self.seen.is_some()
+    }
+
     /// Returns whether the side is a program named by its path, whose trace is accepted without a check.
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign
@@ -165,6 +204,18 @@ impl Subject {
         setups: &[Setup],
         stop: &AtomicBool,
     ) -> Vec<Result<Trace, CallError>> {
+        if let Some(seen) = &self.seen {
+            let name = format!("{}/{}", recording.scenario.name, recording.version());
+            let trace = |number: usize| match (number, seen.get(&name)) {
+                (0, Some(entries)) => {
+                    Ok(Trace { entries: entries.clone(), lanes: [Lane::Telegram].into() })
+                }
+                // It is one chat, whatever chats the scenario has.
+                (_, Some(_)) => Ok(Trace { entries: Vec::new(), lanes: BTreeSet::new() }),
+                (_, None) => Err(CallError::Failed("it was not played".to_owned())),
+            };
+            return (0..setups.len()).map(trace).collect();
+        }
         if let Some(program) = &self.program {
             let trace = |setup: &Setup| self.call(program, recording, *setup, stop);
             return setups.iter().map(trace).collect();
@@ -253,6 +304,7 @@ fn name(side: &SideName) -> String {
         SideName::This => "this".to_owned(),
         SideName::Git(revision) => format!("git:{revision}"),
         SideName::Program(path) => file_name(path),
+        SideName::Subject(subject) => format!("subject:{subject}"),
         SideName::Version(version) => version.to_string(),
     }
 }

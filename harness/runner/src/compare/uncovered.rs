@@ -102,6 +102,18 @@ pub(super) fn uncovered(
             told.push(format!("Lanes that {name} does not know: {lanes}."));
         }
     }
+    if sides.iter().all(Subject::is_seen) {
+        told.push(
+            "What is real: the gateways, each run once in real time. What the CLI printed and what the person did is \
+             recorded, and the chat is clitape's own server."
+                .to_owned(),
+        );
+        told.push(
+            "Times, typing signals and the numbers of messages: they differ from run to run and are left out."
+                .to_owned(),
+        );
+        return told;
+    }
     if run.paces.is_empty() {
         return told;
     }

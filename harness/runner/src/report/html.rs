@@ -131,6 +131,7 @@ fn list(checks: &[CheckRun]) -> Markup {
                     @if !check.findings.is_empty() || check.error.is_some() {
                         " " (badge(false, "failed"))
                     }
+                    @if let Some(why) = &check.skipped { " left out: " (why) }
                 }
             }
         }

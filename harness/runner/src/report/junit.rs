@@ -36,6 +36,11 @@ fn status(check: &CheckRun) -> TestCaseStatus {
         status.set_message(error.sentence.as_str());
         return status;
     }
+    if let Some(why) = &check.skipped {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(why.as_str());
+        return status;
+    }
     let Some(first) = check.findings.first() else { return TestCaseStatus::success() };
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let text: Vec<String> = check.findings.iter().map(describe).collect();

@@ -15,14 +15,21 @@ use crate::check::Finding;
 /// When `out` can't be written to.
 pub fn tap(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "TAP version 14")?;
-    match report.totals.checks {
+    match report.checks().count() {
         0 => writeln!(out, "1..0 # SKIP nothing ran")?,
         checks => writeln!(out, "1..{checks}")?,
     }
     for (number, (scenario, check)) in (1..).zip(report.checks()) {
         let held = check.findings.is_empty() && check.error.is_none();
         let word = if held { "ok" } else { "not ok" };
-        writeln!(out, "{word} {number} - {}::{}", escaped(scenario), escaped(&check.name))?;
+        let skipped = check.skipped.as_ref().map(|why| format!(" # SKIP {}", escaped(why)));
+        let skipped = skipped.unwrap_or_default();
+        writeln!(
+            out,
+            "{word} {number} - {}::{}{skipped}",
+            escaped(scenario),
+            escaped(&check.name)
+        )?;
         if !held {
             diagnostics(out, check)?;
         }

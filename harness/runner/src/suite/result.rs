@@ -38,6 +38,9 @@ pub struct CheckRun {
     /// Why the check could not be run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Trouble>,
+    /// Why the check was left out; it counts nowhere then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
 }
 
 /// Why a check could not be run.
@@ -124,9 +127,14 @@ impl CheckRun {
         Self { name: plain(name), findings, ..Self::default() }
     }
 
+    /// A check that was left out.
+    pub fn left_out(name: &str, why: &str) -> Self {
+        Self { name: plain(name), skipped: Some(plain(why)), ..Self::default() }
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         Tally {
-            checks: 1,
+            checks: u64::from(self.skipped.is_none()),
             cassettes: self.cassettes,
             goldens: self.goldens,
             plans: self.plans,

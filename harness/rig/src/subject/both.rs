@@ -1,0 +1,66 @@
+//! Two gateways on the same cassettes, such as two versions of one: what was seen in their chats.
+
+use std::collections::BTreeMap;
+
+use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
+use clitape_runner::names::CliVersion;
+use clitape_runner::replay::Entry;
+
+use super::boot::RigHost;
+use super::error::SubjectError;
+use super::golden::timeless;
+use super::spec::NamedGateway;
+use super::suite::{SubjectOptions, test};
+
+/// Plays both gateways, one after the other, and compares their chats. `None` if no cassette fits both.
+///
+/// # Errors
+///
+/// [`SubjectError`] when a gateway can't be started, a cassette can't be read, or the caller stops it.
+pub fn compare_gateways(
+    gateways: [NamedGateway<'_>; 2],
+    names: &[String],
+    rig: RigHost<'_>,
+    note: &mut dyn FnMut(&str),
+) -> Result<Option<Comparison>, SubjectError> {
+    let options =
+        SubjectOptions { names, exact: !names.is_empty(), update: false, plans: 0, seed: None };
+    let mut played = Vec::new();
+    for gateway in gateways {
+        played.push(test(gateway, options, rig, note, &mut |_| {})?);
+    }
+    let sides = gateways.iter().zip(&played).map(|(gateway, suite)| {
+        let chats = suite.played.iter().map(|(job, seen)| (job.name(), timeless(&seen.entries)));
+        let chats: BTreeMap<String, Vec<Entry>> = chats.collect();
+        let shown = gateway.shown();
+        let about = About {
+            name: format!("subject:{shown}"),
+            facts: vec![
+                ("gateway", format!("{shown}, real, in real time")),
+                ("command", gateway.spec.command.join(" ")),
+            ],
+            command: format!("{} rig {shown}", rig.workspace.program()),
+            note: String::new(),
+        };
+        (Subject::seen(about, chats.clone()), chats)
+    });
+    let (sides, chats): (Vec<Subject>, Vec<BTreeMap<String, Vec<Entry>>>) = sides.unzip();
+    let Ok(sides) = <[Subject; 2]>::try_from(sides) else { return Ok(None) };
+    let mut selection = Selection {
+        scenarios: Vec::new(),
+        unasked: Vec::new(),
+        other_versions: Vec::new(),
+        unrecorded: Vec::new(),
+    };
+    for (job, _) in played.swap_remove(0).played {
+        let version: CliVersion = job.version().clone();
+        match chats.iter().all(|chats| chats.contains_key(&job.name())) {
+            true => selection.scenarios.push((job.scenario, vec![[version.clone(), version]])),
+            false => selection.unrecorded.push(job.scenario.name),
+        }
+    }
+    if selection.scenarios.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(gather(rig.workspace, &selection, &sides, rig.stop, |_| {})?))
+}
