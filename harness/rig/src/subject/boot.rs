@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
 use clitape_runner::files;
-use clitape_runner::host::HostPaths;
 use clitape_runner::limits::OutputLimits;
 use clitape_runner::names::CliVersion;
-use clitape_runner::record::{Install, Installed, Program, ProgramStart, ResolveLimits, Scratch};
-use clitape_runner::scenario::Workspace;
+use clitape_runner::record::{Program, ProgramStart, Scratch};
 use fs_err as fs;
 
 use super::error::SubjectError;
 use super::placeholders::{Places, Writing};
-use super::spec::{GatewaySpec, InstallSpec, ReadySign};
+use super::prepare::{Prepared, RigHost};
+use super::spec::{GatewaySpec, ReadySign};
 use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::stand_in;
 
@@ -30,95 +29,6 @@ pub(crate) const ENDING: Duration = Duration::from_secs(10);
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
 /// The lines that a message shows of what a gateway printed last.
 pub(crate) const LAST_LINES: usize = 8;
-
-/// The machine and the workspace around a run.
-#[derive(Clone, Copy)]
-pub struct RigHost<'a> {
-    /// The workspace with the scenarios, the cassettes and `clitape.toml`.
-    pub workspace: &'a Workspace,
-    /// The machine's `PATH` and folders.
-    pub host: &'a HostPaths,
-    /// The program that is running, which is installed as `claude`.
-    pub program: &'a Path,
-    /// The folder for what npm installs.
-    pub cache: &'a Path,
-    /// The environment of this process, by name.
-    pub variable: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
-    /// A flag that ends the run when the caller sets it.
-    pub stop: &'a AtomicBool,
-}
-
-impl std::fmt::Debug for RigHost<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RigHost").field("workspace", &self.workspace).finish_non_exhaustive()
-    }
-}
-
-/// What is the same for all starts of a subject.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Prepared {
-    /// The version that the command line names, or the subject.
-    pub(crate) version: Option<String>,
-    /// What npm installed.
-    installed: Option<Installed>,
-}
-
-/// Installs what a subject needs, unless it is in the cache. `note` is called before slow steps.
-pub(crate) fn prepare(
-    install: Option<&InstallSpec>,
-    version: Option<&str>,
-    rig: RigHost<'_>,
-    note: &mut dyn FnMut(&str),
-) -> Result<Prepared, SubjectError> {
-    let mut prepared = Prepared { version: version.map(str::to_owned), installed: None };
-    if let Some(install) = install {
-        let package = prepared.places(rig).fill(&install.npm, Writing::Plain);
-        if package.contains("{version}") {
-            let what = format!(
-                "`install` needs a version; write it as SUBJECT@VERSION, or `version = \"…\"` beside it"
-            );
-            return Err(SubjectError::Kind(what));
-        }
-        let install = Install {
-            folder: rig.cache.join("subjects").join(folder_name(&package, install)),
-            package,
-            node: install.node.clone(),
-            overrides: install.overrides.clone(),
-            runs_scripts: install.scripts,
-        };
-        let installed = install.run(ResolveLimits::default(), rig.host, rig.stop, note)?;
-        prepared.installed = Some(installed);
-    }
-    Ok(prepared)
-}
-
-/// The name of the folder of an install: letters, digits, dots and hyphens of all that it depends on.
-fn folder_name(package: &str, install: &InstallSpec) -> String {
-    let overrides = install.overrides.iter().map(|(name, version)| format!("{name}-{version}"));
-    let node = install.node.iter().map(|node| format!("node-{node}"));
-    let scripts = install.scripts.then(|| "scripts".to_owned());
-    let parts = std::iter::once(package.to_owned()).chain(node).chain(overrides).chain(scripts);
-    let name = parts.collect::<Vec<_>>().join("_");
-    let safe = |c: char| if c.is_ascii_alphanumeric() || ".-_".contains(c) { c } else { '-' };
-    name.trim_start_matches(['.', '@']).chars().map(safe).collect()
-}
-
-impl Prepared {
-    /// The placeholders that do not depend on a start.
-    pub(crate) fn places(&self, rig: RigHost<'_>) -> Places {
-        let mut places = Places::default();
-        places.set("root", rig.workspace.root().to_string_lossy());
-        if let Some(version) = &self.version {
-            places.set("version", version);
-        }
-        if let Some(installed) = &self.installed {
-            places.set("install", installed.folder.to_string_lossy());
-            let node = installed.node.clone().or_else(|| rig.host.which("node"));
-            places.set("node", node.unwrap_or_else(|| "node".into()).to_string_lossy());
-        }
-        places
-    }
-}
 
 /// A gateway that runs. Dropping this ends it, and removes its folder.
 pub(crate) struct Boot {
@@ -354,27 +264,9 @@ fn answers(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::io::Write as _;
 
     use super::*;
-
-    #[test]
-    fn the_folder_of_an_install_names_all_it_depends_on() {
-        let install = |overrides: &[(&str, &str)]| InstallSpec {
-            npm: String::new(),
-            node: Some("24".to_owned()),
-            overrides: overrides
-                .iter()
-                .map(|(a, b)| ((*a).into(), (*b).into()))
-                .collect::<BTreeMap<_, _>>(),
-            scripts: false,
-        };
-        assert_eq!(folder_name("openclaw@2026.6.1", &install(&[])), "openclaw-2026.6.1_node-24");
-        let name = folder_name("@a/b@1", &install(&[("c", "2")]));
-        assert_eq!(name, "a-b-1_node-24_c-2");
-        assert!(!folder_name("../x@1", &install(&[])).starts_with('.'));
-    }
 
     #[test]
     fn a_url_answers_below_400() {

@@ -6,9 +6,9 @@ use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::Entry;
 
-use super::boot::RigHost;
 use super::error::SubjectError;
 use super::golden::timeless;
+use super::prepare::RigHost;
 use super::spec::NamedGateway;
 use super::suite::{SubjectOptions, test};
 

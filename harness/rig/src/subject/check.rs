@@ -6,8 +6,9 @@ use std::time::Duration;
 use clitape_runner::names::SubjectName;
 use clitape_runner::replay::ChatView;
 
-use super::boot::{Playing, RigHost, prepare};
+use super::boot::Playing;
 use super::error::SubjectError;
+use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
 use super::spec::GatewaySpec;
 use super::suite::{SubjectOptions, select};
@@ -17,6 +18,8 @@ use crate::observation::RunEnding;
 const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
 /// The seconds that one scenario may take here.
 const WITHIN_S: u64 = 20;
+/// The seconds that it may take where the first turn is known to be slow.
+const WARM_UP_S: u64 = 120;
 /// The seconds without a call after which a run is over here.
 const IDLE_S: u64 = 2;
 
@@ -79,10 +82,11 @@ pub fn check(
     if all.jobs.is_empty() {
         return Ok(false);
     }
-    let version = version.map(str::to_owned).or_else(|| spec.version.clone());
-    let prepared = prepare(spec.install.as_ref(), version.as_deref(), rig, note)?;
+    let prepared = prepare_gateway(spec, version, rig, note)?;
     let playing = Playing { cli: spec.cli.clone(), play: None };
-    (spec.within_s, spec.idle_s) = (spec.within_s.min(WITHIN_S), spec.idle_s.min(IDLE_S));
+    // A gateway that needs a warm-up is slow in its first turn.
+    let within_s = if spec.warm_up.is_some() { WARM_UP_S } else { WITHIN_S };
+    (spec.within_s, spec.idle_s) = (spec.within_s.min(within_s), spec.idle_s.min(IDLE_S));
     let mut tried = Vec::new();
     for name in TRIED {
         tried.extend(select(rig.workspace, spec, only(&[name.to_owned()]))?.jobs);

@@ -78,6 +78,8 @@ struct SubjectFile {
     known: Option<PathBuf>,
     files: Option<BTreeMap<String, String>>,
     install: Option<InstallSpec>,
+    checkout: Option<PathBuf>,
+    build: Option<Vec<String>>,
     version: Option<String>,
     cli: Option<CliVersion>,
     kinds: Option<Vec<String>>,
@@ -233,6 +235,8 @@ impl SubjectFile {
             ("silence_kept", self.silence_kept.is_some()),
             ("known", self.known.is_some()),
             ("files", self.files.is_some()),
+            ("checkout", self.checkout.is_some()),
+            ("build", self.build.is_some()),
         ];
         let gateway = gateway.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
         let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
@@ -299,6 +303,8 @@ impl SubjectFile {
             known: self.known,
             files: self.files.unwrap_or_default(),
             install: self.install,
+            checkout: self.checkout,
+            build: self.build.unwrap_or_default(),
             version: self.version,
             cli: self.cli,
         })

@@ -2,6 +2,7 @@
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::{StdinLine, stdin_lines};
+use clitape_runner::scenario::{RecordSpec, SayAction, SayStep, SayTrigger};
 use serde_json::Value;
 
 /// The acts of the person of a cassette.
@@ -43,8 +44,8 @@ pub(crate) enum Act {
 }
 
 impl Dialogue {
-    /// The dialogue of a cassette. `prompt` is that of its scenario, for a CLI that got it as an argument.
-    pub(crate) fn of(cassette: &Cassette, prompt: Option<&str>) -> Self {
+    /// The dialogue of a cassette of a scenario that is recorded as `record` says.
+    pub(crate) fn of(cassette: &Cassette, record: &RecordSpec) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
         let mut impossible = None;
         let mut steps = Vec::new();
@@ -55,12 +56,11 @@ impl Dialogue {
                 Err(what) => impossible = impossible.or(Some(what)),
             }
         }
-        let closes_early = scenario_closes(cassette, &lines);
-        impossible = impossible.or(closes_early);
+        impossible = impossible.or(closes_early(&record.say));
         let first = steps.iter().position(|step| matches!(step.act, Act::Say(_)));
         let prompt = match first.map(|first| steps.remove(first).act) {
             Some(Act::Say(text)) => text,
-            _ => prompt.unwrap_or_default().to_owned(),
+            _ => record.prompt.clone().unwrap_or_default(),
         };
         if prompt.is_empty() {
             impossible = impossible.or(Some("writes no message"));
@@ -116,22 +116,12 @@ fn plain_text(content: &Value) -> Option<String> {
     }
 }
 
-/// Whether a question is left open because the host closed stdin.
-fn scenario_closes(cassette: &Cassette, lines: &[StdinLine]) -> Option<&'static str> {
-    let asked = records(&cassette.stdout)
-        .filter(|(_, record)| {
-            record.pointer("/request/subtype").and_then(Value::as_str) == Some("can_use_tool")
-        })
-        .count();
-    let cancelled = records(&cassette.stdout)
-        .filter(|(_, record)| {
-            record.get("type").and_then(Value::as_str) == Some("control_cancel_request")
-        })
-        .count();
-    let stops = lines.iter().any(|line| matches!(act(line), Ok(Some(Act::Stop))));
-    let answered = lines.iter().filter(|line| line.is_answer).count();
-    let is_left = asked > answered && cancelled > 0 && !stops && answered == 0;
-    is_left.then_some("closes stdin while a question is open")
+/// Whether the host closed stdin at another moment than after the last result.
+fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
+    let is_early = |step: &SayStep| {
+        step.action == SayAction::Close && !matches!(step.when, Some(SayTrigger::Result(_)))
+    };
+    steps.iter().any(is_early).then_some("closes stdin in the middle of a turn")
 }
 
 /// The records of stdout, each with the number of bytes up to its end.
@@ -158,12 +148,15 @@ fn is_during_turn(stdout: &[u8], steps: &[Step]) -> bool {
 mod tests {
     use std::path::Path;
 
+    use clitape_runner::scenario::Workspace;
+
     use super::*;
 
     fn dialogue(name: &str) -> Dialogue {
-        let cassettes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cassettes");
-        let cassette = Cassette::load(&Path::new(cassettes).join(name)).unwrap();
-        Dialogue::of(&cassette, Some("the prompt"))
+        let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+        let cassette = Cassette::load(&workspace.cassettes().join(name)).unwrap();
+        let scenario = workspace.load(name.split_once('/').unwrap().0).unwrap();
+        Dialogue::of(&cassette, &scenario.record)
     }
 
     fn acts(name: &str) -> Vec<Act> {
@@ -172,7 +165,8 @@ mod tests {
 
     #[test]
     fn the_acts_of_recorded_hosts_are_read() {
-        assert_eq!(dialogue("three-tools/2.1.330").prompt, "the prompt");
+        let ports = "Do the ports in server.conf and client.conf agree?";
+        assert_eq!(dialogue("three-tools/2.1.329").prompt, ports);
         let allow = dialogue("permission-allow/2.1.330");
         assert_eq!(allow.prompt, "Make a file that is called made.txt.");
         assert_eq!(acts("permission-allow/2.1.330"), [Act::Answer { allows: true }]);
@@ -191,7 +185,7 @@ mod tests {
             ("bad-line/2.1.330", Some("writes a line that is not JSON"), false),
             (
                 "permission-stdin-closed/2.1.330",
-                Some("closes stdin while a question is open"),
+                Some("closes stdin in the middle of a turn"),
                 false,
             ),
             ("permission-unanswered/2.1.330", None, false),

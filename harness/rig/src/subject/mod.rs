@@ -2,7 +2,7 @@
 //!
 //! 1. [`Subjects`] reads the file; [`GatewaySpec`] are the settings of a gateway.
 //! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
-//! 3. `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server.
+//! 3. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server.
 //! 4. `run` plays many cassettes at one start, `drive` one of them; `log` reads what the stand-in did.
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
 //!    before. `check` is a short look at a subject.
@@ -23,11 +23,11 @@ mod names;
 mod page;
 mod parser;
 mod placeholders;
+mod prepare;
 mod run;
 mod spec;
 mod suite;
 
-pub use boot::RigHost;
 pub use both::compare_gateways;
 pub use check::{CheckLine, check};
 pub use config::{FILE, Subjects};
@@ -36,6 +36,7 @@ pub use error::SubjectError;
 pub use fit::Misfit;
 pub use page::page_of_run;
 pub use parser::{NamedParser, test_parser};
+pub use prepare::RigHost;
 pub use run::RunEvent;
 pub use spec::{
     GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready, ReadySign,

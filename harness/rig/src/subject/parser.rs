@@ -19,9 +19,10 @@ use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::{Keep, truncate};
 use serde_json::{Map, Value};
 
-use super::boot::{LAST_LINES, RigHost, ended, environment, prepare};
+use super::boot::{LAST_LINES, ended, environment};
 use super::error::SubjectError;
 use super::placeholders::Writing;
+use super::prepare::{RigHost, prepare};
 use super::spec::ParserSpec;
 
 /// What a parser may print of one cassette.

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use clitape_runner::record::Program;
 use clitape_runner::replay::Entry;
 
-use super::boot::{Boot, ENDING, LAST_LINES, LOOK, Playing, Prepared, RigHost, ended};
+use super::boot::{Boot, ENDING, LAST_LINES, LOOK, Playing, ended};
 use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
 use super::log::StandInLog;
+use super::prepare::{Prepared, RigHost};
 use super::spec::GatewaySpec;
 use crate::observation::RunEnding;
 

@@ -85,6 +85,10 @@ pub struct GatewaySpec {
     pub files: BTreeMap<String, String>,
     /// What npm installs first.
     pub install: Option<InstallSpec>,
+    /// The git repository of which `NAME@REVISION` is a revision, from the folder of `clitape.toml`.
+    pub checkout: Option<PathBuf>,
+    /// The command that builds a revision, which runs in its folder.
+    pub build: Vec<String>,
     /// The version that is meant when the command line names none.
     pub version: Option<String>,
     /// The version of the CLI whose cassettes are played; the first of each scenario when absent.

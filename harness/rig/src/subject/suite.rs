@@ -11,12 +11,13 @@ use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::{Keep, truncate};
 
-use super::boot::{Playing, Prepared, RigHost, prepare};
+use super::boot::Playing;
 use super::dialogue::Dialogue;
 use super::drive::{Job, Seen};
 use super::error::SubjectError;
 use super::fit::{Misfit, misfit};
 use super::golden;
+use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
 use super::spec::{GatewaySpec, NamedGateway};
 use crate::judge::known::KnownDifferences;
@@ -139,7 +140,7 @@ fn job(
         return Ok(Err(LeftOut { name: scenario.name.to_string(), why: Misfit::NotRecorded }));
     };
     let cassette = Cassette::find(workspace, &scenario.name, version)?;
-    let dialogue = Dialogue::of(&cassette, scenario.record.prompt.as_deref());
+    let dialogue = Dialogue::of(&cassette, &scenario.record);
     let name = format!("{}/{version}", scenario.name);
     Ok(match misfit(spec, &scenario, &cassette, &dialogue) {
         Some(why) => Err(LeftOut { name, why }),
@@ -167,7 +168,7 @@ pub fn test(
         return Ok(suite);
     }
     let mut known = known_differences(gateway, rig)?;
-    let prepared = prepare_gateway(gateway, rig, note)?;
+    let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
     let warm_up = warm_up(spec, rig.workspace)?;
     let playing = |seed: Option<u64>| Playing {
         cli: spec.cli.clone(),
@@ -226,16 +227,6 @@ pub fn test(
         suite.workspace.extend(list_check(gateway, &known));
     }
     Ok(suite)
-}
-
-/// Installs what a gateway needs, unless it is in the cache.
-fn prepare_gateway(
-    gateway: NamedGateway<'_>,
-    rig: RigHost<'_>,
-    note: &mut dyn FnMut(&str),
-) -> Result<Prepared, SubjectError> {
-    let version = gateway.version.or(gateway.spec.version.as_deref());
-    prepare(gateway.spec.install.as_ref(), version, rig, note)
 }
 
 /// The rules that a run broke.

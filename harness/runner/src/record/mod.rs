@@ -15,6 +15,7 @@
 mod answer;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+mod checkout;
 mod child;
 mod claude;
 mod confine;
@@ -51,6 +52,7 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(target_os = "linux")]
 pub use bubblewrap::enter;
+pub use checkout::Checkout;
 pub(crate) use child::{Ended, Notes, Script, Why, drive};
 pub use claude::{Claude, ClaudeChoice, resolve};
 pub use confine::ConfineBy;

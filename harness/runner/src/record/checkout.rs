@@ -1,0 +1,154 @@
+//! A revision of a git repository in a folder of its own, built once: a program before and after a change.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use super::RecordError;
+use super::child::{Notes, Script, Why, drive};
+use super::launch::{Guard, command};
+use super::npm::once;
+use super::settings::ResolveLimits;
+use crate::cassette::Exit;
+use crate::limits::OutputLimits;
+use crate::text::{Keep, truncate};
+
+/// The columns of a program's last words in an error.
+const LAST_WORDS: usize = 400;
+
+/// A revision that is checked out, and built if a command is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkout {
+    /// The repository.
+    pub repository: PathBuf,
+    /// The revision, as git names it.
+    pub revision: String,
+    /// The folder of the cache in which revisions are kept, each under its full id.
+    pub cache: PathBuf,
+    /// The command that builds it, which runs in its folder; empty if nothing is built.
+    pub build: Vec<OsString>,
+}
+
+impl Checkout {
+    /// Checks the revision out and builds it, unless it is in the cache, and returns its folder. `note` is called
+    /// before slow steps; setting `stop` ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when there is no such revision, or it does not build; [`RecordError::Stopped`].
+    pub fn run(
+        &self,
+        limits: ResolveLimits,
+        stop: &AtomicBool,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<PathBuf, RecordError> {
+        let revision = format!("{}^{{commit}}", self.revision);
+        let find = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
+        let hint = format!("look for it with `git -C {} log`", self.repository.display());
+        let sha = self.git(&self.repository, &find, None, limits, stop, &hint)?;
+        let sha = sha.trim();
+        let folder = self.cache.join(format!("checkout-{sha}"));
+        once(&folder, |to, lock| {
+            note(&format!("checking out {}", self.revision));
+            let hint = "check the repository with `git fsck`";
+            let from = self.repository.to_string_lossy();
+            let clone = ["clone", "--quiet", "--no-checkout", &from, "."];
+            self.git(to, &clone, Some(lock), limits, stop, hint)?;
+            let checkout = ["checkout", "--quiet", "--detach", sha];
+            self.git(to, &checkout, Some(lock), limits, stop, hint)?;
+            let Some((program, args)) = self.build.split_first() else { return Ok(()) };
+            note(&format!("building {}", self.revision));
+            let mut build = command(program);
+            build.args(args).current_dir(to);
+            let hint = "run `build` of the subject by hand in a checkout of it";
+            run(build, "the build", Some(lock), limits, stop, hint).map(drop)
+        })?;
+        Ok(folder)
+    }
+
+    fn git(
+        &self,
+        folder: &Path,
+        args: &[&str],
+        lock: Option<&Path>,
+        limits: ResolveLimits,
+        stop: &AtomicBool,
+        hint: &str,
+    ) -> Result<String, RecordError> {
+        let mut git = command("git");
+        // Nothing of the repository runs.
+        git.args(["-c", "core.hooksPath=/dev/null"]).args(args).current_dir(folder);
+        let what = format!("git has no revision {} there, or", self.revision);
+        run(git, &what, lock, limits, stop, hint)
+    }
+}
+
+/// Runs a command to its end, and returns what it printed.
+fn run(
+    command: Command,
+    what: &str,
+    lock: Option<&Path>,
+    limits: ResolveLimits,
+    stop: &AtomicBool,
+    hint: &str,
+) -> Result<String, RecordError> {
+    let script = Script {
+        guard: Guard { lock, bounds: None },
+        output: OutputLimits::within(limits.install_output),
+        ..Script::default()
+    };
+    let ended = drive(command, script, limits.install_time, stop, &Notes::new())?;
+    match (&ended.why, ended.exit) {
+        (Why::Stopped, _) => Err(RecordError::Stopped),
+        (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
+        _ => {
+            let said = String::from_utf8_lossy(&ended.stderr);
+            let said = truncate(said.trim(), LAST_WORDS, Keep::End).into_owned();
+            let why = format!("{what} failed: {said}");
+            Err(RecordError::NoClaude { why, hint: hint.to_owned() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_revision_is_checked_out_and_built_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = folder.path().join("repository");
+        std::fs::create_dir(&repository).unwrap();
+        let git = |args: &[&str]| {
+            let identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+            let done =
+                Command::new("git").args(identity).args(args).current_dir(&repository).output();
+            assert!(done.unwrap().status.success(), "{args:?}");
+        };
+        git(&["init", "--quiet"]);
+        for text in ["one", "two"] {
+            std::fs::write(repository.join("file"), text).unwrap();
+            git(&["add", "."]);
+            git(&["commit", "--quiet", "-m", text]);
+        }
+        let checkout = |revision: &str| Checkout {
+            repository: repository.clone(),
+            revision: revision.to_owned(),
+            cache: folder.path().join("cache"),
+            build: ["sh", "-c", "cat file > built"].map(OsString::from).to_vec(),
+        };
+        let stop = AtomicBool::new(false);
+        let mut notes = 0;
+        for _ in 0..2 {
+            let note = &mut |_: &str| notes += 1;
+            let at = checkout("HEAD~1").run(ResolveLimits::default(), &stop, note).unwrap();
+            assert_eq!(std::fs::read_to_string(at.join("built")).unwrap(), "one");
+        }
+        assert_eq!(notes, 2, "the second time nothing is done");
+        let error = checkout("none").run(ResolveLimits::default(), &stop, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("git has no revision none there"), "{error}");
+    }
+}
