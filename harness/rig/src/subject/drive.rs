@@ -20,6 +20,8 @@ use crate::observation::{PlayedTurn, RunEnding};
 
 /// The time that a person takes for an act, from the moment at which it can be done.
 const REACTION: Duration = Duration::from_millis(400);
+/// How long the chat is quiet after a turn before a person writes the next message: the answer may still be on its way.
+const READING: Duration = Duration::from_secs(3);
 /// How long a person looks for a button before writing the label, or passing on.
 const SEARCH: Duration = Duration::from_secs(3);
 /// How long the stand-in waits for a line that only a person can cause: gateways answer hooks at once.
@@ -345,6 +347,10 @@ impl Drive<'_> {
         };
         let since = *self.due_since.get_or_insert_with(Instant::now);
         if since.elapsed() < REACTION {
+            return;
+        }
+        let is_next_turn = matches!(step.act, Act::Say(_)) && played.turn_ended;
+        if is_next_turn && (since.elapsed() < READING || self.last_call.elapsed() < READING) {
             return;
         }
         let is_late = since.elapsed() > SEARCH;

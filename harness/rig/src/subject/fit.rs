@@ -6,7 +6,7 @@ use clitape_runner::cassette::Cassette;
 use clitape_runner::scenario::{DeliverySpec, Scenario};
 use serde_json::Value;
 
-use super::dialogue::{Act, Dialogue, records};
+use super::dialogue::{Act, Dialogue, Step, records};
 use super::spec::{GatewaySpec, HostKind};
 
 /// Why a cassette is not given to a subject.
@@ -33,6 +33,8 @@ pub enum Misfit {
     NoStop,
     /// The recorded host wrote a message during a turn, and the gateway does not.
     DuringTurn,
+    /// The recorded person said no or chose, and the gateway answers questions itself.
+    AnswersItself,
 }
 
 impl fmt::Display for Misfit {
@@ -53,6 +55,10 @@ impl fmt::Display for Misfit {
             Self::NoStop => {
                 f.write_str("the recorded host interrupts a turn, and the subject names no `stop`")
             }
+            Self::AnswersItself => f.write_str(
+                "the recorded person says no or chooses, and the gateway does not pass questions on \
+                 (questions_asked = true)",
+            ),
             Self::DuringTurn => f.write_str(
                 "the recorded host writes a message during a turn (writes_during_turn = true)",
             ),
@@ -104,6 +110,10 @@ pub(crate) fn misfit(
     }
     if spec.stop.is_none() && dialogue.steps.iter().any(|step| step.act == Act::Stop) {
         return Some(Misfit::NoStop);
+    }
+    let decides = |step: &Step| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));
+    if !spec.questions_asked && dialogue.steps.iter().any(decides) {
+        return Some(Misfit::AnswersItself);
     }
     (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
 }
