@@ -56,7 +56,7 @@ class Chat {
     return parts.map(([key, text]) => text.trim() + (turn.open.has(key) ? " (running…)" : "")).join("\n\n");
   }
   async write(to, text, more = {}) {
-    const params = { chat_id: this.id, text: text.replace(/&/g, "&amp;").replace(/</g, "&lt;"), parse_mode: "HTML", ...more };
+    const params = { chat_id: this.id, text: text.toWellFormed().replace(/&/g, "&amp;").replace(/</g, "&lt;"), parse_mode: "HTML", ...more };
     if (to.message) await call("editMessageText", { ...params, message_id: to.message });
     else to.message = (await call("sendMessage", params)).message_id;
   }

@@ -2,13 +2,15 @@
 
 use crate::judge::case::Case;
 use crate::judge::expect::TurnEnd;
-use crate::judge::screen::{answered_at, changes_text};
+use crate::judge::screen::changes_text;
 use crate::judge::violation::Found;
-use crate::judge::words::{quoted, seconds};
+use crate::judge::words::{contains, pieces_of_plain, quoted, seconds};
 use crate::observation::RunEnding;
 
-/// What a gateway shows this long before the stand-in's last byte may say how the turn ended, in ms.
-const BEFORE_END_MS: u64 = 1_000;
+/// A result may come this long before the stand-in's last byte, in ms.
+const RESULT_MS: u64 = 1_000;
+/// The clocks of the stand-in and of the chat may differ by this much, in ms.
+const CLOCKS_MS: u64 = 50;
 
 /// The subject does not end by itself.
 pub(super) fn died(case: &Case<'_>) -> Option<Found> {
@@ -47,11 +49,16 @@ pub(super) fn flooded(case: &Case<'_>) -> Option<Found> {
 /// has ended.
 pub(super) fn failure_untold(case: &Case<'_>) -> Option<Found> {
     let mut failed = case.played().filter_map(|(number, turn)| match &turn.end {
-        TurnEnd::Failed(words) => Some((number, format!("the turn failed ({})", quoted(words)))),
-        TurnEnd::CutOff => Some((number, "the CLI ended without a result".to_owned())),
+        TurnEnd::Failed(words) => Some((number, RESULT_MS, words.as_str())),
+        // Before the end, nobody can know that no result will come.
+        TurnEnd::CutOff => Some((number, CLOCKS_MS, "")),
         TurnEnd::Answered | TurnEnd::Silent | TurnEnd::Interrupted => None,
     });
-    failed.find_map(|(number, what)| {
+    failed.find_map(|(number, before, words)| {
+        let what = match words {
+            "" => "the turn failed: the CLI ended without a result".to_owned(),
+            words => format!("the turn failed ({})", quoted(words)),
+        };
         let turn = case.of_turn(number);
         if case.screen.at_end().next().is_none() {
             return Found::whole(format!(
@@ -62,10 +69,12 @@ pub(super) fn failure_untold(case: &Case<'_>) -> Option<Found> {
         // Until the next turn begins.
         let next = case.times(number + 1).map_or(u64::MAX, |next| next.began_ms);
         let is_told = case.shown().any(|(_, entry)| {
-            changes_text(&entry.kind)
-                && answered_at(entry) + BEFORE_END_MS >= ended
-                && entry.at < next
+            changes_text(&entry.kind) && entry.at + before >= ended && entry.at < next
         });
+        // The CLI's own words about the failure may have been streamed before.
+        let pages = case.end_pages();
+        let is_told =
+            is_told || pieces_of_plain(words).iter().any(|piece| contains(&pages, &piece.letters));
         let last = case.screen.at_end().last()?.last();
         (!is_told).then(|| {
             let (ended, text) = (seconds(ended), quoted(&last.text));
