@@ -29,7 +29,7 @@ class Chat {
   tell(line) {
     if (!this.claude) {
       this.claude = spawn(process.env.CLAUDE_BIN ?? "claude", flags, { stdio: ["pipe", "pipe", "inherit"] });
-      this.claude.stdin.on("error", log);
+      this.claude.stdin.on("error", log).write('{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}\n');
       createInterface({ input: this.claude.stdout }).on("line", (line) => line.startsWith("{") && this.read(JSON.parse(line)));
       this.claude.on("close", (code) => this.finish({ is_error: true, result: `claude ended (exit code ${code})` }, (this.claude = null)));
     }
