@@ -1,0 +1,174 @@
+//! A gateway of clitape.toml under test, with the example gateway in Python: what is printed, what is convicted, and
+//! that nothing stays behind. Without python3 these tests do nothing; they fail instead when `CLITAPE_REQUIRE` names
+//! `python3`.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{check, clitape, root, run, workspace};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+/// Whether there is a python3.
+fn has_python() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join("python3").is_file());
+    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+    assert!(
+        is_there || !required.contains("python3"),
+        "there is no python3, and CLITAPE_REQUIRE names it"
+    );
+    is_there
+}
+
+/// A workspace with a scenario and these subjects.
+fn with_subjects(toml: &str) -> TempDir {
+    let dir = workspace(&["plain-text"]);
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    dir
+}
+
+/// A subject that runs the example gateway, with more arguments and settings.
+fn example(arguments: &str, settings: &str) -> String {
+    let program = root().join("subjects/examples/telegram.py");
+    format!(
+        "[subject.mine]\nkind = 'gateway'\ncommand = ['python3', '{}'{arguments}]\nidle_s = 2\n{settings}\n\
+         env = {{ TELEGRAM_API = '{{bot_api}}', TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}' }}\n",
+        program.display()
+    )
+}
+
+#[test]
+fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
+    if !has_python() {
+        return;
+    }
+    let dir = with_subjects(&example("", ""));
+    let path = dir.path();
+    check(path, &["subject", "list"], 0, &["mine", "gateway, one-shot", "python3"], &[]);
+    let says = ["it starts and is ready after", "plain-text/", "is answered in", "it ends"];
+    check(path, &["subject", "check", "mine"], 0, &says, &[]);
+    let test = ["test", "--subject", "mine", "plain-text"];
+    check(path, &[&test[..], &["--update"]].concat(), 0, &["all held", "1 pending golden"], &[]);
+    let golden = path.join("scenarios/plain-text/golden/mine/telegram.snap");
+    assert!(golden.with_extension("snap.new").is_file());
+    check(path, &["review", "--accept"], 0, &["1 accepted"], &[]);
+    check(path, &test, 0, &["1 golden", "all held"], &[]);
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replace("sendMessage", "sendMessages")).unwrap();
+    check(path, &test, 3, &["GD001", "the chat is not what was accepted"], &[]);
+    let says = ["sendMessage", "it came to its end", "claude       recorded"];
+    let page = path.join("page");
+    let html = ["--html", page.to_str().unwrap()];
+    check(path, &[&["rig", "mine", "plain-text", "--calls"], &html[..]].concat(), 3, &says, &[]);
+    let page = fs::read_to_string(page.join("index.html")).unwrap();
+    assert!(page.contains("What is recorded and what is real"));
+}
+
+#[test]
+fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
+    if !has_python() {
+        return;
+    }
+    let inline = |program: &str, settings: &str| {
+        format!(
+            "[subject.mine]\nkind = 'gateway'\ncommand = ['python3', '-c', '{program}']\n{settings}\n"
+        )
+    };
+    let ready = "ready = { output = 'up', within_s = 5 }";
+    for (toml, code, says) in [
+        (inline("raise SystemExit(7)", ""), 2, "it ended with code 7 before it was ready"),
+        (
+            inline("import time; time.sleep(60)", "ready = { within_s = 1 }"),
+            2,
+            "did not ask http://127.0.0.1",
+        ),
+        (
+            inline(
+                "print(\"up\", flush=True); import time; time.sleep(60)",
+                &format!("{ready}\nwithin_s = 1"),
+            ),
+            3,
+            "SB026 subject-hung",
+        ),
+        (
+            inline(
+                "print(\"up\", flush=True); import time; time.sleep(1); print(\"oh no\"); raise SystemExit(4)",
+                ready,
+            ),
+            3,
+            "oh no",
+        ),
+    ] {
+        let dir = with_subjects(&toml);
+        let (got, stdout, stderr) = run(dir.path(), &["test", "--subject", "mine"]);
+        let said = stdout + &stderr;
+        assert!(got == code && said.contains(says), "{toml}: {got}\n{said}");
+    }
+}
+
+#[test]
+fn issue_16_nothing_of_a_gateway_is_left_after_a_kill() {
+    if !has_python() {
+        return;
+    }
+    let dir = with_subjects(&example("", ""));
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = clitape();
+    command.current_dir(dir.path()).args(["test", "--subject", "mine"]);
+    let mut running = command.env("TMPDIR", temporary.path()).spawn().unwrap();
+    let begin = Instant::now();
+    while gateways(temporary.path()) == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the gateway never started");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(running.id().cast_signed()), Signal::SIGKILL).unwrap();
+    running.wait().unwrap();
+    let begin = Instant::now();
+    let is_clean =
+        || gateways(temporary.path()) == 0 && fs::read_dir(temporary.path()).unwrap().count() == 0;
+    while !is_clean() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "a process or a folder is left");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The processes whose environment names a folder.
+fn gateways(folder: &Path) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let environment = |process: fs::DirEntry| fs::read(process.path().join("environ")).ok();
+    let home = format!("HOME={}/clitape-", folder.canonicalize().unwrap().display());
+    processes
+        .filter_map(environment)
+        .filter(|text| text.windows(home.len()).any(|part| part == home.as_bytes()))
+        .count()
+}
+
+#[test]
+fn issue_16_a_parser_is_compared_kind_by_kind() {
+    if !has_python() {
+        return;
+    }
+    let parser = |text: &str| {
+        format!(
+            "import json, sys\nfor line in sys.stdin:\n  event = json.loads(line).get(\"event\") or {{}}\n  \
+             delta = event.get(\"delta\") or {{}}\n  if delta.get(\"type\") == \"text_delta\":\n    \
+             print(json.dumps({{\"at\": 0, \"lane\": \"lifecycle\", \"kind\": \"text\", \"data\": {{\"delta\": {text}}}}}))\n"
+        )
+    };
+    for (text, code, says) in
+        [("delta[\"text\"]", 0, "all held"), ("delta[\"text\"].upper()", 3, "SP001 parser-differs")]
+    {
+        let dir =
+            with_subjects("[subject.p]\nkind = 'parser'\ncommand = ['python3', 'parser.py']\n");
+        fs::write(dir.path().join("parser.py"), parser(text)).unwrap();
+        check(dir.path(), &["test", "--subject", "p"], code, &[says], &[]);
+    }
+}
