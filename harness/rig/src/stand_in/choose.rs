@@ -50,8 +50,19 @@ pub(super) fn workspace(settings: &Settings) -> Result<Workspace, StandInError> 
 
 /// The name in the last marker of a prompt, `NAME` or `NAME/VERSION`: gateways put what was said before in front.
 pub(super) fn marker(prompt: &str) -> Option<&str> {
+    whole_marker(prompt).map(|marker| marker.split_once('#').map_or(marker, |(name, _)| name))
+}
+
+/// The turn that the last marker of a prompt names, such as the second of `[[clitape:NAME#2]]`; the first without it.
+pub(super) fn marked_turn(prompt: &str) -> usize {
+    let turn = whole_marker(prompt).and_then(|marker| marker.split_once('#')?.1.parse().ok());
+    turn.unwrap_or(1)
+}
+
+/// The text of the last marker of a prompt.
+fn whole_marker(prompt: &str) -> Option<&str> {
     let (_, after) = prompt.rsplit_once(MARKER.0)?;
-    after.split_once(MARKER.1).map(|(name, _)| name.trim())
+    after.split_once(MARKER.1).map(|(marker, _)| marker.trim())
 }
 
 /// Whether a marker names this cassette.

@@ -65,11 +65,16 @@ impl Log {
         self.write("stdin", &json!({"line": null}));
     }
 
-    pub(super) fn turn(&mut self, cassette: &str, turn: u64, session_id: &str) {
-        self.write("turn", &json!({"cassette": cassette, "turn": turn, "session_id": session_id}));
+    /// A turn of a cassette whose first `left_out` bytes another process has printed.
+    pub(super) fn turn(&mut self, cassette: &str, turn: u64, session_id: &str, left_out: u64) {
+        let mut turn = json!({"cassette": cassette, "turn": turn, "session_id": session_id});
+        if left_out > 0 {
+            turn["left_out"] = left_out.into();
+        }
+        self.write("turn", &turn);
     }
 
-    pub(super) fn print(&mut self, bytes: usize, offset: usize) {
+    pub(super) fn print(&mut self, bytes: usize, offset: u64) {
         self.write("print", &json!({"bytes": bytes, "offset": offset}));
     }
 

@@ -30,6 +30,7 @@ mod settings;
 mod side_calls;
 mod transcript;
 mod transcript_file;
+mod turn;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -25,6 +25,7 @@ use super::replies;
 use super::running::Running;
 use super::settings::Settings;
 use super::transcript_file::KeptTranscript;
+use super::turn::from_turn;
 
 /// How long a recording was quiet before it closed stdin; it is no part of how long the CLI took to end.
 const QUIET_MS: u64 = 1_000;
@@ -50,6 +51,8 @@ pub(super) struct Player<'a> {
     pub(super) clock: Instant,
     /// The end of the piece that is next, and when it is due.
     pub(super) piece: Option<(Instant, usize)>,
+    /// The bytes of the present cassette that a process before has printed.
+    left_out: u64,
     /// The number of turns that began, and how many of the present cassette are counted.
     pub(super) turns: (u64, u64),
     pub(super) is_turn_open: bool,
@@ -84,6 +87,7 @@ impl<'a> Player<'a> {
             wait: None,
             clock: Instant::now(),
             piece: None,
+            left_out: 0,
             turns: (0, 0),
             is_turn_open: false,
             cassettes: 0,
@@ -159,11 +163,13 @@ impl<'a> Player<'a> {
         Ok(prompt)
     }
 
-    fn choose(&self, prompt: &str) -> Result<(Cassette, Dialogue), Ending> {
+    fn choose(&mut self, prompt: &str) -> Result<(Cassette, Dialogue), Ending> {
         let refuse = |error: StandInError| Ending::Refused(USAGE, error.to_string());
         let cassette = choose::choose(self.settings, prompt, self.host.is_live).map_err(refuse)?;
         let is_resumed = self.arguments.resume.is_some() && self.cassettes == 0;
         let cassette = if is_resumed { choose::resumed(cassette) } else { cassette };
+        let (cassette, left_out) = from_turn(cassette, choose::marked_turn(prompt));
+        self.left_out = left_out;
         let dialogue = Dialogue::cut(&cassette);
         if let Some(why) = unfit(&dialogue, self.host.is_live) {
             let name = format!("{}/{}", cassette.manifest.scenario, cassette.version());
@@ -270,7 +276,8 @@ impl<'a> Player<'a> {
         while self.turns.1 < running.lockstep.turns() {
             self.turns = (self.turns.0 + 1, self.turns.1 + 1);
             self.is_turn_open = true;
-            self.log.turn(&running.name(), self.turns.0, &self.host.session_id);
+            let (turn, left_out) = (self.turns.0, self.left_out);
+            self.log.turn(&running.name(), turn, &self.host.session_id, left_out);
         }
     }
 
@@ -312,7 +319,7 @@ impl<'a> Player<'a> {
             return Ok(());
         }
         self.write_now(bytes)?;
-        self.log.print(bytes.len(), offset);
+        self.log.print(bytes.len(), self.left_out + offset as u64);
         Ok(())
     }
 

@@ -115,6 +115,8 @@ struct Drive<'a> {
     begin_ms: u64,
     /// The next step of the dialogue.
     next: usize,
+    /// The number of messages that the person has written.
+    turn: usize,
     /// When the next step could first be done.
     due_since: Option<Instant>,
     /// Since when the stand-in waits, what it had printed then, and what it waits for.
@@ -147,6 +149,7 @@ pub(crate) fn drive(
         begin: Instant::now(),
         begin_ms: now_ms(),
         next: 0,
+        turn: 0,
         due_since: None,
         waiting: None,
         pressed: BTreeSet::new(),
@@ -202,9 +205,12 @@ impl Drive<'_> {
         (turns.into_iter().map(turn).collect(), reads.collect())
     }
 
-    /// Writes a message of the person, with the marker by which the stand-in finds its cassette.
-    fn say(&self, text: &str) {
-        let marked = format!("{text} [[clitape:{}]]", self.job.name());
+    /// Writes a message of the person, with the marker by which the stand-in finds its cassette, and, from the second
+    /// turn on, the turn: a gateway may start another process for it.
+    fn say(&mut self, text: &str) {
+        self.turn += 1;
+        let turn = if self.turn > 1 { format!("#{}", self.turn) } else { String::new() };
+        let marked = format!("{text} [[clitape:{}{turn}]]", self.job.name());
         self.write(&self.spec.say.replace("{prompt}", &marked));
     }
 

@@ -115,8 +115,12 @@ impl StandInLog {
             let is_new =
                 self.cassettes.insert(pid, cassette.to_owned()).as_deref() != Some(cassette);
             let played = self.seen.entry(cassette.to_owned()).or_default();
+            let goes_on = number("left_out").is_some_and(|bytes| bytes > 0);
             if is_new {
-                *played = Played { starts: played.starts + 1, ..Played::default() };
+                // Another process may go on where the one before ended.
+                let kept = if goes_on { std::mem::take(played) } else { Played::default() };
+                let starts = if goes_on { kept.starts } else { played.starts };
+                *played = Played { starts: starts + 1, exited: false, ..kept };
             }
             played.turn_ended = false;
             played.waits_for = None;
