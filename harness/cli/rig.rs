@@ -103,7 +103,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         std::fs::create_dir_all(dir)?;
         let path = dir.join("index.html");
         let found: Vec<_> = findings.iter().copied().cloned().collect();
-        write_file(&path, page_of_run(gateway, job, seen, found))?;
+        write_file(&path, page_of_run(gateway, job, seen, &found))?;
         out.line(format_args!("wrote {}", path.display()))?;
     }
     Ok(if findings.is_empty() { ExitStatus::Ok } else { ExitStatus::Findings })

@@ -213,7 +213,7 @@ fn subject_pages(
             run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
         let version = job.version().to_string();
         let file = format!("{}-{version}.html", run.name);
-        write_file(&dir.join(&file), page_of_run(gateway, job, seen, found))?;
+        write_file(&dir.join(&file), page_of_run(gateway, job, seen, &found))?;
         pages.entry(run.name.clone()).or_default().push((version, file));
     }
     Ok(pages)

@@ -199,7 +199,7 @@ impl SubjectFile {
         }
         Ok(match self.kind {
             SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway()?)),
-            SubjectKind::Parser => Subject::Parser(ParserSpec {
+            SubjectKind::Parser => Subject::Parser(Box::new(ParserSpec {
                 within_s: number(WITHIN_S, self.within_s)?,
                 command: self.command,
                 env: self.env,
@@ -210,7 +210,7 @@ impl SubjectFile {
                 install: self.install,
                 version: self.version,
                 cli: self.cli,
-            }),
+            })),
             SubjectKind::Replay => Subject::Replay(ReplaySpec { command: self.command }),
         })
     }

@@ -50,7 +50,7 @@ pub fn page_of_run(
     gateway: NamedGateway<'_>,
     job: &Job,
     seen: &Seen,
-    findings: Vec<Finding>,
+    findings: &[Finding],
 ) -> String {
     let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));
     let read = |(at, line): (&u64, &[u8])| {
@@ -68,6 +68,6 @@ pub fn page_of_run(
         legs: &seen.legs(job, gateway),
         ending: &seen.how(),
         run: &CaseRun::of_subject(&job.scenario, &job.cassette, entries),
-        findings: &findings,
+        findings,
     })
 }

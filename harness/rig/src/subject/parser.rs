@@ -87,7 +87,7 @@ pub fn test_parser(
             Ok(entries) => differences(spec, &own(&cassette), &entries),
             Err(sentence) => vec![(sentence, None)],
         };
-        let finding = |(sentence, diff): (String, Option<(Vec<Entry>, Vec<Entry>)>)| {
+        let finding = |(sentence, diff): Difference| {
             let finding =
                 Finding::new(FindingKind::ParserDiffers, &place, sentence, reproduce.clone());
             match diff {

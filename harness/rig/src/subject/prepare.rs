@@ -85,10 +85,8 @@ pub(crate) fn prepare(
     if let Some(install) = install {
         let package = prepared.places(rig).fill(&install.npm, Writing::Plain);
         if package.contains("{version}") {
-            let what = format!(
-                "`install` needs a version; write it as SUBJECT@VERSION, or `version = \"…\"` beside it"
-            );
-            return Err(SubjectError::Kind(what));
+            let what = "`install` needs a version; write it as SUBJECT@VERSION, or `version = \"…\"` beside it";
+            return Err(SubjectError::Kind(what.to_owned()));
         }
         let install = Install {
             folder: rig.cache.join("subjects").join(folder_name(&package, install)),

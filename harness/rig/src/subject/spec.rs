@@ -16,7 +16,7 @@ pub enum Subject {
     /// A program between a chat and `claude`.
     Gateway(Box<GatewaySpec>),
     /// A program that reads the bytes of stdout and prints lifecycle entries.
-    Parser(ParserSpec),
+    Parser(Box<ParserSpec>),
     /// A program that is called as `clitape replay` is, for `clitape compare`.
     Replay(ReplaySpec),
 }
