@@ -1,3 +1,5 @@
+//! Each rule convicts what breaks it and passes what does not.
+
 use clitape_runner::check::FindingKind as K;
 use serde_json::Value;
 
