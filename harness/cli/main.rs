@@ -7,6 +7,7 @@ mod collect;
 mod compare;
 mod completions;
 mod confirm;
+mod editor;
 mod exit;
 mod import;
 mod input;
@@ -89,6 +90,7 @@ enum Command {
     Subject(subject::Args),
     Rig(rig::Args),
     ChatServer(chat_server::Args),
+    Editor(editor::Args),
 }
 
 fn main() -> ExitCode {
@@ -132,6 +134,7 @@ fn main() -> ExitCode {
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),
+            Command::Editor(editor) => editor::run(&editor),
             Command::ChatServer(server) => chat_server::run(&server, args.quiet),
         }
     })

@@ -4,6 +4,7 @@
 #![warn(missing_debug_implementations)]
 
 pub mod chat_server;
+pub mod editor;
 pub mod judge;
 pub mod observation;
 pub mod stand_in;

@@ -1,0 +1,81 @@
+//! `clitape editor`: a client of the Agent Client Protocol that prints what an agent sends.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clitape_rig::editor::{self, EditorSettings, PermissionChoice};
+
+use crate::exit::ExitStatus;
+use crate::terminal;
+
+/// Starts an agent of the Agent Client Protocol as an editor does, sends prompts and prints its updates
+///
+/// Prints each update as a line of a trace in the lane `acp`. Exits with 3 when the official types refuse one of
+/// the agent's messages, or the agent fails.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The prompt; give it again for each further prompt
+    #[arg(long, value_name = "TEXT", required = true)]
+    prompt: Vec<String>,
+    /// The answer when the agent asks for a permission: an option's kind (allow_once, reject_once), name or id, or
+    /// cancel; give it again for each further question, the last one serves all others
+    #[arg(long, value_name = "OPTION", default_value = "allow_once")]
+    answer: Vec<String>,
+    /// The folder of the session [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Seconds that the run may take
+    #[arg(long, value_name = "S", default_value_t = 120,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// The agent and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir().context("can't tell the current folder")?,
+    };
+    let folder = std::path::absolute(&folder)
+        .with_context(|| format!("can't find the folder {}", folder.display()))?;
+    let choice = |word: &String| match word.as_str() {
+        "cancel" => PermissionChoice::Cancel,
+        word => PermissionChoice::Option(word.to_owned()),
+    };
+    let settings = EditorSettings {
+        command: args.command.clone(),
+        folder,
+        prompts: args.prompt.clone(),
+        choices: args.answer.iter().map(choice).collect(),
+        within: Duration::from_secs(args.timeout),
+    };
+    let mut refused = 0;
+    let mut failed = None;
+    let mut out = terminal::stdout();
+    let ended = editor::run(&settings, &mut |entry| {
+        refused += u64::from(entry.data.contains_key("refused"));
+        // A reader that has closed the stream is reported at the end.
+        failed = failed.take().or(out.json(&entry.to_line()).err());
+    });
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if let Err(error) = ended {
+        terminal::note(format_args!("the run failed: {error}"));
+        return Ok(ExitStatus::Findings);
+    }
+    if refused > 0 {
+        terminal::note(format_args!("the official types refuse {refused} of the agent's messages"));
+        return Ok(ExitStatus::Findings);
+    }
+    Ok(ExitStatus::Ok)
+}
