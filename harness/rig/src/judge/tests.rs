@@ -80,3 +80,27 @@ fn no_rule_convicts_our_own_gateway() {
 fn played(ended_ms: u64) -> Vec<PlayedTurn> {
     vec![PlayedTurn { began_ms: 0, ended_ms: Some(ended_ms) }]
 }
+
+/// A new message.
+fn send(at: u64, id: i64, text: &str) -> Entry {
+    call(at, "sendMessage", serde_json::json!({ "message_id": id, "text": text }))
+}
+
+/// An edit of a message.
+fn edit(at: u64, id: i64, text: &str) -> Entry {
+    call(at, "editMessageText", serde_json::json!({ "message_id": id, "text": text }))
+}
+
+fn delete(at: u64, id: i64) -> Entry {
+    call(at, "deleteMessage", serde_json::json!({ "message_id": id }))
+}
+
+fn typing(at: u64) -> Entry {
+    call(at, "sendChatAction", serde_json::json!({ "action": "typing" }))
+}
+
+/// An entry of the chat.
+fn call(at: u64, kind: &str, data: serde_json::Value) -> Entry {
+    let serde_json::Value::Object(data) = data else { panic!("{data} is no object") };
+    Entry { at, lane: Lane::Telegram, kind: kind.to_owned().into(), data }
+}

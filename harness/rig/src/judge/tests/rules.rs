@@ -1,7 +1,6 @@
 //! Each rule convicts what breaks it and passes what does not.
 
 use clitape_runner::check::FindingKind as K;
-use serde_json::Value;
 
 use super::*;
 
@@ -56,30 +55,6 @@ fn check(lines: &[Entry], expect: &[K]) -> Vec<Violation> {
 /// As [`check`], of another cassette.
 fn check_of(cassette: &str, lines: &[Entry], expect: &[K]) -> Vec<Violation> {
     check_seen(Seen { cassette, lines, ..Seen::default() }, expect)
-}
-
-/// A new message.
-fn send(at: u64, id: i64, text: &str) -> Entry {
-    call(at, "sendMessage", serde_json::json!({ "message_id": id, "text": text }))
-}
-
-/// An edit of a message.
-fn edit(at: u64, id: i64, text: &str) -> Entry {
-    call(at, "editMessageText", serde_json::json!({ "message_id": id, "text": text }))
-}
-
-fn delete(at: u64, id: i64) -> Entry {
-    call(at, "deleteMessage", serde_json::json!({ "message_id": id }))
-}
-
-fn typing(at: u64) -> Entry {
-    call(at, "sendChatAction", serde_json::json!({ "action": "typing" }))
-}
-
-/// An entry of the chat.
-fn call(at: u64, kind: &str, data: Value) -> Entry {
-    let Value::Object(data) = data else { panic!("{data} is no object") };
-    Entry { at, lane: Lane::Telegram, kind: kind.to_owned().into(), data }
 }
 
 /// The calls of a good run: a draft with a tool line that becomes the answer.
