@@ -76,6 +76,7 @@ fn s2_a_stream_is_collected() {
 }
 
 /// A Bot API server that takes every call, and the calls in words. Its messages count from 7.
+#[allow(clippy::unwrap_used, reason = "a server that does not start fails the test")]
 fn bot_api_server() -> (String, Receiver<String>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

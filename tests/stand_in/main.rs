@@ -1,5 +1,7 @@
 //! `clitape stand-in`: the built program, driven by a small host as a gateway would drive the CLI.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a file that can't be read fails the test")]
+
 #[path = "../common/mod.rs"]
 mod common;
 mod host;
@@ -9,7 +11,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Cassette;
-use clitape_runner::replay::host_lines;
+use clitape_runner::replay::stdin_lines;
 use common::{clitape, root};
 use host::{Host, LIVE};
 use serde_json::{Value, json};
@@ -30,7 +32,7 @@ fn check_recorded(name: &str) {
     let replays = cassette.manifest.cli.argv.iter().any(|arg| arg == "--replay-user-messages");
     let replay: &[&str] = if replays { &["--replay-user-messages"] } else { &[] };
     let mut host = Host::live(name, &[&["--session-id", SESSION][..], replay].concat());
-    for line in host_lines(&cassette.stdin, &cassette.timeline) {
+    for line in stdin_lines(&cassette.stdin, &cassette.timeline) {
         while (host.read.len() as u64) < line.offset {
             let printed = host.stdout.recv_timeout(Duration::from_secs(60));
             host.read.extend_from_slice(&printed.unwrap_or_else(|_| panic!("{name} hangs")));

@@ -1,6 +1,6 @@
 //! Telegram's HTML.
 
-use super::{FormattedText, Output, is_link};
+use super::output::{FormattedText, Output, is_link};
 
 /// Each tag and the entity that it makes; `span` must be a spoiler.
 const TAGS: [(&str, &str); 17] = [
@@ -266,7 +266,7 @@ fn close(output: &mut Output, tag: &OpenTag) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checks::check;
+    use super::super::output::checks::check;
     use super::*;
 
     #[test]

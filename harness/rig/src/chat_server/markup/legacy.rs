@@ -1,6 +1,6 @@
 //! The first of Telegram's kinds of Markdown, whose entities do not nest.
 
-use super::{FormattedText, Output, is_link};
+use super::output::{FormattedText, Output, is_link};
 
 /// Reads a text in the first kind of Markdown, whose entities do not nest.
 pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
@@ -59,7 +59,7 @@ pub(super) fn parse(text: &str) -> Result<FormattedText, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checks::check;
+    use super::super::output::checks::check;
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! MarkdownV2: the second of Telegram's kinds of Markdown.
 
-use super::{FormattedText, Output, is_link};
+use super::output::{FormattedText, Output, is_link};
 
 /// The characters that are markup in MarkdownV2, outside code.
 const RESERVED: &[u8] = b"_*[]()~`>#+-=|{}.!\n";
@@ -301,7 +301,7 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checks::check;
+    use super::super::output::checks::check;
     use super::*;
 
     #[test]
