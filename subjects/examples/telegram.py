@@ -30,13 +30,15 @@ def pages(text, most=8192):  # bytes of UTF-16, which are 4,096 units
         text = text[cut:]
     yield text
 
+def whole(text): return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # halves of characters
+
 class Turn:
     def __init__(self, chat):
         self.chat, self.message, self.shown, self.over = chat, None, "", threading.Event()
         self.parts, self.open, self.streamed, self.results = {}, set(), [], []
     def read(self, record):
         """Takes a line of claude's: text from the stream, tools from whole messages. Subagents are left out."""
-        event, message = record.get("event") or {}, record.get("message") or {}
+        event, message = [value if isinstance(value := record.get(key), dict) else {} for key in ("event", "message")]
         if record.get("parent_tool_use_id"): return
         if event.get("type") == "message_start": self.streamed.append(event["message"].get("id"))
         if event.get("delta", {}).get("type") == "text_delta":
@@ -52,12 +54,12 @@ class Turn:
         self.parts[block["id"]] = f"🔧 {block['name']} {next((str(value)[:100] for value in block['input'].values()), '')}"
         self.open.add(block["id"])
     def draft(self, tools=True, between="\n\n"):
-        parts = {key: text.strip() for key, text in self.parts.items() if text.strip() and (tools or isinstance(key, tuple))}
+        parts = {key: whole(text).strip() for key, text in self.parts.items() if text.strip() and (tools or isinstance(key, tuple))}
         return between.join(text + (" (running…)" if key in self.open else "") for key, text in parts.items())
     def write(self, text):
         method, edited = ("editMessageText", {"message_id": self.message}) if self.message else ("sendMessage", {})
         sent = call(method, chat_id=self.chat, text=html.escape(text), parse_mode="HTML", **edited)
-        self.message = self.message or sent["message_id"]
+        self.message = self.message or sent["message_id"]  # the next page is a new message: nothing is returned
     def show(self, second=0):
         """Shows the draft at most once a second, and every four seconds that the bot is typing."""
         while not self.over.is_set():
@@ -70,17 +72,15 @@ class Turn:
         answer = self.draft(tools=False)
         for result in self.results or [{"is_error": True, "result": f"claude ended without an answer (exit code {code})."}]:
             mark = "❌ " if result.get("is_error") else ""
-            text = (result.get("result") or (mark and result["subtype"])).strip()
+            text = whole(result.get("result") or (mark and result["subtype"])).strip()
             if text not in answer: answer += f"\n\n{mark}{text}"
         for page in pages(answer.strip() or "(The agent has nothing to say.)"):
-            self.write(page)
-            self.message = None
+            self.message = self.write(page)
 
 def answer(chat, prompt, sessions={}):
     turn, resume = Turn(chat), ["--resume", sessions[chat]] if chat in sessions else []
     process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
-    show = threading.Thread(target=turn.show, daemon=True)
-    show.start()
+    (show := threading.Thread(target=turn.show, daemon=True)).start()
     for line in process.stdout:
         try: record = json.loads(line)
         except ValueError: continue

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::EditorError;
+use super::error::EditorError;
 
 /// The most bytes of a line.
 const MAX_LINE: u64 = 32 << 20;

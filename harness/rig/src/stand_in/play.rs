@@ -199,7 +199,11 @@ impl<'a> Player<'a> {
         let round = self.transcript.lines_before + self.cassettes;
         let play = self.settings.play.as_deref();
         let running = Running::new(cassette, dialogue, play, round, &self.host, message);
-        let running = running.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
+        let mut running = running.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
+        if self.left_out > 0 {
+            // The first line of this cassette is a message: no `initialize` comes any more.
+            running.lockstep.fit(true, &self.host.hooks);
+        }
         for hook in &self.host.hooks {
             let is_called =
                 running.dialogue.lines.iter().any(
