@@ -220,7 +220,8 @@ fn write_files(
     root: &Path,
 ) -> Result<(), SubjectError> {
     for (file, template) in &spec.files {
-        let text = files::read_text(&root.join(template))?;
+        let template = places.fill(template, Writing::Plain);
+        let text = files::read_text(&root.join(&template))?;
         let writing = if template.ends_with(".json") { Writing::Json } else { Writing::Plain };
         let path = folder.join(file);
         if let Some(parent) = path.parent() {
