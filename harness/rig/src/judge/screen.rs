@@ -87,16 +87,17 @@ impl Screen {
             "editMessageReplyMarkup" => {
                 let message = message_id(entry).and_then(|id| self.messages.get_mut(&id));
                 if let Some(message) = message {
-                    let (entry, buttons) = (index, buttons(entry));
+                    let (entry, buttons) = (index, entry.buttons().concat());
                     let version = Version { at, entry, buttons, ..message.last().clone() };
                     message.versions.push(version);
                 }
             }
             kind if changes_text(kind) => {
                 let (Some(id), Some(text)) = (message_id(entry), text(entry)) else { return };
-                let text = plain(text, word(entry, "parse_mode"));
+                let text = plain(text, entry.text("parse_mode"));
                 let letters = letters(&text);
-                let version = Version { at, entry: index, text, letters, buttons: buttons(entry) };
+                let version =
+                    Version { at, entry: index, text, letters, buttons: entry.buttons().concat() };
                 let message = Message { id, versions: Vec::new(), deleted: None };
                 self.messages.entry(id).or_insert(message).versions.push(version);
             }
@@ -128,7 +129,7 @@ pub(super) fn changes_text(kind: &str) -> bool {
 
 /// Whether the call did something that a person can see.
 pub(super) fn is_shown(entry: &Entry) -> bool {
-    let refused = word(entry, "refused");
+    let refused = entry.text("refused");
     entry.is_shown() && (refused.is_empty() || refused.contains("not modified"))
 }
 
@@ -142,11 +143,6 @@ pub(super) fn text(entry: &Entry) -> Option<&str> {
     ["text", "caption"].iter().find_map(|key| entry.data.get(*key)?.as_str())
 }
 
-/// A field that is text; empty when it is not there.
-pub(super) fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
-    entry.data.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// The number of the message that an entry is about.
 pub(super) fn message_id(entry: &Entry) -> Option<i64> {
     entry.data.get("message_id").and_then(Value::as_i64)
@@ -156,11 +152,4 @@ pub(super) fn message_id(entry: &Entry) -> Option<i64> {
 fn ids(entry: &Entry) -> Vec<i64> {
     let several = entry.data.get("message_ids").and_then(Value::as_array);
     several.into_iter().flatten().filter_map(Value::as_i64).chain(message_id(entry)).collect()
-}
-
-/// The labels of a call's buttons.
-fn buttons(entry: &Entry) -> Vec<String> {
-    let rows = entry.data.get("buttons").and_then(Value::as_array);
-    let labels = rows.into_iter().flatten().filter_map(Value::as_array).flatten();
-    labels.filter_map(Value::as_str).map(str::to_owned).collect()
 }

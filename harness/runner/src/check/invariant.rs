@@ -17,7 +17,7 @@ use super::finding::FindingKind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::DeliverySpec;
 use crate::text::plural;
-use violation::{Violation, by, by_turn, message_id, whole, word};
+use violation::{Violation, by, by_turn, message_id, whole};
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
@@ -94,7 +94,7 @@ fn line_lost(replay: &Replay) -> Option<Violation<'_>> {
 fn tool_unbalanced(replay: &Replay) -> Option<Violation<'_>> {
     let mut open: HashMap<&str, bool> = HashMap::new();
     for entry in replay.lane(Lane::Lifecycle) {
-        let id = word(entry, "id");
+        let id = entry.text("id");
         let wrong = match entry.kind.as_ref() {
             "tool_start" if open.insert(id, true) == Some(true) => {
                 "starts again before it has ended"
@@ -181,8 +181,8 @@ fn final_not_once(replay: &Replay) -> Option<Violation<'_>> {
     any_turn(replay, |calls| {
         let is_in_doubt =
             |entry: &&&Entry| entry.kind == "sendMessage" && entry.is_final() && entry.is_lost();
-        let failed = calls.iter().find(|entry| word(entry, "delivery") == "failed")?;
-        let why = word(failed, "reason");
+        let failed = calls.iter().find(|entry| entry.text("delivery") == "failed")?;
+        let why = failed.text("reason");
         match calls.iter().find(is_in_doubt) {
             Some(_) => None,
             None => by(failed, format!("the final text did not arrive: {why}")),
@@ -223,7 +223,7 @@ fn told_after_send(replay: &Replay) -> Option<Violation<'_>> {
     let mut calls: Vec<&Entry> =
         replay.entries[sent..].iter().filter(|entry| is_draft(entry)).collect();
     // A call that failed is made again.
-    calls.dedup_by_key(|entry| word(entry, "text"));
+    calls.dedup_by_key(|entry| entry.text("text"));
     let late = calls.get(1)?;
     by(late, format!("after the agent had sent its message came {}", late.headline()))
 }
@@ -233,11 +233,11 @@ fn sent_at(entries: &[Entry]) -> Option<usize> {
     let tools = MessageTools::default();
     let mut sending: HashSet<&str> = HashSet::new();
     entries.iter().position(|entry| {
-        let id = word(entry, "id");
-        match (entry.lane, word(entry, "phase")) {
+        let id = entry.text("id");
+        match (entry.lane, entry.text("phase")) {
             (Lane::Bus, "start") => {
                 let args = entry.data.get("args").unwrap_or(&Value::Null);
-                if tools.sends(word(entry, "name"), args) {
+                if tools.sends(entry.text("name"), args) {
                     sending.insert(id);
                 }
                 false

@@ -145,7 +145,7 @@ impl Entry {
     }
 
     /// The labels of the buttons that a call gives its message, row by row.
-    pub(crate) fn buttons(&self) -> Vec<Vec<String>> {
+    pub fn buttons(&self) -> Vec<Vec<String>> {
         let rows = self.data.get("buttons").and_then(Value::as_array);
         let label = |button: &Value| button.as_str().unwrap_or_default().to_owned();
         let row = |row: &Value| row.as_array().into_iter().flatten().map(label).collect();
@@ -168,14 +168,14 @@ impl Entry {
     }
 
     /// The seconds that the server asked to wait, if it did.
-    pub(crate) fn wait_s(&self) -> Option<u64> {
+    pub fn wait_s(&self) -> Option<u64> {
         let (kind, wait) = self.answer().split_once(':')?;
         (kind == FaultKind::RateLimit.as_str()).then(|| wait.strip_suffix('s')?.parse().ok())?
     }
 
     /// The error of the call, or an empty text.
     fn answer(&self) -> &str {
-        self.data.get("answer").and_then(Value::as_str).unwrap_or_default()
+        self.text("answer")
     }
 }
 

@@ -37,6 +37,11 @@ impl Entry {
         self.data.get("turn").and_then(Value::as_u64).or_else(run).unwrap_or(1)
     }
 
+    /// A field that is text; empty when it is not there.
+    pub fn text(&self, key: &str) -> &str {
+        self.data.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// Whether the two entries are the same but for their times.
     pub fn same_but_time(&self, other: &Self) -> bool {
         self.lane == other.lane && self.kind == other.kind && self.data == other.data

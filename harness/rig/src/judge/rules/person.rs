@@ -2,7 +2,7 @@
 
 use crate::judge::case::Case;
 use crate::judge::expect::{ExpectedQuestion, TurnEnd};
-use crate::judge::screen::{Message, message_id, word};
+use crate::judge::screen::{Message, message_id};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, quoted, seconds};
 
@@ -63,7 +63,7 @@ pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
         last.entry,
         format!(
             "the person pressed {} at {}, and {} still has the buttons {} when the run is over",
-            quoted(word(press, "label")),
+            quoted(press.text("label")),
             seconds(press.at),
             quoted(&last.text),
             quoted(&last.buttons.join(", "))

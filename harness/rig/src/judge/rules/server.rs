@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use clitape_runner::replay::Entry;
 
 use crate::judge::case::Case;
-use crate::judge::screen::{answered_at, changes_text, text, word};
+use crate::judge::screen::{answered_at, changes_text, text};
 use crate::judge::violation::Found;
 use crate::judge::words::{plain, quoted, seconds};
 
@@ -32,16 +32,16 @@ pub(super) fn too_long(case: &Case<'_>) -> Option<Found> {
 /// A refused text whose words the chat does not show afterwards.
 fn lost(case: &Case<'_>, reasons: &[&str], what: &str) -> Option<Found> {
     case.calls().find_map(|(index, entry)| {
-        let reason = word(entry, "refused");
+        let reason = entry.text("refused");
         if !reasons.iter().any(|part| reason.to_lowercase().contains(&part.to_lowercase())) {
             return None;
         }
         let text = text(entry)?;
-        let words = words(text, word(entry, "parse_mode"));
+        let words = words(text, entry.text("parse_mode"));
         let mut shown = HashSet::new();
         for (_, later) in case.shown().filter(|(later, _)| *later > index) {
             let later_text = crate::judge::screen::text(later).unwrap_or_default();
-            shown.extend(self::words(later_text, word(later, "parse_mode")));
+            shown.extend(self::words(later_text, later.text("parse_mode")));
         }
         let there = words.iter().filter(|word| shown.contains(*word)).count();
         (there * 100 < words.len() * SENT_AGAIN_PERCENT).then(|| {
@@ -71,8 +71,8 @@ pub(super) fn wait_ignored(case: &Case<'_>) -> Option<Found> {
     let texts: Vec<(usize, &Entry)> =
         case.calls().filter(|(_, entry)| changes_text(&entry.kind)).collect();
     texts.iter().find_map(|(_, limited)| {
-        let wait = word(limited, "answer").strip_prefix("rate-limit:")?.strip_suffix('s')?;
-        let wait_ms = wait.parse::<u64>().ok()? * 1_000;
+        let wait = limited.wait_s()?;
+        let wait_ms = wait * 1_000;
         let told = answered_at(limited);
         let (index, early) = texts.iter().find(|(_, entry)| {
             entry.at > told + EARLY_MS && entry.at + EARLY_MS < told + wait_ms

@@ -39,7 +39,7 @@ pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
     let is_told = |tool: &&ExpectedTool| {
         case.shown().any(|(_, entry)| {
             let text = text(entry).unwrap_or_default();
-            let text = plain(text, crate::judge::screen::word(entry, "parse_mode"));
+            let text = plain(text, entry.text("parse_mode"));
             let own = case.own_lines(&text);
             text.lines().any(|line| {
                 let is_own = own.contains(&line);

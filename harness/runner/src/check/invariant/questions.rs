@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::violation::{Violation, by, message_id, text, whole, word};
+use super::violation::{Violation, by, message_id, text, whole};
 use crate::replay::{ChatView, Entry, Lane, Replay};
 
 /// Milliseconds within which a question is in the chat.
@@ -28,13 +28,13 @@ fn ran_before_yes(replay: &Replay) -> Option<Violation<'_>> {
     // The question that each call waits for, and the answers.
     let (mut asked, mut answers) = (HashMap::new(), HashMap::new());
     for entry in replay.lane(Lane::Lifecycle) {
-        let id = word(entry, "id");
+        let id = entry.text("id");
         match entry.kind.as_ref() {
             "question" => {
-                asked.insert(word(entry, "call"), id);
+                asked.insert(entry.text("call"), id);
             }
             "answered" => {
-                answers.insert(id, word(entry, "decision"));
+                answers.insert(id, entry.text("decision"));
             }
             "tool_result" if !has(entry, "is_error") && !entry.data.contains_key("incomplete") => {
                 let Some(question) = asked.get(id) else { continue };
@@ -66,8 +66,8 @@ fn in_progress_before_yes(replay: &Replay) -> Option<Violation<'_>> {
                     open.remove(text(closed, "id"));
                 }
             }
-            (Lane::Acp, "tool_call_update") if word(entry, "status") == "in_progress" => {
-                let call = word(entry, "toolCallId");
+            (Lane::Acp, "tool_call_update") if entry.text("status") == "in_progress" => {
+                let call = entry.text("toolCallId");
                 if open.values().any(|open| *open == call) {
                     let what = "is in progress for the editor before its question is closed";
                     return by(entry, format!("call {call} {what}"));
@@ -92,22 +92,22 @@ fn never_shown(replay: &Replay) -> Option<Violation<'_>> {
         return None;
     }
     let shown: HashSet<&str> =
-        replay.lane(Lane::Telegram).map(|entry| word(entry, "question")).collect();
+        replay.lane(Lane::Telegram).map(|entry| entry.text("question")).collect();
     let events: Vec<&Entry> = replay.lane(Lane::Lifecycle).collect();
     events.iter().enumerate().find_map(|(index, question)| {
-        let (id, call) = (word(question, "id"), word(question, "call"));
+        let (id, call) = (question.text("id"), question.text("call"));
         if question.kind != "question" || shown.contains(id) {
             return None;
         }
         let ends = |event: &&&Entry| match event.kind.as_ref() {
-            "answered" | "question_withdrawn" => word(event, "id") == id,
-            "tool_result" => word(event, "id") == call,
+            "answered" | "question_withdrawn" => event.text("id") == id,
+            "tool_result" => event.text("id") == call,
             "outcome" => true,
             _ => false,
         };
         let end = events[index..].iter().find(ends)?;
         let ms = end.at - question.at;
-        let name = word(question, "name");
+        let name = question.text("name");
         let what = format!(
             "the CLI asks about {name} and waits {ms} ms for the answer, but the chat never asks"
         );
@@ -164,7 +164,7 @@ pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
 pub(super) fn wrong_asker(replay: &Replay) -> Option<Violation<'_>> {
     let mut parents = HashMap::new();
     for entry in replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_start") {
-        parents.insert(word(entry, "id"), word(entry, "parent"));
+        parents.insert(entry.text("id"), entry.text("parent"));
     }
     events(replay, "asked").find_map(|(entry, fields)| {
         let (call, parent) = (text(fields, "call"), text(fields, "parent"));

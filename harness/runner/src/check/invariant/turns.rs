@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::violation::{Violation, by, by_turn, message_id, word};
+use super::violation::{Violation, by, by_turn, message_id};
 use crate::replay::{Entry, Lane, Replay};
 use crate::scenario::ChatMode;
 
@@ -24,7 +24,7 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     for entry in replay.lane(Lane::Lifecycle) {
         match entry.kind.as_ref() {
             "text" if !entry.data.contains_key("parent") => {
-                begun.insert(word(entry, "message_id"));
+                begun.insert(entry.text("message_id"));
             }
             "outcome" => {
                 turn += 1;
@@ -39,9 +39,9 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
                     return by(entry, format!("turn {turn} has text of message {id}, {what}"));
                 }
                 begun.clear();
-                let text = word(entry, "text");
-                let told = end(turn).filter(|end| word(end, "phase") == "end");
-                if let Some(told) = told.filter(|told| word(told, "text") != text) {
+                let text = entry.text("text");
+                let told = end(turn).filter(|end| end.text("phase") == "end");
+                if let Some(told) = told.filter(|told| told.text("text") != text) {
                     return by(told, format!("turn {turn} ends with the text of another one"));
                 }
             }
@@ -64,15 +64,12 @@ pub(super) fn not_answered_once(replay: &Replay) -> Option<Violation<'_>> {
     if turns.is_empty() || !replay.is_faithful {
         return None;
     }
-    let is_cut_off =
-        outcomes(replay).last().is_none_or(|last| word(last, "status") == "incomplete");
+    let is_cut_off = outcomes(replay).last().is_none_or(|last| last.text("status") == "incomplete");
     let messages = replay.lane(Lane::Lifecycle).filter(|entry| {
-        entry.kind == "host_message"
-            && word(entry, "type") == "user"
-            && !word(entry, "id").is_empty()
+        entry.kind == "host_message" && entry.text("type") == "user" && !entry.text("id").is_empty()
     });
     for message in messages {
-        let id = word(message, "id");
+        let id = message.text("id");
         match turns.get(id).map(Vec::as_slice) {
             None if is_cut_off => {}
             None => return by(message, format!("message {id} is answered by no turn")),
@@ -122,7 +119,7 @@ pub(super) fn silent_start(replay: &Replay) -> Option<Violation<'_>> {
         let end = events.last()?.at;
         let is_tool = |entry: &&&Entry| {
             entry.kind == "tool"
-                && word(entry, "phase") == "start"
+                && entry.text("phase") == "start"
                 && !entry.data.contains_key("parent")
         };
         let start = events.iter().find(is_tool)?;
@@ -132,7 +129,7 @@ pub(super) fn silent_start(replay: &Replay) -> Option<Violation<'_>> {
             return None;
         }
         let s = SIGN_OF_LIFE_MS / 1_000;
-        by(start, format!("{} ran for {s} s and the chat showed nothing", word(start, "name")))
+        by(start, format!("{} ran for {s} s and the chat showed nothing", start.text("name")))
     })
 }
 
@@ -144,8 +141,8 @@ pub(super) fn outcomes(replay: &Replay) -> impl Iterator<Item = &Entry> {
 /// Whether a turn answers nobody and says nothing, so that nothing of it is shown.
 pub(super) fn says_nothing(outcome: &Entry) -> bool {
     outcome.data.contains_key("origin")
-        && word(outcome, "status") == "ok"
-        && word(outcome, "text").trim().is_empty()
+        && outcome.text("status") == "ok"
+        && outcome.text("text").trim().is_empty()
 }
 
 /// The words of a field that is a list of texts.

@@ -37,12 +37,7 @@ pub(super) fn message_id(entry: &Entry) -> Option<u64> {
     entry.data.get("message_id").and_then(Value::as_u64)
 }
 
-/// A field of an entry that is text; empty when it is not there.
-pub(super) fn word<'e>(entry: &'e Entry, key: &str) -> &'e str {
-    text(&entry.data, key)
-}
-
-/// A field that is text; empty when it is not there.
+/// A field of an object in an entry that is text; empty when it is not there.
 pub(super) fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
