@@ -20,6 +20,9 @@ pub(crate) struct OutcomeBuilder {
     pub(crate) interrupted: bool,
     /// The reason why the last message of this turn ended.
     pub(crate) stop: MessageEnd,
+    /// A call of the main thread has its result: from here on the CLI folds messages of the host into
+    /// this turn.
+    pub(crate) folds: bool,
     /// Number of calls that started before this turn.
     calls: usize,
     /// Uuids of the host's messages that the turn answers.
@@ -35,12 +38,7 @@ impl OutcomeBuilder {
         if self.open {
             self.next_turns.push(messages);
         }
-        self.open = true;
-    }
-
-    /// Number of messages before the last `init` of the open turn.
-    pub(crate) fn begun_at(&self) -> usize {
-        self.next_turns.last().copied().unwrap_or_default()
+        (self.open, self.folds) = (true, false);
     }
 
     /// Returns where the next turn begins, if it has begun behind the last message of this one.

@@ -294,8 +294,8 @@ pub enum Event<'a, T = &'a str> {
         id: Option<Cow<'a, str>>,
         /// Its text.
         text: Cow<'a, str>,
-        /// Whether it is folded into a turn that was under way, because the model had already begun a
-        /// message in that turn.
+        /// Whether it is folded into a turn that was under way: the CLI takes up further messages together with
+        /// the result of a call.
         folded: bool,
     },
     /// The end of a turn, exactly once for each turn. No event of the turn comes after it.

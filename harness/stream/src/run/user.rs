@@ -56,6 +56,7 @@ impl RunState {
             match (&*kind, json::trimmed(part.call)) {
                 ("tool_result", Some(id)) => {
                     is_used = true;
+                    self.turn.folds |= at == 0;
                     if self.calls.has_no_open_call(&id) {
                         for conversation in &mut self.conversations {
                             stream::settle_before_result(
@@ -125,8 +126,8 @@ impl RunState {
         if let Some(uuid) = &id {
             self.turn.answer(uuid);
         }
-        let folded = self.conversations[0].messages.len() > self.turn.begun_at();
-        emitter.emit(Event::Heard { id, text: text.into(), folded });
+        // Older versions (2.1.148) repeat the message that began the turn when its answer is under way.
+        emitter.emit(Event::Heard { id, text: text.into(), folded: self.turn.folds });
         true
     }
 }

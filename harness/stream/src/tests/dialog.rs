@@ -309,6 +309,9 @@ pub(crate) fn a_repeated_message_of_the_host_is_heard_and_folded_in_mid_turn() {
             called("a", "t"),
             [tool_result("t", "ok"), replayed(&blocks, "")],
             one(result("x")),
+            // 2.1.148 repeats the message that began a turn when its answer is under way.
+            [snapshot("b", &text_block("y"))],
+            [replayed(r#""M4""#, ""), result("y")],
             // What the CLI has made itself.
             one(replayed(r#""<local-command-stdout>x</local-command-stdout>""#, "")),
             one(replayed(r#""x""#, r#","isSynthetic":true"#)),
@@ -321,6 +324,9 @@ pub(crate) fn a_repeated_message_of_the_host_is_heard_and_folded_in_mid_turn() {
             r#"result t Bash "ok""#,
             r#"heard u "M2\nM3" folded"#,
             r#"ok "x" answers ["u"]"#,
+            r#"text b "y""#,
+            r#"heard u "M4""#,
+            r#"ok "y" turn 2 answers ["u"]"#,
             "record user/-",
             "record user/-",
             "record user/-",

@@ -56,7 +56,7 @@ pub(crate) fn every_line_is_accounted_for() {
             "diagnostic bad-record 18",
             r#"unknown user/holo {"type":"holo"}"#,
             "diagnostic bad-record 20",
-            r#"heard - "prompt" folded"#,
+            r#"heard - "prompt""#,
             r#"unknown system {"type":"system","subtype":"holo"}"#,
             "diagnostic cut-line 23",
             r#"incomplete "" no_result turn 3"#,

@@ -52,7 +52,7 @@ fn tn001_a_gateway_with_one_run_for_all_turns_is_convicted() {
         "live-interrupt-then-next",
         [
             broken,
-            r"GD001 golden-differs: expected edit #1 “I'll wait for the build.\n\n⏹️ Stopped. Send a message to go on from here.”, got sendChatAction typing",
+            r"GD001 golden-differs: expected edit #1 “…cond step links\n\n⏹️ Stopped. Send a message to go on from here.”, got “…cond step linksTwo and two are four.”",
         ],
     );
 }
@@ -107,8 +107,8 @@ fn gw003_a_gateway_that_edits_the_draft_of_an_interrupted_turn_is_convicted() {
         PlantedFault::LateEdit,
         "live-interrupt-then-next",
         [
-            r#"GW003 edit-after-final: after the final text came editMessageText #1 "I'll wait for the build.\n\n🛠️ Bash: wait 20 s → p…t text <i>⚠️ failed</i>""#,
-            r"GD001 golden-differs: expected a second message “Two and two are four.”, got edit #1 “I'll wait for the build.\n\n🛠️ Bash: wait 20 s → p…t text <i>⚠️ failed</i>”",
+            r#"GW003 edit-after-final: after the final text came editMessageText #1 "The build has three steps. The first step compil…. The second step links""#,
+            r"GD001 golden-differs: expected a second message “Two and two are four.”, got edit #1 “The build has three steps. The first step compil…. The second step links”",
         ],
     );
 }
