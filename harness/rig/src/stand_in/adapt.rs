@@ -48,16 +48,16 @@ pub(super) enum Change {
 
 /// Why a cassette can't be played in this form, and what to do.
 pub(super) fn unfit(dialogue: &Dialogue, is_live: bool) -> Option<String> {
-    let (results, inits) = (dialogue.results(), dialogue.inits());
     match (dialogue.is_live, is_live) {
         (true, false) => Some(
             "it is a conversation on stdin, and this host gives one prompt; start it with \
              --input-format stream-json, or take the scenario's one-shot cassette"
                 .to_owned(),
         ),
-        (false, true) if results > 1 || inits > 1 => Some(format!(
-            "it is one run with {results} results: the CLI held the end back until its background tasks were \
-             done, which it does not do for a host on stdin; take a cassette that was recorded live"
+        (false, true) if dialogue.is_held_back() => Some(format!(
+            "it is one run with {} results: the CLI held the end back until its background tasks were \
+             done, which it does not do for a host on stdin; take a cassette that was recorded live",
+            dialogue.results()
         )),
         _ => None,
     }

@@ -148,9 +148,10 @@ impl Dialogue {
         self.lines.iter().filter(|line| line.role == Role::Result).count()
     }
 
-    /// How many turns begin.
-    pub(super) fn inits(&self) -> usize {
-        self.lines.iter().filter(|line| line.role == Role::Init).count()
+    /// Whether it is a run for one prompt whose end the CLI held back until background tasks were done.
+    pub(super) fn is_held_back(&self) -> bool {
+        let inits = self.lines.iter().filter(|line| line.role == Role::Init).count();
+        !self.is_live && (self.results() > 1 || inits > 1)
     }
 
     /// The messages of the host in order: the uuid and the text.

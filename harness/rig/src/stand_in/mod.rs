@@ -38,7 +38,10 @@ use std::process::ExitCode;
 pub use error::{StandInError, USAGE, WRONG_LINE};
 pub use install::{InstallError, install};
 
+use clitape_runner::cassette::Cassette;
+
 use arguments::{Arguments, Form};
+use dialogue::Dialogue;
 use log::Log;
 use play::Player;
 use settings::Settings;
@@ -68,4 +71,10 @@ pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitC
     };
     log.exit(code);
     ExitCode::from(code)
+}
+
+/// Whether a host that writes to stdin can't be given this recording of one prompt: the CLI held its end back until
+/// background tasks were done, which it does not do for such a host.
+pub(crate) fn is_held_back(cassette: &Cassette) -> bool {
+    Dialogue::cut(cassette).is_held_back()
 }

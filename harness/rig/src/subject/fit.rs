@@ -4,10 +4,10 @@ use std::fmt;
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::scenario::{DeliverySpec, Scenario};
-use serde_json::Value;
 
-use super::dialogue::{Act, Dialogue, Step, records};
+use super::dialogue::{Act, Dialogue, Step};
 use super::spec::{GatewaySpec, HostKind};
+use crate::stand_in;
 
 /// Why a cassette is not given to a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub enum Misfit {
     NotRecorded,
     /// The recorded host kept the CLI running, and the gateway does not.
     NeedsLiveHost,
-    /// The recording is of one run for one prompt, and a live host would not see the same.
-    NeedsOneShot(String),
+    /// The recorded CLI held its end back until background tasks were done, and the gateway keeps it running.
+    HeldBack,
     /// The scenario runs the CLI several times.
     SeveralRuns,
     /// The scenario sets something of clitape's own gateway that a foreign one is not told.
@@ -45,7 +45,10 @@ impl fmt::Display for Misfit {
             Self::NeedsLiveHost => f.write_str(
                 "the recorded host kept the CLI running and wrote to its stdin (host = \"live\")",
             ),
-            Self::NeedsOneShot(why) => write!(f, "it was recorded with one prompt: {why}"),
+            Self::HeldBack => f.write_str(
+                "it was recorded with one prompt: the CLI held its end back until background tasks were done, which \
+                 it does not for a live host",
+            ),
             Self::SeveralRuns => f.write_str("it runs the CLI several times"),
             Self::OwnGateway(what) => write!(f, "it sets {what} of clitape's own gateway"),
             Self::Argument(argument) => write!(f, "the recorded CLI was started with {argument}"),
@@ -96,14 +99,10 @@ pub(crate) fn misfit(
     if let Some(argument) = session {
         return Some(Misfit::Argument(argument.clone()));
     }
-    match (spec.host, is_live(cassette)) {
-        (HostKind::OneShot, true) => return Some(Misfit::NeedsLiveHost),
-        (HostKind::Live, false) => {
-            if let Some(why) = one_shot_misfit(cassette) {
-                return Some(Misfit::NeedsOneShot(why));
-            }
-        }
-        (HostKind::OneShot, false) | (HostKind::Live, true) => {}
+    match spec.host {
+        HostKind::OneShot if !cassette.stdin.is_empty() => return Some(Misfit::NeedsLiveHost),
+        HostKind::Live if stand_in::is_held_back(cassette) => return Some(Misfit::HeldBack),
+        HostKind::OneShot | HostKind::Live => {}
     }
     if let Some(what) = dialogue.impossible {
         return Some(Misfit::NoPersonCan(what));
@@ -116,23 +115,4 @@ pub(crate) fn misfit(
         return Some(Misfit::AnswersItself);
     }
     (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
-}
-
-/// Whether the CLI was recorded with a host that writes to its stdin.
-pub(crate) fn is_live(cassette: &Cassette) -> bool {
-    cassette.manifest.cli.argv.iter().any(|argument| argument == "--input-format")
-}
-
-/// Why a live host can't be given a recording of one prompt, if it can't: the stand-in refuses it too.
-fn one_shot_misfit(cassette: &Cassette) -> Option<String> {
-    let count = |kind: (&str, Option<&str>)| {
-        let is = |record: &Value| {
-            let text = |key: &str| record.get(key).and_then(Value::as_str);
-            text("type") == Some(kind.0) && (kind.1.is_none() || text("subtype") == kind.1)
-        };
-        records(&cassette.stdout).filter(|(_, record)| is(record)).count()
-    };
-    let is_held = count(("result", None)) > 1 || count(("system", Some("init"))) > 1;
-    let why = "the CLI held its end back until background tasks were done, which it does not for a live host";
-    is_held.then(|| why.to_owned())
 }

@@ -45,19 +45,8 @@ impl CaseRun {
         let mut first = recording.replays(&[setup]).pop().expect("one setup gives one replay");
         first.add_session(cassette);
         let session: Vec<Entry> = first.lane(Lane::Session).cloned().collect();
-        let manifest = &cassette.manifest;
-        let mut runs = vec![Self {
-            number: 1,
-            resume: None,
-            argv: manifest.cli.argv.clone(),
-            exit: manifest.exit,
-            counts: manifest.counts,
-            stderr: String::new(),
-            records: records(&cassette.stdout),
-            request: recording.request(setup).lanes([Lane::Telegram]),
-            entries: entries(&first, &session, 1),
-            replay: Arc::new(first),
-        }];
+        let request = recording.request(setup).lanes([Lane::Telegram]);
+        let mut runs = vec![Self::first(cassette, request, entries(&first, &session, 1), first)];
         for ((number, replay, request), run) in recording.further(setup).zip(&cassette.further) {
             runs.push(Self {
                 number,
@@ -81,8 +70,17 @@ impl CaseRun {
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
         let plan = Plan::cut(&cassette.stdout, &cassette.timeline, Cut::None, 1);
         let setup = Setup { run: scenario.run, channel: None, acp: None };
+        let input = format!("cassettes/{}/{}", scenario.name, cassette.version());
+        Self::first(cassette, ReplayRequest::new(input), entries, replay(capture, &plan, setup))
+    }
+
+    fn first(
+        cassette: &Cassette,
+        request: ReplayRequest,
+        entries: Vec<Entry>,
+        replay: Replay,
+    ) -> Self {
         let manifest = &cassette.manifest;
-        let input = format!("cassettes/{}/{}", scenario.name, manifest.cli.version);
         Self {
             number: 1,
             resume: None,
@@ -90,10 +88,10 @@ impl CaseRun {
             exit: manifest.exit,
             counts: manifest.counts,
             stderr: String::new(),
-            records: records(&cassette.stdout),
-            request: ReplayRequest::new(input),
             entries,
-            replay: Arc::new(replay(capture, &plan, setup)),
+            records: records(&cassette.stdout),
+            request,
+            replay: Arc::new(replay),
         }
     }
 
