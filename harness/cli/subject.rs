@@ -8,8 +8,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use clitape_rig::subject::{
-    CheckLine, GatewaySpec, LeftOut, NamedGateway, ParserSpec, RigHost, Subject, Subjects,
-    by_reason, check,
+    CheckLine, GatewaySpec, LeftOut, NamedGateway, RigHost, Subject, Subjects, by_reason, check,
 };
 use clitape_runner::host::HostPaths;
 use clitape_runner::names::SubjectName;
@@ -73,7 +72,7 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
         let (kind, command) = match subject {
             Subject::Gateway(spec) => (format!("gateway, {}", spec.host), spec.command.join(" ")),
             Subject::Parser(spec) => ("parser".to_owned(), spec.command.join(" ")),
-            Subject::Replay(spec) => ("replay".to_owned(), spec.command.join(" ")),
+            Subject::Replay(spec) => ("replay".to_owned(), spec.call.command.join(" ")),
             _ => continue,
         };
         out.line(format_args!("{name:<20} {kind:<18} {command}"))?;
@@ -161,20 +160,6 @@ pub(crate) fn gateway<'a>(
         (name, _) => bail!(
             "{name} is no gateway, so that there is no chat to watch; run `clitape test --subject {name}`"
         ),
-    }
-}
-
-/// Returns the parser of a subject, if it is one.
-pub(crate) fn parser<'a>(
-    subjects: &'a Subjects,
-    subject: &str,
-) -> anyhow::Result<Option<(&'a SubjectName, &'a ParserSpec)>> {
-    match subjects.get(split(subject).0)? {
-        (name, Subject::Parser(spec)) => Ok(Some((name, spec))),
-        (name, Subject::Replay(_)) => bail!(
-            "{name} is called as `clitape replay` is; compare it with `clitape compare this ./PROGRAM --out DIR`"
-        ),
-        _ => Ok(None),
     }
 }
 

@@ -4,19 +4,20 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use clitape_rig::subject::{
-    NamedGateway, NamedParser, RunEvent, SubjectOptions, SubjectSuite, Subjects, page_of_run, test,
-    test_parser,
+    LeftOut, NamedGateway, NamedParser, NamedReplay, ReplayOptions, RunEvent, Subject,
+    SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
+    test_replay,
 };
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::{Case, SuiteEvent, SuiteOptions, run as run_suite};
+use clitape_runner::suite::{Case, ScenarioRun, SuiteEvent, SuiteOptions, run as run_suite};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
-use crate::subject::{Machine, gateway, parser, print_left_out, split};
+use crate::subject::{Machine, gateway, print_left_out, split};
 use crate::terminal::{self, Terminal};
 
 /// Runs every scenario: goldens of every lane, and seeded plans
@@ -107,9 +108,24 @@ fn test_subject(
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new()?;
     let filter = args.filter.as_deref().unwrap_or_default();
-    if let Some((name, spec)) = parser(&subjects, subject)? {
-        let parser = NamedParser { name, version: split(subject).1, spec };
-        return test_a_parser(workspace, args, parser, &machine, quiet);
+    let (name, version) = split(subject);
+    match subjects.get(name)? {
+        (name, Subject::Parser(spec)) => {
+            let parser = NamedParser { name, version, spec };
+            return test_called(args, quiet, |note, report| {
+                let runs = test_parser(parser, filter, machine.rig(workspace), note, report)?;
+                Ok((runs, Vec::new()))
+            });
+        }
+        (name, Subject::Replay(spec)) => {
+            let replay = NamedReplay { name, version, spec };
+            let options = ReplayOptions { filter, update: args.update, plans: args.plans };
+            return test_called(args, quiet, |note, report| {
+                let suite = test_replay(replay, options, machine.rig(workspace), note, report)?;
+                Ok((suite.scenarios, suite.left_out))
+            });
+        }
+        _ => {}
     }
     let gateway = gateway(&subjects, subject)?;
     let open = args.outputs.open(args.json.as_deref())?;
@@ -152,22 +168,21 @@ fn test_subject(
     finish(&report, open, &pages, out, quiet)
 }
 
-/// Tests a parser of clitape.toml.
-fn test_a_parser(
-    workspace: &Workspace,
+/// What came of a program that is called once for each cassette.
+type Called = Result<(Vec<ScenarioRun>, Vec<LeftOut>), SubjectError>;
+
+/// Tests a program that is called once for each cassette, and prints each scenario as soon as it is judged.
+fn test_called(
     args: &Args,
-    parser: NamedParser<'_>,
-    machine: &Machine,
     quiet: bool,
+    test: impl FnOnce(&mut dyn FnMut(&str), &mut dyn FnMut(&ScenarioRun)) -> Called,
 ) -> anyhow::Result<ExitStatus> {
     let open = args.outputs.open(args.json.as_deref())?;
     let mut out = terminal::stdout();
     open.begin(&mut out)?;
-    let filter = args.filter.as_deref().unwrap_or_default();
     let mut progress = ProgressLine::new(quiet);
     let mut failed = None;
-    let mut note = |text: &str| progress.step(text);
-    let scenarios = test_parser(parser, filter, machine.rig(workspace), &mut note, &mut |run| {
+    let (scenarios, left_out) = test(&mut |text| progress.step(text), &mut |run| {
         if !quiet || !run.holds() {
             failed = failed.take().or(scenario_line(out.styled(), run).err());
         }
@@ -175,6 +190,9 @@ fn test_a_parser(
     drop(progress);
     if let Some(error) = failed {
         return Err(error.into());
+    }
+    if !quiet {
+        print_left_out(&mut out, &left_out)?;
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
     finish(&report, open, &Pages::new(), out, quiet)

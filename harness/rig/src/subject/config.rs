@@ -22,9 +22,10 @@ use super::error::SubjectError;
 use super::names::suggestion;
 use super::placeholders::{PLACES, unknown_place};
 use super::spec::{
-    GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec, Subject,
-    SubjectKind,
+    CallSpec, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec,
+    Subject, SubjectKind,
 };
+use crate::observation::SubjectTraits;
 
 /// The name of the file.
 pub const FILE: &str = "clitape.toml";
@@ -211,8 +212,36 @@ impl SubjectFile {
                 version: self.version,
                 cli: self.cli,
             })),
-            SubjectKind::Replay => Subject::Replay(ReplaySpec { command: self.command }),
+            SubjectKind::Replay => {
+                let traits = self.traits();
+                Subject::Replay(Box::new(ReplaySpec { traits, call: self.call()? }))
+            }
         })
+    }
+
+    fn call(self) -> Result<CallSpec, Complaint> {
+        Ok(CallSpec {
+            within_s: number(WITHIN_S, self.within_s)?,
+            command: self.command,
+            env: self.env,
+            pass_env: self.pass_env,
+            scenarios: self.scenarios,
+            except: self.except,
+            install: self.install,
+            version: self.version,
+            cli: self.cli,
+        })
+    }
+
+    fn traits(&self) -> SubjectTraits {
+        let usual = SubjectTraits::default();
+        SubjectTraits {
+            shows_tools: self.tools_shown.unwrap_or(usual.shows_tools),
+            shows_progress: self.progress_shown.unwrap_or(usual.shows_progress),
+            asks_questions: self.questions_asked.unwrap_or(usual.asks_questions),
+            one_message: self.one_message.unwrap_or(usual.one_message),
+            keeps_silence: self.silence_kept.unwrap_or(usual.keeps_silence),
+        }
     }
 
     /// The first key that belongs to another kind, and that kind.
@@ -228,19 +257,25 @@ impl SubjectFile {
             ("idle_s", self.idle_s.is_some()),
             ("at_once", self.at_once.is_some()),
             ("warm_up", self.warm_up.is_some()),
-            ("tools_shown", self.tools_shown.is_some()),
-            ("progress_shown", self.progress_shown.is_some()),
-            ("questions_asked", self.questions_asked.is_some()),
-            ("one_message", self.one_message.is_some()),
-            ("silence_kept", self.silence_kept.is_some()),
             ("known", self.known.is_some()),
             ("files", self.files.is_some()),
             ("checkout", self.checkout.is_some()),
             ("build", self.build.is_some()),
         ];
+        // What a chat shows, which a replay promises as well.
+        let promises = [
+            ("tools_shown", self.tools_shown.is_some()),
+            ("progress_shown", self.progress_shown.is_some()),
+            ("questions_asked", self.questions_asked.is_some()),
+            ("one_message", self.one_message.is_some()),
+            ("silence_kept", self.silence_kept.is_some()),
+        ];
+        let is_replay = self.kind == SubjectKind::Replay;
+        let promises = promises.into_iter().filter(|_| !is_replay);
+        let gateway = gateway.into_iter().chain(promises);
         let gateway = gateway.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
         let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
-        let mut keys = gateway.into_iter().chain(parser);
+        let mut keys = gateway.chain(parser);
         keys.find(|(_, is_there, kind)| *is_there && *kind != self.kind)
             .map(|(key, _, kind)| (key, kind))
     }

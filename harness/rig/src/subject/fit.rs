@@ -82,16 +82,10 @@ pub(crate) fn misfit(
     if let Some(reason) = spec.except.get(&scenario.name) {
         return Some(Misfit::Excepted(reason.clone()));
     }
-    let (run, argv) = (&scenario.run, &cassette.manifest.cli.argv);
-    let own = [
-        ("a silent run", run.silent),
-        ("the delivery by a tool", run.delivery != DeliverySpec::Automatic),
-        ("a stuck callback", run.stuck_callback.is_some()),
-        ("faults of the chat", !scenario.chat.faults.is_empty()),
-    ];
-    if let Some((what, _)) = own.into_iter().find(|(_, is_set)| *is_set) {
+    if let Some(what) = of_own_gateway(scenario) {
         return Some(Misfit::OwnGateway(what));
     }
+    let argv = &cassette.manifest.cli.argv;
     if !cassette.further.is_empty() {
         return Some(Misfit::SeveralRuns);
     }
@@ -115,4 +109,16 @@ pub(crate) fn misfit(
         return Some(Misfit::AnswersItself);
     }
     (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
+}
+
+/// What a scenario sets of clitape's own gateway, if it does.
+pub(crate) fn of_own_gateway(scenario: &Scenario) -> Option<&'static str> {
+    let run = &scenario.run;
+    let own = [
+        ("a silent run", run.silent),
+        ("the delivery by a tool", run.delivery != DeliverySpec::Automatic),
+        ("a stuck callback", run.stuck_callback.is_some()),
+        ("faults of the chat", !scenario.chat.faults.is_empty()),
+    ];
+    own.into_iter().find_map(|(what, is_set)| is_set.then_some(what))
 }

@@ -4,15 +4,31 @@ use std::collections::HashMap;
 use std::io;
 
 use clitape_runner::check::{Finding, FindingKind, Golden, Times, TraceDiff};
+use clitape_runner::names::SubjectName;
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Scenario;
 
-use super::drive::{Job, Seen};
-use super::spec::NamedGateway;
 use crate::observation::RunEnding;
 
 /// The keys of an entry that depend on the time.
 const TIMES: [&str; 3] = ["took_ms", "asked_ms", "answered_ms"];
+
+/// The chat of a cassette at a subject.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chat<'a> {
+    /// The subject.
+    pub(super) subject: &'a SubjectName,
+    /// Its name as it was written.
+    pub(super) shown: &'a str,
+    /// The scenario.
+    pub(super) scenario: &'a Scenario,
+    /// The name of the cassette.
+    pub(super) cassette: &'a str,
+    /// What the chat showed.
+    pub(super) entries: &'a [Entry],
+    /// How the run ended.
+    pub(super) ending: &'a RunEnding,
+}
 
 /// What came of a comparison.
 #[derive(Debug, Default)]
@@ -25,24 +41,18 @@ pub(super) struct Compared {
 
 /// Compares a chat with the goldens of its subject, if there are any. With `update`, a chat that equals none is
 /// written as a pending golden.
-pub(super) fn compare(
-    gateway: NamedGateway<'_>,
-    job: &Job,
-    seen: &Seen,
-    update: bool,
-    reproduce: &str,
-) -> io::Result<Compared> {
+pub(super) fn compare(chat: Chat<'_>, update: bool, reproduce: &str) -> io::Result<Compared> {
     // What a run left that did not come to its end is no outcome to accept.
-    if seen.ending != RunEnding::Over {
+    if *chat.ending != RunEnding::Over {
         return Ok(Compared::default());
     }
-    let scenario = &job.scenario;
-    let goldens = Golden::of_subject(scenario, gateway.name)?;
-    let entries = timeless(&seen.entries);
+    let Chat { subject, shown, scenario, .. } = chat;
+    let goldens = Golden::of_subject(scenario, subject)?;
+    let entries = timeless(chat.entries);
     let is_one = goldens.iter().any(|golden| Times::Ignored.equal(&golden.entries, &entries));
     if update && !is_one {
         let text: String = entries.iter().map(|entry| entry.to_line() + "\n").collect();
-        Golden::propose_of_subject(scenario, gateway.name, &text)?;
+        Golden::propose_of_subject(scenario, subject, &text)?;
     }
     let count = goldens.len() as u64;
     let Some(nearest) = goldens.first().filter(|_| !is_one) else {
@@ -55,11 +65,10 @@ pub(super) fn compare(
         _ => format!("; {} further outcomes are allowed", count - 1),
     };
     let sentence = format!(
-        "the chat is not what was accepted: {what}{others}; `clitape test --subject {} {} --update` proposes it",
-        gateway.shown(),
+        "the chat is not what was accepted: {what}{others}; `clitape test --subject {shown} {} --update` proposes it",
         scenario.name
     );
-    let place = format!("subject {}: {}", gateway.shown(), job.name());
+    let place = format!("subject {shown}: {}", chat.cassette);
     let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce.to_owned());
     let finding = finding.with_difference(diff.change(), diff.lines());
     Ok(Compared { goldens: count, finding: Some(finding) })

@@ -7,10 +7,12 @@
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
 //!    before. `check` is a short look at a subject.
 //!    `both` compares the chats of two gateways.
-//! 6. `parser` compares the entries of a foreign parser with those of clitape's own.
+//! 6. `parser` compares the entries of a foreign parser with those of clitape's own; `replay` judges the chat that a
+//!    program prints of a cassette's files. `call` calls such programs.
 
 mod boot;
 mod both;
+mod call;
 mod check;
 mod config;
 mod dialogue;
@@ -24,6 +26,7 @@ mod page;
 mod parser;
 mod placeholders;
 mod prepare;
+mod replay;
 mod run;
 mod spec;
 mod suite;
@@ -37,9 +40,10 @@ pub use fit::Misfit;
 pub use page::page_of_run;
 pub use parser::{NamedParser, test_parser};
 pub use prepare::RigHost;
+pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use run::RunEvent;
 pub use spec::{
-    GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready, ReadySign,
-    ReplaySpec, Subject, SubjectKind,
+    CallSpec, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready,
+    ReadySign, ReplaySpec, Subject, SubjectKind,
 };
 pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

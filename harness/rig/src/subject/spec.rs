@@ -17,8 +17,8 @@ pub enum Subject {
     Gateway(Box<GatewaySpec>),
     /// A program that reads the bytes of stdout and prints lifecycle entries.
     Parser(Box<ParserSpec>),
-    /// A program that is called as `clitape replay` is, for `clitape compare`.
-    Replay(ReplaySpec),
+    /// A program that is called as `clitape replay` is.
+    Replay(Box<ReplaySpec>),
 }
 
 /// `kind` of a subject.
@@ -181,8 +181,33 @@ pub struct ParserSpec {
 /// A program that is called as `clitape replay` is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaySpec {
+    /// How it is called.
+    pub call: CallSpec,
+    /// What it shows by its design.
+    pub traits: SubjectTraits,
+}
+
+/// A program that is called once for each cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSpec {
     /// The program and its first arguments.
     pub command: Vec<String>,
+    /// Variables of its environment.
+    pub env: BTreeMap<String, String>,
+    /// Names of the variables of clitape's own environment that it gets too.
+    pub pass_env: Vec<String>,
+    /// The seconds that it may take for one cassette.
+    pub within_s: u64,
+    /// The scenarios that it gets; all that fit when empty.
+    pub scenarios: Vec<ScenarioName>,
+    /// Scenarios that are left out, each with the reason.
+    pub except: BTreeMap<ScenarioName, String>,
+    /// What npm installs first.
+    pub install: Option<InstallSpec>,
+    /// The version that is meant when the command line names none.
+    pub version: Option<String>,
+    /// The version of the CLI whose cassettes it gets; the first of each scenario when absent.
+    pub cli: Option<CliVersion>,
 }
 
 impl GatewaySpec {

@@ -22,7 +22,7 @@ use super::run::{Play, RunEvent, play};
 use super::spec::{GatewaySpec, NamedGateway};
 use crate::judge::known::KnownDifferences;
 use crate::judge::{Violation, judge};
-use crate::observation::Observation;
+use crate::observation::{Observation, RunEnding};
 
 /// The entries that a finding shows up to the one at fault.
 const CONTEXT: usize = 6;
@@ -193,7 +193,15 @@ pub fn test(
                 None => found.push(finding),
             }
         }
-        let compared = golden::compare(gateway, job, seen, options.update, &place.reproduce())?;
+        let chat = golden::Chat {
+            subject: gateway.name,
+            shown: &gateway.shown(),
+            scenario: &job.scenario,
+            cassette: &job.name(),
+            entries: &seen.entries,
+            ending: &seen.ending,
+        };
+        let compared = golden::compare(chat, options.update, &place.reproduce())?;
         goldens.push(compared.goldens);
         found.extend(compared.finding);
         findings.push(found);
@@ -304,31 +312,48 @@ impl Place<'_> {
             violation.sentence.clone(),
             self.reproduce(),
         );
-        let end = violation.entry.map_or(entries.len(), |entry| (entry + 1).min(entries.len()));
-        let shown = &entries[end.saturating_sub(CONTEXT)..end];
-        finding.with_context(shown.iter().map(moment).collect())
+        finding.with_context(context(entries, violation.entry))
     }
 
     /// What a person read under a plan, if it is something else than without.
     fn under_plan(&self, seed: u64, plain: &Seen, planned: &Seen) -> Option<Finding> {
-        let (expected, read) = (ChatView::after(&plain.entries), ChatView::after(&planned.entries));
-        if expected.final_text() == read.final_text() && planned.ending == plain.ending {
-            return None;
-        }
-        let last = |view: &ChatView| match view.final_text().last() {
-            Some(text) => format!("`{}`", truncate(text, CONTEXT_WIDTH, Keep::End)),
-            None => "nothing".to_owned(),
-        };
-        let sentence = format!(
-            "with the output cut and delayed by seed {seed}, a person ends up reading {} as the last message, and {} \
-             without; the run ended {:?}",
-            last(&read),
-            last(&expected),
-            planned.ending
-        );
+        let sentence = differs_under_plan(
+            seed,
+            (&plain.entries, &plain.ending),
+            (&planned.entries, &planned.ending),
+        )?;
         let reproduce = format!("{} --seed {seed}", self.reproduce());
         Some(Finding::new(FindingKind::WrongFinalText, &self.name(), sentence, reproduce))
     }
+}
+
+/// What a person read under a plan, if it is something else than without.
+pub(super) fn differs_under_plan(
+    seed: u64,
+    plain: (&[Entry], &RunEnding),
+    planned: (&[Entry], &RunEnding),
+) -> Option<String> {
+    let (expected, read) = (ChatView::after(plain.0), ChatView::after(planned.0));
+    if expected.final_text() == read.final_text() && planned.1 == plain.1 {
+        return None;
+    }
+    let last = |view: &ChatView| match view.final_text().last() {
+        Some(text) => format!("`{}`", truncate(text, CONTEXT_WIDTH, Keep::End)),
+        None => "nothing".to_owned(),
+    };
+    Some(format!(
+        "with the output cut and delayed by seed {seed}, a person ends up reading {} as the last message, and {} \
+         without; the run ended {:?}",
+        last(&read),
+        last(&expected),
+        planned.1
+    ))
+}
+
+/// The entries that a finding shows up to the one at fault, or the last ones.
+pub(super) fn context(entries: &[Entry], at: Option<usize>) -> Vec<ContextMoment> {
+    let end = at.map_or(entries.len(), |at| (at + 1).min(entries.len()));
+    entries[end.saturating_sub(CONTEXT)..end].iter().map(moment).collect()
 }
 
 /// An entry as a finding shows it.

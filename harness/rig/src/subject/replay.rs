@@ -1,0 +1,216 @@
+//! A program that is called as `clitape replay` is: it reads a cassette's files and prints what its chat showed, on
+//! the clock of the plan. It is judged by the rules for gateways.
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::check::{Finding, FindingKind};
+use clitape_runner::names::SubjectName;
+use clitape_runner::replay::{Cut, Entry, Lane, Plan, PlanArg, ReplayRequest};
+use clitape_runner::scenario::{ChannelSpec, Scenario};
+use clitape_runner::suite::{CheckRun, ScenarioRun};
+use clitape_runner::text::shell_quote;
+use fs_err as fs;
+
+use super::call::{Caller, read};
+use super::error::SubjectError;
+use super::fit::{Misfit, of_own_gateway};
+use super::golden;
+use super::prepare::RigHost;
+use super::spec::ReplaySpec;
+use super::suite::{LeftOut, context, differs_under_plan};
+use crate::judge::judge;
+use crate::observation::{Observation, RunEnding};
+
+/// A subject of kind replay, and how its name was written.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedReplay<'a> {
+    /// Its name.
+    pub name: &'a SubjectName,
+    /// The version that the command line names.
+    pub version: Option<&'a str>,
+    /// Its settings.
+    pub spec: &'a ReplaySpec,
+}
+
+/// What is replayed.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplayOptions<'a> {
+    /// A part of the names of the scenarios.
+    pub filter: &'a str,
+    /// Whether what differs from a golden is written as a pending one.
+    pub update: bool,
+    /// The number of seeded plans.
+    pub plans: u64,
+}
+
+/// What came of a subject of kind replay.
+#[derive(Debug, Default)]
+pub struct ReplaySuite {
+    /// The scenarios, by name.
+    pub scenarios: Vec<ScenarioRun>,
+    /// The cassettes that were left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Lets a program replay every cassette that fits, and judges the chat that it prints. `report` gets each scenario as
+/// soon as it is judged.
+///
+/// # Errors
+///
+/// [`SubjectError`] when the program can't be installed or started, or the caller stops it.
+pub fn test_replay(
+    subject: NamedReplay<'_>,
+    options: ReplayOptions<'_>,
+    rig: RigHost<'_>,
+    note: &mut dyn FnMut(&str),
+    report: &mut dyn FnMut(&ScenarioRun),
+) -> Result<ReplaySuite, SubjectError> {
+    let caller = Caller::new(&subject.spec.call, subject.version, rig, note)?;
+    let shown = match subject.version {
+        Some(version) => format!("{}@{version}", subject.name),
+        None => subject.name.to_string(),
+    };
+    let mut suite = ReplaySuite::default();
+    for (scenario, version) in caller.cassettes(options.filter)? {
+        let name = format!("{}/{version}", scenario.name);
+        if let Some(what) = of_own_gateway(&scenario) {
+            suite.left_out.push(LeftOut { name, why: Misfit::OwnGateway(what) });
+            continue;
+        }
+        caller.go_on()?;
+        let cassette = Cassette::find(rig.workspace, &scenario.name, &version)?;
+        let case = Case { subject, shown: &shown, name: &name, scenario: &scenario, cassette };
+        let check = case.check(&caller, options)?;
+        let pending = golden::pending(&scenario)?;
+        let run = ScenarioRun { name: scenario.name.to_string(), pending, checks: vec![check] };
+        report(&run);
+        suite.scenarios.push(run);
+    }
+    Ok(suite)
+}
+
+/// A cassette for a program.
+struct Case<'a> {
+    subject: NamedReplay<'a>,
+    shown: &'a str,
+    name: &'a str,
+    scenario: &'a Scenario,
+    cassette: Cassette,
+}
+
+/// What a program printed of the chat, and how it ended.
+struct Printed {
+    entries: Vec<Entry>,
+    ending: RunEnding,
+}
+
+impl Case<'_> {
+    fn check(
+        &self,
+        caller: &Caller<'_>,
+        options: ReplayOptions<'_>,
+    ) -> Result<CheckRun, SubjectError> {
+        let request = self.request();
+        let plain = self.call(caller, &request)?;
+        let observation = Observation {
+            cassette: &self.cassette,
+            entries: plain.entries.clone(),
+            turns: Vec::new(),
+            ending: plain.ending.clone(),
+            traits: self.subject.spec.traits,
+        };
+        let mut findings: Vec<Finding> = judge(&observation)
+            .into_iter()
+            .map(|violation| {
+                let shown = context(&plain.entries, violation.entry);
+                self.finding(violation.kind, violation.sentence, &request).with_context(shown)
+            })
+            .collect();
+        let chat = golden::Chat {
+            subject: self.subject.name,
+            shown: self.shown,
+            scenario: self.scenario,
+            cassette: self.name,
+            entries: &plain.entries,
+            ending: &plain.ending,
+        };
+        let compared = golden::compare(chat, options.update, &self.line(&request))?;
+        findings.extend(compared.finding);
+        // With a host that wrote lines, another time of an answer is another chat.
+        let plans = if self.cassette.stdin.is_empty() { options.plans } else { 0 };
+        for seed in 1..=plans {
+            findings.extend(self.under_plan(caller, seed, &plain)?);
+        }
+        let check =
+            CheckRun::of(&format!("{}::subject {}", self.cassette.version(), self.shown), findings);
+        Ok(CheckRun { cassettes: 1, goldens: compared.goldens, plans, ..check })
+    }
+
+    /// The request for the chat of the scenario, or for one in mode partial if it has none.
+    fn request(&self) -> ReplayRequest {
+        let (name, version) = (&self.scenario.name, self.cassette.version());
+        let mut request = ReplayRequest::new(format!("cassettes/{name}/{version}"));
+        let chat = self.scenario.channels.iter().find_map(|channel| match channel {
+            ChannelSpec::Telegram(chat) => Some(*chat),
+            _ => None,
+        });
+        request.chat = chat.unwrap_or(request.chat);
+        request.pace = Some(self.scenario.run.pace_ms);
+        request.lanes = vec![Lane::Telegram];
+        request.json = true;
+        request
+    }
+
+    fn call(&self, caller: &Caller<'_>, request: &ReplayRequest) -> Result<Printed, SubjectError> {
+        let scratch = caller.scratch()?;
+        let mut request = request.clone();
+        if let Some(PlanArg::Json(plan)) = &request.plan {
+            // A plan may be longer than an argument can be.
+            let file = scratch.path().join("plan.json");
+            fs::write(&file, plan)?;
+            request.plan = Some(PlanArg::File(file));
+        }
+        let (ending, stdout) = caller.call(request.args(), None, &scratch)?;
+        let (entries, wrong) = match read(&stdout, Lane::Telegram) {
+            Ok(entries) => (entries, None),
+            Err(sentence) => (Vec::new(), Some(sentence)),
+        };
+        let ending = match (ending, wrong) {
+            (RunEnding::Over, Some(sentence)) => {
+                RunEnding::Died { how: sentence, last_words: String::new() }
+            }
+            (ending, _) => ending,
+        };
+        Ok(Printed { entries, ending })
+    }
+
+    /// What a person read under a plan, if it is something else than without.
+    fn under_plan(
+        &self,
+        caller: &Caller<'_>,
+        seed: u64,
+        plain: &Printed,
+    ) -> Result<Option<Finding>, SubjectError> {
+        let plan = Plan::cut(&self.cassette.stdout, &self.cassette.timeline, Cut::Random, seed);
+        let plan = Some(PlanArg::Json(plan.to_line()));
+        let request = ReplayRequest { plan, pace: None, ..self.request() };
+        let planned = self.call(caller, &request)?;
+        let sentence = differs_under_plan(
+            seed,
+            (&plain.entries, &plain.ending),
+            (&planned.entries, &planned.ending),
+        );
+        let finding = |sentence| self.finding(FindingKind::WrongFinalText, sentence, &request);
+        Ok(sentence.map(finding))
+    }
+
+    fn finding(&self, kind: FindingKind, sentence: String, request: &ReplayRequest) -> Finding {
+        let place = format!("subject {}: {}", self.shown, self.name);
+        Finding::new(kind, &place, sentence, self.line(request))
+    }
+
+    /// The line that calls the program again.
+    fn line(&self, request: &ReplayRequest) -> String {
+        let command = self.subject.spec.call.command.iter();
+        request.line(&command.map(|word| shell_quote(word)).collect::<Vec<_>>().join(" "))
+    }
+}

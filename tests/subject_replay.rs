@@ -1,0 +1,60 @@
+//! A program of clitape.toml that is called as `clitape replay` is, with clitape itself as the program, and with
+//! scripts of the shell that spoil what it prints.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+mod common;
+
+use std::fs;
+
+use common::{check, clitape, workspace};
+
+/// A workspace whose subject `mine` is a script of the shell, which gets the program and then its arguments.
+fn with_script(script: &str, settings: &str) -> tempfile::TempDir {
+    let dir = workspace(&["plain-text", "three-tools", "silent-run", "permission-late"]);
+    let program = clitape().get_program().to_string_lossy().into_owned();
+    let toml = format!(
+        "[subject.mine]\nkind = 'replay'\nquestions_asked = true\n{settings}\n\
+         command = ['sh', '-c', '''{script}''', '{program}']\n"
+    );
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    dir
+}
+
+#[test]
+fn issue_16_a_replay_is_judged_and_accepted_as_a_gateway_is() {
+    let dir = with_script(r#"exec "$0" "$@""#, "");
+    let path = dir.path();
+    check(path, &["subject", "list"], 0, &["mine", "replay"], &[]);
+    let test = ["test", "--subject", "mine", "--plans", "2"];
+    let left_out = "left out 1 cassette: it sets a silent run of clitape's own gateway: silent-run";
+    let says = [left_out, "3 scenarios: 3 cassettes, 0 goldens, 4 seeded plans", "all held"];
+    check(path, &test, 0, &says, &[]);
+    check(path, &["test", "--subject", "mine", "plain-text", "--update"], 0, &["1 pending"], &[]);
+    check(path, &["review", "--accept"], 0, &["1 accepted"], &[]);
+    check(path, &["test", "--subject", "mine", "plain-text"], 0, &["1 golden", "all held"], &[]);
+}
+
+#[test]
+fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
+    let spoiled = |how: &str| format!(r#""$0" "$@" | {how}"#);
+    let again = r#"awk '{ print } /"message_id":1/ { line = $0 } END { gsub("\"message_id\":1", "\"message_id\":7", line); sub("editMessageText", "sendMessage", line); print line }'"#;
+    let glued = r#"case "$*" in *plan*) exec "$0" "$@" ;; esac; exit 4"#;
+    for (script, settings, expect) in [
+        (spoiled(again), "", "SB004 answer-twice subject mine: plain-text/2.1.329"),
+        (spoiled("head -1"), "", "SB002 answer-not-whole subject mine: plain-text/2.1.329"),
+        ("echo x; exit 0".to_owned(), "", "line 1 that it printed is no entry of a trace"),
+        ("echo no >&2; exit 3".to_owned(), "", "ended with code 3); its last words are “no”"),
+        ("sleep 60".to_owned(), "within_s = 1", "the gateway hung: for 1 s, it had not ended"),
+        (
+            glued.to_owned(),
+            "",
+            "with the output cut and delayed by seed 1, a person ends up reading",
+        ),
+    ] {
+        let dir = with_script(&script, settings);
+        let test = ["test", "--subject", "mine", "plain-text", "--plans", "1"];
+        check(dir.path(), &test, 3, &[expect, "reproduce: sh -c "], &[]);
+    }
+}
