@@ -71,7 +71,7 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
     for (name, subject) in &subjects.subjects {
         let (kind, command) = match subject {
             Subject::Gateway(spec) => (format!("gateway, {}", spec.host), spec.command.join(" ")),
-            Subject::Parser(spec) => ("parser".to_owned(), spec.command.join(" ")),
+            Subject::Parser(spec) => ("parser".to_owned(), spec.call.command.join(" ")),
             Subject::Replay(spec) => ("replay".to_owned(), spec.call.command.join(" ")),
             _ => continue,
         };

@@ -187,7 +187,7 @@ impl Subjects {
 }
 
 impl SubjectFile {
-    fn subject(self) -> Result<Subject, Complaint> {
+    fn subject(mut self) -> Result<Subject, Complaint> {
         if self.command.is_empty() {
             return complain("command", "it is empty; name the program and its arguments");
         }
@@ -200,18 +200,10 @@ impl SubjectFile {
         }
         Ok(match self.kind {
             SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway()?)),
-            SubjectKind::Parser => Subject::Parser(Box::new(ParserSpec {
-                within_s: number(WITHIN_S, self.within_s)?,
-                command: self.command,
-                env: self.env,
-                pass_env: self.pass_env,
-                kinds: self.kinds.unwrap_or_default(),
-                scenarios: self.scenarios,
-                except: self.except,
-                install: self.install,
-                version: self.version,
-                cli: self.cli,
-            })),
+            SubjectKind::Parser => {
+                let kinds = self.kinds.take().unwrap_or_default();
+                Subject::Parser(Box::new(ParserSpec { kinds, call: self.call()? }))
+            }
             SubjectKind::Replay => {
                 let traits = self.traits();
                 Subject::Replay(Box::new(ReplaySpec { traits, call: self.call()? }))

@@ -2,32 +2,21 @@
 //! which are compared with those of clitape's own parser, kind by kind.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::io::Write as _;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{Finding, FindingKind, Times, TraceDiff};
-use clitape_runner::limits::OutputLimits;
 use clitape_runner::names::SubjectName;
-use clitape_runner::record::{Program, ProgramStart, Scratch};
 use clitape_runner::replay::{Capture, Cut, Entry, Lane, Plan, Setup, replay, stdin_lines};
-use clitape_runner::scenario::RunSpec;
+use clitape_runner::scenario::{RunSpec, Scenario};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
-use clitape_runner::text::{Keep, truncate};
 use serde_json::{Map, Value};
 
-use super::boot::{LAST_LINES, ended, environment};
+use super::call::{Caller, read};
 use super::error::SubjectError;
-use super::placeholders::Writing;
-use super::prepare::{RigHost, prepare};
+use super::prepare::RigHost;
 use super::spec::ParserSpec;
+use crate::observation::RunEnding;
 
-/// What a parser may print of one cassette.
-const OUTPUT: OutputLimits =
-    OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 500_000 };
 /// The field whose texts of consecutive entries are one text: parsers cut it as they like.
 const DELTA: &str = "delta";
 
@@ -56,34 +45,19 @@ pub fn test_parser(
     report: &mut dyn FnMut(&ScenarioRun),
 ) -> Result<Vec<ScenarioRun>, SubjectError> {
     let spec = parser.spec;
-    let version = parser.version.or(spec.version.as_deref());
-    let places = prepare(spec.install.as_ref(), version, rig, note)?.places(rig);
-    let fill = |text: &String| OsString::from(places.fill(text, Writing::Plain));
-    let command: Vec<OsString> = spec.command.iter().map(fill).collect();
-    let mut environment = environment(rig, &spec.pass_env);
-    environment.push(("PATH".into(), rig.host.path.clone()));
-    environment.extend(spec.env.iter().map(|(name, value)| (name.into(), fill(value))));
+    let caller = Caller::new(&spec.call, parser.version, rig, note)?;
     let mut scenarios = Vec::new();
-    for name in rig.workspace.names()? {
-        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(&name);
-        if !name.contains(filter) || !is_chosen || spec.except.contains_key(&name) {
-            continue;
-        }
-        let recorded = rig.workspace.recorded(&name)?;
-        let scenario = rig.workspace.scenario_of(&name)?;
-        let mut versions = scenario.record.versions.iter().chain(&recorded);
-        let is_wanted = |version: &&_| {
-            recorded.contains(version) && spec.cli.as_ref().is_none_or(|wanted| wanted == *version)
-        };
-        let Some(version) = versions.find(is_wanted) else { continue };
-        if rig.stop.load(Ordering::Relaxed) {
-            return Err(SubjectError::Stopped);
-        }
-        let cassette = Cassette::find(rig.workspace, &name, version)?;
+    for (Scenario { name, .. }, version) in caller.cassettes(filter)? {
+        caller.go_on()?;
+        let cassette = Cassette::find(rig.workspace, &name, &version)?;
         let place = format!("subject {}: {name}/{version}", parser.name);
         let reproduce =
             format!("{} test --subject {} {name}", rig.workspace.program(), parser.name);
-        let found = match run(spec, &command, &environment, &cassette, rig)? {
+        let found = match run(&caller, &cassette)? {
+            Ok(entries) if entries.is_empty() && spec.kinds.is_empty() => {
+                let sentence = "the parser printed no entry of the lane lifecycle, and no `kinds` say which it should";
+                vec![(sentence.to_owned(), None)]
+            }
             Ok(entries) => differences(spec, &own(&cassette), &entries),
             Err(sentence) => vec![(sentence, None)],
         };
@@ -111,73 +85,22 @@ pub fn test_parser(
 /// Runs a parser on the bytes of a cassette, piece by piece as they were read. The error is a sentence for a
 /// finding.
 fn run(
-    spec: &ParserSpec,
-    command: &[OsString],
-    environment: &[(OsString, OsString)],
+    caller: &Caller<'_>,
     cassette: &Cassette,
-    rig: RigHost<'_>,
 ) -> Result<Result<Vec<Entry>, String>, SubjectError> {
-    let scratch = Scratch::for_program(rig.host)?;
-    let mut program = Program::start(ProgramStart {
-        command,
-        environment,
-        folder: rig.workspace.root(),
-        scratch: &scratch,
-        with_stdin: true,
-        keeps_stdout: true,
-        output: OUTPUT,
-    })?;
-    let stdin = program.take_stdin();
-    let bytes = cassette.stdout.clone();
-    // A parser that prints before it has read all must not wait for this thread.
-    let writing = std::thread::spawn(move || {
-        if let Some(mut stdin) = stdin {
-            // A parser that has ended does not read the rest.
-            let _ = stdin.write_all(&bytes);
-        }
-    });
-    let exit = program.wait(Duration::from_secs(spec.within_s))?;
-    let said = || {
-        let lines = program.last_lines(LAST_LINES);
-        truncate(&lines.join(" / "), 200, Keep::End).into_owned()
-    };
-    let ending = match exit {
-        None => Some(format!(
-            "the parser had not ended after {} s; its last words: {}",
-            spec.within_s,
-            said()
-        )),
-        Some(clitape_runner::cassette::Exit::Code(0)) => None,
-        Some(exit) => Some(format!("the parser {}; its last words: {}", ended(exit), said())),
-    };
-    let ending =
-        ending.or_else(|| program.overflow().map(|what| format!("the parser printed {what}")));
-    let stdout = program.stdout();
-    drop(program);
-    // The thread ends when the pipe is closed, and does not panic.
-    let _ = writing.join();
+    let plan = Plan::recorded(&cassette.timeline);
+    let pieces = plan.pieces(&cassette.stdout).map(|(_, piece)| piece.to_vec()).collect();
+    let (ending, stdout) = caller.call(Vec::new(), Some(pieces), &caller.scratch()?)?;
     Ok(match ending {
-        Some(sentence) => Err(sentence),
-        None => read(&stdout),
+        RunEnding::Over => read(&stdout, Lane::Lifecycle),
+        RunEnding::Died { how, last_words } => {
+            Err(format!("the parser {how}; its last words: {last_words}"))
+        }
+        RunEnding::Hung { waited_s, waited_for } => {
+            Err(format!("the parser was given {waited_s} s: {waited_for}"))
+        }
+        RunEnding::Flooded(what) | RunEnding::Refused(what) => Err(format!("the parser: {what}")),
     })
-}
-
-/// Reads the entries of the lifecycle lane that a parser printed.
-fn read(stdout: &[u8]) -> Result<Vec<Entry>, String> {
-    let text = String::from_utf8_lossy(stdout);
-    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let entry = |(number, line): (usize, &str)| {
-        serde_json::from_str::<Entry>(line).map_err(|error| {
-            let start = truncate(line, 80, Keep::Start);
-            format!("line {number} of the parser is no entry of a trace: {error}: {start}")
-        })
-    };
-    let mut entries = lines.map(entry).collect::<Result<Vec<_>, _>>()?;
-    entries.retain(|entry| entry.lane == Lane::Lifecycle);
-    match entries.is_empty() {
-        true => Err("the parser printed no entry of the lane lifecycle".to_owned()),
-        false => Ok(entries),
-    }
 }
 
 /// The entries of clitape's own parser.
@@ -260,6 +183,7 @@ fn by_kind(entries: &[Entry]) -> BTreeMap<String, Vec<Entry>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::subject::spec::CallSpec;
 
     fn entries(lines: &[&str]) -> Vec<Entry> {
         let line = |text: &&str| {
@@ -277,17 +201,20 @@ mod tests {
             r#"tool_start {"id":"1"}"#,
             r#"text {"delta":"c"}"#,
         ]);
-        let spec = |kinds: &[&str]| ParserSpec {
+        let call = CallSpec {
             command: Vec::new(),
             env: BTreeMap::new(),
             pass_env: Vec::new(),
             within_s: 1,
-            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             scenarios: Vec::new(),
             except: BTreeMap::new(),
             install: None,
             version: None,
             cli: None,
+        };
+        let spec = |kinds: &[&str]| ParserSpec {
+            call: call.clone(),
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
         };
         let own = &own;
         let same = entries(&[r#"text {"delta":"a"}"#, r#"text {"delta":" bc"}"#]);
@@ -299,8 +226,12 @@ mod tests {
         );
         let other = entries(&[r#"text {"delta":"abd"}"#]);
         assert_eq!(differences(&spec(&[]), own, &other).len(), 1);
-        assert!(
-            read(b"\n").is_err() && read(b"x\n").unwrap_err().starts_with("line 1 of the parser")
-        );
+        let told = read(
+            b"x
+",
+            Lane::Lifecycle,
+        )
+        .unwrap_err();
+        assert!(told.starts_with("line 1 that it printed is no entry"), "{told}");
     }
 }

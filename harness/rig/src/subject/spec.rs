@@ -156,26 +156,10 @@ pub struct InstallSpec {
 /// A parser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParserSpec {
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// Variables of its environment.
-    pub env: BTreeMap<String, String>,
-    /// Names of the variables of clitape's own environment that it gets too.
-    pub pass_env: Vec<String>,
-    /// The seconds that it may take for one cassette.
-    pub within_s: u64,
+    /// How it is called.
+    pub call: CallSpec,
     /// The kinds of lifecycle entries that it prints; the others are not compared.
     pub kinds: Vec<String>,
-    /// The scenarios that it reads; all when empty.
-    pub scenarios: Vec<ScenarioName>,
-    /// Scenarios that are left out, each with the reason.
-    pub except: BTreeMap<ScenarioName, String>,
-    /// What npm installs first.
-    pub install: Option<InstallSpec>,
-    /// The version that is meant when the command line names none.
-    pub version: Option<String>,
-    /// The version of the CLI whose cassettes are read; the first of each scenario when absent.
-    pub cli: Option<CliVersion>,
 }
 
 /// A program that is called as `clitape replay` is.
