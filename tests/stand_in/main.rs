@@ -343,3 +343,26 @@ fn a_signal_ends_it_as_it_ends_the_cli() {
         ended.log().iter().any(|line| line["event"] == "signal" && line["signal"] == "SIGTERM")
     );
 }
+
+#[test]
+fn issue_16_the_process_can_end_in_another_way() {
+    let cassette = recorded("plain-text/2.1.329");
+    let args = ["-p", "Hi", "--output-format", "stream-json", "--session-id", SESSION];
+    let start =
+        |end: &str| Host::start(&[("CLITAPE_CASSETTE", "plain-text"), ("CLITAPE_END", end)], &args);
+    let ended = start("at:1000").end();
+    assert_eq!((ended.status.code(), &ended.stdout[..]), (Some(0), &cassette.stdout[..1000]));
+    let ended = start("at:1000,signal:9").end();
+    assert_eq!((ended.status.signal(), ended.stdout.len()), (Some(9), 1000));
+    let ended = start("code:7").end();
+    assert_eq!((ended.status.code(), ended.stdout.len()), (Some(7), cassette.stdout.len()));
+    let wrong = start("soon").end();
+    assert_eq!(wrong.status.code(), Some(64));
+    assert!(wrong.stderr.contains("CLITAPE_END has `soon`; write at:BYTES"), "{}", wrong.stderr);
+    let mut host = start("eof:1500");
+    let status = host.child.wait().unwrap();
+    let begin = Instant::now();
+    let ended = host.end();
+    assert!(status.success() && begin.elapsed() > Duration::from_millis(700), "stdout is held");
+    assert_eq!(ended.stdout.len(), cassette.stdout.len());
+}

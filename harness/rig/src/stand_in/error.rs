@@ -53,6 +53,11 @@ pub enum StandInError {
     /// `CLITAPE_PLAY` is not a way to play.
     #[error("CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, seed:N or plan:FILE")]
     Play(String),
+    /// `CLITAPE_END` is no end.
+    #[error(
+        "CLITAPE_END has `{0}`; write at:BYTES, code:N, signal:N, eof:MS, or several with commas between them"
+    )]
+    End(String),
     /// A plan can't be used.
     #[error("{path}: {error}")]
     Plan {

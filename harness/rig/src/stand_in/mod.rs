@@ -20,6 +20,7 @@ mod install;
 mod listen;
 mod lockstep;
 mod log;
+mod other_end;
 mod pipes;
 mod plan;
 mod play;
@@ -50,10 +51,13 @@ use settings::Settings;
 ///
 /// The process may also end in here, when the recorded CLI was ended by a signal.
 pub fn run(args: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> ExitCode {
-    let settings = Settings::read(env);
-    let mut log = Log::open(settings.log.as_deref());
     let args: Vec<String> =
         args.into_iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    if other_end::hold(&args) {
+        return ExitCode::SUCCESS;
+    }
+    let settings = Settings::read(env);
+    let mut log = Log::open(settings.log.as_deref());
     let arguments = Arguments::parse(&args);
     log.start(&args, settings.version.as_deref());
     for note in &arguments.notes {

@@ -19,6 +19,7 @@ use super::error::{StandInError, USAGE, WRONG_LINE};
 use super::host_line::{HostAct, Message};
 use super::lockstep::Next;
 use super::log::Log;
+use super::other_end::OtherEnd;
 use super::pipes::{Event, EventQueue, tell};
 use super::printed::Role;
 use super::replies;
@@ -60,6 +61,8 @@ pub(super) struct Player<'a> {
     pub(super) transcript: KeptTranscript,
     /// How the last cassette ended, and how long that took.
     pub(super) ending: (Option<Exit>, u64),
+    /// How the process ends where it is not as recorded, and the bytes of cassettes that it has printed.
+    other_end: (OtherEnd, usize),
 }
 
 impl<'a> Player<'a> {
@@ -93,6 +96,7 @@ impl<'a> Player<'a> {
             cassettes: 0,
             transcript,
             ending: (None, 0),
+            other_end: (OtherEnd::default(), 0),
         }
     }
 
@@ -101,13 +105,19 @@ impl<'a> Player<'a> {
         let ending = self.begin_process().and_then(|()| self.serve());
         let ending = match ending {
             Ok(never) => match never {},
+            Err(Ending::Recorded(exit)) => Ending::Recorded(self.other_end.0.instead_of(exit)),
             Err(ending) => ending,
         };
+        if let Err(error) = self.other_end.0.hold_stdout() {
+            self.log.note(&format!("stdout can't be held open: {error}"));
+        }
         ending.tell(self.log)
     }
 
     /// Does what comes before the first line of the host.
     fn begin_process(&mut self) -> Result<(), Ending> {
+        let end = OtherEnd::parse(self.settings.end.as_deref());
+        self.other_end.0 = end.map_err(|error| Ending::Refused(USAGE, error.to_string()))?;
         if self.arguments.form == Form::OneShot {
             let prompt = self.prompt()?;
             let message = Message {
@@ -322,9 +332,16 @@ impl<'a> Player<'a> {
         {
             return Ok(());
         }
+        let (end, printed) = self.other_end;
+        let cut = end.cut(printed, bytes);
+        let bytes = &bytes[..cut.unwrap_or(bytes.len())];
         self.write_now(bytes)?;
         self.log.print(bytes.len(), self.left_out + offset as u64);
-        Ok(())
+        self.other_end.1 += bytes.len();
+        match cut {
+            Some(_) => Err(Ending::Recorded(Some(end.early()))),
+            None => Ok(()),
+        }
     }
 
     fn write_now(&mut self, bytes: &[u8]) -> Result<(), Ending> {

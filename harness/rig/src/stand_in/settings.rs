@@ -22,6 +22,8 @@ pub(super) struct Settings {
     pub(super) version: Option<String>,
     /// `CLITAPE_PLAY`: how the bytes are cut and delayed.
     pub(super) play: Option<String>,
+    /// `CLITAPE_END`: how the process ends where it is not as recorded.
+    pub(super) end: Option<String>,
     /// `CLITAPE_LOG`: the log file.
     pub(super) log: Option<PathBuf>,
     /// `CLITAPE_WAIT_S`: how long it waits for a line of the host.
@@ -45,6 +47,7 @@ impl Settings {
             queue: get("CLITAPE_QUEUE").map(PathBuf::from),
             version: text("CLITAPE_VERSION"),
             play: text("CLITAPE_PLAY"),
+            end: text("CLITAPE_END"),
             log: get("CLITAPE_LOG").map(PathBuf::from),
             wait: wait.unwrap_or(WAIT),
             config_dir: config.filter(|_| !is_off),
