@@ -23,6 +23,8 @@ use crate::stand_in;
 /// What a gateway may print while it runs.
 const OUTPUT: OutputLimits =
     OutputLimits { bytes: ByteSize::mib(256), line: ByteSize::mib(16), lines: 5_000_000 };
+/// The most memory that a subject and its descendants may use.
+pub(super) const MEMORY: ByteSize = ByteSize::mib(4096);
 /// How long a gateway may take to end after it was asked to.
 pub(crate) const ENDING: Duration = Duration::from_secs(10);
 /// The time between two looks.
@@ -129,6 +131,7 @@ impl Boot {
             with_stdin: false,
             keeps_stdout: false,
             output: OUTPUT,
+            memory: MEMORY,
         })
         .map_err(|error| SubjectError::NotReady { why: error.to_string(), printed: Vec::new() })?;
         let mut boot = Self { chat, program, log, ready_after: Duration::ZERO, _scratch: scratch };

@@ -14,7 +14,7 @@ use clitape_runner::replay::{Entry, Lane};
 use clitape_runner::scenario::Scenario;
 use clitape_runner::text::{Keep, truncate};
 
-use super::boot::{LAST_LINES, ended, environment};
+use super::boot::{LAST_LINES, MEMORY, ended, environment};
 use super::error::SubjectError;
 use super::placeholders::Writing;
 use super::prepare::{RigHost, prepare};
@@ -106,6 +106,7 @@ impl<'a> Caller<'a> {
             with_stdin: stdin.is_some(),
             keeps_stdout: true,
             output: OUTPUT,
+            memory: MEMORY,
         })?;
         let pipe = program.take_stdin();
         // A program that prints before it has read all must not wait for this thread.
@@ -119,7 +120,7 @@ impl<'a> Caller<'a> {
         let words =
             || truncate(&program.last_lines(LAST_LINES).join(" / "), 200, Keep::End).into_owned();
         let ending = match (program.overflow(), exit) {
-            (Some(what), _) => RunEnding::Flooded(format!("it printed {what}")),
+            (Some(what), _) => RunEnding::Flooded(what),
             (None, Some(Exit::Code(0))) => RunEnding::Over,
             (None, Some(exit)) => RunEnding::Died { how: ended(exit), last_words: words() },
             (None, None) => {

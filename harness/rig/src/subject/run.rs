@@ -265,7 +265,7 @@ fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<Ru
         return Ok(Some(RunEnding::Flooded(what)));
     }
     if let Some(what) = program.overflow() {
-        return Ok(Some(RunEnding::Flooded(format!("{what} of its own output"))));
+        return Ok(Some(RunEnding::Flooded(what)));
     }
     let is_known = shared.over().is_some();
     let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };

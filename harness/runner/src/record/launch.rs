@@ -189,6 +189,14 @@ impl Running {
         }
     }
 
+    /// Returns the bytes of memory that the program and its descendants have in use; 0 where no module can tell.
+    pub(crate) fn memory(&self) -> u64 {
+        #[cfg(target_os = "linux")]
+        return super::processes::memory_of(self.pid);
+        #[cfg(not(target_os = "linux"))]
+        return 0;
+    }
+
     /// Sends a signal to the process group of the program.
     pub(crate) fn signal(&self, signal: Signal) {
         // An error means that the process has ended already.

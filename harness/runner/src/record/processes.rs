@@ -63,6 +63,22 @@ fn pids() -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
+/// Returns the bytes of memory that a process and all its descendants have in use. Memory that they share counts for
+/// each of them.
+pub(crate) fn memory_of(pid: Pid) -> u64 {
+    let all = descendants(pid.as_raw()).into_iter().chain([pid]);
+    let statuses =
+        all.filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/status")).ok());
+    statuses.filter_map(|status| resident(&status)).sum()
+}
+
+/// The bytes of memory that a process has in use, as its `/proc/PID/status` says.
+fn resident(status: &str) -> Option<u64> {
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = kib.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// Returns all live descendants of the process `ancestor`.
 fn descendants(ancestor: i32) -> Vec<Pid> {
     let all: HashMap<i32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
@@ -179,6 +195,13 @@ mod tests {
             let found = Stat::parse(&stat).map(|stat| (stat.parent, stat.is_zombie, stat.start));
             assert_eq!(found, expect, "{stat}");
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_process_is_read() {
+        assert_eq!(resident("Name:\tsh\nVmRSS:\t     1204 kB\nThreads:\t1\n"), Some(1204 * 1024));
+        assert_eq!(resident("Name:\tkthreadd\n"), None);
+        assert!(memory_of(nix::unistd::getpid()) > 1024 * 1024);
     }
 
     #[test]

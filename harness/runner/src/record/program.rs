@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use clitape_gateway::ByteSize;
 use nix::sys::signal::Signal;
 
 use super::launch::{Guard, Running, command, launch};
@@ -21,6 +22,8 @@ use crate::limits::OutputLimits;
 const KEPT: usize = 256 * 1024;
 /// The time between two checks whether the program has ended.
 const LOOK: Duration = Duration::from_millis(10);
+/// The time between two looks at the memory of the program.
+const MEMORY_LOOK: Duration = Duration::from_millis(500);
 
 /// How a [`Program`] is started.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +42,8 @@ pub struct ProgramStart<'a> {
     pub keeps_stdout: bool,
     /// The most that it may print.
     pub output: OutputLimits,
+    /// The most memory that it and its descendants may use.
+    pub memory: ByteSize,
 }
 
 /// A running program. Dropping this ends it and its descendants.
@@ -46,6 +51,9 @@ pub struct Program {
     running: Running,
     exit: Option<Exit>,
     printed: Arc<Mutex<Printed>>,
+    memory: ByteSize,
+    /// When the memory was looked at, and whether it was too much.
+    memory_seen: (Instant, bool),
 }
 
 impl std::fmt::Debug for Program {
@@ -111,7 +119,8 @@ impl Program {
         if let Some(pipe) = running.stderr.take() {
             read(pipe, false, start.output, printed.clone());
         }
-        Ok(Self { running, exit: None, printed })
+        let memory_seen = (Instant::now(), false);
+        Ok(Self { running, exit: None, printed, memory: start.memory, memory_seen })
     }
 
     /// Returns the pipe to its stdin, once.
@@ -119,7 +128,7 @@ impl Program {
         self.running.stdin.take()
     }
 
-    /// Returns how the program ended, or `None` while it runs.
+    /// Returns how the program ended, or `None` while it runs; looks at its memory now and then.
     ///
     /// # Errors
     ///
@@ -127,6 +136,10 @@ impl Program {
     pub fn poll(&mut self) -> io::Result<Option<Exit>> {
         if self.exit.is_none() {
             self.exit = self.running.poll()?;
+            let (at, is_too_much) = self.memory_seen;
+            if !is_too_much && at.elapsed() > MEMORY_LOOK {
+                self.memory_seen = (Instant::now(), self.running.memory() > self.memory.get());
+            }
         }
         Ok(self.exit)
     }
@@ -137,9 +150,10 @@ impl Program {
         printed.end.windows(text.len().max(1)).any(|part| part == text.as_bytes())
     }
 
-    /// Returns the limit of its output that it reached.
-    pub fn overflow(&self) -> Option<Overflow> {
-        self.printed().overflow
+    /// Returns the limit that it reached, such as "more than 64MiB on stdout or stderr".
+    pub fn overflow(&self) -> Option<String> {
+        let memory = || self.memory_seen.1.then(|| format!("more than {} of memory", self.memory));
+        self.printed().overflow.map(|what| what.to_string()).or_else(memory)
     }
 
     /// Returns the last lines that it printed, at most `lines`, blank ones left out.
@@ -150,7 +164,8 @@ impl Program {
         all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
     }
 
-    /// Waits until the program has ended and its output was read, at most `limit`. Returns how it ended.
+    /// Waits until the program has ended and its output was read, at most `limit` or until it has reached a limit of
+    /// its own. Returns how it ended.
     ///
     /// # Errors
     ///
@@ -159,7 +174,8 @@ impl Program {
         let begin = Instant::now();
         loop {
             let exit = self.poll()?;
-            if exit.is_some() && self.printed().open == 0 || begin.elapsed() > limit {
+            let is_over = exit.is_some() && self.printed().open == 0;
+            if is_over || begin.elapsed() > limit || self.overflow().is_some() {
                 return Ok(exit);
             }
             std::thread::sleep(LOOK);
@@ -243,6 +259,7 @@ mod tests {
             with_stdin,
             keeps_stdout: true,
             output: OutputLimits::within(ByteSize::mib(1)),
+            memory: ByteSize::mib(256),
         });
         (scratch, program.unwrap())
     }
@@ -286,6 +303,15 @@ mod tests {
         assert_eq!(program.ask_to_end(Duration::from_millis(200)).unwrap(), None);
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_whose_descendants_take_too_much_memory_has_reached_a_limit() {
+        let hoard = "head -c 400000000 /dev/zero | tail -c 400000000 | sleep 60";
+        let (_scratch, mut program) = shell(hoard, false);
+        assert_eq!(program.wait(LONG).unwrap(), None);
+        assert_eq!(program.overflow().unwrap(), "more than 256MiB of memory");
+    }
+
     #[test]
     fn a_program_that_is_not_there_is_named() {
         let scratch = Scratch::for_program(&HostPaths::of_tests()).unwrap();
@@ -297,6 +323,7 @@ mod tests {
             with_stdin: false,
             keeps_stdout: false,
             output: OutputLimits::COMPARED,
+            memory: ByteSize::mib(256),
         };
         let error = Program::start(start).unwrap_err().to_string();
         assert!(error.starts_with("can't start /nowhere/at-all: "), "{error}");
