@@ -109,6 +109,8 @@ impl Plan {
     #[must_use]
     pub(super) fn with_recorded_dialogue(mut self, timeline: &[Tick]) -> Self {
         let (mut read, mut since) = (0, 0);
+        // The first piece that begins at or after the bytes that are read, and where it begins.
+        let (mut next, mut begin) = (0, 0);
         for tick in timeline {
             since += tick.after_ms;
             match tick.kind {
@@ -117,25 +119,18 @@ impl Plan {
                     // Time before the first read is no part of a plan.
                     let after_ms = if read == 0 { 0 } else { since };
                     self.host.push(HostStep { line, at: read, after_ms, wrong_id: false });
-                    self.shorten_wait(read, after_ms);
+                    while let Some(step) = self.steps.get(next).filter(|_| begin < read) {
+                        (next, begin) = (next + 1, begin + step.bytes);
+                    }
+                    if let Some(step) = self.steps.get_mut(next) {
+                        step.after_ms = step.after_ms.saturating_sub(after_ms);
+                    }
                     since = 0;
                 }
                 TickKind::Err(_) | TickKind::Marker(_) | TickKind::Exit(_) => {}
             }
         }
         self
-    }
-
-    /// Takes `ms` off the wait before the first piece that begins at or after the byte `at`.
-    fn shorten_wait(&mut self, at: u64, ms: u64) {
-        let mut begin = 0;
-        for step in &mut self.steps {
-            if begin >= at {
-                step.after_ms = step.after_ms.saturating_sub(ms);
-                return;
-            }
-            begin += step.bytes;
-        }
     }
 
     /// One plan with its name for each fault of each answer, if there are few answers. The plan has every line
