@@ -155,7 +155,8 @@ fn test_subject(
         }
     }
     if suite.scenarios.is_empty() {
-        out.line(format_args!("nothing ran: no cassette of `{filter}` fits {subject}"))?;
+        let of = if filter.is_empty() { String::new() } else { format!(" of `{filter}`") };
+        out.line(format_args!("nothing ran: no cassette{of} fits {subject}"))?;
     }
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;

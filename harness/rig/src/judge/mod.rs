@@ -20,8 +20,12 @@ pub use expect::expect;
 pub use rules::{RULES, Rule};
 pub use violation::Violation;
 
+use clitape_runner::replay::Entry;
+
 use crate::observation::{Observation, RunEnding};
 use case::Case;
+use screen::Screen;
+use words::letters;
 
 /// Applies every rule to an observation. The violations are in the order of the table.
 ///
@@ -32,6 +36,20 @@ pub fn judge(observation: &Observation<'_>) -> Vec<Violation> {
     let is_over = observation.ending == RunEnding::Over;
     let rules = RULES.iter().filter(|rule| is_over || !rule.needs_end);
     rules.filter_map(|rule| (rule.check)(&case).map(|found| found.of(rule.kind))).collect()
+}
+
+/// What is left in the chat: the text of each message as a person reads it, without its markup.
+pub(crate) fn left_in_chat(entries: &[Entry]) -> Vec<String> {
+    let screen = Screen::of(entries);
+    screen.at_end().map(|message| message.last().text.trim().to_owned()).collect()
+}
+
+/// Whether two texts say the same to a person, but for numbers: many gateways show how long something took.
+pub(crate) fn says_the_same(one: &str, other: &str) -> bool {
+    let words = |text: &str| -> String {
+        letters(text).chars().filter(|letter| !letter.is_numeric()).collect()
+    };
+    words(one) == words(other)
 }
 
 #[cfg(test)]

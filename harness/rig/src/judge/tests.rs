@@ -76,6 +76,19 @@ fn no_rule_convicts_our_own_gateway() {
     assert!(convicted.is_empty(), "{} convictions:\n{}", convicted.len(), convicted.join("\n"));
 }
 
+#[test]
+fn issue_16_what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
+    let left = |entry: Entry| left_in_chat(&[entry]).remove(0);
+    let html = call(
+        1,
+        "sendMessage",
+        serde_json::json!({ "message_id": 1, "text": "<b>wc</b> &lt; a.txt (3.1 s)", "parse_mode": "HTML" }),
+    );
+    assert_eq!(left(html.clone()), "wc < a.txt (3.1 s)");
+    assert!(says_the_same(&left(html.clone()), &left(send(1, 1, "wc < a.txt (0.2 s)"))));
+    assert!(!says_the_same(&left(html), &left(send(1, 1, "wc < b.txt"))));
+}
+
 /// A turn that was played from the beginning to this moment.
 fn played(ended_ms: u64) -> Vec<PlayedTurn> {
     vec![PlayedTurn { began_ms: 0, ended_ms: Some(ended_ms) }]

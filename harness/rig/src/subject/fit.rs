@@ -15,8 +15,8 @@ use crate::stand_in;
 pub enum Misfit {
     /// `except` of the subject names it, with this reason.
     Excepted(String),
-    /// The scenario has no recording.
-    NotRecorded,
+    /// The scenario has no recording of the wanted version; its name.
+    NotRecorded(String),
     /// The recorded host kept the CLI running, and the gateway does not.
     NeedsLiveHost,
     /// The recorded CLI held its end back until background tasks were done, and the gateway keeps it running.
@@ -41,7 +41,9 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Excepted(reason) => write!(f, "`except` says: {reason}"),
-            Self::NotRecorded => f.write_str("it has no cassette of the wanted version"),
+            Self::NotRecorded(name) => {
+                write!(f, "it is not recorded, or not with that version; run `clitape record {name}`")
+            }
             Self::NeedsLiveHost => f.write_str(
                 "the recorded host kept the CLI running and wrote to its stdin (host = \"live\")",
             ),

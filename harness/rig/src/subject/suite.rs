@@ -6,7 +6,7 @@ use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{ContextMoment, Finding, FindingKind};
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
-use clitape_runner::replay::{ChatView, Entry};
+use clitape_runner::replay::Entry;
 use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::{Keep, truncate};
@@ -21,11 +21,13 @@ use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
 use super::spec::{GatewaySpec, NamedGateway};
 use crate::judge::known::KnownDifferences;
-use crate::judge::{Violation, judge};
+use crate::judge::{Violation, judge, left_in_chat, says_the_same};
 use crate::observation::{Observation, RunEnding};
 
 /// The entries that a finding shows up to the one at fault.
 const CONTEXT: usize = 6;
+/// The characters of a message in a finding.
+const MESSAGE_WIDTH: usize = 160;
 /// The columns of an entry in a finding.
 const CONTEXT_WIDTH: usize = 60;
 
@@ -137,7 +139,8 @@ fn job(
     let is_wanted = |known: &&CliVersion| version.is_none_or(|version| known.as_str() == version);
     let mut versions = scenario.record.versions.iter().filter(|known| recorded.contains(known));
     let Some(version) = versions.find(is_wanted).or_else(|| recorded.iter().find(is_wanted)) else {
-        return Ok(Err(LeftOut { name: scenario.name.to_string(), why: Misfit::NotRecorded }));
+        let name = scenario.name.to_string();
+        return Ok(Err(LeftOut { why: Misfit::NotRecorded(name.clone()), name }));
     };
     let cassette = Cassette::find(workspace, &scenario.name, version)?;
     let dialogue = Dialogue::of(&cassette, &scenario.record);
@@ -333,20 +336,24 @@ pub(super) fn differs_under_plan(
     plain: (&[Entry], &RunEnding),
     planned: (&[Entry], &RunEnding),
 ) -> Option<String> {
-    let (expected, read) = (ChatView::after(plain.0), ChatView::after(planned.0));
-    if expected.final_text() == read.final_text() && planned.1 == plain.1 {
-        return None;
+    let cut = format!("with the output cut and delayed by seed {seed}");
+    if planned.1 != plain.1 {
+        return Some(format!("{cut}, the run ended {:?}, and {:?} without", planned.1, plain.1));
     }
-    let last = |view: &ChatView| match view.final_text().last() {
-        Some(text) => format!("`{}`", truncate(text, CONTEXT_WIDTH, Keep::End)),
+    let (expected, read) = (left_in_chat(plain.0), left_in_chat(planned.0));
+    let is_same = |(one, other): (&String, &String)| says_the_same(one, other);
+    let differs = expected.iter().zip(&read).position(|pair| !is_same(pair));
+    let at = differs
+        .or_else(|| (expected.len() != read.len()).then_some(expected.len().min(read.len())))?;
+    let message = |texts: &[String]| match texts.get(at) {
+        Some(text) => format!("`{}`", truncate(text, MESSAGE_WIDTH, Keep::End)),
         None => "nothing".to_owned(),
     };
     Some(format!(
-        "with the output cut and delayed by seed {seed}, a person ends up reading {} as the last message, and {} \
-         without; the run ended {:?}",
-        last(&read),
-        last(&expected),
-        planned.1
+        "{cut}, a person ends up reading {} as message {} of the chat, and {} without",
+        message(&read),
+        at + 1,
+        message(&expected),
     ))
 }
 

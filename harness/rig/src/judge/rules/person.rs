@@ -6,8 +6,6 @@ use crate::judge::screen::{Message, message_id};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, quoted, seconds};
 
-/// A button may stay for this long after it was pressed, in ms.
-const PRESSED_MS: u64 = 2_000;
 /// Letters of a question that know it again.
 const QUESTION: usize = 24;
 
@@ -46,16 +44,13 @@ fn asks(text: &str, question: &ExpectedQuestion) -> bool {
 /// The buttons of a question leave the chat with its answer.
 pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
     let entries = &case.observation.entries;
-    let end = entries.last()?.at;
     let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
     let still = |id: i64| {
         case.screen.at_end().find(|message| message.id == id && !message.last().buttons.is_empty())
     };
     let left = pressed.clone().find_map(|(_, press)| {
         let message = still(message_id(press)?)?;
-        let is_question = is_question(case, message);
-        let is_late = end > press.at + PRESSED_MS;
-        (is_question && is_late).then_some((press, message))
+        is_question(case, message).then_some((press, message))
     });
     let (press, message) = left?;
     let last = message.last();

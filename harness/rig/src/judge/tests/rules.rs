@@ -299,7 +299,10 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     let closed = call(3_100, "editMessageReplyMarkup", serde_json::json!({ "message_id": 5 }));
     let last = send(8_000, 6, answer);
     check_asked(&[question.clone(), press.clone(), closed, last.clone()], &[]);
-    check_asked(&[question, press, last.clone()], &[K::ButtonsLeft]);
+    // The last call may come soon after the press: no further one came before the run was over.
+    for last in [send(3_400, 6, answer), last.clone()] {
+        check_asked(&[question.clone(), press.clone(), last], &[K::ButtonsLeft]);
+    }
     check_asked(
         &[send(1_000, 1, "🛠️ Bash running…"), edit(8_000, 1, answer)],
         &[K::QuestionUntold],
