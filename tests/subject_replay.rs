@@ -40,7 +40,7 @@ fn issue_16_a_replay_is_judged_and_accepted_as_a_gateway_is() {
 fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
     let spoiled = |how: &str| format!(r#""$0" "$@" | {how}"#);
     let again = r#"awk '{ print } /"message_id":1/ { line = $0 } END { gsub("\"message_id\":1", "\"message_id\":7", line); sub("editMessageText", "sendMessage", line); print line }'"#;
-    let glued = r#"case "$*" in *plan*) exec "$0" "$@" ;; esac; exit 4"#;
+    let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
     for (script, settings, expect) in [
         (spoiled(again), "", "SB004 answer-twice subject mine: plain-text/2.1.329"),
         (spoiled("head -1"), "", "SB002 answer-not-whole subject mine: plain-text/2.1.329"),
@@ -50,7 +50,7 @@ fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
         (
             glued.to_owned(),
             "",
-            "with the output cut and delayed by seed 1, a person ends up reading",
+            "delayed by seed 1, the gateway ended with code 4; without, it came to its end",
         ),
     ] {
         let dir = with_script(&script, settings);

@@ -1,5 +1,7 @@
 //! What was seen of one scenario at one subject: the chat's entries, and how the run ended.
 
+use std::fmt;
+
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::Entry;
 
@@ -54,6 +56,26 @@ pub enum RunEnding {
     },
     /// The subject made more calls, or printed more, than a run may; what and how many.
     Flooded(String),
+}
+
+/// Writes the ending in words, such as "it came to its end".
+impl fmt::Display for RunEnding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Over => f.write_str("it came to its end"),
+            Self::Hung { waited_s, waited_for } => {
+                write!(f, "it hung: for {waited_s} s, {waited_for}")
+            }
+            Self::Refused(sentence) => write!(f, "claude refused a line: {sentence}"),
+            Self::Died { how, last_words } if last_words.is_empty() => {
+                write!(f, "the gateway {how}")
+            }
+            Self::Died { how, last_words } => {
+                write!(f, "the gateway {how}; its last words: {last_words}")
+            }
+            Self::Flooded(what) => write!(f, "the gateway flooded: {what}"),
+        }
+    }
 }
 
 /// What a subject shows by its design, so that the rules ask for nothing else.

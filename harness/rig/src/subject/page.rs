@@ -8,25 +8,11 @@ use serde_json::{Map, Value};
 
 use super::drive::{Job, Seen};
 use super::spec::NamedGateway;
-use crate::observation::RunEnding;
 
 impl Seen {
     /// How the run ended, in words.
     pub fn how(&self) -> String {
-        match &self.ending {
-            RunEnding::Over => "it came to its end".to_owned(),
-            RunEnding::Hung { waited_s, waited_for } => {
-                format!("it hung: for {waited_s} s, {waited_for}")
-            }
-            RunEnding::Refused(sentence) => format!("claude refused a line: {sentence}"),
-            RunEnding::Died { how, last_words } if last_words.is_empty() => {
-                format!("the gateway {how}")
-            }
-            RunEnding::Died { how, last_words } => {
-                format!("the gateway {how}; its last words: {last_words}")
-            }
-            RunEnding::Flooded(what) => format!("the gateway flooded: {what}"),
-        }
+        self.ending.to_string()
     }
 
     /// The parts of the run, each with what it was: recorded, real, or played by clitape.

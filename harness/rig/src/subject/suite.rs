@@ -338,7 +338,7 @@ pub(super) fn differs_under_plan(
 ) -> Option<String> {
     let cut = format!("with the output cut and delayed by seed {seed}");
     if planned.1 != plain.1 {
-        return Some(format!("{cut}, the run ended {:?}, and {:?} without", planned.1, plain.1));
+        return Some(format!("{cut}, {}; without, {}", planned.1, plain.1));
     }
     let (expected, read) = (left_in_chat(plain.0), left_in_chat(planned.0));
     let is_same = |(one, other): (&String, &String)| says_the_same(one, other);
