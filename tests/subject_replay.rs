@@ -48,7 +48,7 @@ fn issue_16_what_a_replay_prints_wrongly_is_a_finding() {
         ("echo no >&2; exit 3".to_owned(), "", "ended with code 3); its last words are “no”"),
         ("sleep 60".to_owned(), "within_s = 1", "the gateway hung: for 1 s, it had not ended"),
         (
-            glued.to_owned(),
+            fails.to_owned(),
             "",
             "delayed by seed 1, the gateway ended with code 4; without, it came to its end",
         ),
