@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clitape_rig::editor::{self, EditorSettings, PermissionChoice};
 
 use crate::exit::ExitStatus;
+use crate::record::host_paths;
 use crate::terminal;
 
 /// Starts an agent of the Agent Client Protocol as an editor does, sends prompts and prints its updates
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     /// The prompt; give it again for each further prompt
     #[arg(long, value_name = "TEXT", required = true)]
     prompt: Vec<String>,
-    /// The answer when the agent asks for a permission: an option's kind (allow_once, reject_once), name or id, or
+    /// The answer when the agent asks: an option's kind (allow_once, reject_once), name or id, a label of a form, or
     /// cancel; give it again for each further question, the last one serves all others
     #[arg(long, value_name = "OPTION", default_value = "allow_once")]
     answer: Vec<String>,
@@ -53,6 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     let settings = EditorSettings {
         command: args.command.clone(),
+        environment: std::env::vars_os().collect(),
         folder,
         prompts: args.prompt.clone(),
         choices: args.answer.iter().map(choice).collect(),
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let mut refused = 0;
     let mut failed = None;
     let mut out = terminal::stdout();
-    let ended = editor::run(&settings, &mut |entry| {
+    let ended = editor::run(&settings, &host_paths(), &mut |entry| {
         refused += u64::from(entry.data.contains_key("refused"));
         // A reader that has closed the stream is reported at the end.
         failed = failed.take().or(out.json(&entry.to_line()).err());

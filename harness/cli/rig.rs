@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clitape_rig::subject::{RunEvent, SubjectOptions, Subjects, page_of_run, test};
+use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
 use clitape_runner::report::{Screen, plain, write_entry, write_finding};
 use clitape_runner::scenario::Workspace;
 
@@ -43,7 +43,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         SubjectOptions { names: &names, exact: true, update: false, plans: 0, seed: args.seed };
     let mut out = terminal::stdout();
     let mut screen = Screen::default();
-    let draws = terminal::can_rewrite() && !args.calls;
+    // There is no screen of an editor.
+    let has_screen = gateway.spec.front == Front::Chat;
+    let draws = terminal::can_rewrite() && !args.calls && has_screen;
     let (mut failed, mut printed) = (None, Vec::new());
     let mut progress = ProgressLine::new(quiet);
     let mut note = |text: &str| progress.step(text);

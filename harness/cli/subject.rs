@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use clitape_rig::subject::{
-    CheckLine, GatewaySpec, LeftOut, NamedGateway, RigHost, Subject, Subjects, by_reason, check,
+    CheckLine, Front, GatewaySpec, LeftOut, NamedGateway, RigHost, Subject, SubjectKind, Subjects,
+    by_reason, check,
 };
 use clitape_runner::host::HostPaths;
 use clitape_runner::names::SubjectName;
@@ -70,7 +71,13 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
     let mut out = terminal::stdout();
     for (name, subject) in &subjects.subjects {
         let (kind, command) = match subject {
-            Subject::Gateway(spec) => (format!("gateway, {}", spec.host), spec.command.join(" ")),
+            Subject::Gateway(spec) => {
+                let kind = match spec.front {
+                    Front::Chat => format!("gateway, {}", spec.host),
+                    Front::Editor => SubjectKind::Agent.to_string(),
+                };
+                (kind, spec.command.join(" "))
+            }
             Subject::Parser(spec) => ("parser".to_owned(), spec.call.command.join(" ")),
             Subject::Replay(spec) => ("replay".to_owned(), spec.call.command.join(" ")),
             _ => continue,

@@ -1,20 +1,18 @@
 //! Why a run of an editor failed, in words that say what to do.
 
-/// The most entries of a run.
+/// The most entries of a session.
 pub(super) const MAX_ENTRIES: usize = 100_000;
 
 /// Why a run of an editor failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditorError {
-    /// The agent could not be started.
-    #[error("can't start the agent {program}: {source}")]
-    Start {
-        /// The program.
-        program: String,
-        /// The system's reason.
-        source: std::io::Error,
-    },
+    /// The agent could not be started; the message names it.
+    #[error(transparent)]
+    Start(#[from] std::io::Error),
+    /// The agent reads no more.
+    #[error("the agent reads no more messages")]
+    Closed,
     /// The agent ended before it had answered.
     #[error("the agent ended before it answered `{method}`{last_words}")]
     Ended {
@@ -28,7 +26,7 @@ pub enum EditorError {
     Late {
         /// The method.
         method: String,
-        /// The seconds of the whole run.
+        /// The seconds that it was given.
         within_s: u64,
     },
     /// The agent answered with an error.
@@ -39,7 +37,7 @@ pub enum EditorError {
         /// The error.
         words: String,
     },
-    /// A line of the agent is no message, or is too long.
+    /// A line of the agent is no message.
     #[error("a line of the agent is no message of JSON-RPC: {0}")]
     Line(String),
     /// The agent sent too much.

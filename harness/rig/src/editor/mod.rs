@@ -1,35 +1,163 @@
 //! An editor for an agent of the Agent Client Protocol: a client on the agent's stdin and stdout.
 //!
-//! [`run`] starts the agent, opens a session, sends the prompts one after another and answers what the agent
-//! asks. Each update is an entry of the lane `acp`, as a replay of a cassette has it: the update's
-//! `sessionUpdate` is the kind; `request_permission` is a question of the agent, and `response` the answer to a
-//! prompt. A message that the official crate's types refuse has the reason in `refused`.
+//! An [`Editor`] talks to one agent, in as many sessions as the caller opens. Each update is an entry of the lane
+//! `acp`, as a replay of a cassette has it: the update's `sessionUpdate` is the kind; `request_permission` and
+//! `elicitation/create` are questions of the agent, and `response` is the answer to a prompt. What the person does is
+//! an entry too: `(user)`, `(answer)` and `(cancel)`. A message that the official crate's types refuse has the reason
+//! in `refused`. [`run`] plays some prompts to an agent, as `clitape editor` does.
 
-mod agent;
+mod connection;
 mod error;
+mod form;
 mod official;
+mod session;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clitape_runner::replay::{Entry, Lane};
-use serde_json::{Map, Value, json};
+use clitape_gateway::ByteSize;
+use clitape_runner::host::HostPaths;
+use clitape_runner::limits::OutputLimits;
+use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
+use clitape_runner::replay::Entry;
+use serde_json::{Value, json};
 
-use agent::{Agent, AgentMessage};
+use connection::{Connection, Incoming, inbox};
 pub use error::EditorError;
-use error::MAX_ENTRIES;
+pub use session::{OpenQuestion, PermissionChoice, Session};
 
-/// The error of JSON-RPC for a method that the editor does not have.
-const NO_METHOD: i64 = -32_601;
+/// What an agent may print on stderr.
+const STDERR: OutputLimits =
+    OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 1_000_000 };
+/// The time between two looks at what an agent sent.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long an agent may take to end once its stdin is closed, and again after SIGTERM.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long the last words of an agent that has ended may take.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
+/// The lines of its last words.
+const LAST_WORDS: usize = 8;
 
-/// What the person answers when the agent asks for a permission.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PermissionChoice {
-    /// The option of this kind, name or id, such as `allow_once`.
-    Option(String),
-    /// None: the question is cancelled.
-    Cancel,
+/// An editor, and the agent to which it talks.
+pub struct Editor {
+    connection: Connection,
+    /// The answer to `initialize`, until it is read.
+    greeting: Mutex<Option<(Sender<Incoming>, Receiver<Incoming>)>>,
+    /// Why the official types refuse the agent's answer to `initialize`.
+    refused: Mutex<Option<String>>,
+}
+
+impl std::fmt::Debug for Editor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Editor").finish_non_exhaustive()
+    }
+}
+
+impl Editor {
+    /// An editor on the pipes of an agent, to which it says hello.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError::Closed`] when the agent reads nothing.
+    pub fn new(
+        stdin: Box<dyn Write + Send>,
+        stdout: impl Read + Send + 'static,
+    ) -> Result<Self, EditorError> {
+        let connection = Connection::new(stdin, stdout);
+        let hello = json!({
+            "protocolVersion": 1,
+            "clientCapabilities": {
+                "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false,
+                "elicitation": { "form": {} },
+            },
+            "clientInfo": { "name": "clitape", "version": env!("CARGO_PKG_VERSION") },
+        });
+        let (sender, receiver) = inbox();
+        connection.ask("initialize", &hello, &sender).map_err(|_| EditorError::Closed)?;
+        let greeting = Mutex::new(Some((sender, receiver)));
+        Ok(Self { connection, greeting, refused: Mutex::default() })
+    }
+
+    /// Whether the agent has answered the hello; waits for it at most `within`.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError::Refused`] or [`EditorError::Ended`] when it will not.
+    pub fn is_greeted(&self, within: Duration) -> Result<bool, EditorError> {
+        const METHOD: &str = "initialize";
+        // Taking a value does not panic.
+        let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, receiver)) = greeting.as_ref() else { return Ok(true) };
+        let Some(result) = answer(METHOD, receiver, within)? else { return Ok(false) };
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) =
+            official::refusal(METHOD, &result);
+        *greeting = None;
+        Ok(true)
+    }
+
+    /// Opens a session in a folder, which takes at most `within`.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError`] when the agent refuses, ends or is late.
+    pub fn open(&self, folder: &Path, within: Duration) -> Result<Session<'_>, EditorError> {
+        const METHOD: &str = "session/new";
+        let begin = Instant::now();
+        let (sender, receiver) = inbox();
+        let params = json!({ "cwd": folder, "mcpServers": [] });
+        let asked = self.connection.ask(METHOD, &params, &sender);
+        asked.map_err(|_| EditorError::Closed)?;
+        let result = answer(METHOD, &receiver, within)?.ok_or_else(|| late(METHOD, within))?;
+        let mut session = Session::new(&self.connection, (sender, receiver), begin, &result);
+        // As above. The first session reports it.
+        if let Some(refused) = self.refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            session.enter("initialize", json!({}), Some(refused));
+        }
+        Ok(session)
+    }
+
+    /// Closes the agent's stdin, which asks it to end.
+    pub fn close(&self) {
+        self.connection.close();
+    }
+
+    /// The limit that the agent's output reached, in words.
+    pub fn overflow(&self) -> Option<String> {
+        self.connection.overflow()
+    }
+}
+
+fn late(method: &str, within: Duration) -> EditorError {
+    EditorError::Late { method: method.to_owned(), within_s: within.as_secs() }
+}
+
+/// Waits for the answer to the only request of an inbox. `None` if it does not come in time.
+fn answer(
+    method: &str,
+    inbox: &Receiver<Incoming>,
+    within: Duration,
+) -> Result<Option<Value>, EditorError> {
+    let end = Instant::now() + within;
+    loop {
+        match inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(Incoming::Answer(_, Ok(result))) => return Ok(Some(result)),
+            Ok(Incoming::Answer(_, Err(error))) => {
+                let words = error["message"].as_str().unwrap_or_default().to_owned();
+                return Err(EditorError::Refused { method: method.to_owned(), words });
+            }
+            Ok(Incoming::Wrong(words)) => return Err(EditorError::Line(words)),
+            Ok(Incoming::Call { .. }) => {}
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Ok(Incoming::End) | Err(RecvTimeoutError::Disconnected) => {
+                let (method, last_words) = (method.to_owned(), String::new());
+                return Err(EditorError::Ended { method, last_words });
+            }
+        }
+    }
 }
 
 /// What an editor does.
@@ -37,6 +165,8 @@ pub enum PermissionChoice {
 pub struct EditorSettings {
     /// The agent: a program and its arguments.
     pub command: Vec<OsString>,
+    /// All variables of its environment.
+    pub environment: Vec<(OsString, OsString)>,
     /// The folder of the session, as an absolute path.
     pub folder: PathBuf,
     /// The prompts, each sent when the one before it is answered.
@@ -47,169 +177,100 @@ pub struct EditorSettings {
     pub within: Duration,
 }
 
-/// The state of a run.
-struct Run<'r> {
-    agent: Agent,
-    settings: &'r EditorSettings,
-    started: Instant,
-    next_id: u64,
-    asked: usize,
-    entries: usize,
-    on_entry: &'r mut dyn FnMut(&Entry),
-}
-
 /// Runs an agent through the prompts; `on_entry` gets each entry as it comes. The agent is ended with its group.
 ///
 /// # Errors
 ///
-/// [`EditorError`] when the agent does not start, ends early, is late, or talks nonsense.
-pub fn run(settings: &EditorSettings, on_entry: &mut dyn FnMut(&Entry)) -> Result<(), EditorError> {
-    let agent = Agent::start(&settings.command, &settings.folder)?;
-    let started = Instant::now();
-    let mut run = Run { agent, settings, started, next_id: 0, asked: 0, entries: 0, on_entry };
-    let capabilities = json!({ "fs": { "readTextFile": false, "writeTextFile": false },
-        "terminal": false });
-    let about = json!({ "name": "clitape", "version": env!("CARGO_PKG_VERSION") });
-    let hello = json!({ "protocolVersion": 1, "clientCapabilities": capabilities,
-        "clientInfo": about });
-    run.ask("initialize", &hello)?;
-    let session = json!({ "cwd": settings.folder, "mcpServers": [] });
-    let session = run.ask("session/new", &session)?["sessionId"].clone();
+/// [`EditorError`] when the agent does not start, ends early, is late, or refuses.
+pub fn run(
+    settings: &EditorSettings,
+    host: &HostPaths,
+    on_entry: &mut dyn FnMut(&Entry),
+) -> Result<(), EditorError> {
+    let scratch = Scratch::for_program(host)?;
+    let mut program = Program::start(ProgramStart {
+        command: &settings.command,
+        environment: &settings.environment,
+        folder: &settings.folder,
+        scratch: &scratch,
+        with_stdin: true,
+        stdout: StdoutUse::Taken,
+        output: STDERR,
+    })?;
+    let pipes = program.take_stdin().zip(program.take_stdout());
+    let (stdin, stdout) = pipes.ok_or(EditorError::Closed)?;
+    let editor = Editor::new(stdin, stdout)?;
+    let end = Instant::now() + settings.within;
+    let left = || end.saturating_duration_since(Instant::now());
+    let played = if editor.is_greeted(left())? {
+        let session = editor.open(&settings.folder, left());
+        session.and_then(|mut session| play(&mut session, settings, end, on_entry))
+    } else {
+        Err(late("initialize", settings.within))
+    };
+    let played = played.map_err(|error| with_last_words(error, settings, &program));
+    editor.close();
+    program.wait(GRACE)?;
+    program.ask_to_end(GRACE)?;
+    played
+}
+
+/// Plays the prompts one after another.
+fn play(
+    session: &mut Session<'_>,
+    settings: &EditorSettings,
+    end: Instant,
+    on_entry: &mut dyn FnMut(&Entry),
+) -> Result<(), EditorError> {
+    const METHOD: &str = "session/prompt";
+    let (mut asked, mut told) = (0, 0);
     for prompt in &settings.prompts {
-        let prompt = json!([{ "type": "text", "text": prompt }]);
-        run.ask("session/prompt", &json!({ "sessionId": session, "prompt": prompt }))?;
+        session.prompt(prompt)?;
+        while session.unanswered() > 0 {
+            let read = session.read(LOOK);
+            session.entries()[told..].iter().for_each(&mut *on_entry);
+            told = session.entries().len();
+            read?;
+            while !session.questions().is_empty() {
+                let choice = settings.choices.get(asked).or(settings.choices.last());
+                asked += 1;
+                session.answer(0, choice.unwrap_or(&PermissionChoice::Cancel))?;
+            }
+            if session.is_over() && session.unanswered() > 0 {
+                let (method, last_words) = (METHOD.to_owned(), String::new());
+                return Err(EditorError::Ended { method, last_words });
+            }
+            if Instant::now() > end {
+                return Err(late(METHOD, settings.within));
+            }
+        }
+        let response = session.entries().iter().rfind(|entry| entry.kind == "response");
+        if let Some(words) = response.and_then(|entry| entry.data.get("error")?.as_str()) {
+            let (method, words) = (METHOD.to_owned(), words.to_owned());
+            return Err(EditorError::Refused { method, words });
+        }
     }
     Ok(())
 }
 
-impl Run<'_> {
-    /// Makes a request and handles what comes until its answer, which it returns.
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, EditorError> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        if self.agent.send(&request).is_err() {
-            return Err(self.ended(method));
-        }
-        loop {
-            let left = self.settings.within.saturating_sub(self.started.elapsed());
-            let message = match self.agent.next(left) {
-                AgentMessage::Value(message) => message,
-                AgentMessage::Wrong(words) => return Err(EditorError::Line(words)),
-                AgentMessage::End => return Err(self.ended(method)),
-                AgentMessage::Late => {
-                    let within_s = self.settings.within.as_secs();
-                    return Err(EditorError::Late { method: method.to_owned(), within_s });
-                }
+/// The error with what the agent printed last, where it has ended.
+fn with_last_words(
+    error: EditorError,
+    settings: &EditorSettings,
+    program: &Program,
+) -> EditorError {
+    match error {
+        EditorError::Ended { method, .. } => {
+            std::thread::sleep(LAST_WORDS_TIME);
+            let lines = program.last_lines(LAST_WORDS);
+            let last_words = match lines.is_empty() {
+                true => String::new(),
+                false => format!(": {}", lines.join(" / ")),
             };
-            if message.get("method").is_some() {
-                self.handle(&message)?;
-            } else if message["id"] == id {
-                return self.answered(method, &message);
-            }
+            EditorError::Ended { method, last_words }
         }
-    }
-
-    /// Takes the answer to a request.
-    fn answered(&mut self, method: &str, message: &Value) -> Result<Value, EditorError> {
-        if let Some(error) = message.get("error") {
-            let words = error["message"].as_str().unwrap_or_default();
-            if method == "session/prompt" {
-                self.enter("response", json!({ "error": words }), None)?;
-            }
-            let method = method.to_owned();
-            return Err(EditorError::Refused { method, words: words.to_owned() });
-        }
-        let result = message.get("result").cloned().unwrap_or_default();
-        let refused = official::refusal(method, &result);
-        if method == "session/prompt" {
-            self.enter("response", result.clone(), refused)?;
-        } else if refused.is_some() {
-            self.enter(method, result.clone(), refused)?;
-        }
-        Ok(result)
-    }
-
-    /// Handles a notification or a request of the agent.
-    fn handle(&mut self, message: &Value) -> Result<(), EditorError> {
-        let method = message["method"].as_str().unwrap_or_default();
-        let params = message.get("params").cloned().unwrap_or_default();
-        let refused = official::refusal(method, &params);
-        let result = match method {
-            "session/update" => {
-                let mut update = params["update"].clone();
-                let kind =
-                    update.as_object_mut().and_then(|update| update.shift_remove("sessionUpdate"));
-                let kind = kind.as_ref().and_then(Value::as_str).unwrap_or("session/update");
-                return self.enter(kind, update, refused);
-            }
-            "session/request_permission" => {
-                let outcome = self.choose(&params);
-                let mut data = params;
-                if let Some(data) = data.as_object_mut() {
-                    data.shift_remove("sessionId");
-                    data.insert("answer".into(), outcome.clone());
-                }
-                self.enter("request_permission", data, refused)?;
-                Ok(json!({ "outcome": outcome }))
-            }
-            _ => {
-                self.enter(method, params, refused)?;
-                Err(json!({ "code": NO_METHOD, "message": "the editor does not have this method" }))
-            }
-        };
-        let Some(id) = message.get("id") else { return Ok(()) };
-        let answer = match result {
-            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-            Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
-        };
-        self.agent.send(&answer).map_err(|_| self.ended(method))
-    }
-
-    /// The error of an agent that has ended.
-    fn ended(&self, method: &str) -> EditorError {
-        EditorError::Ended { method: method.to_owned(), last_words: self.agent.last_words() }
-    }
-
-    /// Returns the outcome of a question: the option that the person chooses, or that it is cancelled.
-    fn choose(&mut self, params: &Value) -> Value {
-        let choices = &self.settings.choices;
-        let choice = choices.get(self.asked).or(choices.last());
-        self.asked += 1;
-        let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let option = match choice {
-            Some(PermissionChoice::Option(word)) => options.iter().find(|option| {
-                ["kind", "name", "optionId"].iter().any(|field| option[field] == word.as_str())
-            }),
-            Some(PermissionChoice::Cancel) | None => None,
-        };
-        match option {
-            Some(option) => json!({ "outcome": "selected", "optionId": option["optionId"] }),
-            None => json!({ "outcome": "cancelled" }),
-        }
-    }
-
-    /// Adds an entry.
-    fn enter(
-        &mut self,
-        kind: &str,
-        data: Value,
-        refused: Option<String>,
-    ) -> Result<(), EditorError> {
-        self.entries += 1;
-        if self.entries > MAX_ENTRIES {
-            return Err(EditorError::Flood);
-        }
-        let mut data = match data {
-            Value::Object(data) => data,
-            Value::Null => Map::new(),
-            other => Map::from_iter([("value".to_owned(), other)]),
-        };
-        if let Some(words) = refused {
-            data.insert("refused".into(), words.into());
-        }
-        let at = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        (self.on_entry)(&Entry { at, lane: Lane::Acp, kind: kind.to_owned().into(), data });
-        Ok(())
+        // The seconds of the whole run, which the caller set.
+        EditorError::Late { method, .. } => late(&method, settings.within),
+        error => error,
     }
 }

@@ -1,8 +1,8 @@
 //! What the official crate of the Agent Client Protocol says of an agent's messages.
 
 use agent_client_protocol_schema::v1::{
-    InitializeResponse, NewSessionResponse, PromptResponse, RequestPermissionRequest,
-    SessionNotification,
+    CreateElicitationRequest, Error, InitializeResponse, NewSessionResponse, PromptResponse,
+    RequestPermissionRequest, SessionNotification,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -11,12 +11,14 @@ use serde_json::Value;
 type Check = fn(&Value) -> Option<String>;
 
 /// The messages of an agent that are checked, by the method to which they belong.
-const MESSAGES: [(&str, Check); 5] = [
+const MESSAGES: [(&str, Check); 7] = [
     ("initialize", refusal_of::<InitializeResponse>),
     ("session/new", refusal_of::<NewSessionResponse>),
     ("session/prompt", refusal_of::<PromptResponse>),
     ("session/update", refusal_of::<SessionNotification>),
     ("session/request_permission", refusal_of::<RequestPermissionRequest>),
+    ("elicitation/create", refusal_of::<CreateElicitationRequest>),
+    ("error", refusal_of::<Error>),
 ];
 
 fn refusal_of<T: DeserializeOwned>(value: &Value) -> Option<String> {

@@ -79,10 +79,25 @@ pub struct Segment {
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedTool {
+    /// The call's id.
+    pub id: String,
     /// The tool.
     pub name: String,
     /// What it works on, if its input says so.
     pub main_argument: Option<String>,
+    /// Its input; absent if the CLI never had the whole of it.
+    pub input: Option<Value>,
+    /// How it ended; absent if the turn ended before it.
+    pub outcome: Option<ToolOutcome>,
+}
+
+/// How a call of a tool ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolOutcome {
+    /// With a result.
+    Completed,
+    /// With an error, or with a person’s no.
+    Failed,
 }
 
 /// A question of the CLI.
@@ -90,6 +105,8 @@ pub struct ExpectedTool {
 pub struct ExpectedQuestion {
     /// The tool that waits for the answer.
     pub name: String,
+    /// The call that waits, if the CLI names it.
+    pub call: Option<String>,
     /// What the person is asked: the words of the questions, or what the tool works on.
     pub words: Vec<String>,
 }
@@ -163,7 +180,7 @@ impl Reader {
                     self.segments.retain(|segment| segment.message_id != *message_id);
                 }
             }
-            Event::ToolStart { name, args, parent, .. } => {
+            Event::ToolStart { id, name, args, parent, .. } => {
                 let (input, text) = match args {
                     ToolArguments::Complete(json) => (json.value(), json.get().to_owned()),
                     ToolArguments::Truncated(text) => (Value::Null, text.into_owned()),
@@ -173,19 +190,35 @@ impl Reader {
                 if parent.is_none() {
                     self.is_new_segment = true;
                     let main_argument = main_argument(&input);
-                    self.tools.push(ExpectedTool { name: name.into_owned(), main_argument });
+                    self.tools.push(ExpectedTool {
+                        id: id.into_owned(),
+                        name: name.into_owned(),
+                        main_argument,
+                        input: Some(input).filter(|input| !input.is_null()),
+                        outcome: None,
+                    });
                 }
             }
-            Event::ToolResult { result, .. } => {
+            Event::ToolResult { id, is_error, result, incomplete, .. } => {
                 let text = strings(&result.value()).join("\n");
                 self.told_by_tool(&text);
+                let before = self.expected.turns.iter_mut().flat_map(|turn| &mut turn.tools);
+                let mut tools = before.chain(&mut self.tools);
+                let own = tools.find(|tool| tool.id == id && tool.outcome.is_none());
+                if let (Some(tool), None) = (own, incomplete) {
+                    tool.outcome = Some(match is_error {
+                        true => ToolOutcome::Failed,
+                        false => ToolOutcome::Completed,
+                    });
+                }
             }
-            Event::Question { name, input, .. } => {
+            Event::Question { name, input, call, .. } => {
                 let input = input.value();
                 let asked = input["questions"].as_array().into_iter().flatten();
                 let asked = asked.filter_map(|one| one["question"].as_str()).map(str::to_owned);
                 let words: Vec<String> = asked.chain(main_argument(&input)).collect();
-                self.questions.push(ExpectedQuestion { name: name.into_owned(), words });
+                let (name, call) = (name.into_owned(), call.map(std::borrow::Cow::into_owned));
+                self.questions.push(ExpectedQuestion { name, call, words });
             }
             Event::HostMessage { text: Some(text), .. } | Event::Heard { text, .. } => {
                 self.expected.others.push(text.into_owned());

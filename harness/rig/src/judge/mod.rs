@@ -9,6 +9,7 @@
 //! `docs/subject-rules.md` explains every rule to a maintainer of a gateway.
 
 mod case;
+mod editor;
 pub mod expect;
 pub mod known;
 mod rules;
@@ -16,6 +17,7 @@ mod screen;
 mod violation;
 mod words;
 
+pub use editor::{EDITOR_RULES, EditorRule, judge_editor};
 pub use expect::expect;
 pub use rules::{RULES, Rule};
 pub use violation::Violation;
@@ -38,10 +40,15 @@ pub fn judge(observation: &Observation<'_>) -> Vec<Violation> {
     rules.filter_map(|rule| (rule.check)(&case).map(|found| found.of(rule.kind))).collect()
 }
 
-/// What is left in the chat: the text of each message as a person reads it, without its markup.
-pub(crate) fn left_in_chat(entries: &[Entry]) -> Vec<String> {
+/// What a person finally reads: the text of each message that is left in the chat, without its markup, or the text of
+/// the model in an editor.
+pub(crate) fn finally_read(entries: &[Entry]) -> Vec<String> {
     let screen = Screen::of(entries);
-    screen.at_end().map(|message| message.last().text.trim().to_owned()).collect()
+    let messages = screen.at_end().map(|message| message.last().text.trim().to_owned());
+    let chunks = entries.iter().filter(|entry| entry.kind == "agent_message_chunk");
+    let text = |entry: &Entry| Some(entry.data.get("content")?["text"].as_str()?.to_owned());
+    let told: String = chunks.filter_map(text).collect();
+    messages.chain((!told.is_empty()).then_some(told)).collect()
 }
 
 /// Whether two texts say the same to a person, but for numbers: many gateways show how long something took.

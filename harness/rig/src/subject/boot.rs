@@ -10,14 +10,15 @@ use clitape_runner::cassette::Exit;
 use clitape_runner::files;
 use clitape_runner::limits::OutputLimits;
 use clitape_runner::names::CliVersion;
-use clitape_runner::record::{Program, ProgramStart, Scratch};
+use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use fs_err as fs;
 
 use super::error::SubjectError;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost};
-use super::spec::{GatewaySpec, ReadySign};
+use super::spec::{Front, GatewaySpec, ReadySign};
 use crate::chat_server::{ChatServer, ChatServerSettings};
+use crate::editor::{Editor, EditorError};
 use crate::stand_in;
 
 /// What a gateway may print while it runs.
@@ -34,8 +35,8 @@ pub(crate) const LAST_LINES: usize = 8;
 
 /// A gateway that runs. Dropping this ends it, and removes its folder.
 pub(crate) struct Boot {
-    /// The chat server that it uses.
-    pub(crate) chat: ChatServer,
+    /// What the person uses.
+    pub(crate) person: PersonSide,
     /// The gateway.
     pub(crate) program: Program,
     /// The log of the stand-in.
@@ -50,6 +51,14 @@ impl std::fmt::Debug for Boot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Boot").field("program", &self.program).finish_non_exhaustive()
     }
+}
+
+/// What the person uses at one start of a gateway.
+pub(crate) enum PersonSide {
+    /// A chat server.
+    Chat(ChatServer),
+    /// An editor, and the folder in which it opens sessions.
+    Editor(Editor, PathBuf),
 }
 
 /// How the stand-in plays in one start of a gateway.
@@ -81,7 +90,10 @@ impl Boot {
         let [home, workspace, bin, temp] =
             [folder("home")?, folder("workspace")?, folder("bin")?, folder("temp")?];
         let claude = stand_in::install(rig.program, &bin)?;
-        let chat = ChatServer::start(ChatServerSettings::default())?;
+        let chat = match spec.front {
+            Front::Chat => Some(ChatServer::start(ChatServerSettings::default())?),
+            Front::Editor => None,
+        };
         let log = scratch.path().join("stand-in.log");
         let mut places = prepared.places(rig);
         for (name, path) in [
@@ -94,8 +106,10 @@ impl Boot {
         ] {
             places.set(name, path.to_string_lossy());
         }
-        places.set("bot_api", chat.url());
-        places.set("token", chat.token());
+        if let Some(chat) = &chat {
+            places.set("bot_api", chat.url());
+            places.set("token", chat.token());
+        }
         places.set("port", free_port()?.to_string());
         write_files(spec, &places, scratch.path(), rig.workspace.root())?;
         let mut environment = environment(rig, &spec.pass_env);
@@ -123,18 +137,30 @@ impl Boot {
             None => root(rig)?,
         };
         let begin = Instant::now();
-        let program = Program::start(ProgramStart {
+        let not_ready = |why: String| SubjectError::NotReady { why, printed: Vec::new() };
+        let mut program = Program::start(ProgramStart {
             command: &command,
             environment: &environment,
             folder: &folder,
             scratch: &scratch,
-            with_stdin: false,
-            keeps_stdout: false,
+            with_stdin: chat.is_none(),
+            stdout: if chat.is_some() { StdoutUse::LastLines } else { StdoutUse::Taken },
             output: OUTPUT,
             memory: MEMORY,
         })
-        .map_err(|error| SubjectError::NotReady { why: error.to_string(), printed: Vec::new() })?;
-        let mut boot = Self { chat, program, log, ready_after: Duration::ZERO, _scratch: scratch };
+        .map_err(|error| not_ready(error.to_string()))?;
+        let person = match (chat, program.take_stdin().zip(program.take_stdout())) {
+            (Some(chat), _) => PersonSide::Chat(chat),
+            (None, Some((stdin, stdout))) => {
+                let editor = Editor::new(stdin, stdout);
+                PersonSide::Editor(editor.map_err(|error| not_ready(error.to_string()))?, workspace)
+            }
+            (None, None) => {
+                return Err(not_ready("its stdin and stdout can't be taken".to_owned()));
+            }
+        };
+        let mut boot =
+            Self { person, program, log, ready_after: Duration::ZERO, _scratch: scratch };
         boot.wait(spec, &places, begin, rig.stop)?;
         boot.ready_after = begin.elapsed();
         Ok(boot)
@@ -153,10 +179,17 @@ impl Boot {
             if stop.load(Ordering::Relaxed) {
                 return Err(SubjectError::Stopped);
             }
-            let is_ready = match &spec.ready.sign {
-                ReadySign::Poll => self.chat.polled(),
-                ReadySign::Output(text) => self.program.has_printed(text),
-                ReadySign::Url(url) => answers(&places.fill(url, Writing::Plain)),
+            let is_ready = match (&spec.ready.sign, &self.person) {
+                (ReadySign::Output(text), _) => self.program.has_printed(text),
+                (ReadySign::Url(url), _) => answers(&places.fill(url, Writing::Plain)),
+                (ReadySign::Poll | ReadySign::Greeting, PersonSide::Chat(chat)) => chat.polled(),
+                (ReadySign::Poll | ReadySign::Greeting, PersonSide::Editor(editor, _)) => {
+                    match editor.is_greeted(Duration::ZERO) {
+                        // That the program has ended is seen below.
+                        Err(EditorError::Ended { .. }) => false,
+                        greeted => greeted.map_err(|error| self.not_ready(error.to_string()))?,
+                    }
+                }
             };
             if is_ready {
                 return Ok(());
@@ -170,10 +203,14 @@ impl Boot {
             if begin.elapsed() > limit {
                 let s = spec.ready.within_s;
                 let why = match &spec.ready.sign {
+                    ReadySign::Greeting => format!(
+                        "it did not answer `initialize` within {s} s; does it speak the Agent Client \
+                         Protocol on its stdin and stdout?"
+                    ),
                     ReadySign::Poll => format!(
                         "it did not ask {} for updates within {s} s; does it use `{{bot_api}}` and \
                          `{{token}}`? Raise `ready.within_s` if it needs longer",
-                        self.chat.url()
+                        self.person.url()
                     ),
                     ReadySign::Output(text) => format!(
                         "it did not print `{text}` within {s} s; raise `ready.within_s` if it needs longer"
@@ -190,6 +227,16 @@ impl Boot {
 
     fn not_ready(&self, why: String) -> SubjectError {
         SubjectError::NotReady { why, printed: self.program.last_lines(LAST_LINES) }
+    }
+}
+
+impl PersonSide {
+    /// The URL of the chat server, where there is one.
+    fn url(&self) -> String {
+        match self {
+            Self::Chat(chat) => chat.url(),
+            Self::Editor(..) => "the editor".to_owned(),
+        }
     }
 }
 

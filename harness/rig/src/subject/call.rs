@@ -9,7 +9,7 @@ use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
 use clitape_runner::limits::OutputLimits;
 use clitape_runner::names::CliVersion;
-use clitape_runner::record::{Program, ProgramStart, Scratch};
+use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::replay::{Entry, Lane};
 use clitape_runner::scenario::Scenario;
 use clitape_runner::text::{Keep, truncate};
@@ -104,7 +104,7 @@ impl<'a> Caller<'a> {
             folder: self.rig.workspace.root(),
             scratch,
             with_stdin: stdin.is_some(),
-            keeps_stdout: true,
+            stdout: StdoutUse::Kept,
             output: OUTPUT,
             memory: MEMORY,
         })?;

@@ -7,10 +7,11 @@ use clitape_runner::names::SubjectName;
 use clitape_runner::replay::ChatView;
 
 use super::boot::Playing;
+use super::drive::Seen;
 use super::error::SubjectError;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
-use super::spec::GatewaySpec;
+use super::spec::{Front, GatewaySpec};
 use super::suite::{SubjectOptions, select};
 use crate::observation::RunEnding;
 
@@ -100,7 +101,7 @@ pub fn check(
         RunEvent::Ready { after } => {
             lines.push(CheckLine::ok(format!("it starts and is ready after {}", seconds(after))));
         }
-        RunEvent::Ended { job, seen, .. } => lines.push(answer(&job.name(), seen)),
+        RunEvent::Ended { job, seen, .. } => lines.push(answer(&job.name(), seen, spec.front)),
         RunEvent::Stopped { after, in_time: true, .. } => {
             lines.push(CheckLine::ok(format!("it ends {} after SIGTERM", seconds(after))));
         }
@@ -127,10 +128,19 @@ fn only(names: &[String]) -> SubjectOptions<'_> {
 }
 
 /// The line about the scenario that was played.
-fn answer(name: &str, seen: &super::drive::Seen) -> CheckLine {
+fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
     let view = ChatView::after(&seen.entries);
     let took = seconds(seen.took);
+    let chunks = seen.entries.iter().filter(|entry| entry.kind == "agent_message_chunk").count();
     match &seen.ending {
+        RunEnding::Over if front == Front::Editor && chunks == 0 => CheckLine::failed(
+            format!("{name} was played to its end in {took}, and the editor got no text"),
+            "send what claude prints to the editor, with session/update",
+        ),
+        RunEnding::Over if front == Front::Editor => {
+            let chunks = clitape_runner::text::plural(chunks, "piece");
+            CheckLine::ok(format!("{name} is answered in {took}: {chunks} of text in the editor"))
+        }
         RunEnding::Over if view.final_text().is_empty() => CheckLine::failed(
             format!("{name} was played to its end in {took}, and the chat has no message"),
             "send what claude prints to the chat, with sendMessage and editMessageText",

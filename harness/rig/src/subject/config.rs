@@ -22,8 +22,8 @@ use super::error::SubjectError;
 use super::names::suggestion;
 use super::placeholders::{PLACES, unknown_place};
 use super::spec::{
-    CallSpec, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign, ReplaySpec,
-    Subject, SubjectKind,
+    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign,
+    ReplaySpec, Subject, SubjectKind,
 };
 use crate::observation::SubjectTraits;
 
@@ -118,6 +118,8 @@ const DENY: &str = "(?i)deny|reject|^no";
 
 /// The numbers of a subject: the key, the default, the least and the most.
 const IDLE_S: (&str, u64, u64, u64) = ("idle_s", 5, 1, 600);
+/// An agent says itself when a turn is over; what comes after that is waited for.
+const AGENT_IDLE_S: (&str, u64, u64, u64) = ("idle_s", 2, 1, 600);
 const WITHIN_S: (&str, u64, u64, u64) = ("within_s", 120, 1, 86_400);
 const AT_ONCE: (&str, u64, u64, u64) = ("at_once", 4, 1, 64);
 const READY_S: (&str, u64, u64, u64) = ("ready", 60, 1, 3_600);
@@ -199,7 +201,9 @@ impl SubjectFile {
             );
         }
         Ok(match self.kind {
-            SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway()?)),
+            SubjectKind::Gateway | SubjectKind::Agent => {
+                Subject::Gateway(Box::new(self.gateway()?))
+            }
             SubjectKind::Parser => {
                 let kinds = self.kinds.take().unwrap_or_default();
                 Subject::Parser(Box::new(ParserSpec { kinds, call: self.call()? }))
@@ -238,13 +242,15 @@ impl SubjectFile {
 
     /// The first key that belongs to another kind, and that kind.
     fn foreign_key(&self) -> Option<(&'static str, SubjectKind)> {
-        let gateway = [
-            ("folder", self.folder.is_some()),
+        let chat = [
             ("host", self.host.is_some()),
             ("ready", self.ready.is_some()),
-            ("say", self.say.is_some()),
             ("stop", self.stop.is_some()),
             ("press", self.press.is_some()),
+        ];
+        let person = [
+            ("folder", self.folder.is_some()),
+            ("say", self.say.is_some()),
             ("writes_during_turn", self.writes_during_turn.is_some()),
             ("idle_s", self.idle_s.is_some()),
             ("at_once", self.at_once.is_some()),
@@ -264,10 +270,13 @@ impl SubjectFile {
         ];
         let is_replay = self.kind == SubjectKind::Replay;
         let promises = promises.into_iter().filter(|_| !is_replay);
-        let gateway = gateway.into_iter().chain(promises);
-        let gateway = gateway.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
+        let chat = chat.into_iter().chain(promises);
+        let chat = chat.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
+        // Both kinds have these.
+        let other = if self.kind == SubjectKind::Agent { self.kind } else { SubjectKind::Gateway };
+        let person = person.map(|(key, is_there)| (key, is_there, other));
         let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
-        let mut keys = gateway.chain(parser);
+        let mut keys = chat.chain(person).chain(parser);
         keys.find(|(_, is_there, kind)| *is_there && *kind != self.kind)
             .map(|(key, _, kind)| (key, kind))
     }
@@ -293,7 +302,15 @@ impl SubjectFile {
     }
 
     fn gateway(self) -> Result<GatewaySpec, Complaint> {
-        let ready = self.ready.map_or_else(|| Ok(Ready::default()), ReadyFile::ready)?;
+        let is_agent = self.kind == SubjectKind::Agent;
+        let (front, idle_s, host) = match is_agent {
+            true => (Front::Editor, AGENT_IDLE_S, HostKind::Live),
+            false => (Front::Chat, IDLE_S, self.host.unwrap_or_default()),
+        };
+        let mut ready = self.ready.map_or_else(|| Ok(Ready::default()), ReadyFile::ready)?;
+        if is_agent {
+            ready.sign = ReadySign::Greeting;
+        }
         let PressFile { allow, deny } = self.press.unwrap_or(PressFile { allow: None, deny: None });
         let say = self.say.unwrap_or_else(|| "{prompt}".to_owned());
         if !say.contains("{prompt}") {
@@ -303,7 +320,8 @@ impl SubjectFile {
             return complain("files", format!("`{file}` is no path in the temporary folder"));
         }
         Ok(GatewaySpec {
-            idle_s: number(IDLE_S, self.idle_s)?,
+            front,
+            idle_s: number(idle_s, self.idle_s)?,
             within_s: number(WITHIN_S, self.within_s)?,
             at_once: number(AT_ONCE, self.at_once)?,
             press: Press {
@@ -314,7 +332,7 @@ impl SubjectFile {
             env: self.env,
             pass_env: self.pass_env,
             folder: self.folder,
-            host: self.host.unwrap_or_default(),
+            host,
             ready,
             say,
             stop: self.stop,
@@ -322,7 +340,7 @@ impl SubjectFile {
             warm_up: self.warm_up,
             tools_shown: self.tools_shown.unwrap_or(true),
             progress_shown: self.progress_shown.unwrap_or(true),
-            questions_asked: self.questions_asked.unwrap_or(false),
+            questions_asked: self.questions_asked.unwrap_or(is_agent),
             one_message: self.one_message.unwrap_or(false),
             silence_kept: self.silence_kept.unwrap_or(false),
             scenarios: self.scenarios,

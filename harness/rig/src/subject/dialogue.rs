@@ -125,7 +125,7 @@ fn closes_early(steps: &[SayStep]) -> Option<&'static str> {
 }
 
 /// The records of stdout, each with the number of bytes up to its end.
-fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, Value)> + '_ {
+pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = (u64, Value)> + '_ {
     let mut end = 0;
     stdout.split_inclusive(|&byte| byte == b'\n').filter_map(move |line| {
         end += line.len() as u64;

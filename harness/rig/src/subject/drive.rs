@@ -11,7 +11,7 @@ use clitape_runner::names::CliVersion;
 use clitape_runner::replay::{ChatView, Entry};
 use clitape_runner::scenario::Scenario;
 
-use super::boot::LOOK;
+use super::boot::{LOOK, PersonSide};
 use super::dialogue::{Act, Dialogue, Step};
 use super::log::{Played, StandInLog};
 use super::spec::GatewaySpec;
@@ -58,7 +58,7 @@ impl Job {
     }
 
     /// The milliseconds that the recorded run took.
-    fn recorded_ms(&self) -> u64 {
+    pub(crate) fn recorded_ms(&self) -> u64 {
         self.cassette.timeline.iter().map(|tick| tick.after_ms).sum()
     }
 }
@@ -80,7 +80,7 @@ pub struct Seen {
 
 /// What the runs of one start share.
 pub(crate) struct Shared<'a> {
-    pub(crate) chat: &'a ChatServer,
+    pub(crate) person: &'a PersonSide,
     pub(crate) log: Mutex<StandInLog>,
     /// How the gateway ended, or what it flooded with; the runs end then.
     pub(crate) over: Mutex<Option<RunEnding>>,
@@ -107,6 +107,7 @@ impl Shared<'_> {
 /// A run in progress.
 struct Drive<'a> {
     job: &'a Job,
+    chat: &'a ChatServer,
     chat_id: i64,
     spec: &'a GatewaySpec,
     shared: &'a Shared<'a>,
@@ -136,13 +137,14 @@ struct Drive<'a> {
 /// Plays a cassette in a chat of its own. `watch` gets the entries as they come; `None` if the caller stops it.
 pub(crate) fn drive(
     job: &Job,
-    chat_id: i64,
+    (chat, chat_id): (&ChatServer, i64),
     spec: &GatewaySpec,
     shared: &Shared<'_>,
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
     let mut drive = Drive {
         job,
+        chat,
         chat_id,
         spec,
         shared,
@@ -177,34 +179,17 @@ pub(crate) fn drive(
     };
     drive.last_look = None;
     drive.look(watch);
-    let (turns, reads) = drive.played();
+    let played = shared.log().played(&job.name());
+    let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
     Some(Seen { entries: drive.entries, ending, turns, reads, took: drive.begin.elapsed() })
 }
 
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Drive<'_> {
-    /// The turns of the stand-in and the times of the lines that it printed, on the clock of the chat.
-    fn played(&self) -> (Vec<PlayedTurn>, Vec<u64>) {
-        let Played { turns, prints, .. } = self.shared.log().played(&self.job.name());
-        let since = |at: u64| at.saturating_sub(self.begin_ms);
-        let turn = |(began, ended): (u64, Option<u64>)| PlayedTurn {
-            began_ms: since(began),
-            ended_ms: ended.map(since),
-        };
-        let mut end = 0;
-        let lines = self.job.cassette.stdout.split_inclusive(|&byte| byte == b'\n');
-        let reads = lines.map_while(|line| {
-            end += line.len() as u64;
-            let print = prints.partition_point(|(_, printed)| *printed < end);
-            prints.get(print).map(|(at, _)| since(*at))
-        });
-        (turns.into_iter().map(turn).collect(), reads.collect())
-    }
-
     /// Writes a message of the person, with the marker by which the stand-in finds its cassette, and, from the second
     /// turn on, the turn: a gateway may start another process for it.
     fn say(&mut self, text: &str) {
@@ -217,7 +202,7 @@ impl Drive<'_> {
     /// Writes a text of the person as it is.
     fn write(&self, text: &str) {
         // A chat that is full has more calls than a run may, which ends it.
-        let _ = self.shared.chat.say(self.chat_id, text);
+        let _ = self.chat.say(self.chat_id, text);
     }
 
     /// Reads the chat, from time to time.
@@ -226,7 +211,7 @@ impl Drive<'_> {
             return;
         }
         self.last_look = Some(Instant::now());
-        let entries = self.shared.chat.entries(self.chat_id);
+        let entries = self.chat.entries(self.chat_id);
         let known = self.entries.len().min(entries.len());
         if entries.len() > known {
             watch(&entries[known..]);
@@ -408,7 +393,7 @@ impl Drive<'_> {
             return false;
         };
         let target = i64::try_from(button.0).map_or(PressTarget::Last, PressTarget::Message);
-        let is_pressed = self.shared.chat.press(self.chat_id, target, &button.1).is_ok();
+        let is_pressed = self.chat.press(self.chat_id, target, &button.1).is_ok();
         self.pressed.insert(button);
         is_pressed
     }

@@ -6,7 +6,7 @@ use clitape_runner::cassette::Cassette;
 use clitape_runner::scenario::{DeliverySpec, Scenario};
 
 use super::dialogue::{Act, Dialogue, Step};
-use super::spec::{GatewaySpec, HostKind};
+use super::spec::{Front, GatewaySpec, HostKind};
 use crate::stand_in;
 
 /// Why a cassette is not given to a subject.
@@ -103,7 +103,8 @@ pub(crate) fn misfit(
     if let Some(what) = dialogue.impossible {
         return Some(Misfit::NoPersonCan(what));
     }
-    if spec.stop.is_none() && dialogue.steps.iter().any(|step| step.act == Act::Stop) {
+    let can_stop = spec.front == Front::Editor || spec.stop.is_some();
+    if !can_stop && dialogue.steps.iter().any(|step| step.act == Act::Stop) {
         return Some(Misfit::NoStop);
     }
     let decides = |step: &Step| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));

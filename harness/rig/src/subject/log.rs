@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::observation::PlayedTurn;
+
 /// The most bytes of the log that are read; a gateway that fills more floods.
 const MOST: u64 = 256 * 1024 * 1024;
 
@@ -155,6 +157,26 @@ impl StandInLog {
             }
             _ => {}
         }
+    }
+}
+
+impl Played {
+    /// The turns of the stand-in, and the times at which the lines of stdout were printed, as far as they were; in ms
+    /// since `begin_ms`.
+    pub(crate) fn since(&self, begin_ms: u64, stdout: &[u8]) -> (Vec<PlayedTurn>, Vec<u64>) {
+        let since = |at: u64| at.saturating_sub(begin_ms);
+        let turns = self.turns.iter().map(|(began, ended)| PlayedTurn {
+            began_ms: since(*began),
+            ended_ms: ended.map(since),
+        });
+        let mut end = 0;
+        let lines = stdout.split_inclusive(|&byte| byte == b'\n');
+        let reads = lines.map_while(|line| {
+            end += line.len() as u64;
+            let print = self.prints.partition_point(|(_, printed)| *printed < end);
+            self.prints.get(print).map(|(at, _)| since(*at))
+        });
+        (turns.collect(), reads.collect())
     }
 }
 

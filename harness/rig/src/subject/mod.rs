@@ -3,13 +3,16 @@
 //! 1. [`Subjects`] reads the file; [`GatewaySpec`] are the settings of a gateway.
 //! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
 //! 3. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server.
-//! 4. `run` plays many cassettes at one start, `drive` one of them; `log` reads what the stand-in did.
+//! 4. `run` plays many cassettes at one start, `drive` one of them in a chat, and `agent` one in an editor; `log`
+//!    reads what the stand-in did, `answers` what the recorded host answered.
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
 //!    before. `check` is a short look at a subject.
 //!    `both` compares the chats of two gateways.
 //! 6. `parser` compares the entries of a foreign parser with those of clitape's own; `replay` judges the chat that a
 //!    program prints of a cassette's files. `call` calls such programs.
 
+mod agent;
+mod answers;
 mod boot;
 mod both;
 mod call;
@@ -43,7 +46,7 @@ pub use prepare::RigHost;
 pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use run::RunEvent;
 pub use spec::{
-    CallSpec, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready,
+    CallSpec, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready,
     ReadySign, ReplaySpec, Subject, SubjectKind,
 };
 pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

@@ -7,7 +7,7 @@ use clitape_runner::suite::CaseRun;
 use serde_json::{Map, Value};
 
 use super::drive::{Job, Seen};
-use super::spec::NamedGateway;
+use super::spec::{Front, NamedGateway};
 
 impl Seen {
     /// How the run ended, in words.
@@ -18,13 +18,15 @@ impl Seen {
     /// The parts of the run, each with what it was: recorded, real, or played by clitape.
     pub fn legs(&self, job: &Job, gateway: NamedGateway<'_>) -> [(&'static str, String); 4] {
         let cli = &job.cassette.manifest.cli;
+        let (front, played) = match gateway.spec.front {
+            Front::Chat => {
+                ("chat", "clitape\u{2019}s Bot API server on this machine, no real Telegram")
+            }
+            Front::Editor => ("editor", "clitape\u{2019}s client of the Agent Client Protocol"),
+        };
         [
             ("person", format!("recorded: does what the recorded host of {} did", job.name())),
-            (
-                "chat",
-                "played: clitape\u{2019}s Bot API server on this machine, no real Telegram"
-                    .to_owned(),
-            ),
+            (front, format!("played: {played}")),
             ("gateway", format!("real: {}, `{}`", gateway.shown(), gateway.spec.command.join(" "))),
             ("claude", format!("recorded: what CLI {} printed on {}", cli.version, cli.date)),
         ]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use clitape_runner::record::Program;
 use clitape_runner::replay::Entry;
 
-use super::boot::{Boot, ENDING, LAST_LINES, LOOK, Playing, ended};
+use super::agent;
+use super::boot::{Boot, ENDING, LAST_LINES, LOOK, PersonSide, Playing, ended};
 use super::drive::{Job, Seen, Shared, drive};
 use super::error::SubjectError;
 use super::log::StandInLog;
@@ -168,7 +169,7 @@ impl Queue<'_> {
     ) -> Result<(), SubjectError> {
         let (spec, program) = (how.spec, &mut boot.program);
         let shared = Shared {
-            chat: &boot.chat,
+            person: &boot.person,
             log: Mutex::new(StandInLog::at(boot.log.clone())),
             over: Mutex::new(None),
             stop: rig.stop,
@@ -187,7 +188,7 @@ impl Queue<'_> {
         let mut result = Ok(());
         std::thread::scope(|scope| {
             if let Some(job) = how.warm_up {
-                let warm = scope.spawn(|| drive(job, warm_chat, spec, &shared, &|_| {}));
+                let warm = scope.spawn(|| one(job, warm_chat, spec, &shared, &|_| {}));
                 while !warm.is_finished() {
                     watch(program, &shared);
                     std::thread::sleep(LOOK);
@@ -267,6 +268,11 @@ fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<Ru
     if let Some(what) = program.overflow() {
         return Ok(Some(RunEnding::Flooded(what)));
     }
+    if let PersonSide::Editor(editor, _) = shared.person
+        && let Some(what) = editor.overflow()
+    {
+        return Ok(Some(RunEnding::Flooded(format!("{what} of messages"))));
+    }
     let is_known = shared.over().is_some();
     let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };
     program.wait(Duration::from_secs(1))?;
@@ -295,6 +301,22 @@ fn worker(
         tell(Message::Begins(index));
         let watch = |entries: &[Entry]| tell(Message::Entries(index, entries.to_vec()));
         let chat = first_chat + index as i64;
-        tell(Message::Ended(index, drive(&jobs[index], chat, spec, shared, &watch)));
+        tell(Message::Ended(index, one(&jobs[index], chat, spec, shared, &watch)));
+    }
+}
+
+/// Plays one cassette in a chat, or a session, of its own.
+fn one(
+    job: &Job,
+    chat_id: i64,
+    spec: &GatewaySpec,
+    shared: &Shared<'_>,
+    watch: &dyn Fn(&[Entry]),
+) -> Option<Seen> {
+    match shared.person {
+        PersonSide::Chat(chat) => drive(job, (chat, chat_id), spec, shared, watch),
+        PersonSide::Editor(editor, folder) => {
+            agent::drive(job, (editor, folder), spec, shared, watch)
+        }
     }
 }

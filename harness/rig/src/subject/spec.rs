@@ -13,7 +13,7 @@ use crate::observation::SubjectTraits;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Subject {
-    /// A program between a chat and `claude`.
+    /// A program between a person and `claude`: the person uses a chat, or an editor.
     Gateway(Box<GatewaySpec>),
     /// A program that reads the bytes of stdout and prints lifecycle entries.
     Parser(Box<ParserSpec>),
@@ -28,6 +28,8 @@ pub enum Subject {
 pub enum SubjectKind {
     /// A program between a chat and `claude`.
     Gateway,
+    /// A program between an editor and `claude`, which speaks the Agent Client Protocol on stdin and stdout.
+    Agent,
     /// A program that reads the bytes of stdout and prints lifecycle entries.
     Parser,
     /// A program that is called as `clitape replay` is.
@@ -37,6 +39,8 @@ pub enum SubjectKind {
 /// A gateway, and how to start it, to talk to it, and to know that it is done.
 #[derive(Debug)]
 pub struct GatewaySpec {
+    /// What the person uses.
+    pub front: Front,
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Variables of its environment.
@@ -95,6 +99,16 @@ pub struct GatewaySpec {
     pub cli: Option<CliVersion>,
 }
 
+/// What a person uses to talk to a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Front {
+    /// A chat of the Bot API.
+    Chat,
+    /// An editor, as a client of the Agent Client Protocol.
+    Editor,
+}
+
 /// `host` of a gateway: how it drives `claude`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
@@ -119,6 +133,8 @@ pub struct Ready {
 /// The sign of a gateway that is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadySign {
+    /// It answers `initialize` of the editor.
+    Greeting,
     /// It asks the chat server for updates, or sets a webhook.
     Poll,
     /// It prints this text.

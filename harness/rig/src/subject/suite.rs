@@ -19,9 +19,9 @@ use super::fit::{Misfit, misfit};
 use super::golden;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
-use super::spec::{GatewaySpec, NamedGateway};
+use super::spec::{Front, GatewaySpec, NamedGateway};
 use crate::judge::known::KnownDifferences;
-use crate::judge::{Violation, judge, left_in_chat, says_the_same};
+use crate::judge::{Violation, finally_read, judge, judge_editor, says_the_same};
 use crate::observation::{Observation, RunEnding};
 
 /// The entries that a finding shows up to the one at fault.
@@ -204,7 +204,11 @@ pub fn test(
             entries: &seen.entries,
             ending: &seen.ending,
         };
-        let compared = golden::compare(chat, options.update, &place.reproduce())?;
+        // A golden is what a chat showed.
+        let compared = match spec.front {
+            Front::Chat => golden::compare(chat, options.update, &place.reproduce())?,
+            Front::Editor => golden::Compared::default(),
+        };
         goldens.push(compared.goldens);
         found.extend(compared.finding);
         findings.push(found);
@@ -242,13 +246,17 @@ pub fn test(
 
 /// The rules that a run broke.
 fn violations(job: &Job, seen: &Seen, spec: &GatewaySpec) -> Vec<Violation> {
-    judge(&Observation {
+    let observation = Observation {
         cassette: &job.cassette,
         entries: seen.entries.clone(),
         turns: seen.turns.clone(),
         ending: seen.ending.clone(),
         traits: spec.traits(),
-    })
+    };
+    match spec.front {
+        Front::Chat => judge(&observation),
+        Front::Editor => judge_editor(&observation),
+    }
 }
 
 /// The check of the list of known differences as a whole, where something is wrong with it.
@@ -340,7 +348,7 @@ pub(super) fn differs_under_plan(
     if planned.1 != plain.1 {
         return Some(format!("{cut}, {}; without, {}", planned.1, plain.1));
     }
-    let (expected, read) = (left_in_chat(plain.0), left_in_chat(planned.0));
+    let (expected, read) = (finally_read(plain.0), finally_read(planned.0));
     let is_same = |(one, other): (&String, &String)| says_the_same(one, other);
     let differs = expected.iter().zip(&read).position(|pair| !is_same(pair));
     let at = differs
@@ -350,7 +358,7 @@ pub(super) fn differs_under_plan(
         None => "nothing".to_owned(),
     };
     Some(format!(
-        "{cut}, a person ends up reading {} as message {} of the chat, and {} without",
+        "{cut}, a person ends up reading {} as message {}, and {} without",
         message(&read),
         at + 1,
         message(&expected),

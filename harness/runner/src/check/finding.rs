@@ -162,6 +162,26 @@ finding_kinds! {
     KnownExpired = "SB030" "known-expired",
     /// A known difference of a subject that was not seen.
     KnownUnused = "SB031" "known-unused",
+    /// A message of an agent that the official types of its protocol refuse.
+    MessageInvalid = "SA001" "message-invalid",
+    /// A text of the model that an agent never told the editor.
+    TextUntold = "SA002" "text-untold",
+    /// A call of a tool that an agent never told the editor.
+    CallUntold = "SA003" "call-untold",
+    /// A call of a tool whose input an agent never told the editor.
+    InputUntold = "SA004" "input-untold",
+    /// A call of a tool that never ended in the editor.
+    CallLeftOpen = "SA005" "call-left-open",
+    /// A call of a tool that failed and is shown as completed, or the other way round.
+    OutcomeWrong = "SA006" "outcome-wrong",
+    /// A call of a tool that is announced twice, or changed before it is announced.
+    CallNotOnce = "SA007" "call-not-once",
+    /// A call of a tool that runs before the person has answered.
+    RanBeforeAnswer = "SA008" "ran-before-answer",
+    /// A prompt that is answered with a stop reason that is not true.
+    StopReasonWrong = "SA009" "stop-reason-wrong",
+    /// Something of a turn that comes after the turn has ended.
+    ToldAfterEnd = "SA010" "told-after-end",
     /// A scenario that can't be loaded.
     ScenarioUnusable = "WS001" "scenario-unusable",
     /// A folder or link in `scenarios/` or `cassettes/` that can't be what stands there.

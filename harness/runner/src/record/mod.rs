@@ -62,7 +62,7 @@ pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
 pub use meter::Overflow;
 pub use npm::{Install, Installed};
-pub use program::{Program, ProgramStart};
+pub use program::{Program, ProgramStart, StdoutUse};
 pub use review::{Review, digest};
 pub(crate) use scratch::sweep;
 pub use scratch::{Scratch, Swept, remove_stale};

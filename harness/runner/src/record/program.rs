@@ -38,12 +38,23 @@ pub struct ProgramStart<'a> {
     pub scratch: &'a Scratch,
     /// Whether its stdin is a pipe, which [`Program::take_stdin`] returns; otherwise it is `/dev/null`.
     pub with_stdin: bool,
-    /// Whether all of its stdout is kept, as far as `output` allows.
-    pub keeps_stdout: bool,
+    /// What becomes of its stdout.
+    pub stdout: StdoutUse,
     /// The most that it may print.
     pub output: OutputLimits,
     /// The most memory that it and its descendants may use.
     pub memory: ByteSize,
+}
+
+/// What becomes of the stdout of a [`Program`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StdoutUse {
+    /// Its last part is kept, with that of stderr.
+    LastLines,
+    /// All of it is kept too, as far as the limits allow.
+    Kept,
+    /// The caller reads it, with [`Program::take_stdout`], and holds it to the limits.
+    Taken,
 }
 
 /// A running program. Dropping this ends it and its descendants.
@@ -110,10 +121,11 @@ impl Program {
             let name = program.to_string_lossy();
             io::Error::new(error.kind(), format!("can't start {name}: {error}"))
         })?;
-        let stdout = start.keeps_stdout.then(Vec::new);
-        let printed = Printed { stdout, open: 2, ..Printed::default() };
-        let printed = Arc::new(Mutex::new(printed));
-        if let Some(pipe) = running.stdout.take() {
+        let stdout = (start.stdout == StdoutUse::Kept).then(Vec::new);
+        let is_taken = start.stdout == StdoutUse::Taken;
+        let open = if is_taken { 1 } else { 2 };
+        let printed = Arc::new(Mutex::new(Printed { stdout, open, ..Printed::default() }));
+        if let Some(pipe) = running.stdout.take_if(|_| !is_taken) {
             read(pipe, true, start.output, printed.clone());
         }
         if let Some(pipe) = running.stderr.take() {
@@ -126,6 +138,11 @@ impl Program {
     /// Returns the pipe to its stdin, once.
     pub fn take_stdin(&mut self) -> Option<Box<dyn Write + Send>> {
         self.running.stdin.take()
+    }
+
+    /// Returns the pipe of its stdout, once, if it is [`StdoutUse::Taken`].
+    pub fn take_stdout(&mut self) -> Option<impl Read + Send + 'static> {
+        self.running.stdout.take()
     }
 
     /// Returns how the program ended, or `None` while it runs; looks at its memory now and then.
@@ -257,7 +274,7 @@ mod tests {
             folder: scratch.path(),
             scratch: &scratch,
             with_stdin,
-            keeps_stdout: true,
+            stdout: StdoutUse::Kept,
             output: OutputLimits::within(ByteSize::mib(1)),
             memory: ByteSize::mib(256),
         });
@@ -321,7 +338,7 @@ mod tests {
             folder: scratch.path(),
             scratch: &scratch,
             with_stdin: false,
-            keeps_stdout: false,
+            stdout: StdoutUse::LastLines,
             output: OutputLimits::COMPARED,
             memory: ByteSize::mib(256),
         };

@@ -1,0 +1,332 @@
+//! A session of an editor with an agent: prompts, what the agent sends, and the questions that are open.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use clitape_runner::replay::{Entry, Lane};
+use serde_json::{Map, Value, json};
+
+use super::connection::{Connection, Incoming};
+use super::error::{EditorError, MAX_ENTRIES};
+use super::form;
+use super::official;
+
+/// The error of JSON-RPC for a method that the editor does not have.
+const NO_METHOD: i64 = -32_601;
+
+/// What the person answers when the agent asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionChoice {
+    /// The option of this kind, name or id, such as `allow_once`; in a form, the choice with this label.
+    Option(String),
+    /// In a form, the choices with these labels.
+    Labels(Vec<String>),
+    /// None: the question is cancelled.
+    Cancel,
+}
+
+/// What the agent asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum QuestionKind {
+    /// Whether a tool may run.
+    Permission,
+    /// A form to fill in.
+    Form,
+}
+
+/// A question of the agent that is open.
+#[derive(Debug)]
+pub struct OpenQuestion {
+    kind: QuestionKind,
+    id: Value,
+    params: Value,
+    /// When it came.
+    pub since: Instant,
+}
+
+impl OpenQuestion {
+    /// The call of a tool that it is about, if it says so.
+    pub fn tool_call(&self) -> Option<&str> {
+        let id = match self.kind {
+            QuestionKind::Permission => &self.params["toolCall"]["toolCallId"],
+            QuestionKind::Form => &self.params["toolCallId"],
+        };
+        id.as_str()
+    }
+
+    /// The result of the request.
+    fn outcome(&self, choice: &PermissionChoice) -> Value {
+        if self.kind == QuestionKind::Form {
+            return match choice {
+                PermissionChoice::Option(label) => form::filled(&self.params, &[label.clone()]),
+                PermissionChoice::Labels(labels) => form::filled(&self.params, labels),
+                PermissionChoice::Cancel => json!({ "action": "cancel" }),
+            };
+        }
+        let options = self.params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_named = |option: &&Value, word: &str| {
+            ["kind", "name", "optionId"].iter().any(|field| option[field] == word)
+        };
+        let option = match choice {
+            PermissionChoice::Option(word) => options.iter().find(|option| is_named(option, word)),
+            PermissionChoice::Labels(labels) => {
+                options.iter().find(|option| labels.iter().any(|label| is_named(option, label)))
+            }
+            PermissionChoice::Cancel => None,
+        };
+        let outcome = match option {
+            Some(option) => json!({ "outcome": "selected", "optionId": option["optionId"] }),
+            None => json!({ "outcome": "cancelled" }),
+        };
+        json!({ "outcome": outcome })
+    }
+}
+
+/// A session. Its entries are in the lane `acp`; `at` counts milliseconds since the session was opened.
+pub struct Session<'e> {
+    connection: &'e Connection,
+    sender: Sender<Incoming>,
+    inbox: Receiver<Incoming>,
+    id: String,
+    begin: Instant,
+    entries: Vec<Entry>,
+    /// The numbers of the prompts' requests, and the answers that are still to come.
+    prompts: Vec<u64>,
+    unanswered: usize,
+    questions: Vec<OpenQuestion>,
+    is_over: bool,
+}
+
+impl std::fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<'e> Session<'e> {
+    /// A session whose `session/new` is answered with `result`.
+    pub(super) fn new(
+        connection: &'e Connection,
+        (sender, inbox): (Sender<Incoming>, Receiver<Incoming>),
+        begin: Instant,
+        result: &Value,
+    ) -> Self {
+        let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
+        let mut session = Self {
+            connection,
+            sender,
+            inbox,
+            id,
+            begin,
+            entries: Vec::new(),
+            prompts: Vec::new(),
+            unanswered: 0,
+            questions: Vec::new(),
+            is_over: false,
+        };
+        if let Some(refused) = official::refusal("session/new", result) {
+            session.enter("session/new", result.clone(), Some(refused));
+        }
+        session
+    }
+
+    /// What happened so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The questions that are open, the oldest first.
+    pub fn questions(&self) -> &[OpenQuestion] {
+        &self.questions
+    }
+
+    /// The number of prompts that are not answered yet.
+    pub fn unanswered(&self) -> usize {
+        self.unanswered
+    }
+
+    /// Whether the agent's output has ended.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Sends a prompt. Its answer is an entry `response`.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError::Closed`] when the agent reads no more.
+    pub fn prompt(&mut self, text: &str) -> Result<(), EditorError> {
+        let number = self.prompts.len() + 1;
+        self.enter("(user)", json!({ "prompt": number, "text": text }), None);
+        let prompt = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "sessionId": self.id, "prompt": prompt });
+        let request = self.connection.ask("session/prompt", &params, &self.sender);
+        self.prompts.push(request.map_err(|_| EditorError::Closed)?);
+        self.unanswered += 1;
+        Ok(())
+    }
+
+    /// Cancels the turn: sends `session/cancel`, and answers all open questions as cancelled.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError::Closed`] when the agent reads no more.
+    pub fn cancel(&mut self) -> Result<(), EditorError> {
+        self.enter("(cancel)", json!({}), None);
+        let params = json!({ "sessionId": self.id });
+        let message = json!({ "jsonrpc": "2.0", "method": "session/cancel", "params": params });
+        self.connection.send(&message).map_err(|_| EditorError::Closed)?;
+        while !self.questions.is_empty() {
+            self.answer(0, &PermissionChoice::Cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Answers the open question with this index.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError::Closed`] when the agent reads no more.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such question.
+    pub fn answer(&mut self, index: usize, choice: &PermissionChoice) -> Result<(), EditorError> {
+        let question = self.questions.remove(index);
+        let result = question.outcome(choice);
+        let mut data = result.clone();
+        if let (Some(data), Some(call)) = (data.as_object_mut(), question.tool_call()) {
+            data.insert("toolCallId".into(), call.into());
+        }
+        self.enter("(answer)", data, None);
+        self.reply(&question.id, &json!({ "result": result }))
+    }
+
+    fn reply(&self, id: &Value, outcome: &Value) -> Result<(), EditorError> {
+        let mut message = json!({ "jsonrpc": "2.0", "id": id });
+        if let (Some(message), Some(outcome)) = (message.as_object_mut(), outcome.as_object()) {
+            message.extend(outcome.clone());
+        }
+        self.connection.send(&message).map_err(|_| EditorError::Closed)
+    }
+
+    /// Handles what comes, and returns once something came or the time is over.
+    ///
+    /// # Errors
+    ///
+    /// [`EditorError::Flood`] when the agent sent too much.
+    pub fn read(&mut self, within: Duration) -> Result<(), EditorError> {
+        let mut within = within;
+        loop {
+            match self.inbox.recv_timeout(within) {
+                Ok(message) => self.handle(message),
+                Err(RecvTimeoutError::Timeout) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => self.is_over = true,
+            }
+            if self.entries.len() > MAX_ENTRIES {
+                return Err(EditorError::Flood);
+            }
+            if self.is_over {
+                return Ok(());
+            }
+            within = Duration::ZERO;
+        }
+    }
+
+    fn handle(&mut self, message: Incoming) {
+        match message {
+            Incoming::Call { method, id, params, is_stray, unreadable } => {
+                let session = &params["sessionId"];
+                let stray = || format!("it is for the session {session}, which is not open");
+                let refused = unreadable.or_else(|| is_stray.then(stray));
+                let refused = refused.or_else(|| official::refusal(&method, &params));
+                self.call(&method, id.filter(|_| !is_stray), params, refused);
+            }
+            Incoming::Answer(request, answer) => self.answered(request, answer),
+            Incoming::Wrong(words) => {
+                let refused = format!("the line is no message of JSON-RPC: {words}");
+                self.enter("line", json!({}), Some(refused));
+            }
+            Incoming::End => self.is_over = true,
+        }
+    }
+
+    /// Takes the answer to a prompt.
+    fn answered(&mut self, request: u64, answer: Result<Value, Value>) {
+        let Some(index) = self.prompts.iter().position(|prompt| *prompt == request) else { return };
+        self.unanswered = self.unanswered.saturating_sub(1);
+        let prompt = index + 1;
+        match answer {
+            Ok(mut result) => {
+                let refused = official::refusal("session/prompt", &result);
+                if let Some(result) = result.as_object_mut() {
+                    result.insert("prompt".into(), prompt.into());
+                }
+                self.enter("response", result, refused);
+            }
+            Err(error) => {
+                let data = json!({ "prompt": prompt, "error": error["message"] });
+                self.enter("response", data, official::refusal("error", &error));
+            }
+        }
+    }
+
+    /// Handles a notification or a request of the agent.
+    fn call(
+        &mut self,
+        method: &str,
+        id: Option<Value>,
+        mut params: Value,
+        refused: Option<String>,
+    ) {
+        if let Some(params) = params.as_object_mut() {
+            params.shift_remove("sessionId");
+        }
+        if method == "session/update" {
+            let mut update = params["update"].take();
+            let kind =
+                update.as_object_mut().and_then(|update| update.shift_remove("sessionUpdate"));
+            let kind = kind.as_ref().and_then(Value::as_str).unwrap_or(method);
+            return self.enter(kind, update, refused);
+        }
+        let kind = match method {
+            "session/request_permission" => Some(QuestionKind::Permission),
+            "elicitation/create" => Some(QuestionKind::Form),
+            _ => None,
+        };
+        let entry = method.strip_prefix("session/").unwrap_or(method);
+        self.enter(entry, params.clone(), refused);
+        let Some(id) = id else { return };
+        match kind {
+            Some(kind) => {
+                self.questions.push(OpenQuestion { kind, id, params, since: Instant::now() });
+            }
+            None => {
+                let words = "the editor does not have this method";
+                let error = json!({ "error": { "code": NO_METHOD, "message": words } });
+                // An agent that reads no more ends, which is seen next.
+                let _ = self.reply(&id, &error);
+            }
+        }
+    }
+
+    /// Adds an entry.
+    pub(super) fn enter(&mut self, kind: &str, data: Value, refused: Option<String>) {
+        let mut data = match data {
+            Value::Object(data) => data,
+            Value::Null => Map::new(),
+            other => Map::from_iter([("value".to_owned(), other)]),
+        };
+        if let Some(words) = refused {
+            data.insert("refused".into(), words.into());
+        }
+        let at = u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.entries.push(Entry { at, lane: Lane::Acp, kind: kind.to_owned().into(), data });
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.connection.forget(&self.id);
+    }
+}

@@ -1,0 +1,193 @@
+//! The rules of tools: each call is told once, with its input, after the person's answer, and ends.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{EditorCase, text};
+use crate::judge::expect::{ExpectedTool, ToolOutcome};
+use crate::judge::violation::Found;
+use crate::judge::words::quoted;
+
+/// Tools that an agent may show as a plan.
+const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
+/// The states of a call that runs, or has run.
+const RAN: [&str; 2] = ["in_progress", "completed"];
+
+/// The calls of the main thread. An id that the cassette uses twice names no call.
+fn calls<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = &'c ExpectedTool> {
+    let (mut seen, mut twice) = (BTreeSet::new(), BTreeSet::new());
+    for tool in case.expected.turns.iter().flat_map(|turn| &turn.tools) {
+        if !seen.insert(tool.id.as_str()) {
+            twice.insert(tool.id.as_str());
+        }
+    }
+    let all = case.played().flat_map(|turn| &turn.tools);
+    all.filter(move |tool| !twice.contains(tool.id.as_str()))
+}
+
+/// The calls that ended, of turns that ended by themselves: what a cancelled turn leaves is the editor's affair.
+fn ended<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c ExpectedTool, ToolOutcome)> {
+    calls(case).filter_map(|tool| Some((tool, tool.outcome?)))
+}
+
+/// A call as a sentence names it.
+fn named(tool: &ExpectedTool) -> String {
+    let on = tool.main_argument.as_deref().map(|on| format!(" {}", quoted(on)));
+    format!("{}{} ({})", tool.name, on.unwrap_or_default(), tool.id)
+}
+
+/// Whether the tool is shown as a plan.
+fn is_planned(case: &EditorCase<'_>, tool: &ExpectedTool) -> bool {
+    PLANS.contains(&tool.name.as_str()) && case.entries().any(|(_, entry)| entry.kind == "plan")
+}
+
+/// Each call is told.
+pub(super) fn untold(case: &EditorCase<'_>) -> Option<Found> {
+    let is_told = |tool: &ExpectedTool| {
+        case.of_call(&tool.id).any(|(_, entry)| entry.kind == "tool_call") || is_planned(case, tool)
+    };
+    let tool = ended(case).map(|(tool, _)| tool).find(|tool| !is_told(tool))?;
+    Found::whole(format!("claude called {}, and no `tool_call` says so", named(tool)))
+}
+
+/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates.
+pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
+    let is_told = |tool: &ExpectedTool| {
+        let Some(input) =
+            tool.input.as_ref().filter(|input| **input != Value::Object(Default::default()))
+        else {
+            return true;
+        };
+        let mut entries = case.of_call(&tool.id).peekable();
+        if entries.peek().is_none() {
+            return true;
+        }
+        let main = tool.main_argument.as_deref();
+        entries.any(|(_, entry)| {
+            entry.data.get("rawInput") == Some(input)
+                || main.is_some_and(|main| entry.data.values().any(|value| has(value, main)))
+        })
+    };
+    let tool = ended(case).map(|(tool, _)| tool).find(|tool| !is_told(tool))?;
+    let last =
+        case.of_call(&tool.id).filter(|(_, entry)| entry.data.contains_key("rawInput")).last();
+    let shown = last.map_or_else(
+        || "no `rawInput` came".to_owned(),
+        |(_, entry)| {
+            format!("the last `rawInput` is {}", quoted(&entry.data["rawInput"].to_string()))
+        },
+    );
+    Found::whole(format!("the input of {} never came to the editor: {shown}", named(tool)))
+}
+
+/// Whether a text is in one of the strings of a value.
+fn has(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) => own.contains(text),
+        Value::Array(list) => list.iter().any(|value| has(value, text)),
+        Value::Object(map) => map.values().any(|value| has(value, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The last state of a call that was told, and the entry that has it.
+fn state<'a>(case: &EditorCase<'a>, call: &str) -> Option<(usize, &'a str)> {
+    let mut entries = case.of_call(call).peekable();
+    entries.peek()?;
+    let states = entries.map(|(index, entry)| (index, text(entry, "status")));
+    Some(states.filter(|(_, state)| !state.is_empty()).last().unwrap_or((0, "pending")))
+}
+
+/// A call that ended does not stay open.
+pub(super) fn left_open(case: &EditorCase<'_>) -> Option<Found> {
+    ended(case).find_map(|(tool, _)| {
+        let (_, state) = state(case, &tool.id)?;
+        if ["completed", "failed"].contains(&state) {
+            return None;
+        }
+        Found::whole(format!("{} has ended, and the editor still shows it as {state}", named(tool)))
+    })
+}
+
+/// A call ends in the editor as it ended.
+pub(super) fn outcome_wrong(case: &EditorCase<'_>) -> Option<Found> {
+    ended(case).find_map(|(tool, outcome)| {
+        let (index, state) = state(case, &tool.id)?;
+        let wrong = match outcome {
+            ToolOutcome::Completed => "failed",
+            ToolOutcome::Failed => "completed",
+        };
+        if state != wrong {
+            return None;
+        }
+        let was = match outcome {
+            ToolOutcome::Completed => "ended well",
+            ToolOutcome::Failed => "failed",
+        };
+        Found::by(index, format!("{} {was}, and the editor shows it as {state}", named(tool)))
+    })
+}
+
+/// A call is announced once, and changed only after that.
+pub(super) fn not_once(case: &EditorCase<'_>) -> Option<Found> {
+    calls(case).find_map(|tool| {
+        let mut announced = false;
+        case.of_call(&tool.id).find_map(|(index, entry)| {
+            let is_call = entry.kind == "tool_call";
+            let sentence = match (is_call, announced) {
+                (true, true) => format!("{} is announced twice by `tool_call`", named(tool)),
+                (false, false) => {
+                    format!("{} is changed before any `tool_call` announces it", named(tool))
+                }
+                _ => {
+                    announced = true;
+                    return None;
+                }
+            };
+            Found::by(index, sentence)
+        })
+    })
+}
+
+/// Whether an entry asks the person about a call.
+fn asks(entry: &clitape_runner::replay::Entry, call: &str) -> bool {
+    let id = match entry.kind.as_ref() {
+        "request_permission" => entry.data.get("toolCall").map(|tool| &tool["toolCallId"]),
+        "elicitation/create" => entry.data.get("toolCallId"),
+        _ => None,
+    };
+    id.is_some_and(|id| id == call)
+}
+
+/// The calls of turns that were played about which the CLI asked.
+fn asked<'c>(case: &'c EditorCase<'_>) -> impl Iterator<Item = (&'c str, &'c str)> {
+    let questions = case.played().flat_map(|turn| &turn.questions);
+    questions.filter_map(|question| Some((question.call.as_deref()?, question.name.as_str())))
+}
+
+/// What the CLI asks, the person is asked.
+pub(super) fn question_untold(case: &EditorCase<'_>) -> Option<Found> {
+    let is_asked = |call: &str| case.entries().any(|(_, entry)| asks(entry, call));
+    let (call, name) = asked(case).find(|(call, _)| !is_asked(call))?;
+    Found::whole(format!(
+        "claude asked whether {name} ({call}) may run, and the agent asked nobody"
+    ))
+}
+
+/// No call runs before the person has answered.
+pub(super) fn ran_before_answer(case: &EditorCase<'_>) -> Option<Found> {
+    asked(case).find_map(|(call, name)| {
+        let asked = case.entries().find(|(_, entry)| asks(entry, call))?.0;
+        let is_answer = |entry: &clitape_runner::replay::Entry| {
+            entry.kind == "(answer)" && text(entry, "toolCallId") == call
+        };
+        let answer = case.entries().find(|(index, entry)| *index > asked && is_answer(entry));
+        let until = answer.map_or(usize::MAX, |(index, _)| index);
+        let mut entries = case.of_call(call);
+        let (index, entry) = entries
+            .find(|(index, entry)| *index < until && RAN.contains(&text(entry, "status")))?;
+        let state = text(entry, "status");
+        Found::by(index, format!("{name} ({call}) is {state} before the person has answered"))
+    })
+}

@@ -1,0 +1,143 @@
+//! The rules of turns and of the agent itself: it lives, its messages are valid, and a prompt's answer ends the turn.
+
+use super::{EditorCase, text};
+use crate::judge::expect::{ExpectedTurn, TurnEnd};
+use crate::judge::violation::Found;
+use crate::judge::words::{letters, pieces_of_plain, quoted, seconds};
+use crate::observation::RunEnding;
+
+/// The kinds of what belongs to a turn.
+const OF_TURN: [&str; 5] =
+    ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
+
+/// The agent does not end by itself.
+pub(super) fn died(case: &EditorCase<'_>) -> Option<Found> {
+    let RunEnding::Died { how, last_words } = &case.observation.ending else { return None };
+    let words = match last_words.trim() {
+        "" => "it printed nothing".to_owned(),
+        words => format!("its last words are {}", quoted(words)),
+    };
+    Found::whole(format!("the agent ended during the run ({how}); {words}"))
+}
+
+/// The agent starts `claude`, goes on talking to it, and answers the prompt.
+pub(super) fn hung(case: &EditorCase<'_>) -> Option<Found> {
+    let RunEnding::Hung { waited_s, waited_for } = &case.observation.ending else { return None };
+    let last = case.observation.entries.last();
+    let last = last.map_or_else(
+        || "it sent nothing".to_owned(),
+        |last| format!("the last entry, at {}, was {}", seconds(last.at), last.kind),
+    );
+    Found::whole(format!("the agent hung: after {waited_s} s, {waited_for}; {last}"))
+}
+
+/// The agent writes to `claude` what `claude` reads.
+pub(super) fn refused(case: &EditorCase<'_>) -> Option<Found> {
+    let RunEnding::Refused(sentence) = &case.observation.ending else { return None };
+    Found::whole(format!("claude got from the agent what it does not read: {sentence}"))
+}
+
+/// The agent stays within the bounds of a run.
+pub(super) fn flooded(case: &EditorCase<'_>) -> Option<Found> {
+    let RunEnding::Flooded(what) = &case.observation.ending else { return None };
+    Found::whole(format!("the agent was stopped because it did too much: {what}"))
+}
+
+/// The official types accept each message.
+pub(super) fn invalid(case: &EditorCase<'_>) -> Option<Found> {
+    let (index, entry) = case.entries().find(|(_, entry)| entry.data.contains_key("refused"))?;
+    let why = quoted(text(entry, "refused"));
+    Found::by(
+        index,
+        format!("an editor with the official types loses the agent's `{}`: {why}", entry.kind),
+    )
+}
+
+/// Whether the person cancelled the turn that this entry answers.
+fn is_cancelled(case: &EditorCase<'_>, response: usize) -> bool {
+    let before = &case.observation.entries[..response];
+    let begin = before.iter().rposition(|entry| entry.kind == "(user)").unwrap_or(0);
+    before[begin..].iter().any(|entry| entry.kind == "(cancel)")
+}
+
+/// The person reads that a turn failed: as an error, as a stop reason, or in words.
+pub(super) fn failure_untold(case: &EditorCase<'_>) -> Option<Found> {
+    let told = letters(&case.told);
+    case.answered().into_iter().find_map(|(turn, index)| {
+        let words = match &turn.end {
+            TurnEnd::Failed(words) => words.as_str(),
+            TurnEnd::CutOff => "",
+            TurnEnd::Answered | TurnEnd::Silent | TurnEnd::Interrupted => return None,
+        };
+        let entry = &case.observation.entries[index];
+        let has_words = pieces_of_plain(words).iter().any(|piece| told.contains(&piece.letters));
+        if entry.data.contains_key("error") || text(entry, "stopReason") != "end_turn" || has_words
+        {
+            return None;
+        }
+        let what = match words {
+            "" => "the CLI ended without a result".to_owned(),
+            words => quoted(words),
+        };
+        Found::by(
+            index,
+            format!("the turn failed ({what}), and the prompt is answered with end_turn"),
+        )
+    })
+}
+
+/// The stop reason is true: `cancelled` after a cancel and only then, and no error where the model answered.
+pub(super) fn stop_reason(case: &EditorCase<'_>) -> Option<Found> {
+    case.answered().into_iter().find_map(|(turn, index)| {
+        let entry = &case.observation.entries[index];
+        let sentence = wrong_stop(turn, entry, is_cancelled(case, index))?;
+        Found::by(index, sentence)
+    })
+}
+
+fn wrong_stop(
+    turn: &ExpectedTurn,
+    entry: &clitape_runner::replay::Entry,
+    is_cancelled: bool,
+) -> Option<String> {
+    let reason = text(entry, "stopReason");
+    match (is_cancelled, reason) {
+        // A turn may end by itself before the cancel comes.
+        (true, "cancelled") => None,
+        (true, _) if turn.end != TurnEnd::Interrupted => None,
+        (true, "") => Some(format!(
+            "the person cancelled the turn, and the prompt is answered with the error {}",
+            quoted(text(entry, "error"))
+        )),
+        (true, other) => {
+            Some(format!("the person cancelled the turn, and the stop reason is {other}"))
+        }
+        (false, "cancelled") if turn.end == TurnEnd::Answered => {
+            Some("nobody cancelled the turn, and the stop reason is cancelled".to_owned())
+        }
+        (false, "") if turn.end == TurnEnd::Answered => Some(format!(
+            "the model answered, and the prompt is answered with the error {}",
+            quoted(text(entry, "error"))
+        )),
+        (false, _) => None,
+    }
+}
+
+/// Nothing of a turn comes after its end, unless work goes on in the background.
+pub(super) fn told_after_end(case: &EditorCase<'_>) -> Option<Found> {
+    let goes_on = case.expected.has_background || case.played().any(|turn| turn.is_interim);
+    if goes_on {
+        return None;
+    }
+    let mut open = 0_u64;
+    let (index, entry) = case.entries().find(|(_, entry)| {
+        match entry.kind.as_ref() {
+            "(user)" => open += 1,
+            "response" => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open == 0 && OF_TURN.contains(&entry.kind.as_ref())
+    })?;
+    let at = seconds(entry.at);
+    Found::by(index, format!("`{}` came at {at}, when the prompt was already answered", entry.kind))
+}

@@ -1,0 +1,240 @@
+//! Each rule convicts a planted run and passes a right one; and no rule convicts clitape's own ACP bridge.
+
+use std::path::{Path, PathBuf};
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::replay::{AcpClient, Capture, Lane, Plan, Setup, replay, stdin_lines};
+use clitape_runner::scenario::{DeliverySpec, Workspace};
+use serde_json::json;
+
+use super::*;
+use crate::observation::SubjectTraits;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn entry(kind: &str, data: Value) -> Entry {
+    let Value::Object(data) = data else { panic!("{data} is no object") };
+    Entry { at: 0, lane: Lane::Acp, kind: kind.to_owned().into(), data }
+}
+
+fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: RunEnding) -> Vec<Violation> {
+    let turns = Vec::new();
+    judge_editor(&Observation {
+        cassette,
+        entries,
+        turns,
+        ending,
+        traits: SubjectTraits::default(),
+    })
+}
+
+/// What a right agent tells of a cassette: clitape's own bridge, with the acts of the person.
+fn right(name: &str, cassette: &Cassette) -> Option<Vec<Entry>> {
+    let scenario = Workspace::at(&root()).load(name.split_once('/')?.0).unwrap();
+    if scenario.run.silent || scenario.run.delivery != DeliverySpec::Automatic {
+        return None;
+    }
+    let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
+    let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
+    let acp = Some(AcpClient { terminal: false });
+    let setup = Setup { run: scenario.run, channel: None, acp };
+    let entries = replay(capture, &Plan::canonical(capture, 200), setup).entries;
+    let own = entries.into_iter().filter(|entry| entry.lane == Lane::Acp);
+    Some([entry("(user)", json!({ "prompt": 1 }))].into_iter().chain(own).collect())
+}
+
+/// Puts a change into the right run of a cassette, and expects the violations.
+#[track_caller]
+fn check(name: &str, change: impl FnOnce(&mut Vec<Entry>), expect: &[K]) -> Vec<Violation> {
+    let cassette = Cassette::load(&root().join("cassettes").join(name)).unwrap();
+    let mut entries = right(name, &cassette).unwrap();
+    change(&mut entries);
+    let found = judged(&cassette, entries, RunEnding::Over);
+    let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
+    assert_eq!(kinds, expect, "{found:#?}");
+    found
+}
+
+const TOOLS: &str = "three-tools/2.1.329";
+
+fn is_chunk(entry: &Entry) -> bool {
+    entry.kind == "agent_message_chunk"
+}
+
+fn chunk(text: &str) -> Entry {
+    entry("agent_message_chunk", json!({ "content": { "type": "text", "text": text } }))
+}
+
+const ANSWER: &str =
+    "They do not agree: the server listens on port 8080, the client asks for port 8081.";
+
+/// The index of the answer to the prompt.
+fn response(entries: &[Entry]) -> usize {
+    entries.iter().rposition(|entry| entry.kind == "response").unwrap()
+}
+
+#[test]
+fn no_rule_convicts_our_own_bridge() {
+    let workspace = Workspace::at(&root());
+    let mut convicted = Vec::new();
+    for name in workspace.recorded_names().unwrap() {
+        for version in workspace.recorded(&name).unwrap() {
+            let cassette = Cassette::find(&workspace, &name, &version).unwrap();
+            let name = format!("{name}/{version}");
+            // The replay has no acts of a person, so only runs of one turn without questions are whole.
+            let expected = expect(&cassette);
+            let is_plain = expected.turns.len() == 1 && expected.turns[0].questions.is_empty();
+            let Some(entries) = right(&name, &cassette).filter(|_| is_plain) else { continue };
+            for found in judged(&cassette, entries, RunEnding::Over) {
+                convicted.push(format!("{name}: {}: {}", found.kind, found.sentence));
+            }
+        }
+    }
+    assert!(convicted.is_empty(), "{} convictions:\n{}", convicted.len(), convicted.join("\n"));
+}
+
+#[test]
+fn the_words_of_the_model_come_once_and_whole() {
+    check(TOOLS, |_| {}, &[]);
+    check(
+        TOOLS,
+        |entries| entries.retain(|entry| !is_chunk(entry)),
+        &[K::AnswerMissing, K::TextUntold],
+    );
+    let cut = |entries: &mut Vec<Entry>| {
+        let last = entries.iter().rposition(is_chunk).unwrap();
+        entries.remove(last);
+    };
+    check(TOOLS, cut, &[K::AnswerNotWhole]);
+    let again = |entries: &mut Vec<Entry>| {
+        let at = response(entries);
+        entries.insert(at, chunk(ANSWER));
+    };
+    check(TOOLS, again, &[K::AnswerTwice]);
+    let only_answer = |entries: &mut Vec<Entry>| {
+        entries.retain(|entry| !is_chunk(entry));
+        let at = response(entries);
+        entries.insert(at, chunk(ANSWER));
+    };
+    check(TOOLS, only_answer, &[K::TextUntold]);
+}
+
+#[test]
+fn each_call_is_told_once_with_its_input_and_ends() {
+    let call = |entry: &Entry| text(entry, "toolCallId") == "toolu_clitape_main_1_2";
+    check(TOOLS, |entries| entries.retain(|entry| !call(entry)), &[K::CallUntold]);
+    let open = |entries: &mut Vec<Entry>| {
+        entries.retain(|entry| !call(entry) || text(entry, "status") != "completed");
+    };
+    check(TOOLS, open, &[K::CallLeftOpen]);
+    let failed = |entries: &mut Vec<Entry>| {
+        let last = entries.iter().rposition(call).unwrap();
+        entries[last].data.insert("status".into(), "failed".into());
+    };
+    check(TOOLS, failed, &[K::OutcomeWrong]);
+    let twice = |entries: &mut Vec<Entry>| {
+        let first = entries.iter().position(call).unwrap();
+        entries.insert(first, entries[first].clone());
+    };
+    check(TOOLS, twice, &[K::CallNotOnce]);
+    let empty = |entries: &mut Vec<Entry>| {
+        for entry in entries.iter_mut().filter(|entry| call(entry)) {
+            entry.data.retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));
+            entry.data.insert("rawInput".into(), json!({}));
+        }
+    };
+    let found = check(TOOLS, empty, &[K::InputUntold]);
+    assert!(found[0].sentence.contains("the last `rawInput` is “{}”"), "{found:?}");
+}
+
+#[test]
+fn the_person_answers_before_a_call_runs() {
+    const ALLOW: &str = "permission-allow/2.1.330";
+    const CALL: &str = "toolu_clitape_main_1_2";
+    let asks = || entry("request_permission", json!({ "toolCall": { "toolCallId": CALL } }));
+    let answer = || entry("(answer)", json!({ "toolCallId": CALL }));
+    // The question, some entries, and the answer, before the call ends.
+    let with = |between: Vec<Entry>| {
+        move |entries: &mut Vec<Entry>| {
+            entries.retain(|entry| entry.kind != "request_permission" && entry.kind != "(answer)");
+            let end = |entry: &Entry| text(entry, "status") == "completed";
+            let end = entries.iter().position(end).unwrap();
+            let own = [asks()].into_iter().chain(between).chain([answer()]);
+            entries.splice(end..end, own);
+        }
+    };
+    check(ALLOW, with(Vec::new()), &[]);
+    let update =
+        |status: &str| entry("tool_call_update", json!({ "toolCallId": CALL, "status": status }));
+    check(ALLOW, with(vec![update("pending")]), &[]);
+    check(ALLOW, with(vec![update("in_progress")]), &[K::RanBeforeAnswer]);
+    let unasked =
+        |entries: &mut Vec<Entry>| entries.retain(|entry| entry.kind != "request_permission");
+    check(ALLOW, unasked, &[K::QuestionUntold]);
+}
+
+#[test]
+fn a_prompt_is_answered_with_what_happened() {
+    let stop = |reason: &'static str| {
+        move |entries: &mut Vec<Entry>| {
+            let at = response(entries);
+            entries[at].data.insert("stopReason".into(), reason.into());
+        }
+    };
+    check(TOOLS, stop("cancelled"), &[K::StopReasonWrong]);
+    let error = |entries: &mut Vec<Entry>| {
+        let at = response(entries);
+        entries[at] = entry("response", json!({ "error": "no" }));
+    };
+    check(TOOLS, error, &[K::StopReasonWrong]);
+    let cancel = |reason: &'static str| {
+        move |entries: &mut Vec<Entry>| {
+            let at = response(entries);
+            entries[at] = entry("response", json!({ "stopReason": reason }));
+            entries.insert(at, entry("(cancel)", json!({})));
+        }
+    };
+    const INTERRUPTED: &str = "live-interrupt-text/2.1.330";
+    check(INTERRUPTED, cancel("cancelled"), &[]);
+    check(INTERRUPTED, cancel("end_turn"), &[K::StopReasonWrong]);
+    let silent = |entries: &mut Vec<Entry>| {
+        entries.retain(|entry| !is_chunk(entry));
+        let at = response(entries);
+        entries[at] = entry("response", json!({ "stopReason": "end_turn" }));
+    };
+    check("api-400/2.1.329", silent, &[K::FailureUntold]);
+    let refusal = |entries: &mut Vec<Entry>| {
+        let at = response(entries);
+        entries[at] = entry("response", json!({ "stopReason": "refusal" }));
+    };
+    check("api-400/2.1.329", refusal, &[]);
+}
+
+#[test]
+fn nothing_comes_after_the_end_and_all_is_valid() {
+    check(TOOLS, |entries| entries.push(chunk("More.")), &[K::ToldAfterEnd]);
+    check(TOOLS, |entries| entries.push(entry("usage_update", json!({}))), &[]);
+    let refused = |entries: &mut Vec<Entry>| {
+        entries[1].data.insert("refused".into(), "missing field `sessionId`".into());
+    };
+    let found = check(TOOLS, refused, &[K::MessageInvalid]);
+    assert_eq!(found[0].entry, Some(1));
+}
+
+#[test]
+fn the_agent_lives_and_goes_on() {
+    let cassette = Cassette::load(&root().join("cassettes").join(TOOLS)).unwrap();
+    let died = RunEnding::Died { how: "ended with code 1".to_owned(), last_words: String::new() };
+    for (ending, kind) in [
+        (died, K::SubjectDied),
+        (RunEnding::Hung { waited_s: 9, waited_for: "it waits".to_owned() }, K::SubjectHung),
+        (RunEnding::Refused("expected nothing more".to_owned()), K::SubjectRefused),
+        (RunEnding::Flooded("100 messages".to_owned()), K::SubjectFlooded),
+    ] {
+        let found = judged(&cassette, Vec::new(), ending);
+        let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
+        assert_eq!(kinds, [kind], "{found:?}");
+    }
+}

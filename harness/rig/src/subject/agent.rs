@@ -1,0 +1,267 @@
+//! One cassette at an agent: the person writes the prompt in a session of its own, follows the recorded dialogue, and
+//! the run is watched until it is over.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use clitape_runner::replay::Entry;
+
+use super::answers::RecordedAnswers;
+use super::boot::LOOK;
+use super::dialogue::{Act, Step};
+use super::drive::{Job, Seen, Shared, now_ms};
+use super::log::Played;
+use super::spec::GatewaySpec;
+use crate::editor::{Editor, EditorError, PermissionChoice, Session};
+use crate::observation::RunEnding;
+
+/// The time that a person takes for an answer.
+const REACTION: Duration = Duration::from_millis(300);
+/// How long the stand-in waits for a line that only a person can cause: agents answer hooks at once.
+const LONG_WAIT: Duration = Duration::from_secs(1);
+/// How long an agent may take to answer a prompt once `claude` has printed its last byte, or refused a line.
+const AFTER_END: Duration = Duration::from_secs(10);
+
+/// A run in progress.
+struct Drive<'a> {
+    job: &'a Job,
+    spec: &'a GatewaySpec,
+    shared: &'a Shared<'a>,
+    session: Session<'a>,
+    begin: Instant,
+    answers: RecordedAnswers,
+    /// The next step of the dialogue.
+    next: usize,
+    /// The number of prompts.
+    prompts: usize,
+    /// Since when the stand-in waits, what it had printed then, and what it waits for.
+    waiting: Option<(Instant, (u64, Option<String>))>,
+    /// Whether the person has cancelled a turn.
+    is_cancelled: bool,
+    /// The entries that the caller knows of.
+    told: usize,
+    /// When the agent last sent something.
+    last_entry: Instant,
+    /// When the stand-in was first seen to be done.
+    done: Option<Instant>,
+}
+
+/// Plays a cassette in a session of its own. `watch` gets the entries as they come; `None` if the caller stops it.
+pub(crate) fn drive(
+    job: &Job,
+    (editor, folder): (&Editor, &Path),
+    spec: &GatewaySpec,
+    shared: &Shared<'_>,
+    watch: &dyn Fn(&[Entry]),
+) -> Option<Seen> {
+    let (begin, begin_ms) = (Instant::now(), now_ms());
+    // A warm-up may have played the same cassette.
+    shared.log().forget(&job.name());
+    let limit = Duration::from_secs(spec.within_s);
+    let session = match editor.open(folder, limit) {
+        Ok(session) => session,
+        Err(error) => {
+            let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
+            let ending = no_session(&error, begin, shared);
+            return Some(Seen { entries, ending, turns, reads, took: begin.elapsed() });
+        }
+    };
+    let mut drive = Drive {
+        job,
+        spec,
+        shared,
+        session,
+        begin,
+        answers: RecordedAnswers::of(&job.cassette),
+        next: 0,
+        prompts: 0,
+        waiting: None,
+        is_cancelled: false,
+        told: 0,
+        last_entry: begin,
+        done: None,
+    };
+    drive.say(&job.dialogue.prompt);
+    let ending = loop {
+        if shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        if let Some(ending) = shared.over() {
+            break ending;
+        }
+        if let Some(ending) = drive.step(watch) {
+            break ending;
+        }
+    };
+    let played = shared.log().played(&job.name());
+    let (turns, reads) = played.since(begin_ms, &job.cassette.stdout);
+    let entries = drive.session.entries().to_vec();
+    Some(Seen { entries, ending, turns, reads, took: begin.elapsed() })
+}
+
+/// How a run ends whose session can't be opened.
+fn no_session(error: &EditorError, begin: Instant, shared: &Shared<'_>) -> RunEnding {
+    // An agent that ends is seen by the thread that watches it.
+    while matches!(error, EditorError::Closed | EditorError::Ended { .. })
+        && begin.elapsed() < AFTER_END
+    {
+        if let Some(ending) = shared.over() {
+            return ending;
+        }
+        std::thread::sleep(LOOK);
+    }
+    let waited_for = format!("no session could be opened: {error}");
+    RunEnding::Hung { waited_s: begin.elapsed().as_secs(), waited_for }
+}
+
+impl Drive<'_> {
+    /// Sends a prompt with the marker by which the stand-in finds its cassette, and, from the second one on, the turn:
+    /// an agent may start another process for it.
+    fn say(&mut self, text: &str) {
+        self.prompts += 1;
+        let turn = if self.prompts > 1 { format!("#{}", self.prompts) } else { String::new() };
+        let marked = format!("{text} [[clitape:{}{turn}]]", self.job.name());
+        // An agent that reads no more ends, which the thread that watches it sees.
+        let _ = self.session.prompt(&self.spec.say.replace("{prompt}", &marked));
+    }
+
+    /// Reads what came, does what is due, and says how the run ended, if it has.
+    fn step(&mut self, watch: &dyn Fn(&[Entry])) -> Option<RunEnding> {
+        if self.session.is_over() {
+            // The thread that watches the agent says how it ended.
+            std::thread::sleep(LOOK);
+        }
+        if let Err(error) = self.session.read(LOOK) {
+            return Some(RunEnding::Flooded(error.to_string()));
+        }
+        let entries = self.session.entries();
+        if entries.len() > self.told {
+            watch(&entries[self.told..]);
+            self.told = entries.len();
+            self.last_entry = Instant::now();
+        }
+        let played = self.shared.log().played(&self.job.name());
+        self.answer(&played);
+        self.act(&played);
+        self.ending(&played)
+    }
+
+    /// Answers a question of the agent as the recorded host did, once the stand-in has printed what the host had seen.
+    fn answer(&mut self, played: &Played) {
+        let questions = self.session.questions().iter().enumerate();
+        let due = questions.filter(|(_, question)| question.since.elapsed() > REACTION);
+        let answer = due.into_iter().find_map(|(index, question)| {
+            let call = question.tool_call().map(str::to_owned);
+            match self.answers.find(call.as_deref()) {
+                Some(answer) if answer.offset.is_some_and(|offset| offset <= played.printed) => {
+                    Some((index, call, answer.choice.clone()))
+                }
+                Some(_) => None,
+                // The CLI did not ask: this is a question of the agent's own.
+                None => Some((index, call, PermissionChoice::Option("allow_once".to_owned()))),
+            }
+        });
+        if let Some((index, call, choice)) = answer {
+            self.answers.take(call.as_deref());
+            // As in `say`.
+            let _ = self.session.answer(index, &choice);
+        }
+    }
+
+    /// Does the next step of the dialogue once the stand-in has printed what the recorded person had seen.
+    fn act(&mut self, played: &Played) {
+        let is_waiting = played.waits_for.is_some() && self.waits_since(played) > LONG_WAIT;
+        let job = self.job;
+        let Some(Step { offset, act }) = job.dialogue.steps.get(self.next) else { return };
+        if *offset > played.printed && !is_waiting {
+            return;
+        }
+        match act {
+            Act::Say(text) => {
+                let is_free = self.session.unanswered() == 0;
+                if !is_free && !self.spec.writes_during_turn {
+                    return;
+                }
+                self.say(text);
+            }
+            Act::Stop => {
+                self.is_cancelled = true;
+                // As in `say`.
+                let _ = self.session.cancel();
+            }
+            // The questions are answered as they come.
+            Act::Answer { .. } | Act::Choose(_) => {}
+        }
+        self.next += 1;
+    }
+
+    /// How long the stand-in has waited for the same line.
+    fn waits_since(&mut self, played: &Played) -> Duration {
+        let key = (played.printed, played.waits_for.clone());
+        match &self.waiting {
+            Some((since, known)) if *known == key => since.elapsed(),
+            _ => {
+                self.waiting = Some((Instant::now(), key));
+                Duration::ZERO
+            }
+        }
+    }
+
+    /// How the run ended, if it has.
+    fn ending(&mut self, played: &Played) -> Option<RunEnding> {
+        let quiet = self.last_entry.elapsed();
+        if self.is_done(played) {
+            let done = self.done.get_or_insert_with(Instant::now).elapsed();
+            let is_answered = self.session.unanswered() == 0;
+            if is_answered && quiet.min(done) >= Duration::from_secs(self.spec.idle_s) {
+                return Some(match &played.refused {
+                    Some(sentence) if !self.is_cancelled => RunEnding::Refused(sentence.clone()),
+                    _ => RunEnding::Over,
+                });
+            }
+            if quiet.min(done) >= AFTER_END {
+                return Some(match &played.refused {
+                    Some(sentence) => RunEnding::Refused(sentence.clone()),
+                    None => self.hung("`claude` has printed its last byte, and the agent did not answer `session/prompt`"),
+                });
+            }
+        } else {
+            self.done = None;
+        }
+        // An agent that has answered without the CLI does not start it later.
+        let gave_up = played.starts == 0 && self.session.unanswered() == 0 && quiet >= AFTER_END;
+        let limit =
+            Duration::from_secs(self.spec.within_s) + Duration::from_millis(self.job.recorded_ms());
+        if self.begin.elapsed() < limit && !gave_up {
+            return None;
+        }
+        Some(match &played.waits_for {
+            _ if played.starts == 0 => match self.shared.log().stray() {
+                Some(sentence) => {
+                    self.hung(&format!("`claude` played nothing; it said: {sentence}"))
+                }
+                None => self.hung("`claude` was not started"),
+            },
+            Some(what) => self.hung(&format!("`claude` waits for {what}")),
+            None => self.hung("the agent is never quiet, or `claude` does not come to its end"),
+        })
+    }
+
+    fn hung(&self, waited_for: &str) -> RunEnding {
+        let waited_s = self.begin.elapsed().as_secs();
+        RunEnding::Hung { waited_s, waited_for: waited_for.to_owned() }
+    }
+
+    /// Whether the stand-in has printed all that it will.
+    fn is_done(&self, played: &Played) -> bool {
+        let steps = self.job.dialogue.steps.get(self.next..).unwrap_or_default();
+        let has_more = steps.iter().any(|step| matches!(step.act, Act::Say(_) | Act::Stop));
+        let is_refused = played.refused.is_some();
+        // What the CLI does by itself after a turn, it prints before it waits for a line.
+        let is_waiting = played.waits_for.is_some() || played.exited;
+        played.starts > 0
+            && (played.turn_ended && is_waiting || is_refused)
+            && (played.exited || is_refused || !has_more)
+    }
+}

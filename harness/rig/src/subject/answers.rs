@@ -1,0 +1,112 @@
+//! What the recorded host answered, by the call of a tool that waited for it.
+
+use clitape_runner::cassette::Cassette;
+use clitape_runner::replay::stdin_lines;
+use serde_json::Value;
+
+use super::dialogue::records;
+use crate::editor::PermissionChoice;
+
+/// An answer of the recorded host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordedAnswer {
+    /// The call that waited; old CLIs do not name it.
+    call: Option<String>,
+    /// The bytes of stdout that the CLI had printed when the host answered; none if it never did.
+    pub(crate) offset: Option<u64>,
+    /// The answer.
+    pub(crate) choice: PermissionChoice,
+}
+
+/// The answers that are still to be given, in the order of the questions.
+#[derive(Debug)]
+pub(crate) struct RecordedAnswers(Vec<RecordedAnswer>);
+
+impl RecordedAnswers {
+    /// The answers of a cassette. A question that the host never answered is there too.
+    pub(crate) fn of(cassette: &Cassette) -> Self {
+        let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
+        let answers: Vec<(u64, Value)> = lines
+            .iter()
+            .filter_map(|line| Some((line.offset, serde_json::from_slice(&line.line).ok()?)))
+            .collect();
+        let question = |record: &Value| {
+            let request = &record["request"];
+            let is_one =
+                record["type"] == "control_request" && request["subtype"] == "can_use_tool";
+            let id = record["request_id"].as_str().filter(|_| is_one)?;
+            let answer = answers.iter().find_map(|(offset, line)| {
+                let response = &line["response"];
+                let is_it = line["type"] == "control_response" && response["request_id"] == id;
+                is_it.then(|| (*offset, choice(&response["response"])))
+            });
+            let call = request["tool_use_id"].as_str().map(str::to_owned);
+            let (offset, choice) = answer.unzip();
+            Some(RecordedAnswer {
+                call,
+                offset,
+                choice: choice.unwrap_or(PermissionChoice::Cancel),
+            })
+        };
+        Self(records(&cassette.stdout).filter_map(|(_, record)| question(&record)).collect())
+    }
+
+    /// The answer to a question about a call of a tool.
+    pub(crate) fn find(&self, call: Option<&str>) -> Option<&RecordedAnswer> {
+        self.place(call).map(|place| &self.0[place])
+    }
+
+    /// Takes the answer to a question about a call of a tool, which is given now.
+    pub(crate) fn take(&mut self, call: Option<&str>) {
+        if let Some(place) = self.place(call) {
+            self.0.remove(place);
+        }
+    }
+
+    fn place(&self, call: Option<&str>) -> Option<usize> {
+        let named =
+            self.0.iter().position(|answer| call.is_some() && answer.call.as_deref() == call);
+        named.or_else(|| self.0.iter().position(|answer| answer.call.is_none()))
+    }
+}
+
+/// What a person does to answer in this way.
+fn choice(response: &Value) -> PermissionChoice {
+    let answers = response.pointer("/updatedInput/answers").and_then(Value::as_object);
+    if let Some(answers) = answers {
+        let labels = answers.values().filter_map(Value::as_str);
+        return PermissionChoice::Labels(
+            labels.flat_map(|labels| labels.split(", ")).map(str::to_owned).collect(),
+        );
+    }
+    match response["behavior"].as_str() {
+        Some("allow") => PermissionChoice::Option("allow_once".to_owned()),
+        _ => PermissionChoice::Option("reject_once".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_answers_of_recorded_hosts_are_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
+        let answers = |name: &str| RecordedAnswers::of(&Cassette::load(&root.join(name)).unwrap());
+        let option = |word: &str| PermissionChoice::Option(word.to_owned());
+        for (name, choice) in [
+            ("permission-allow/2.1.330", option("allow_once")),
+            ("permission-deny/2.1.330", option("reject_once")),
+            ("ask-user/2.1.330", PermissionChoice::Labels(vec!["Blue".to_owned()])),
+        ] {
+            let mut answers = answers(name);
+            let call = answers.0[0].call.clone();
+            assert_eq!(answers.find(call.as_deref()).unwrap().choice, choice, "{name}");
+            answers.take(call.as_deref());
+            assert_eq!(answers.find(call.as_deref()), None);
+        }
+        assert_eq!(answers("permission-unanswered/2.1.330").0[0].offset, None);
+    }
+}

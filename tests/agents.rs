@@ -1,0 +1,87 @@
+//! An agent of clitape.toml under test, with the example agent in Python: the right one holds, several sessions at
+//! once, each fault is convicted by its rule, and nothing stays behind. Without python3 these tests do nothing; they
+//! fail instead when `CLITAPE_REQUIRE` names `python3`.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+mod common;
+
+use std::fs;
+
+use common::{check, root, workspace};
+use tempfile::TempDir;
+
+/// Whether there is a python3.
+fn has_python() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join("python3").is_file());
+    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+    assert!(is_there || !required.contains("python3"), "CLITAPE_REQUIRE names python3");
+    is_there
+}
+
+/// A workspace with these scenarios and the example agent, as it is and with each of these faults.
+fn with_agent(scenarios: &[&str], bugs: &[&str]) -> TempDir {
+    let dir = workspace(scenarios);
+    let program = root().join("subjects/examples/agent.py");
+    let subject = |name: &str, arguments: &str| {
+        format!(
+            "[subject.{name}]\nkind = 'agent'\ncommand = ['python3', '{}'{arguments}]\nidle_s = 1\n\
+             env = {{ CLAUDE_BIN = '{{claude}}' }}\n",
+            program.display()
+        )
+    };
+    let mut toml = subject("mine", "");
+    for bug in bugs {
+        toml += &subject(bug, &format!(", '--bug', '{bug}'"));
+    }
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    dir
+}
+
+#[test]
+fn issue_16_a_right_agent_holds() {
+    if !has_python() {
+        return;
+    }
+    let scenarios = [
+        "plain-text",
+        "three-tools-live",
+        "permission-allow",
+        "permission-deny",
+        "live-interrupt-text",
+        "live-multi-turn",
+        "tool-error-live",
+    ];
+    let dir = with_agent(&scenarios, &[]);
+    let path = dir.path();
+    check(path, &["subject", "list"], 0, &["mine", "agent", "python3"], &[]);
+    let says = ["cassettes fit it", "it starts and is ready after", "is answered in", "it ends"];
+    check(path, &["subject", "check", "mine"], 0, &says, &[]);
+    check(path, &["test", "--subject", "mine"], 0, &["7 scenarios", "all held"], &["left out"]);
+    let rig = ["rig", "mine", "permission-allow", "--html", "run"];
+    let says = ["request_permission", "(answer)", "response", "the Agent Client Protocol"];
+    check(path, &rig, 0, &says, &[]);
+}
+
+#[test]
+fn issue_16_each_fault_of_an_agent_is_convicted_by_its_rule() {
+    if !has_python() {
+        return;
+    }
+    let faults = [
+        ("answer-twice", "three-tools-live", "SB004 answer-twice"),
+        ("end-lost", "three-tools-live", "SA005 call-left-open"),
+        ("wrong-stop", "live-interrupt-text", "SA009 stop-reason-wrong"),
+        ("runs-unasked", "permission-allow", "SA008 ran-before-answer"),
+        ("late-text", "plain-text", "SA010 told-after-end"),
+    ];
+    let bugs = faults.map(|(bug, _, _)| bug);
+    let scenarios = ["three-tools-live", "live-interrupt-text", "permission-allow", "plain-text"];
+    let dir = with_agent(&scenarios, &bugs);
+    for (bug, scenario, rule) in faults {
+        let says = [rule, "reproduce:", "1 finding"];
+        check(dir.path(), &["test", "--subject", bug, scenario], 3, &says, &[]);
+    }
+}
