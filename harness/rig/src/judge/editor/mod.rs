@@ -59,11 +59,24 @@ pub const EDITOR_RULES: &[EditorRule] = &[
     always(K::RanBeforeAnswer, calls::ran_before_answer),
 ];
 
+/// The rules about the words of the model.
+const TEXT_RULES: [K; 4] = [K::AnswerMissing, K::AnswerNotWhole, K::AnswerTwice, K::TextUntold];
+
+/// Whether an entry is text of the model.
+fn is_text(entry: &Entry) -> bool {
+    entry.kind == "agent_message_chunk"
+}
+
 /// Applies every rule to what an agent told an editor. The violations are in the order of the table.
 pub fn judge_editor(observation: &Observation<'_>) -> Vec<Violation> {
     let case = EditorCase::new(observation);
     let is_over = observation.ending == RunEnding::Over;
+    // What an editor can't read is lost, and the words that are missing then follow from that.
+    let is_lost = |entry: &Entry| is_text(entry) && entry.data.contains_key("refused");
+    let has_all = !observation.entries.iter().any(is_lost);
+    let is_of_text = |rule: &EditorRule| TEXT_RULES.contains(&rule.kind);
     let rules = EDITOR_RULES.iter().filter(|rule| is_over || !rule.needs_end);
+    let rules = rules.filter(|rule| has_all || !is_of_text(rule));
     rules.filter_map(|rule| (rule.check)(&case).map(|found| found.of(rule.kind))).collect()
 }
 
@@ -78,7 +91,7 @@ struct EditorCase<'a> {
 impl<'a> EditorCase<'a> {
     fn new(observation: &'a Observation<'a>) -> Self {
         let expected = expect(observation.cassette);
-        let chunks = observation.entries.iter().filter(|entry| entry.kind == "agent_message_chunk");
+        let chunks = observation.entries.iter().filter(|entry| is_text(entry));
         let told = chunks.filter_map(|entry| entry.data.get("content")?["text"].as_str()).collect();
         Self { observation, expected, told }
     }

@@ -221,6 +221,12 @@ fn nothing_comes_after_the_end_and_all_is_valid() {
     };
     let found = check(TOOLS, refused, &[K::MessageInvalid]);
     assert_eq!(found[0].entry, Some(1));
+    // What is lost with a message is not reported again.
+    let lost = |entries: &mut Vec<Entry>| {
+        let last = entries.iter().rposition(is_chunk).unwrap();
+        entries[last] = entry("agent_message_chunk", json!({ "refused": "half a character" }));
+    };
+    check(TOOLS, lost, &[K::MessageInvalid]);
 }
 
 #[test]

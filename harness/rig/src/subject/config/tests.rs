@@ -75,3 +75,17 @@ fn a_subject_that_is_not_there_is_suggested() {
         assert!(error.ends_with(hint), "{error}");
     }
 }
+
+#[test]
+fn an_agent_is_a_gateway_with_an_editor() {
+    let agent = MINE.replace("gateway", "agent");
+    let mut subjects = parse(&format!("{agent}at_once = 2\n")).unwrap().subjects;
+    let Some((_, Subject::Gateway(spec))) = subjects.pop_first() else { panic!("{subjects:?}") };
+    assert_eq!((spec.front, spec.host, spec.idle_s), (Front::Editor, HostKind::Live, 2));
+    assert_eq!((spec.ready.sign, spec.at_once), (ReadySign::Greeting, 2));
+    assert!(spec.questions_asked);
+    let only_gateway = "a subject of kind agent has none; only gateway has it";
+    check(&format!("{agent}stop = '/stop'\n"), 4, only_gateway);
+    check(&format!("{agent}host = 'live'\n"), 4, only_gateway);
+    check(&format!("{agent}kinds = ['text']\n"), 4, "only parser has it");
+}
