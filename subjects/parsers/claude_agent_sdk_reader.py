@@ -31,6 +31,8 @@ def tell(message):
                 entry("tool_start", id=block.id, name=block.name, args=block.input)
             elif isinstance(block, sdk.ToolResultBlock):
                 entry("tool_result", id=block.tool_use_id, is_error=bool(block.is_error))
+            elif isinstance(block, sdk.TextBlock) and isinstance(message, sdk.AssistantMessage) and message.parent_tool_use_id:
+                entry("text", delta=block.text)  # a subagent's messages come whole
     elif isinstance(message, sdk.ResultMessage):
         entry("outcome", status="error" if message.is_error else "ok", text=message.result)
 

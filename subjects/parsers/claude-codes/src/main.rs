@@ -1,0 +1,59 @@
+//! The `claude-codes` crate as a parser: stream-json on stdin, lifecycle entries on stdout.
+//! Lines are read and parsed as the crate's own clients do.
+
+use std::io::{self, BufRead as _, Write as _};
+
+use claude_codes::{ClaudeOutput, ContentBlock, StreamEventMessage};
+use serde_json::{Value, json};
+
+fn main() -> io::Result<()> {
+    let mut stdin = io::stdin().lock();
+    loop {
+        let mut line = String::new();
+        match stdin.read_line(&mut line) {
+            Ok(0) => return Ok(()),
+            Ok(_) if line.trim().is_empty() => {}
+            Ok(_) => match ClaudeOutput::parse_json_tolerant(line.trim()) {
+                Ok(output) => tell(&output)?,
+                Err(error) => unreadable(&error.error_message)?,
+            },
+            Err(error) => unreadable(&error.to_string())?,
+        }
+    }
+}
+
+/// Prints what a message of the crate says as entries.
+fn tell(output: &ClaudeOutput) -> io::Result<()> {
+    match output {
+        ClaudeOutput::StreamEvent(StreamEventMessage {
+            event, parent_tool_use_id: None, ..
+        }) if event["delta"]["type"] == "text_delta" => {
+            entry("text", json!({"delta": event["delta"]["text"]}))
+        }
+        ClaudeOutput::Assistant(message) => {
+            message.message.content.iter().try_for_each(|block| match block {
+                ContentBlock::ToolUse(call) => tool_start(&call.id, &call.name, &call.input),
+                ContentBlock::ServerToolUse(call) => tool_start(&call.id, &call.name, &call.input),
+                ContentBlock::McpToolUse(call) => tool_start(&call.id, &call.name, &call.input),
+                // A subagent's messages come whole.
+                ContentBlock::Text(block) if message.parent_tool_use_id.is_some() => {
+                    entry("text", json!({"delta": block.text}))
+                }
+                _ => Ok(()),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn tool_start(id: &str, name: &str, args: &Value) -> io::Result<()> {
+    entry("tool_start", json!({"id": id, "name": name, "args": args}))
+}
+
+fn unreadable(detail: &str) -> io::Result<()> {
+    entry("diagnostic", json!({"kind": "unreadable", "detail": detail}))
+}
+
+fn entry(kind: &str, data: Value) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", json!({"at": 0, "lane": "lifecycle", "kind": kind, "data": data}))
+}
