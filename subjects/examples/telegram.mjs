@@ -20,11 +20,11 @@ async function call(method, params) { // until it is done; a new message whose r
   }
 }
 class Chat {
-  constructor(id) { Object.assign(this, { id, waiting: [], turn: null, questions: new Map() }); }
-  next() {
-    if (!this.waiting.length) return (this.turn = null);
-    this.drafts = this.show((this.turn = { parts: new Map(), open: new Set(), streamed: [] }));
-    this.tell({ type: "user", message: { role: "user", content: this.waiting.shift() }, parent_tool_use_id: null, session_id: "" });
+  constructor(id) { Object.assign(this, { id, waiting: [], turn: null, shown: Promise.resolve(), questions: new Map() }); }
+  begin(prompt) { // without a prompt it is a turn of claude's own, such as after a command in the background
+    const turn = (this.turn = { parts: new Map(), open: new Set(), streamed: [] });
+    this.shown = this.shown.then(() => this.show(turn));
+    if (prompt) this.tell({ type: "user", message: { role: "user", content: prompt }, parent_tool_use_id: null, session_id: "" });
   }
   tell(line) {
     if (!this.claude) {
@@ -37,6 +37,7 @@ class Chat {
   }
   reply(request_id, response) { this.tell({ type: "control_response", response: { subtype: "success", request_id, response } }); }
   read({ type, event = {}, message, request, request_id, parent_tool_use_id, ...record }) {
+    if (event.type === "message_start" && !parent_tool_use_id && !this.turn) this.begin();
     const { turn } = this, key = `${turn?.streamed.length}/${event.index}`;
     if (type === "control_cancel_request") this.close(request_id, "Withdrawn").catch(log);
     if (request?.subtype === "can_use_tool") this.ask(request_id, request).catch(log);
@@ -49,7 +50,7 @@ class Chat {
       if (block.type.endsWith("tool_use")) turn.open.add(block.id), turn.parts.set(block.id, `🔧 ${block.name} ${Object.values(block.input)[0] ?? ""}`.slice(0, 110));
       if (block.type === "text" && type === "assistant" && !turn.streamed.includes(message.id)) turn.parts.set(`0/${turn.parts.size}`, block.text);
     }
-    if (type === "result") this.finish(record).catch(log);
+    if (type === "result") this.finish(record);
   }
   text(turn, tools) {
     const parts = [...turn.parts].filter(([key, text]) => text.trim() && (tools || key.includes("/")));
@@ -60,21 +61,20 @@ class Chat {
     if (to.message) await call("editMessageText", { ...params, message_id: to.message });
     else to.message = (await call("sendMessage", params)).message_id;
   }
-  async show(turn) { // the draft at most once a second, and every four seconds that the bot is typing
-    for (let second = 0, shown = ""; !turn.over; await sleep(1000), second++) {
+  async show(turn) { // the draft at most once a second, and every four seconds that the bot is typing; then the answer
+    for (let second = 0, shown = ""; !turn.answer; await sleep(1000), second++) {
       const text = this.text(turn, true).slice(-3500);
       if (second % 4 === 0) await call("sendChatAction", { chat_id: this.id, action: "typing" }).catch(log);
-      if (text !== shown && !turn.over) await this.write(turn, (shown = text)).catch(log);
+      if (text !== shown && !turn.answer) await this.write(turn, (shown = text)).catch(log);
     }
+    for (const page of pages(turn.answer)) await this.write(turn, page).catch(log), (turn.message = null);
   }
-  async finish({ is_error, result, subtype }) {
-    const { turn } = this, mark = is_error ? "❌ " : "", last = (result || (mark && subtype) || "").trim();
-    if (!turn || turn.over) return;
-    turn.over = true;
-    await this.drafts;
-    const text = this.text(turn, false), answer = text.includes(last) ? text : `${text}\n\n${mark}${last}`;
-    for (const page of pages(answer.trim() || "(The agent has nothing to say.)")) await this.write(turn, page).catch(log), (turn.message = null);
-    this.next();
+  finish({ is_error, result, subtype }) {
+    if (!this.turn) return;
+    const mark = is_error ? "❌ " : "", last = (result || (mark && subtype) || "").trim(), text = this.text(this.turn, false);
+    this.turn.answer = (text.includes(last) ? text : `${text}\n\n${mark}${last}`).trim() || "(The agent has nothing to say.)";
+    this.turn = null;
+    if (this.waiting.length) this.begin(this.waiting.shift());
   }
   async ask(id, { tool_name, input }) {
     const question = { input, text: `🔐 May ${tool_name} run? ${Object.values(input)[0]}`.slice(0, 3500) };
@@ -94,6 +94,6 @@ for (let chats = {}, offset = 0; ; ) {
     offset = update_id + 1;
     const id = (message ?? press?.message)?.chat.id, chat = (chats[id] ??= new Chat(id)), [how, question] = press?.data.split(" ") ?? [];
     if (press) Promise.all([chat.close(question, how), call("answerCallbackQuery", { callback_query_id: press.id })]).catch(log);
-    if (message?.text) chat.waiting.push(message.text), chat.turn || chat.next();
+    if (message?.text) chat.turn ? chat.waiting.push(message.text) : chat.begin(message.text);
   }
 }

@@ -249,16 +249,16 @@ impl Drive<'_> {
         self.hung(&played)
     }
 
-    /// Whether the stand-in has printed all that it will.
+    /// Whether the stand-in has printed all that it will. After a turn it may be silent for a while before a turn of
+    /// its own, such as after a command in the background; it is done only when it waits for a line.
     fn is_done(&self, played: &Played) -> bool {
         let waits_for_person =
             self.job.dialogue.steps.get(self.next).is_some_and(|step| {
                 matches!(step.act, Act::Say(_)) && step.offset <= played.printed
             });
         let is_stopped = self.stopped && played.refused.is_some();
-        played.starts > 0
-            && (played.turn_ended || is_stopped)
-            && (played.exited || !waits_for_person)
+        let waits_for_line = played.waits_for.is_some() && !waits_for_person;
+        played.starts > 0 && (played.turn_ended || is_stopped) && (played.exited || waits_for_line)
     }
 
     /// Whether the chat has been quiet for a time, and the stand-in done.
