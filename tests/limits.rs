@@ -151,7 +151,9 @@ fn issue_13_point_5_every_limit_of_the_page_is_an_option_with_its_default_and_th
     let (_, commands) = help.split_once("Commands:\n").expect("there are commands");
     let commands = commands.lines().map_while(|line| line.strip_prefix("  "));
     let commands = commands.filter(|line| !line.starts_with(' '));
-    let commands: Vec<&str> = commands.filter_map(|line| line.split(' ').next()).collect();
+    let commands = commands.filter_map(|line| line.split(' ').next());
+    // The arguments of the stand-in are those of claude.
+    let commands: Vec<&str> = commands.filter(|command| *command != "stand-in").collect();
     assert!(commands.contains(&"record") && commands.contains(&"replay"), "{commands:?}");
 
     let page = page();

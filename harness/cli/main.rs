@@ -89,6 +89,7 @@ enum Command {
     Scan(scan::Args),
     Subject(subject::Args),
     Rig(rig::Args),
+    StandIn(stand_in::Args),
     ChatServer(chat_server::Args),
     Editor(editor::Args),
 }
@@ -135,6 +136,7 @@ fn main() -> ExitCode {
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),
             Command::Editor(editor) => editor::run(&editor),
+            Command::StandIn(args) => stand_in::run(&args),
             Command::ChatServer(server) => chat_server::run(&server, args.quiet),
         }
     })

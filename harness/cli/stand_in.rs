@@ -1,18 +1,74 @@
 //! `clitape stand-in`: the program that a gateway starts in place of `claude`.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clitape_rig::stand_in;
 
+use crate::exit::ExitStatus;
 use crate::terminal;
 
 /// The option that puts the program into a folder.
 const INSTALL: &str = "--install";
 
+/// What the help says after the usage: the arguments are not clap's.
+const HELP: &str = "\
+Arguments:
+  --install DIR   put the program into DIR under the name claude, and print its path
+  CLAUDE_ARGS     what a gateway gives claude: -p PROMPT --output-format stream-json …
+
+It prints the recorded bytes with the recorded pauses, and reads the lines of a host that writes JSON lines. The
+recording is the first of these that is there: CLITAPE_CASSETTE, the next line of CLITAPE_QUEUE, a marker
+[[clitape:NAME]] or [[clitape:NAME/VERSION]] in the prompt, the scenario whose prompt the prompt contains.
+
+Variables:
+  CLITAPE_ROOT        the folder of scenarios/ and cassettes/ [default: the nearest at or above the current one]
+  CLITAPE_CASSETTE    NAME, NAME/VERSION or a cassette's folder
+  CLITAPE_QUEUE       a file with one NAME[/VERSION] on each line; each turn takes one
+  CLITAPE_VERSION     the version of the CLI to be [default: the newest recorded]
+  CLITAPE_PLAY        recorded, canonical, instant, seed:N or plan:FILE [default: recorded]
+  CLITAPE_END         end in another way: at:BYTES, code:N, signal:N, eof:MS, with commas between them
+  CLITAPE_WAIT_S      the seconds to wait for a line of the host [default: 30]
+  CLITAPE_TRANSCRIPT  off: write no transcript
+  CLITAPE_LOG         a file that gets a line of JSON for each thing that happens
+
+Exit codes of its own: 64 wrong usage or no cassette; 70 a wrong line, or no line in time. Else the recorded one.
+docs/stand-in.md has more.
+";
+
+/// Takes the place of `claude` for a gateway: plays recordings on real pipes
+#[derive(clap::Args)]
+#[command(
+    override_usage = "clitape stand-in --install DIR\n       clitape stand-in [CLAUDE_ARGS]…",
+    help_template = "{about-with-newline}\n{usage-heading} {usage}\n{after-help}",
+    after_help = HELP
+)]
+pub(crate) struct Args {
+    /// Put the program into this folder under the name `claude`, and print its path
+    #[arg(long, value_name = "DIR")]
+    install: Option<PathBuf>,
+    /// What a gateway gives `claude`
+    #[arg(value_name = "CLAUDE_ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Refuses a call that [`is_asked_for`] did not take, because another option comes before it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let rest = match &args.install {
+        Some(_) => "--install DIR",
+        None if args.arguments.is_empty() => "",
+        None => "…",
+    };
+    bail!(
+        "no option may come before stand-in, because what comes after it belongs to claude; call `clitape stand-in {rest}`"
+    )
+}
+
 /// Runs the stand-in if the program was started under the name `claude`, or as `clitape stand-in`. It does not
-/// read its arguments with clap, because it gets those of `claude`, and has to begin in an instant.
+/// read its arguments with clap, because it gets those of `claude`, and has to begin in an instant. Only
+/// `clitape stand-in --help` is left to clap.
 pub(crate) fn is_asked_for(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let program = arguments.next()?;
     let is_claude = Path::new(&program).file_stem() == Some(OsStr::new("claude"));
@@ -21,6 +77,7 @@ pub(crate) fn is_asked_for(mut arguments: impl Iterator<Item = OsString>) -> Opt
     }
     let arguments: Vec<OsString> = arguments.collect();
     match &arguments[..] {
+        [help] if (help == "--help" || help == "-h") && !is_claude => None,
         [install, dir] if install == INSTALL && !is_claude => Some(put_into(Path::new(dir))),
         _ => Some(stand_in::run(arguments, &|name| std::env::var_os(name))),
     }

@@ -126,10 +126,30 @@ fn side_calls_play_no_cassette() {
     assert_eq!(call(&["--version"]), "2.1.330 (Claude Code)\n");
     let status: Value = serde_json::from_str(&call(&["auth", "status", "--json"])).unwrap();
     assert_eq!(status["loggedIn"], true);
-    assert!(call(&["--help"]).starts_with("Usage: claude"));
+    assert!(call(&["-p", "--help"]).starts_with("Usage: claude"));
     let completion =
         ["--print", "--max-turns", "1", "--safe-mode", "--tools", "", "--no-session-persistence"];
     assert_eq!(call(&completion), "A short answer.\n");
+}
+
+#[test]
+fn the_help_the_completions_and_the_manual_page_have_the_stand_in() {
+    let said = |args: &[&str]| {
+        let output = clitape().args(args).output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let pairs: [(&[&str], &str); 6] = [
+        (&["--help"], "stand-in"),
+        (&["completions", "bash"], "stand-in"),
+        (&["man"], "stand\\-in"),
+        (&["stand-in", "--help"], "CLITAPE_CASSETTE    NAME"),
+        (&["help", "stand-in"], "--install DIR"),
+        (&["--quiet", "stand-in", "-p", "hello"], "call `clitape stand-in …`"),
+    ];
+    for (args, part) in pairs {
+        let said = said(args);
+        assert!(said.contains(part), "{args:?} without {part}:\n{said}");
+    }
 }
 
 #[test]
