@@ -3,15 +3,19 @@
 //! The part about the `lifecycle` lane is generated from the events' types; the rest is written by
 //! hand. `UPDATE_SCHEMA=1 cargo test --test schema` brings it up to date.
 
-#![allow(clippy::expect_used, reason = "a schema that can't be read fails the test")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a schema that can't be read fails the test")]
 
 #[macro_use]
 mod common;
 #[path = "held_by/schema.rs"]
 mod held_by;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 
+use clitape_rig::chat_server::{ChatServer, ChatServerSettings, PressTarget};
+use clitape_runner::replay::Entry;
 use clitape_stream::Event;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -24,7 +28,7 @@ const PREFIX: &str = "lifecycle.";
 /// The schema with its generated part as it should be.
 fn current(committed: &str) -> String {
     let mut trace: Value = serde_json::from_str(committed).expect("the schema is JSON");
-    let generator = SchemaSettings::draft2020_12().into_generator();
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let events = generator.into_root_schema_for::<Event<'_>>().to_value().to_string();
     let events = events.replace("#/$defs/", &format!("#/$defs/{PREFIX}"));
     let events = without_links(&events);
@@ -87,4 +91,124 @@ fn every_kind_of_the_golden_traces_is_in_the_schema() {
         }
         assert!(seen > 100, "{seen} entries seen in {lane}");
     }
+}
+
+/// Whether a value is what a schema says, as far as this project's schemas go: constants, lists of values, types,
+/// fields, references, options and conditions. The error is what it is not.
+fn fits(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
+    if let Some(place) = schema["$ref"].as_str() {
+        let place = place.strip_prefix('#').expect("a reference is within the schema");
+        return fits(value, root.pointer(place).expect("it is there"), root);
+    }
+    let is_type = |name: &Value| match name.as_str().expect("a type has a name") {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "number" => value.is_number(),
+        "integer" => value.is_i64() || value.is_u64(),
+        other => panic!("the type {other} is not known here"),
+    };
+    let is_allowed = match schema.get("type") {
+        None => true,
+        Some(Value::Array(types)) => types.iter().any(is_type),
+        Some(name) => is_type(name),
+    } && schema.get("const").is_none_or(|wanted| wanted == value)
+        && schema["enum"].as_array().is_none_or(|list| list.contains(value))
+        && schema.get("not").is_none_or(|unwanted| fits(value, unwanted, root).is_err());
+    if !is_allowed {
+        return Err(schema.to_string());
+    }
+    let all = |key: &str| schema[key].as_array().into_iter().flatten();
+    all("allOf").try_for_each(|part| fits(value, part, root))?;
+    for key in ["oneOf", "anyOf"] {
+        let fitting = all(key).filter(|option| fits(value, option, root).is_ok()).count();
+        if schema.get(key).is_some() && (fitting == 0 || fitting > 1 && key == "oneOf") {
+            return Err(format!("{fitting} options of {} {key}", all(key).count()));
+        }
+    }
+    if schema.get("if").is_some_and(|when| fits(value, when, root).is_ok()) {
+        fits(value, &schema["then"], root)?;
+    }
+    for item in value.as_array().into_iter().flatten().filter(|_| schema["items"].is_object()) {
+        fits(item, &schema["items"], root)?;
+    }
+    for name in all("required") {
+        value.get(name.as_str().expect("a name")).ok_or(format!("without {name}"))?;
+    }
+    for (name, field) in value.as_object().into_iter().flatten() {
+        match schema["properties"].get(name) {
+            Some(schema) => fits(field, schema, root)?,
+            None if schema["additionalProperties"] == false => return Err(format!("with {name}")),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_entry_of_goldens_and_of_the_chat_server_fits_the_schema() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read(root.join("schemas/trace.json")).expect("there");
+    let schema: Value = serde_json::from_slice(&text).expect("JSON");
+    let files = walkdir::WalkDir::new(root.join("scenarios")).into_iter().flatten();
+    let goldens = files.filter(|file| file.path().extension().is_some_and(|name| name == "snap"));
+    let texts = goldens.map(|file| std::fs::read_to_string(file.path()).expect("a golden is text"));
+    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    let goldens: Vec<String> = lines.filter(|line| line.starts_with("{\"at\"")).collect();
+    let served = served();
+    for line in goldens.iter().chain(&served) {
+        let entry = serde_json::from_str(line).expect("an entry is JSON");
+        fits(&entry, &schema, &schema).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    assert!(goldens.len() > 10_000 && served.len() == CALLS.len() + 2, "{served:#?}");
+    let wrong = r#"{"at":1,"lane":"telegram","kind":"sendMessage","data":{"label":"of a press"}}"#;
+    assert!(fits(&serde_json::from_str(wrong).expect("JSON"), &schema, &schema).is_err());
+}
+
+/// The calls of a bot in a chat whose person has written message 1; the third is refused, the last but one is unknown.
+const CALLS: [(&str, &str); 12] = [
+    ("sendChatAction", r#""action":"typing""#),
+    (
+        "sendMessage",
+        r#""text":"<b>May I?</b>","parse_mode":"HTML","reply_parameters":{"message_id":1},"reply_markup":{"inline_keyboard":[[{"text":"Yes","callback_data":"y"}]]}"#,
+    ),
+    ("sendMessage", r#""text":"<b>","parse_mode":"HTML""#),
+    (
+        "editMessageText",
+        r#""message_id":2,"text":"May I, please?","reply_markup":{"inline_keyboard":[[{"text":"Yes","callback_data":"y"}]]}"#,
+    ),
+    ("answerCallbackQuery", r#""callback_query_id":"1","text":"Thanks""#),
+    ("editMessageReplyMarkup", r#""message_id":2"#),
+    ("setMessageReaction", r#""message_id":1,"reaction":[{"type":"emoji","emoji":"👍"}]"#),
+    ("sendMessageDraft", r#""draft_id":7,"text":"A draft""#),
+    ("pinChatMessage", r#""message_id":2"#),
+    ("deleteMessage", r#""message_id":2"#),
+    ("sendCarrierPigeon", r#""text":"coo""#),
+    ("deleteMessages", r#""message_ids":[1]"#),
+];
+
+/// The entries of a chat in which a bot makes these calls; the person presses the button before it is answered.
+fn served() -> Vec<String> {
+    let server = ChatServer::start(ChatServerSettings::default()).expect("a server");
+    server.say(5, "Hello").expect("a message");
+    for (method, params) in CALLS {
+        if method == "answerCallbackQuery" {
+            server.press(5, PressTarget::Last, "Yes").expect("a button");
+        }
+        let address = server.url().strip_prefix("http://").expect("it is http");
+        let body = format!("{{\"chat_id\":5,{params}}}");
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let (token, length) = (server.token(), body.len());
+        write!(
+            stream,
+            "POST /bot{token}/{method} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+    }
+    server.entries(5).iter().map(Entry::to_line).collect()
 }
