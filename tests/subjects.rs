@@ -1,6 +1,6 @@
 //! A gateway of clitape.toml under test, with the example gateway in Python: what is printed, what is convicted, and
-//! that nothing stays behind. Without python3 these tests do nothing; they fail instead when `CLITAPE_REQUIRE` names
-//! `python3`.
+//! that nothing stays behind. Without python3 or node their tests do nothing; they fail instead when
+//! `CLITAPE_REQUIRE` names `python3` or `node`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -18,12 +18,17 @@ use tempfile::TempDir;
 
 /// Whether there is a python3.
 fn has_python() -> bool {
+    has("python3")
+}
+
+/// Whether there is a program.
+fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path).any(|folder| folder.join("python3").is_file());
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
     assert!(
-        is_there || !required.contains("python3"),
-        "there is no python3, and CLITAPE_REQUIRE names it"
+        is_there || !required.contains(program),
+        "there is no {program}, and CLITAPE_REQUIRE names it"
     );
     is_there
 }
@@ -115,6 +120,19 @@ fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
 }
 
 #[test]
+fn issue_16_a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_before_it() {
+    if !has("node") {
+        return;
+    }
+    let dir = workspace(&["bash-background"]);
+    let example = example("", "host = 'live'").replace("python3", "node").replace(".py", ".mjs");
+    fs::write(dir.path().join("clitape.toml"), example).unwrap();
+    // The pause is 5 s, and two quiet seconds end a run.
+    let says = ["The build is running.", "The build is done.", "it came to its end"];
+    check(dir.path(), &["rig", "mine", "bash-background", "--calls"], 0, &says, &[]);
+}
+
+#[test]
 fn issue_16_nothing_of_a_gateway_is_left_after_a_kill() {
     if !has_python() {
         return;
@@ -171,4 +189,83 @@ fn issue_16_a_parser_is_compared_kind_by_kind() {
         fs::write(dir.path().join("parser.py"), parser(text)).unwrap();
         check(dir.path(), &["test", "--subject", "p"], code, &[says], &[]);
     }
+}
+
+/// A subject in Python, with these settings.
+fn python(program: &str, settings: &str) -> String {
+    format!(
+        "[subject.mine]\nkind = 'gateway'\ncommand = ['python3', '-c', '''\n{program}\n''']\n{settings}\n"
+    )
+}
+
+#[test]
+fn issue_16_a_check_says_what_a_gateway_lacks_and_what_it_printed() {
+    if !has_python() {
+        return;
+    }
+    let within = |sign: &str| format!("ready = {{ {sign}, within_s = 2 }}");
+    let sleep = "import time\nprint('starting', flush=True)\ntime.sleep(60)";
+    let url = within("url = 'http://127.0.0.1:{port}/health'");
+    let no_claude = example("", "").replace("'{claude}'", "'/nowhere/claude'");
+    let flood = "print('x' * 100_000)\nwhile True: print('x' * 100_000)";
+    for (toml, says) in [
+        (python(sleep, &within("poll = true")), "does it use `{bot_api}` and `{token}`?"),
+        (python(sleep, &within("output = 'up'")), "it did not print `up` within 2 s"),
+        (python(sleep, &url), "/health did not answer with a status below 400 within 2 s"),
+        (python("print(1/0)", ""), "ZeroDivisionError"),
+        (python(flood, &within("output = 'up'")), "before it was ready"),
+        (
+            "[subject.mine]\nkind = 'gateway'\ncommand = ['no-such-program']\n".into(),
+            "no-such-program",
+        ),
+        (example("", "").replace("'{token}'", "'1:wrong'"), "Unauthorized"),
+        (no_claude, "`claude` was not started; "),
+    ] {
+        let dir = with_subjects(&toml);
+        let (code, stdout, stderr) = run(dir.path(), &["subject", "check", "mine"]);
+        let said = stdout + &stderr;
+        assert!(code == 3 && said.contains(says), "{toml}: {code} without {says}\n{said}");
+        assert!(!said.contains("{port}"), "{said}");
+        assert!(said.lines().all(|line| line.chars().count() < 400), "{said}");
+    }
+}
+
+#[test]
+fn issue_16_a_gateway_that_answers_at_a_url_is_ready() {
+    if !has_python() {
+        return;
+    }
+    let dir = with_subjects(
+        "[subject.mine]\nkind = 'gateway'\nwithin_s = 1\n\
+         command = ['python3', '-m', 'http.server', '--bind', '127.0.0.1', '{port}']\n\
+         ready = { url = 'http://127.0.0.1:{port}/' }\n",
+    );
+    let says = ["it starts and is ready after", "`claude` was not started"];
+    check(dir.path(), &["subject", "check", "mine"], 3, &says, &[]);
+}
+
+#[test]
+fn issue_16_known_differences_mark_what_is_known_and_a_row_that_is_over_or_unused_stands_out() {
+    if !has_python() {
+        return;
+    }
+    let dir = workspace(&["plain-text", "three-tools"]);
+    let settings = "known = 'known.toml'\nexcept = { three-tools = 'tools are not shown yet' }";
+    let toml = example(", '--bug', 'answer-twice'", settings);
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    let row = |rule: &str, expires: &str| {
+        format!(
+            "[[known]]\nrule = '{rule}'\nscenario = 'plain-*'\nreason = 'issue 12'\nexpires = '{expires}'\n"
+        )
+    };
+    let known = |rows: &[String]| fs::write(dir.path().join("known.toml"), rows.concat()).unwrap();
+    let test = ["test", "--subject", "mine"];
+    let marked = row("answer-twice", "9999-01-31");
+    known(std::slice::from_ref(&marked));
+    let says = ["all held", "known: ", "(issue 12)", "tools are not shown yet: three-tools/"];
+    check(dir.path(), &test, 0, &says, &["SB004"]);
+    known(&[marked, row("SB012", "9999-01-31")]);
+    check(dir.path(), &test, 3, &["SB031 known-unused"], &["SB004"]);
+    known(&[row("answer-twice", "2020-01-31")]);
+    check(dir.path(), &test, 3, &["SB030 known-expired", "2020-01-31", "SB004"], &[]);
 }

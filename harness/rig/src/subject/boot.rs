@@ -197,6 +197,10 @@ impl Boot {
             if let Some(exit) = self.program.poll()? {
                 // The rest of its output may still come.
                 self.program.wait(Duration::from_secs(1))?;
+                // A program that prints too much is cut off, and may end of that.
+                if let Some(what) = self.program.overflow() {
+                    return Err(self.not_ready(format!("it printed {what} before it was ready")));
+                }
                 let why = format!("it {} before it was ready", ended(exit));
                 return Err(self.not_ready(why));
             }
@@ -216,7 +220,8 @@ impl Boot {
                         "it did not print `{text}` within {s} s; raise `ready.within_s` if it needs longer"
                     ),
                     ReadySign::Url(url) => format!(
-                        "{url} did not answer within {s} s; raise `ready.within_s` if it needs longer"
+                        "{} did not answer with a status below 400 within {s} s; raise `ready.within_s` if it needs longer",
+                        places.fill(url, Writing::Plain)
                     ),
                 };
                 return Err(self.not_ready(why));

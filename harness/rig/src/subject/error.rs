@@ -8,9 +8,13 @@ use clitape_runner::compare::CompareError;
 use clitape_runner::files::FileError;
 use clitape_runner::record::RecordError;
 use clitape_runner::scenario::ScenarioError;
+use clitape_runner::text::{Keep, truncate};
 
 use crate::judge::known::KnownError;
 use crate::stand_in::InstallError;
+
+/// The most columns of a line of a program in a message.
+const SHOWN: usize = 200;
 
 /// Why a subject can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -85,9 +89,13 @@ pub enum SubjectError {
 }
 
 /// The last lines of a program as the end of a message.
-fn last_words(printed: &[String]) -> String {
+pub(super) fn last_words(printed: &[String]) -> String {
     match printed {
         [] => "; it printed nothing".to_owned(),
-        lines => format!("; the last lines that it printed:\n  {}", lines.join("\n  ")),
+        lines => {
+            let lines: Vec<_> =
+                lines.iter().map(|line| truncate(line, SHOWN, Keep::Start)).collect();
+            format!("; the last lines that it printed:\n  {}", lines.join("\n  "))
+        }
     }
 }
