@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         None => "…",
     };
     bail!(
-        "no option may come before stand-in, because what comes after it belongs to claude; call `clitape stand-in {rest}`"
+        "no option may come before stand-in, because what comes after it belongs to claude; call \
+         `clitape stand-in {rest}`"
     )
 }
 

@@ -220,7 +220,8 @@ impl Boot {
                         "it did not print `{text}` within {s} s; raise `ready.within_s` if it needs longer"
                     ),
                     ReadySign::Url(url) => format!(
-                        "{} did not answer with a status below 400 within {s} s; raise `ready.within_s` if it needs longer",
+                        "{} did not answer with a status below 400 within {s} s; raise \
+                         `ready.within_s` if it needs longer",
                         places.fill(url, Writing::Plain)
                     ),
                 };
