@@ -197,7 +197,8 @@ fn served() -> Vec<String> {
         if method == "answerCallbackQuery" {
             server.press(5, PressTarget::Last, "Yes").expect("a button");
         }
-        let address = server.url().strip_prefix("http://").expect("it is http");
+        let url = server.url();
+        let address = url.strip_prefix("http://").expect("it is http");
         let body = format!("{{\"chat_id\":5,{params}}}");
         let mut stream = TcpStream::connect(address).expect("it listens");
         let (token, length) = (server.token(), body.len());
