@@ -33,6 +33,8 @@ pub use session::{OpenQuestion, PermissionChoice, Session};
 /// What an agent may print on stderr.
 const STDERR: OutputLimits =
     OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 1_000_000 };
+/// The most memory that an agent and its descendants may use.
+const MEMORY: ByteSize = ByteSize::mib(4096);
 /// The time between two looks at what an agent sent.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long an agent may take to end once its stdin is closed, and again after SIGTERM.
@@ -196,6 +198,7 @@ pub fn run(
         with_stdin: true,
         stdout: StdoutUse::Taken,
         output: STDERR,
+        memory: MEMORY,
     })?;
     let pipes = program.take_stdin().zip(program.take_stdout());
     let (stdin, stdout) = pipes.ok_or(EditorError::Closed)?;

@@ -13,6 +13,8 @@ use super::official;
 
 /// The error of JSON-RPC for a method that the editor does not have.
 const NO_METHOD: i64 = -32_601;
+/// The error for a request that the agent has taken back.
+const TAKEN_BACK: i64 = -32_800;
 
 /// What the person answers when the agent asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -279,6 +281,9 @@ impl<'e> Session<'e> {
         mut params: Value,
         refused: Option<String>,
     ) {
+        if method == "$/cancel_request" {
+            return self.take_back(&params["requestId"]);
+        }
         if let Some(params) = params.as_object_mut() {
             params.shift_remove("sessionId");
         }
@@ -308,6 +313,18 @@ impl<'e> Session<'e> {
                 let _ = self.reply(&id, &error);
             }
         }
+    }
+
+    /// Closes a question that the agent has taken back; it may be another session's.
+    fn take_back(&mut self, id: &Value) {
+        let Some(index) = self.questions.iter().position(|question| question.id == *id) else {
+            return;
+        };
+        let question = self.questions.remove(index);
+        self.enter("$/cancel_request", json!({ "toolCallId": question.tool_call() }), None);
+        let error = json!({ "code": TAKEN_BACK, "message": "the request was cancelled" });
+        // An agent that reads no more ends, which is seen next.
+        let _ = self.reply(&question.id, &json!({ "error": error }));
     }
 
     /// Adds an entry.

@@ -164,7 +164,8 @@ impl KnownDifferences {
 
 /// The kind with this id or name.
 fn kind(rule: &str) -> Option<FindingKind> {
-    let mut rules = super::rules::RULES.iter().map(|rule| rule.kind);
+    let chat = super::rules::RULES.iter().map(|rule| rule.kind);
+    let mut rules = chat.chain(super::EDITOR_RULES.iter().map(|rule| rule.kind));
     rules.find(|kind| kind.to_string().split(' ').any(|word| word == rule))
 }
 

@@ -37,6 +37,8 @@ struct Drive<'a> {
     prompts: usize,
     /// Since when the stand-in waits, what it had printed then, and what it waits for.
     waiting: Option<(Instant, (u64, Option<String>))>,
+    /// When the next step could first be done.
+    due_since: Option<Instant>,
     /// Whether the person has cancelled a turn.
     is_cancelled: bool,
     /// The entries that the caller knows of.
@@ -77,6 +79,7 @@ pub(crate) fn drive(
         next: 0,
         prompts: 0,
         waiting: None,
+        due_since: None,
         is_cancelled: false,
         told: 0,
         last_entry: begin,
@@ -175,6 +178,11 @@ impl Drive<'_> {
         let job = self.job;
         let Some(Step { offset, act }) = job.dialogue.steps.get(self.next) else { return };
         if *offset > played.printed && !is_waiting {
+            self.due_since = None;
+            return;
+        }
+        // What the stand-in has just printed is still on its way.
+        if self.due_since.get_or_insert_with(Instant::now).elapsed() < REACTION {
             return;
         }
         match act {
@@ -194,6 +202,7 @@ impl Drive<'_> {
             Act::Answer { .. } | Act::Choose(_) => {}
         }
         self.next += 1;
+        self.due_since = None;
     }
 
     /// How long the stand-in has waited for the same line.
