@@ -155,14 +155,15 @@ fn the_person_answers_before_a_call_runs() {
     const CALL: &str = "toolu_clitape_main_1_2";
     let asks = || entry("request_permission", json!({ "toolCall": { "toolCallId": CALL } }));
     let answer = || entry("(answer)", json!({ "toolCallId": CALL }));
-    // The question, some entries, and the answer, before the call ends.
+    // The question, some entries, and the answer, before the call runs.
     let with = |between: Vec<Entry>| {
         move |entries: &mut Vec<Entry>| {
             entries.retain(|entry| entry.kind != "request_permission" && entry.kind != "(answer)");
-            let end = |entry: &Entry| text(entry, "status") == "completed";
-            let end = entries.iter().position(end).unwrap();
+            let runs =
+                |entry: &Entry| ["in_progress", "completed"].contains(&text(entry, "status"));
+            let begin = entries.iter().position(runs).unwrap();
             let own = [asks()].into_iter().chain(between).chain([answer()]);
-            entries.splice(end..end, own);
+            entries.splice(begin..begin, own);
         }
     };
     check(ALLOW, with(Vec::new()), &[]);
