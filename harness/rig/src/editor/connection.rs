@@ -43,10 +43,17 @@ pub(super) enum Incoming {
 struct Routes {
     /// The sessions by id; a closed one has no reader.
     sessions: HashMap<String, Option<Sender<Incoming>>>,
-    pending: HashMap<u64, Sender<Incoming>>,
+    pending: HashMap<u64, Pending>,
     next_id: u64,
     is_over: bool,
     overflow: Option<String>,
+}
+
+/// A request of the editor whose answer is still to come.
+struct Pending {
+    inbox: Sender<Incoming>,
+    /// Whether it is made in a session, which reads what is for all sessions anyway.
+    is_in_session: bool,
 }
 
 /// The pipes to an agent.
@@ -79,7 +86,9 @@ impl Connection {
             if routes.is_over {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
-            routes.pending.insert(id, inbox.clone());
+            let is_in_session =
+                params["sessionId"].as_str().is_some_and(|id| routes.sessions.contains_key(id));
+            routes.pending.insert(id, Pending { inbox: inbox.clone(), is_in_session });
             id
         };
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -220,7 +229,7 @@ impl Routes {
         }
         let number = id.as_ref().and_then(Value::as_u64);
         let pending = number.and_then(|id| Some((id, self.pending.remove(&id)?)));
-        let Some((id, asker)) = pending else {
+        let Some((id, Pending { inbox: asker, .. })) = pending else {
             let words = format!("an answer to a request `{}` that the editor did not make", {
                 id.unwrap_or_default()
             });
@@ -240,10 +249,9 @@ impl Routes {
 
     /// Hands a message to each session, and to each request that waits outside of one.
     fn tell_all(&self, message: &Incoming) {
-        let waiting = match message {
-            Incoming::End | Incoming::Wrong(_) => self.pending.values().collect(),
-            _ => Vec::new(),
-        };
+        let is_for_requests = matches!(message, Incoming::End | Incoming::Wrong(_));
+        let waiting = self.pending.values().filter(|one| is_for_requests && !one.is_in_session);
+        let waiting = waiting.map(|one| &one.inbox);
         for inbox in self.sessions.values().flatten().chain(waiting) {
             drop(inbox.send(message.clone()));
         }
