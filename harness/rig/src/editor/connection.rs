@@ -223,7 +223,9 @@ impl Routes {
             let own = own.cloned();
             let call = Incoming::Call { method, id, params, is_stray, unreadable };
             return match own {
-                Some(own) => drop(own.map(|own| own.send(call))),
+                Some(Some(own)) => drop(own.send(call)),
+                // The session is closed.
+                Some(None) => {}
                 None => self.tell_all(&call),
             };
         }

@@ -60,7 +60,9 @@ impl OpenQuestion {
     fn outcome(&self, choice: &PermissionChoice) -> Value {
         if self.kind == QuestionKind::Form {
             return match choice {
-                PermissionChoice::Option(label) => form::filled(&self.params, &[label.clone()]),
+                PermissionChoice::Option(label) => {
+                    form::filled(&self.params, std::slice::from_ref(label))
+                }
                 PermissionChoice::Labels(labels) => form::filled(&self.params, labels),
                 PermissionChoice::Cancel => json!({ "action": "cancel" }),
             };

@@ -42,7 +42,7 @@ pub(super) fn not_whole(case: &EditorCase<'_>) -> Option<Found> {
 /// No answer comes more often than the model said it.
 pub(super) fn twice(case: &EditorCase<'_>) -> Option<Found> {
     let told = letters(&case.told);
-    let said: Vec<String> = case.played().map(|turn| all(turn)).collect();
+    let said: Vec<String> = case.played().map(all).collect();
     let times = |answer: &str| said.iter().map(|text| text.matches(answer).count()).sum::<usize>();
     let is_twice = |answer: &str| {
         answer.len() >= FEW_LETTERS && told.matches(answer).count() > times(answer).max(1)
