@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_rig::chat_server::{
-    CallFault, ChatServer, ChatServerSettings, Faults, PaceLimits, PersonScript, SCRIPT_CHAT,
+    ChatServer, ChatServerSettings, Faults, ListedFault, PaceLimits, PersonScript, SCRIPT_CHAT,
 };
 
 use crate::exit::ExitStatus;
@@ -42,9 +42,9 @@ pub(crate) struct Args {
     /// How often the bot may write: telegram, strict (no bursts) or none
     #[arg(long, value_name = "WHICH", default_value_t = PaceLimits::Telegram)]
     limits: PaceLimits,
-    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,4:lost-reply,6:reset
+    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,sendMessage:2:lost-reply,6:reset
     #[arg(long, value_name = "N:FAULT", value_delimiter = ',', conflicts_with = "seed")]
-    faults: Vec<CallFault>,
+    faults: Vec<ListedFault>,
     /// Let calls go wrong at random, by this seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,

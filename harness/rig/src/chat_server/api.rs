@@ -273,3 +273,18 @@ pub(super) fn bot_data(params: &Params) -> Map<String, Value> {
     }
     data
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::faults::COUNTED;
+    use super::*;
+
+    #[test]
+    fn the_methods_that_a_list_of_faults_counts_have_numbers() {
+        for name in COUNTED {
+            let found = method(name);
+            let is_numbered = matches!(found, Some((known, Effect::Chat(chat))) if known == name && chat.is_numbered);
+            assert!(is_numbered, "{name}");
+        }
+    }
+}

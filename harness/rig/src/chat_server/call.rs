@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::answer::{ApiError, ApiResult, wire};
 use super::api::{self, ChatMethod, Effect};
-use super::faults::{CallFault, ConnectionFault, Faults};
+use super::faults::{CallFault, ConnectionFault, Faults, NumberedCall};
 use super::messages::ChatCall;
 use super::params::Params;
 use super::shared::Shared;
@@ -161,8 +161,11 @@ fn begin(
     let mut fault = None;
     if method.is_numbered {
         known.calls += 1;
+        let of_method = known.calls_of.entry(name).or_default();
+        *of_method += 1;
+        let call = NumberedCall { of_chat: known.calls, method: name, of_method: *of_method };
         let faults: &Faults = known.faults.as_ref().unwrap_or(&faults);
-        fault = faults.of(chat, known.calls);
+        fault = faults.of(chat, call);
     }
     Ok(BegunCall { name, method, chat, asked_at, fault })
 }

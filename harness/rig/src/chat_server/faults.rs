@@ -3,7 +3,8 @@
 //! The words are those of a scenario's faults, such as `2:rate-limit:30s`. A real connection can fail in
 //! further ways, which have words of their own: `reset`, `bad-gateway` and `restart`. The calls of each chat
 //! are numbered from 1, so that a list or a seed means the same for a chat whatever other chats do. Typing
-//! signals and calls that only read have no number.
+//! signals and calls that only read have no number. With a method before it, as in `sendMessage:2:lost-reply`, the
+//! number counts the calls of this method alone: which call of all is the final message depends on the time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -43,7 +44,7 @@ pub enum CallFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{word}` is no fault of a call: {reason}; a chat server also knows N:reset, N:bad-gateway \
-     and N:restart"
+     and N:restart, and a method before it counts its calls alone, as in sendMessage:2:lost-reply"
 )]
 pub struct CallFaultError {
     word: String,
@@ -103,6 +104,56 @@ impl FromStr for CallFault {
     }
 }
 
+/// The methods whose calls a list of faults may count.
+pub(super) const COUNTED: [&str; 7] = [
+    "sendMessage",
+    "sendPhoto",
+    "sendDocument",
+    "editMessageText",
+    "editMessageReplyMarkup",
+    "deleteMessage",
+    "setMessageReaction",
+];
+
+/// A fault of a list, written `4:lost-reply`, or `sendMessage:2:lost-reply` for the second call of a method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFault {
+    /// The method whose calls are counted; all numbered calls of the chat when absent.
+    pub method: Option<&'static str>,
+    /// How the call fails, with its number.
+    pub fault: CallFault,
+}
+
+impl From<CallFault> for ListedFault {
+    fn from(fault: CallFault) -> Self {
+        Self { method: None, fault }
+    }
+}
+
+impl fmt::Display for ListedFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.method {
+            Some(method) => write!(f, "{method}:{}", self.fault),
+            None => self.fault.fmt(f),
+        }
+    }
+}
+
+impl FromStr for ListedFault {
+    type Err = CallFaultError;
+
+    fn from_str(text: &str) -> Result<Self, CallFaultError> {
+        let named = text.split_once(':').filter(|(name, _)| name.starts_with(char::is_alphabetic));
+        let Some((name, fault)) = named else { return text.parse().map(CallFault::into) };
+        let known =
+            COUNTED.iter().find(|known| known.eq_ignore_ascii_case(name)).ok_or_else(|| {
+                let reason = FaultError::Form(text.to_owned());
+                CallFaultError { word: text.to_owned(), reason }
+            })?;
+        Ok(Self { method: Some(known), fault: fault.parse()? })
+    }
+}
+
 /// Which calls fail.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Faults {
@@ -110,7 +161,7 @@ pub enum Faults {
     #[default]
     None,
     /// These calls of every chat.
-    Listed(Vec<CallFault>),
+    Listed(Vec<ListedFault>),
     /// Calls of every chat at random.
     Seeded {
         /// The seed; the same seed fails the same calls of a chat.
@@ -147,14 +198,59 @@ const WAITS: [(u32, u32, u32); 5] =
 const SLOW_MS: (u32, u32) = (500, 12_000);
 
 impl Faults {
-    /// Returns the fault of the call `number` of a chat.
-    pub(super) fn of(&self, chat: i64, number: u64) -> Option<CallFault> {
+    /// Returns the fault of a call of a chat.
+    pub(super) fn of(&self, chat: i64, call: NumberedCall) -> Option<CallFault> {
         match self {
             Self::None => None,
-            Self::Listed(faults) => faults.iter().find(|fault| fault.call() == number).copied(),
-            Self::Seeded { seed, percent } => drawn(*seed, *percent, chat, number),
+            Self::Listed(faults) => {
+                let is_it = |listed: &&ListedFault| match listed.method {
+                    Some(method) => method == call.method && listed.fault.call() == call.of_method,
+                    None => listed.fault.call() == call.of_chat,
+                };
+                faults.iter().find(is_it).map(|listed| listed.fault)
+            }
+            Self::Seeded { seed, percent } => drawn(*seed, *percent, chat, call.of_chat),
         }
     }
+
+    /// Returns the same faults for the first `calls` calls of a chat that is known by `key` and not by its number,
+    /// so that a seed means the same for what is played there, whichever chat it is played in.
+    pub fn for_key(&self, key: &str, calls: u64) -> Self {
+        let Self::Seeded { seed, percent } = self else { return self.clone() };
+        // FNV-1a, which is the same on every machine.
+        let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        let faults =
+            (1..=calls).filter_map(|call| drawn(*seed, *percent, hash.cast_signed(), call));
+        Self::Listed(faults.map(CallFault::into).collect())
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Listed(faults) => {
+                let words: Vec<String> = faults.iter().map(ListedFault::to_string).collect();
+                f.write_str(&words.join(","))
+            }
+            Self::Seeded { seed, percent } => {
+                write!(f, "{percent} of a hundred calls at random, by seed {seed}")
+            }
+        }
+    }
+}
+
+/// A call with its numbers, each from 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NumberedCall {
+    /// Among all numbered calls of the chat.
+    pub(super) of_chat: u64,
+    /// The method.
+    pub(super) method: &'static str,
+    /// Among the calls of the method in the chat.
+    pub(super) of_method: u64,
 }
 
 /// Draws the fault of a call from the seed, the chat and the call's number alone.
@@ -230,12 +326,44 @@ mod tests {
         assert_eq!("2:slow:7ms".parse::<CallFault>().unwrap().answer(), "slow:7ms");
     }
 
+    /// The call `of_chat` of a chat, which is the call `of_method` of `sendMessage`.
+    fn call(of_chat: u64, of_method: u64) -> NumberedCall {
+        NumberedCall { of_chat, method: "sendMessage", of_method }
+    }
+
+    #[test]
+    fn a_fault_of_a_method_counts_its_calls_alone() {
+        let listed: ListedFault = "sendmessage:2:lost-reply".parse().unwrap();
+        assert_eq!(listed.to_string(), "sendMessage:2:lost-reply");
+        let faults = Faults::Listed(vec![listed, "1:reset".parse().unwrap()]);
+        assert!(faults.of(1, call(2, 1)).is_none());
+        assert_eq!(faults.of(1, call(5, 2)).unwrap().answer(), "lost-reply");
+        assert_eq!(faults.of(1, call(1, 1)).unwrap().answer(), "reset");
+        assert_eq!(faults.to_string(), "sendMessage:2:lost-reply,1:reset");
+        for text in
+            ["getMe:1:reset", "sendMessages:1:reset", "sendChatAction:1:reset", "sendMessage:reset"]
+        {
+            assert!(text.parse::<ListedFault>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_seed_means_the_same_for_a_key_in_every_chat() {
+        let faults = Faults::Seeded { seed: 7, percent: 30 };
+        let listed = faults.for_key("three-tools/2.1.329", 200);
+        let fails = |chat: i64| -> Vec<u64> {
+            (1..=200).filter(|number| listed.of(chat, call(*number, 1)).is_some()).collect()
+        };
+        assert!(fails(1).len() > 30 && fails(1) == fails(2));
+        assert_ne!(listed, faults.for_key("plain-text/2.1.329", 200));
+    }
+
     #[test]
     fn the_same_seed_fails_the_same_calls_and_waits_have_a_long_tail() {
         let faults = Faults::Seeded { seed: 7, percent: 50 };
-        let all: Vec<_> = (1..2_000).map(|call| faults.of(1, call)).collect();
-        assert_eq!(all, (1..2_000).map(|call| faults.of(1, call)).collect::<Vec<_>>());
-        assert_ne!(all, (1..2_000).map(|call| faults.of(2, call)).collect::<Vec<_>>());
+        let all: Vec<_> = (1..2_000).map(|number| faults.of(1, call(number, 1))).collect();
+        assert_eq!(all, (1..2_000).map(|number| faults.of(1, call(number, 1))).collect::<Vec<_>>());
+        assert_ne!(all, (1..2_000).map(|number| faults.of(2, call(number, 1))).collect::<Vec<_>>());
         let hit = all.iter().flatten().count();
         assert!((900..1_100).contains(&hit), "{hit} of 1,999 calls fail");
         let waits: Vec<u64> = all

@@ -48,7 +48,7 @@ use clitape_runner::replay::Entry;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults};
+pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault};
 pub use pace::PaceLimits;
 pub use person::{PersonError, PressTarget};
 pub use script_file::{PersonScript, SCRIPT_CHAT, ScriptError};

@@ -75,6 +75,8 @@ pub(super) struct Chat {
     pub(super) pace: Pace,
     /// The numbered calls so far.
     pub(super) calls: u64,
+    /// The numbered calls of each method so far.
+    pub(super) calls_of: BTreeMap<&'static str, u64>,
     /// When the person wrote first.
     pub(super) said_at: Option<u64>,
     /// In the order in which they took effect; `at` is of the server's clock.

@@ -23,6 +23,7 @@ fn issue_16_each_fault_has_its_answer_and_its_effect() {
         ("2:not-modified", Some(400), true),
         ("2:slow:200ms", Some(200), true),
         ("2:lost-reply", None, true),
+        ("sendMessage:2:lost-reply", None, true),
         ("2:reset", None, false),
         ("2:restart", None, false),
     ] {
