@@ -122,7 +122,8 @@ fn judged(run: &Run) -> Result<(), String> {
         one_message: bug.is_empty() && !name.contains("long"),
         ..SubjectTraits::default()
     };
-    let found = judge(&Observation { cassette: &cassette, entries, turns, ending, traits });
+    let found =
+        judge(&Observation { cassette: &cassette, entries, turns, ending, traits, bus: None });
     let kinds: Vec<K> = found.iter().map(|Violation { kind, .. }| *kind).collect();
     let is_right = match convicts {
         Some(rule) => kinds.contains(rule),

@@ -78,6 +78,57 @@ fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
 }
 
 #[test]
+fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
+    if !has_python() {
+        return;
+    }
+    let dir = with_subjects(&example("", "stop = '/stop'"));
+    let path = dir.path();
+    let rig = ["rig", "mine", "plain-text", "--calls"];
+    // A right gateway waits as long as it is asked to, and goes on.
+    let asked =
+        ["calls of each chat that fail: 1:rate-limit:2s", "rate-limit:2s", "came to its end"];
+    let faults = ["--chat-faults", "1:rate-limit:2s", "--pace", "40"];
+    check(path, &[&rig[..], &faults].concat(), 0, &asked, &[]);
+    // The line that shows a finding again has the faults.
+    let hangs = "[subject.mine]\nkind = 'gateway'\nready = { output = 'up' }\nwithin_s = 1\n\
+                 command = ['python3', '-c', 'print(\"up\", flush=True); import time; time.sleep(60)']\n";
+    fs::write(path.join("clitape.toml"), hangs).unwrap();
+    let asked: Vec<&str> = "--chat-faults sendMessage:2:lost-reply --pace 9".split(' ').collect();
+    let says =
+        ["SB026", "rig mine plain-text/2.1.329 --pace 9 --chat-faults sendMessage:2:lost-reply"];
+    check(path, &[&rig[..], &asked].concat(), 3, &says, &[]);
+    let words = "calls of each chat that fail: 1 of a hundred calls at random, by seed 7";
+    let says = [words, "rig mine plain-text/2.1.329 --chat-seed 7 --chat-rate 1"];
+    let seeded = ["--chat-seed", "7", "--chat-rate", "1"];
+    check(path, &[&rig[..], &seeded].concat(), 3, &says, &[]);
+    fs::write(path.join("clitape.toml"), example("", "")).unwrap();
+    let wrong = ["test", "--chat-faults", "1:reset"];
+    check(path, &wrong, 2, &[], &["name it with --subject"]);
+    let wrong = ["test", "--subject", "mine", "--chat-faults", "getMe:1:reset"];
+    check(path, &wrong, 2, &[], &["is no fault of a call"]);
+}
+
+#[test]
+fn issue_16_another_claude_that_would_run_is_refused_and_a_subject_is_like_another() {
+    if !has_python() {
+        return;
+    }
+    let toml = format!(
+        "{}claude_first = ['{{root}}/there']\n[subject.other]\nlike = 'mine'\nclaude_first = []\n",
+        example("", "")
+    );
+    let dir = with_subjects(&toml);
+    let there = dir.path().join("there");
+    fs::create_dir(&there).unwrap();
+    check(dir.path(), &["subject", "check", "mine"], 0, &["is answered in"], &[]);
+    fs::write(there.join("claude"), "").unwrap();
+    let err = ["there/claude is there, and the gateway would start it instead of the recordings"];
+    check(dir.path(), &["test", "--subject", "mine"], 2, &[], &err);
+    check(dir.path(), &["subject", "check", "other"], 0, &["is answered in"], &[]);
+}
+
+#[test]
 fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
     if !has_python() {
         return;

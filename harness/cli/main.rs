@@ -6,6 +6,7 @@ mod chat_server;
 mod collect;
 mod compare;
 mod completions;
+mod conditions;
 mod confirm;
 mod editor;
 mod exit;

@@ -7,6 +7,7 @@ use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_ru
 use clitape_runner::report::{Screen, plain, write_entry, write_finding};
 use clitape_runner::scenario::Workspace;
 
+use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
@@ -21,8 +22,10 @@ pub(crate) struct Args {
     /// The scenario: NAME or NAME/VERSION
     scenario: String,
     /// Cut and delay what claude prints by this seed, instead of as it was recorded
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "pace")]
     seed: Option<u64>,
+    #[command(flatten)]
+    conditions: ConditionArgs,
     /// Print one line for each call instead of the chat
     #[arg(long)]
     calls: bool,
@@ -39,9 +42,19 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let name = scenario.split_once('/').map_or(scenario, |(name, _)| name);
     workspace.load(name)?;
     let names = [scenario.to_owned()];
-    let options =
-        SubjectOptions { names: &names, exact: true, update: false, plans: 0, seed: args.seed };
+    let conditions = args.conditions.conditions(args.seed);
+    check_chat(&conditions, gateway)?;
+    let options = SubjectOptions {
+        names: &names,
+        exact: true,
+        update: false,
+        plans: 0,
+        conditions: &conditions,
+    };
     let mut out = terminal::stdout();
+    if let Some(line) = faults_line(&conditions).filter(|_| !quiet) {
+        out.line(line)?;
+    }
     let mut screen = Screen::default();
     // There is no screen of an editor.
     let has_screen = gateway.spec.front == Front::Chat;
@@ -88,7 +101,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         let took = seen.took.as_secs_f64();
         out.line("")?;
         out.line(format_args!("{} took {took:.1} s; {}", job.name(), plain(&seen.how())))?;
-        for (what, how) in seen.legs(job, gateway) {
+        for (what, how) in seen.legs(job, gateway, &conditions) {
             out.line(format_args!("  {what:<12} {how}"))?;
         }
     }
@@ -105,7 +118,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         std::fs::create_dir_all(dir)?;
         let path = dir.join("index.html");
         let found: Vec<_> = findings.iter().copied().cloned().collect();
-        write_file(&path, page_of_run(gateway, job, seen, &found))?;
+        write_file(&path, page_of_run(gateway, &conditions, (job, seen), &found))?;
         out.line(format_args!("wrote {}", path.display()))?;
     }
     Ok(if findings.is_empty() { ExitStatus::Ok } else { ExitStatus::Findings })

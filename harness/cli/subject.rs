@@ -8,11 +8,10 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use clitape_rig::subject::{
-    CheckLine, Front, GatewaySpec, LeftOut, NamedGateway, RigHost, Subject, SubjectKind, Subjects,
-    by_reason, check,
+    CheckLine, Front, LeftOut, NamedGateway, RigHost, Subject, SubjectKind, Subjects, by_reason,
+    check,
 };
 use clitape_runner::host::HostPaths;
-use clitape_runner::names::SubjectName;
 use clitape_runner::record::remove_stale;
 use clitape_runner::scenario::Workspace;
 use clitape_runner::text::plural;
@@ -45,15 +44,17 @@ enum Command {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let mut subjects = Subjects::load(workspace.root())?;
+    let subjects = Subjects::load(workspace.root())?;
     match &args.command {
         Command::List => list(&subjects),
         Command::Check { subject } => {
             let (name, version) = split(subject);
-            let name = subjects.get(name)?.0.clone();
-            match subjects.subjects.get_mut(&name) {
-                Some(Subject::Gateway(spec)) => checked(workspace, (&name, version), spec, quiet),
-                _ => bail!("{name} is no gateway; run `clitape test --subject {name}`"),
+            match subjects.get(name)? {
+                (name, Subject::Gateway(spec)) => {
+                    let spec = spec.at_version(version);
+                    checked(workspace, NamedGateway { name, version, spec }, quiet)
+                }
+                (name, _) => bail!("{name} is no gateway; run `clitape test --subject {name}`"),
             }
         }
     }
@@ -95,8 +96,7 @@ fn list(subjects: &Subjects) -> anyhow::Result<ExitStatus> {
 
 fn checked(
     workspace: &Workspace,
-    subject: (&SubjectName, Option<&str>),
-    spec: &mut GatewaySpec,
+    gateway: NamedGateway<'_>,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     let machine = Machine::new()?;
@@ -116,14 +116,12 @@ fn checked(
         failed = failed.take().or(printed.err());
     };
     let mut note = |text: &str| progress.borrow_mut().now(text);
-    let holds = check(subject, spec, machine.rig(workspace), &mut note, &mut line)?;
+    let holds = check(gateway, machine.rig(workspace), &mut note, &mut line)?;
     if let Some(error) = failed {
         return Err(error.into());
     }
     if holds && !quiet {
-        let (name, version) = subject;
-        let at = version.map(|version| format!("@{version}")).unwrap_or_default();
-        out.line(format_args!("next: clitape test --subject {name}{at}"))?;
+        out.line(format_args!("next: clitape test --subject {}", gateway.shown()))?;
     }
     Ok(if holds { ExitStatus::Ok } else { ExitStatus::Findings })
 }
@@ -163,7 +161,9 @@ pub(crate) fn gateway<'a>(
 ) -> anyhow::Result<NamedGateway<'a>> {
     let (name, version) = split(subject);
     match subjects.get(name)? {
-        (name, Subject::Gateway(spec)) => Ok(NamedGateway { name, version, spec }),
+        (name, Subject::Gateway(spec)) => {
+            Ok(NamedGateway { name, version, spec: spec.at_version(version) })
+        }
         (name, _) => bail!(
             "{name} is no gateway, so that there is no chat to watch; run `clitape test --subject {name}`"
         ),

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clitape_rig::subject::{
-    LeftOut, NamedGateway, NamedParser, NamedReplay, ReplayOptions, RunEvent, Subject,
+    Conditions, LeftOut, NamedGateway, NamedParser, NamedReplay, ReplayOptions, RunEvent, Subject,
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
     test_replay,
 };
@@ -13,6 +14,7 @@ use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteEvent, SuiteOptions, run as run_suite};
 use clitape_runner::text::plural;
 
+use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::{self, OpenOutput, Outputs, write_file};
@@ -32,6 +34,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, requires = "subject",
         value_parser = clap::value_parser!(u64).range(..=1_000))]
     plans: u64,
+    #[command(flatten)]
+    conditions: ConditionArgs,
     /// Write what differs as .snap.new beside the golden, for `clitape review`
     #[arg(long)]
     update: bool,
@@ -45,8 +49,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let conditions = args.conditions.conditions(None);
     if let Some(subject) = &args.subject {
-        return test_subject(workspace, args, subject, quiet);
+        return test_subject(workspace, args, (subject, &conditions), quiet);
+    }
+    if !conditions.are_recorded() {
+        bail!("--pace and the faults of the chat are for a gateway; name it with --subject");
     }
     let open = args.outputs.open(args.json.as_deref())?;
     let options = SuiteOptions {
@@ -102,22 +110,26 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 fn test_subject(
     workspace: &Workspace,
     args: &Args,
-    subject: &str,
+    (subject, conditions): (&str, &Conditions),
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new()?;
     let filter = args.filter.as_deref().unwrap_or_default();
     let (name, version) = split(subject);
-    match subjects.get(name)? {
-        (name, Subject::Parser(spec)) => {
+    let (name, subject_spec) = subjects.get(name)?;
+    if !matches!(subject_spec, Subject::Gateway(_)) && !conditions.are_recorded() {
+        bail!("{name} is no gateway, so that it has neither a pace nor a chat server");
+    }
+    match subject_spec {
+        Subject::Parser(spec) => {
             let parser = NamedParser { name, version, spec };
             return test_called(args, quiet, |note, report| {
                 let runs = test_parser(parser, filter, machine.rig(workspace), note, report)?;
                 Ok((runs, Vec::new()))
             });
         }
-        (name, Subject::Replay(spec)) => {
+        Subject::Replay(spec) => {
             let replay = NamedReplay { name, version, spec };
             let options = ReplayOptions { filter, update: args.update, plans: args.plans };
             return test_called(args, quiet, |note, report| {
@@ -128,6 +140,7 @@ fn test_subject(
         _ => {}
     }
     let gateway = gateway(&subjects, subject)?;
+    check_chat(conditions, gateway)?;
     let open = args.outputs.open(args.json.as_deref())?;
     let names: Vec<String> = args.filter.iter().cloned().collect();
     let options = SubjectOptions {
@@ -135,10 +148,13 @@ fn test_subject(
         exact: false,
         update: args.update,
         plans: args.plans,
-        seed: None,
+        conditions,
     };
     let mut out = terminal::stdout();
     open.begin(&mut out)?;
+    if let Some(line) = faults_line(conditions).filter(|_| !quiet) {
+        out.line(line)?;
+    }
     let progress = RefCell::new(ProgressLine::new(quiet));
     let mut note = |text: &str| progress.borrow_mut().step(text);
     let suite = test(gateway, options, machine.rig(workspace), &mut note, &mut |event| {
@@ -162,7 +178,7 @@ fn test_subject(
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;
     }
     let pages = match open.html() {
-        Some(dir) => subject_pages(gateway, &suite, dir)?,
+        Some(dir) => subject_pages(gateway, conditions, &suite, dir)?,
         None => Pages::new(),
     };
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
@@ -220,6 +236,7 @@ fn finish(
 /// Writes a page for every run at a subject of which something does not hold.
 fn subject_pages(
     gateway: NamedGateway<'_>,
+    conditions: &Conditions,
     suite: &SubjectSuite,
     dir: &Path,
 ) -> anyhow::Result<Pages> {
@@ -232,7 +249,7 @@ fn subject_pages(
             run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
         let version = job.version().to_string();
         let file = format!("{}-{version}.html", run.name);
-        write_file(&dir.join(&file), page_of_run(gateway, job, seen, &found))?;
+        write_file(&dir.join(&file), page_of_run(gateway, conditions, (job, seen), &found))?;
         pages.entry(run.name.clone()).or_default().push((version, file));
     }
     Ok(pages)

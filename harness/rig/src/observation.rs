@@ -4,6 +4,7 @@ use std::fmt;
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::Entry;
+use serde_json::Value;
 
 /// What was seen of one cassette at one subject.
 #[derive(Debug)]
@@ -21,6 +22,23 @@ pub struct Observation<'a> {
     pub ending: RunEnding,
     /// What the subject is known to show.
     pub traits: SubjectTraits,
+    /// The events of its bus that belong to this chat, in order; none if the subject has no bus.
+    pub bus: Option<Vec<BusEvent>>,
+}
+
+/// An event of a subject's own event bus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BusEvent {
+    /// What it is about, such as `tool` or `text`.
+    pub kind: String,
+    /// Where that stands: `start` or `result` of a tool.
+    pub phase: Option<String>,
+    /// The id of the call.
+    pub id: Option<String>,
+    /// The name of the tool.
+    pub name: Option<String>,
+    /// The arguments of the call.
+    pub args: Option<Value>,
 }
 
 /// When the stand-in played a turn, in milliseconds on the clock of the entries.

@@ -25,6 +25,8 @@ pub(super) struct Message {
     pub(super) versions: Vec<Version>,
     /// When it was deleted, and by which entry.
     pub(super) deleted: Option<(u64, usize)>,
+    /// Whether the answer to the call that sent it was lost, so that the subject does not know its number.
+    is_lost: bool,
 }
 
 /// What a message said from a moment on.
@@ -46,6 +48,11 @@ impl Message {
     /// What it said last.
     pub(super) fn last(&self) -> &Version {
         &self.versions[self.versions.len() - 1]
+    }
+
+    /// Whether the subject can neither change nor delete it, because it was never told its number.
+    pub(super) fn is_out_of_reach(&self) -> bool {
+        self.is_lost && self.versions.len() == 1
     }
 
     /// When it was first seen.
@@ -98,7 +105,8 @@ impl Screen {
                 let letters = letters(&text);
                 let version =
                     Version { at, entry: index, text, letters, buttons: entry.buttons().concat() };
-                let message = Message { id, versions: Vec::new(), deleted: None };
+                let is_lost = ["lost-reply", "hang"].contains(&entry.text("answer"));
+                let message = Message { id, versions: Vec::new(), deleted: None, is_lost };
                 self.messages.entry(id).or_insert(message).versions.push(version);
             }
             _ => {}
@@ -113,6 +121,11 @@ impl Screen {
     /// The messages that stay in the chat, the oldest first.
     pub(super) fn at_end(&self) -> impl Iterator<Item = &Message> {
         self.messages.values().filter(|message| message.deleted.is_none())
+    }
+
+    /// The messages that stay in the chat although the subject could have changed or deleted them.
+    pub(super) fn left(&self) -> impl Iterator<Item = &Message> {
+        self.at_end().filter(|message| !message.is_out_of_reach())
     }
 
     /// Everything that was ever shown, in the order of the messages.

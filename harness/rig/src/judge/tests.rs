@@ -8,7 +8,7 @@ use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_li
 use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, Workspace};
 
 use super::*;
-use crate::observation::{PlayedTurn, SubjectTraits};
+use crate::observation::{BusEvent, PlayedTurn, SubjectTraits};
 
 mod rules;
 
@@ -65,6 +65,7 @@ fn no_rule_convicts_our_own_gateway() {
                     turns: Vec::new(),
                     ending: RunEnding::Over,
                     traits,
+                    bus: None,
                 };
                 for Violation { kind, sentence, .. } in judge(&observation) {
                     let version = cassette.version();
@@ -87,6 +88,45 @@ fn issue_16_what_is_left_in_two_chats_is_compared_as_a_person_reads_it() {
     assert_eq!(left(html.clone()), "wc < a.txt (3.1 s)");
     assert!(says_the_same(&left(html.clone()), &left(send(1, 1, "wc < a.txt (0.2 s)"))));
     assert!(!says_the_same(&left(html), &left(send(1, 1, "wc < b.txt"))));
+}
+
+/// Faults of the chat after which our own gateway does the best that can be done.
+const FAULTS: [&str; 8] = [
+    "1:lost-reply",
+    "2:lost-reply",
+    "1:rate-limit:30s",
+    "2:rate-limit:3s",
+    "1:server-error",
+    "3:server-error",
+    "2:slow:5000ms",
+    "1:hang",
+];
+
+#[test]
+fn no_rule_convicts_our_own_gateway_for_what_the_server_did() {
+    let mut convicted = Vec::new();
+    for name in ["plain-text", "three-tools", "long-answer", "many-tools"] {
+        let cassette = Cassette::load(&root().join(format!("cassettes/{name}/2.1.329"))).unwrap();
+        let scenario = Workspace::at(&root()).load(name).unwrap();
+        let capture = Capture { stdout: &cassette.stdout, stdin: &[] };
+        let channel = Some(Chat::of(ChatMode::Partial));
+        let setup = Setup { run: scenario.run, channel, acp: None };
+        for fault in FAULTS {
+            let faults = vec![fault.parse().unwrap()];
+            let plan = Plan { faults, ..Plan::canonical(capture, 200) };
+            let entries = replay(capture, &plan, setup).entries;
+            let is_chat = |entry: &Entry| entry.lane == Lane::Telegram;
+            let entries: Vec<Entry> = entries.into_iter().filter(is_chat).collect();
+            let (turns, ending, bus) = (Vec::new(), RunEnding::Over, None);
+            let traits = SubjectTraits { one_message: true, ..SubjectTraits::default() };
+            let cassette = &cassette;
+            let observation = Observation { cassette, entries, turns, ending, traits, bus };
+            for Violation { kind, sentence, .. } in judge(&observation) {
+                convicted.push(format!("{name} {fault}: {kind}: {sentence}"));
+            }
+        }
+    }
+    assert!(convicted.is_empty(), "{} convictions:\n{}", convicted.len(), convicted.join("\n"));
 }
 
 /// A turn that was played from the beginning to this moment.

@@ -51,7 +51,9 @@ pub enum StandInError {
         why: String,
     },
     /// `CLITAPE_PLAY` is not a way to play.
-    #[error("CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, seed:N or plan:FILE")]
+    #[error(
+        "CLITAPE_PLAY is `{0}`; write recorded, canonical, instant, pace:MS, seed:N or plan:FILE"
+    )]
     Play(String),
     /// `CLITAPE_END` is no end.
     #[error(

@@ -35,6 +35,10 @@ impl Schedule {
                 let (host, faults) = (Vec::new(), Vec::new());
                 (Plan { format: PLAN_FORMAT, seed: None, steps, host, faults }, false)
             }
+            Some(("pace", pace)) => match pace.parse() {
+                Ok(pace) => (Plan::canonical(&cassette.stdout, pace), false),
+                Err(_) => return Err(StandInError::Play(play.to_owned())),
+            },
             Some(("seed", seed)) => match seed.parse() {
                 Ok(seed) => (Plan::seeded(&cassette.stdout, seed), false),
                 Err(_) => return Err(StandInError::Play(play.to_owned())),

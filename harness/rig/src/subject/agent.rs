@@ -66,7 +66,7 @@ pub(crate) fn drive(
         Err(error) => {
             let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
             let ending = no_session(&error, begin, shared);
-            return Some(Seen { entries, ending, turns, reads, took: begin.elapsed() });
+            return Some(Seen { entries, ending, turns, reads, bus: None, took: begin.elapsed() });
         }
     };
     let mut drive = Drive {
@@ -100,7 +100,7 @@ pub(crate) fn drive(
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(begin_ms, &job.cassette.stdout);
     let entries = drive.session.entries().to_vec();
-    Some(Seen { entries, ending, turns, reads, took: begin.elapsed() })
+    Some(Seen { entries, ending, turns, reads, bus: None, took: begin.elapsed() })
 }
 
 /// How a run ends whose session can't be opened.

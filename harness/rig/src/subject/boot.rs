@@ -13,6 +13,7 @@ use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use fs_err as fs;
 
+use super::conditions::Printing;
 use super::error::SubjectError;
 use super::placeholders::{Places, Writing};
 use super::prepare::{Prepared, RigHost};
@@ -41,6 +42,8 @@ pub(crate) struct Boot {
     pub(crate) program: Program,
     /// The log of the stand-in.
     pub(crate) log: PathBuf,
+    /// The file for the gateway's event bus.
+    pub(crate) bus: PathBuf,
     /// How long it took until it was ready.
     pub(crate) ready_after: Duration,
     /// Removed last.
@@ -66,8 +69,8 @@ pub(crate) enum PersonSide {
 pub(crate) struct Playing {
     /// The version that `claude --version` prints.
     pub(crate) cli: Option<CliVersion>,
-    /// The value of `CLITAPE_PLAY`, such as `seed:3`.
-    pub(crate) play: Option<String>,
+    /// When it prints.
+    pub(crate) printing: Printing,
 }
 
 impl Boot {
@@ -94,7 +97,7 @@ impl Boot {
             Front::Chat => Some(ChatServer::start(ChatServerSettings::default())?),
             Front::Editor => None,
         };
-        let log = scratch.path().join("stand-in.log");
+        let [log, bus] = ["stand-in.log", "bus.jsonl"].map(|name| scratch.path().join(name));
         let mut places = prepared.places(rig);
         for (name, path) in [
             ("claude", &claude),
@@ -103,6 +106,7 @@ impl Boot {
             ("home", &home),
             ("temp", &temp),
             ("log", &log),
+            ("bus", &bus),
         ] {
             places.set(name, path.to_string_lossy());
         }
@@ -111,6 +115,16 @@ impl Boot {
             places.set("token", chat.token());
         }
         places.set("port", free_port()?.to_string());
+        for (name, value) in &spec.values {
+            let value = places.fill(value, Writing::Plain);
+            places.set(name, value);
+        }
+        for folder in &spec.claude_first {
+            let claude = Path::new(&places.fill(folder, Writing::Plain)).join("claude");
+            if claude.exists() {
+                return Err(SubjectError::OtherClaude(claude));
+            }
+        }
         write_files(spec, &places, scratch.path(), rig.workspace.root())?;
         let mut environment = environment(rig, &spec.pass_env);
         let path = std::iter::once(bin.clone()).chain(std::env::split_paths(&rig.host.path));
@@ -124,7 +138,7 @@ impl Boot {
         if let Some(version) = &playing.cli {
             set("CLITAPE_VERSION", version.as_str().into());
         }
-        if let Some(play) = &playing.play {
+        if let Some(play) = playing.printing.play() {
             set("CLITAPE_PLAY", play.into());
         }
         for (name, value) in &spec.env {
@@ -160,7 +174,7 @@ impl Boot {
             }
         };
         let mut boot =
-            Self { person, program, log, ready_after: Duration::ZERO, _scratch: scratch };
+            Self { person, program, log, bus, ready_after: Duration::ZERO, _scratch: scratch };
         boot.wait(spec, &places, begin, rig.stop)?;
         boot.ready_after = begin.elapsed();
         Ok(boot)

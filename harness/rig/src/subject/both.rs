@@ -6,6 +6,7 @@ use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::Entry;
 
+use super::conditions::Conditions;
 use super::error::SubjectError;
 use super::golden::timeless;
 use super::prepare::RigHost;
@@ -23,8 +24,9 @@ pub fn compare_gateways(
     rig: RigHost<'_>,
     note: &mut dyn FnMut(&str),
 ) -> Result<Option<Comparison>, SubjectError> {
+    let conditions = &Conditions::default();
     let options =
-        SubjectOptions { names, exact: !names.is_empty(), update: false, plans: 0, seed: None };
+        SubjectOptions { names, exact: !names.is_empty(), update: false, plans: 0, conditions };
     let mut played = Vec::new();
     for gateway in gateways {
         played.push(test(gateway, options, rig, note, &mut |_| {})?);

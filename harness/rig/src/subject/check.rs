@@ -3,16 +3,17 @@
 
 use std::time::Duration;
 
-use clitape_runner::names::SubjectName;
 use clitape_runner::replay::ChatView;
 
 use super::boot::Playing;
+use super::conditions::{Conditions, Printing};
 use super::drive::Seen;
 use super::error::{SubjectError, last_words};
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{Play, RunEvent, play};
-use super::spec::{Front, GatewaySpec};
+use super::spec::{Front, NamedGateway};
 use super::suite::{SubjectOptions, select};
+use crate::chat_server::Faults;
 use crate::observation::RunEnding;
 
 /// The scenarios that are tried, the first that fits.
@@ -55,12 +56,16 @@ fn seconds(time: Duration) -> String {
 ///
 /// [`SubjectError`] when it can't be installed, a scenario can't be read, or the caller stops it.
 pub fn check(
-    (name, version): (&SubjectName, Option<&str>),
-    spec: &mut GatewaySpec,
+    gateway: NamedGateway<'_>,
     rig: RigHost<'_>,
     note: &mut dyn FnMut(&str),
     line: &mut dyn FnMut(CheckLine),
 ) -> Result<bool, SubjectError> {
+    // A gateway that needs a warm-up is slow in its first turn.
+    let within_s = if gateway.spec.warm_up.is_some() { WARM_UP_S } else { WITHIN_S };
+    let mut spec = gateway.spec.clone();
+    (spec.within_s, spec.idle_s) = (spec.within_s.min(within_s), spec.idle_s.min(IDLE_S));
+    let (name, spec) = (gateway.name, &spec);
     let mut holds = true;
     let mut tell = |checked: CheckLine| {
         holds &= checked.holds;
@@ -83,11 +88,8 @@ pub fn check(
     if all.jobs.is_empty() {
         return Ok(false);
     }
-    let prepared = prepare_gateway(spec, version, rig, note)?;
-    let playing = Playing { cli: spec.cli.clone(), play: None };
-    // A gateway that needs a warm-up is slow in its first turn.
-    let within_s = if spec.warm_up.is_some() { WARM_UP_S } else { WITHIN_S };
-    (spec.within_s, spec.idle_s) = (spec.within_s.min(within_s), spec.idle_s.min(IDLE_S));
+    let prepared = prepare_gateway(spec, gateway.version, rig, note)?;
+    let playing = Playing { cli: spec.cli.clone(), printing: Printing::Recorded };
     let mut tried = Vec::new();
     for name in TRIED {
         tried.extend(select(rig.workspace, spec, only(&[name.to_owned()]))?.jobs);
@@ -95,7 +97,8 @@ pub fn check(
     tried.extend(all.jobs);
     tried.truncate(1);
     note("starting it");
-    let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None };
+    let faults = &Faults::None;
+    let how = Play { spec, prepared: &prepared, playing: &playing, warm_up: None, faults };
     let mut lines = Vec::new();
     let played = play(&tried, how, rig, &mut |event| match event {
         RunEvent::Ready { after } => {
@@ -130,7 +133,10 @@ pub fn check(
 
 /// The options for the scenarios of these names, or for all of them.
 fn only(names: &[String]) -> SubjectOptions<'_> {
-    SubjectOptions { names, exact: true, update: false, plans: 0, seed: None }
+    /// Nothing is played with them.
+    const CONDITIONS: &Conditions =
+        &Conditions { printing: Printing::Recorded, faults: Faults::None };
+    SubjectOptions { names, exact: true, update: false, plans: 0, conditions: CONDITIONS }
 }
 
 /// The line about the scenario that was played.

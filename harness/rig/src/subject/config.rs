@@ -19,13 +19,15 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::error::SubjectError;
+use super::like;
 use super::names::suggestion;
-use super::placeholders::{PLACES, unknown_place};
 use super::spec::{
     CallSpec, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign,
     ReplaySpec, Subject, SubjectKind,
 };
 use crate::observation::SubjectTraits;
+
+mod keys;
 
 /// The name of the file.
 pub const FILE: &str = "clitape.toml";
@@ -50,8 +52,10 @@ struct SubjectsFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectFile {
-    kind: SubjectKind,
-    command: Vec<String>,
+    kind: Option<SubjectKind>,
+    #[expect(dead_code, reason = "`like` reads it from the table; here a mistake has a line")]
+    like: Option<String>,
+    command: Option<Vec<String>>,
     #[serde(default)]
     env: BTreeMap<String, String>,
     #[serde(default)]
@@ -84,6 +88,11 @@ struct SubjectFile {
     version: Option<String>,
     cli: Option<CliVersion>,
     kinds: Option<Vec<String>>,
+    values: Option<BTreeMap<String, String>>,
+    claude_first: Option<Vec<String>>,
+    #[expect(dead_code, reason = "as `like`")]
+    #[serde(default)]
+    at: BTreeMap<String, SubjectFile>,
 }
 
 #[derive(Deserialize)]
@@ -152,15 +161,19 @@ impl Subjects {
     }
 
     fn parse(path: PathBuf, text: &str) -> Result<Self, SubjectError> {
-        let file: SubjectsFile = toml::from_str(text).map_err(|error: toml::de::Error| {
+        let wrong = |error: toml::de::Error| {
             let offset = error.span().map_or(0, |span| span.start);
             let what = with_suggestion(error.message().trim().replace('\n', ", "));
             let line = text[..offset].matches('\n').count() + 1;
             SubjectError::Config { path: path.clone(), line, what }
-        })?;
+        };
+        let file: SubjectsFile = toml::from_str(text).map_err(wrong)?;
+        let document: toml::Table = text.parse().map_err(wrong)?;
+        let tables = document.get("subject").and_then(toml::Value::as_table);
+        let tables = tables.cloned().unwrap_or_default();
         let mut subjects = BTreeMap::new();
-        for (name, file) in file.subject {
-            let subject = file.subject().map_err(|Complaint { key, what }| {
+        for name in file.subject.into_keys() {
+            let subject = subject_of(&tables, &name).map_err(|Complaint { key, what }| {
                 let (line, what) = (line_of(text, &name, key), format!("`{key}`: {what}"));
                 SubjectError::Config { path: path.clone(), line, what }
             })?;
@@ -188,37 +201,59 @@ impl Subjects {
     }
 }
 
+/// The subject of this name, with what it has of others, and with its versions that have keys of their own.
+fn subject_of(tables: &toml::Table, name: &str) -> Result<Subject, Complaint> {
+    let like = |what| Complaint { key: "like", what };
+    let one = |version: Option<&str>| {
+        let keys = like::keys(tables, name, version).map_err(like)?;
+        let file: Result<SubjectFile, _> = keys.try_into();
+        file.or_else(|error: toml::de::Error| complain("like", error.message()))?.subject()
+    };
+    let mut subject = one(None)?;
+    if let Subject::Gateway(spec) = &mut subject {
+        for version in like::versions(tables, name).map_err(like)? {
+            if let Subject::Gateway(of_version) = one(Some(&version))? {
+                spec.versions.insert(version, *of_version);
+            }
+        }
+    }
+    Ok(subject)
+}
+
 impl SubjectFile {
     fn subject(mut self) -> Result<Subject, Complaint> {
-        if self.command.is_empty() {
+        let Some(kind) = self.kind else {
+            return complain("kind", "it is missing; write gateway, agent, parser or replay");
+        };
+        let command = self.command.take().unwrap_or_default();
+        if command.is_empty() {
             return complain("command", "it is empty; name the program and its arguments");
         }
-        self.check_places()?;
-        if let Some((key, kind)) = self.foreign_key() {
+        self.check_places(&command)?;
+        if let Some((key, owner)) = self.foreign_key(kind) {
             return complain(
                 key,
-                format!("a subject of kind {} has none; only {kind} has it", self.kind),
+                format!("a subject of kind {kind} has none; only {owner} has it"),
             );
         }
-        Ok(match self.kind {
-            SubjectKind::Gateway | SubjectKind::Agent => {
-                Subject::Gateway(Box::new(self.gateway()?))
-            }
+        Ok(match kind {
+            SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway(command, Front::Chat)?)),
+            SubjectKind::Agent => Subject::Gateway(Box::new(self.gateway(command, Front::Editor)?)),
             SubjectKind::Parser => {
                 let kinds = self.kinds.take().unwrap_or_default();
-                Subject::Parser(Box::new(ParserSpec { kinds, call: self.call()? }))
+                Subject::Parser(Box::new(ParserSpec { kinds, call: self.call(command)? }))
             }
             SubjectKind::Replay => {
                 let traits = self.traits();
-                Subject::Replay(Box::new(ReplaySpec { traits, call: self.call()? }))
+                Subject::Replay(Box::new(ReplaySpec { traits, call: self.call(command)? }))
             }
         })
     }
 
-    fn call(self) -> Result<CallSpec, Complaint> {
+    fn call(self, command: Vec<String>) -> Result<CallSpec, Complaint> {
         Ok(CallSpec {
             within_s: number(WITHIN_S, self.within_s)?,
-            command: self.command,
+            command,
             env: self.env,
             pass_env: self.pass_env,
             scenarios: self.scenarios,
@@ -240,75 +275,13 @@ impl SubjectFile {
         }
     }
 
-    /// The first key that belongs to another kind, and that kind.
-    fn foreign_key(&self) -> Option<(&'static str, SubjectKind)> {
-        let chat = [
-            ("host", self.host.is_some()),
-            ("ready", self.ready.is_some()),
-            ("stop", self.stop.is_some()),
-            ("press", self.press.is_some()),
-        ];
-        let person = [
-            ("folder", self.folder.is_some()),
-            ("say", self.say.is_some()),
-            ("writes_during_turn", self.writes_during_turn.is_some()),
-            ("idle_s", self.idle_s.is_some()),
-            ("at_once", self.at_once.is_some()),
-            ("warm_up", self.warm_up.is_some()),
-            ("known", self.known.is_some()),
-            ("files", self.files.is_some()),
-            ("checkout", self.checkout.is_some()),
-            ("build", self.build.is_some()),
-        ];
-        // What a chat shows, which a replay promises as well.
-        let promises = [
-            ("tools_shown", self.tools_shown.is_some()),
-            ("progress_shown", self.progress_shown.is_some()),
-            ("questions_asked", self.questions_asked.is_some()),
-            ("one_message", self.one_message.is_some()),
-            ("silence_kept", self.silence_kept.is_some()),
-        ];
-        let is_replay = self.kind == SubjectKind::Replay;
-        let promises = promises.into_iter().filter(|_| !is_replay);
-        let chat = chat.into_iter().chain(promises);
-        let chat = chat.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
-        // Both kinds have these.
-        let other = if self.kind == SubjectKind::Agent { self.kind } else { SubjectKind::Gateway };
-        let person = person.map(|(key, is_there)| (key, is_there, other));
-        let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
-        let mut keys = chat.chain(person).chain(parser);
-        keys.find(|(_, is_there, kind)| *is_there && *kind != self.kind)
-            .map(|(key, _, kind)| (key, kind))
-    }
-
-    /// Complains about a placeholder that does not exist.
-    fn check_places(&self) -> Result<(), Complaint> {
-        let install = self.install.iter().map(|install| ("install", &install.npm));
-        let texts = self.command.iter().map(|text| ("command", text));
-        let texts = texts.chain(self.env.values().map(|text| ("env", text)));
-        let texts = texts.chain(self.folder.iter().map(|text| ("folder", text))).chain(install);
-        let texts = texts.chain(self.say.iter().map(|text| ("say", text)));
-        for (key, text) in texts {
-            if let Some(name) = unknown_place(text) {
-                let hint = suggestion(name, PLACES).unwrap_or_else(|| {
-                    let all: Vec<String> =
-                        PLACES.iter().map(|name| format!("{{{name}}}")).collect();
-                    format!("there are {}", all.join(", "))
-                });
-                return complain(key, format!("there is no placeholder `{{{name}}}`; {hint}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn gateway(self) -> Result<GatewaySpec, Complaint> {
-        let is_agent = self.kind == SubjectKind::Agent;
-        let (front, idle_s, host) = match is_agent {
-            true => (Front::Editor, AGENT_IDLE_S, HostKind::Live),
-            false => (Front::Chat, IDLE_S, self.host.unwrap_or_default()),
+    fn gateway(self, command: Vec<String>, front: Front) -> Result<GatewaySpec, Complaint> {
+        let (idle_s, host) = match front {
+            Front::Editor => (AGENT_IDLE_S, HostKind::Live),
+            Front::Chat => (IDLE_S, self.host.unwrap_or_default()),
         };
         let mut ready = self.ready.map_or_else(|| Ok(Ready::default()), ReadyFile::ready)?;
-        if is_agent {
+        if front == Front::Editor {
             ready.sign = ReadySign::Greeting;
         }
         let PressFile { allow, deny } = self.press.unwrap_or(PressFile { allow: None, deny: None });
@@ -328,7 +301,7 @@ impl SubjectFile {
                 allow: expression("press", allow.as_deref().unwrap_or(ALLOW))?,
                 deny: expression("press", deny.as_deref().unwrap_or(DENY))?,
             },
-            command: self.command,
+            command,
             env: self.env,
             pass_env: self.pass_env,
             folder: self.folder,
@@ -340,7 +313,7 @@ impl SubjectFile {
             warm_up: self.warm_up,
             tools_shown: self.tools_shown.unwrap_or(true),
             progress_shown: self.progress_shown.unwrap_or(true),
-            questions_asked: self.questions_asked.unwrap_or(is_agent),
+            questions_asked: self.questions_asked.unwrap_or(front == Front::Editor),
             one_message: self.one_message.unwrap_or(false),
             silence_kept: self.silence_kept.unwrap_or(false),
             scenarios: self.scenarios,
@@ -352,6 +325,9 @@ impl SubjectFile {
             build: self.build.unwrap_or_default(),
             version: self.version,
             cli: self.cli,
+            values: self.values.unwrap_or_default(),
+            claude_first: self.claude_first.unwrap_or_default(),
+            versions: BTreeMap::new(),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! until it is over.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,11 +13,14 @@ use clitape_runner::replay::{ChatView, Entry};
 use clitape_runner::scenario::Scenario;
 
 use super::boot::{LOOK, PersonSide};
+use super::bus;
 use super::dialogue::{Act, Dialogue, Step};
 use super::log::{Played, StandInLog};
 use super::spec::GatewaySpec;
-use crate::chat_server::{ChatServer, PressTarget};
-use crate::observation::{PlayedTurn, RunEnding};
+use crate::chat_server::{ChatServer, Faults, PressTarget};
+use crate::observation::{BusEvent, PlayedTurn, RunEnding};
+
+mod over;
 
 /// The time that a person takes for an act, from the moment at which it can be done.
 const REACTION: Duration = Duration::from_millis(400);
@@ -74,6 +78,8 @@ pub struct Seen {
     pub turns: Vec<PlayedTurn>,
     /// When each line of stdout was printed, as far as it was, on the same clock.
     pub reads: Vec<u64>,
+    /// The events of the gateway's bus in this chat; none if it has no bus.
+    pub bus: Option<Vec<BusEvent>>,
     /// How long it took.
     pub took: Duration,
 }
@@ -85,9 +91,17 @@ pub(crate) struct Shared<'a> {
     /// How the gateway ended, or what it flooded with; the runs end then.
     pub(crate) over: Mutex<Option<RunEnding>>,
     pub(crate) stop: &'a AtomicBool,
+    /// The file of the gateway's bus, if it has one.
+    pub(crate) bus: Option<&'a Path>,
 }
 
 impl Shared<'_> {
+    /// The events of the bus in a chat. A file that can't be read has none, which a rule reports.
+    fn bus_of(&self, chat: i64) -> Option<Vec<BusEvent>> {
+        let mut chats = bus::read(self.bus?).unwrap_or_default();
+        Some(chats.remove(&chat).unwrap_or_default())
+    }
+
     pub(crate) fn log(&self) -> MutexGuard<'_, StandInLog> {
         // Reading a log does not panic.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
@@ -129,6 +143,8 @@ struct Drive<'a> {
     /// When the stand-in was first seen to be done, and how often it had started then.
     done: Option<(Instant, u64)>,
     entries: Vec<Entry>,
+    /// Whether nothing was missing in the chat when it had this number of entries.
+    complete: Option<(usize, bool)>,
     last_look: Option<Instant>,
     /// When a call other than a typing signal came last.
     last_call: Instant,
@@ -140,6 +156,7 @@ pub(crate) fn drive(
     (chat, chat_id): (&ChatServer, i64),
     spec: &GatewaySpec,
     shared: &Shared<'_>,
+    faults: &Faults,
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
     let mut drive = Drive {
@@ -158,9 +175,12 @@ pub(crate) fn drive(
         stopped: false,
         done: None,
         entries: Vec::new(),
+        complete: None,
         last_look: None,
         last_call: Instant::now(),
     };
+    // A chat that can't be made has no message either, so that the run hangs.
+    let _ = chat.set_faults(chat_id, faults.for_key(&job.name(), MOST_ENTRIES as u64));
     // A warm-up may have played the same cassette.
     shared.log().forget(&job.name());
     drive.say(&job.dialogue.prompt);
@@ -181,7 +201,8 @@ pub(crate) fn drive(
     drive.look(watch);
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
-    Some(Seen { entries: drive.entries, ending, turns, reads, took: drive.begin.elapsed() })
+    let bus = shared.bus_of(chat_id);
+    Some(Seen { entries: drive.entries, ending, turns, reads, bus, took: drive.begin.elapsed() })
 }
 
 pub(crate) fn now_ms() -> u64 {
@@ -239,79 +260,13 @@ impl Drive<'_> {
             }
         }
         if self.is_done(&played) {
-            let idle = Duration::from_secs(self.spec.idle_s);
-            if self.is_quiet_since_done(&played, idle) {
+            if self.is_over(&played) {
                 return Some(RunEnding::Over);
             }
         } else {
             self.done = None;
         }
         self.hung(&played)
-    }
-
-    /// Whether the stand-in has printed all that it will. After a turn it may be silent for a while before a turn of
-    /// its own, such as after a command in the background; it is done only when it waits for a line.
-    fn is_done(&self, played: &Played) -> bool {
-        let waits_for_person =
-            self.job.dialogue.steps.get(self.next).is_some_and(|step| {
-                matches!(step.act, Act::Say(_)) && step.offset <= played.printed
-            });
-        let is_stopped = self.stopped && played.refused.is_some();
-        let waits_for_line = played.waits_for.is_some() && !waits_for_person;
-        played.starts > 0 && (played.turn_ended || is_stopped) && (played.exited || waits_for_line)
-    }
-
-    /// Whether the chat has been quiet for a time, and the stand-in done.
-    fn is_quiet_since_done(&mut self, played: &Played, idle: Duration) -> bool {
-        let now = Instant::now();
-        let since = match self.done {
-            Some((since, starts)) if starts == played.starts => since,
-            _ => {
-                self.done = Some((now, played.starts));
-                now
-            }
-        };
-        since.elapsed() >= idle && self.last_call.elapsed() >= idle
-    }
-
-    /// Says that the run hangs, once it has lasted too long.
-    fn hung(&self, played: &Played) -> Option<RunEnding> {
-        let limit =
-            Duration::from_secs(self.spec.within_s) + Duration::from_millis(self.job.recorded_ms());
-        let waited = self.begin.elapsed();
-        // A gateway that has answered without the CLI does not start it later.
-        let has_answered = self
-            .entries
-            .iter()
-            .any(|entry| entry.kind == "sendMessage" && entry.data.contains_key("text"));
-        let quiet = Duration::from_secs(self.spec.idle_s) + SEARCH;
-        let gave_up = played.starts == 0
-            && has_answered
-            && waited > quiet
-            && self.last_call.elapsed() >= quiet;
-        if waited < limit && !gave_up {
-            return None;
-        }
-        let waited_for = match &played.waits_for {
-            _ if played.starts == 0 => match self.shared.log().stray() {
-                Some(sentence) => format!("`claude` played nothing; it said: {sentence}"),
-                None => "`claude` was not started".to_owned(),
-            },
-            Some(what) => format!("`claude` waits for {what}{}", self.no_button()),
-            None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
-        };
-        Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for })
-    }
-
-    /// The end of a sentence about a button that is not there.
-    fn no_button(&self) -> String {
-        match self.job.dialogue.steps.get(self.next).map(|step| &step.act) {
-            Some(Act::Answer { allows }) => {
-                let key = if *allows { "allow" } else { "deny" };
-                format!("; no button in the chat matches `press.{key}`")
-            }
-            _ => String::new(),
-        }
     }
 
     /// How long the stand-in has waited for the same line.

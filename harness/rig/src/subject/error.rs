@@ -49,6 +49,12 @@ pub enum SubjectError {
         /// What is wrong with it.
         error: KnownError,
     },
+    /// A program that is not the stand-in would run as `claude`.
+    #[error(
+        "{0} is there, and the gateway would start it instead of the recordings: `claude_first` says that it looks there \
+         before `PATH`; move it away for the run, or test on a machine without it"
+    )]
+    OtherClaude(PathBuf),
     /// There is no `clitape.toml`.
     #[error("there is no {0}; write one with a table `[subject.NAME]`, as docs/subjects.md shows")]
     NoFile(PathBuf),

@@ -1,10 +1,11 @@
 //! The gateways of `clitape.toml`: how to start them, to talk to them, and to know that they are done.
 //!
-//! 1. [`Subjects`] reads the file; [`GatewaySpec`] are the settings of a gateway.
+//! 1. [`Subjects`] reads the file, `like` gives a subject the keys of another; [`GatewaySpec`] are the settings of a gateway.
+//!    [`Conditions`] are what is not as it was recorded.
 //! 2. `fit` says which cassettes a gateway can be given, `dialogue` what the recorded person did.
 //! 3. `prepare` installs what the gateway needs; `boot` starts the gateway in a temporary folder, with the stand-in as its `claude` and a chat server.
 //! 4. `run` plays many cassettes at one start, `drive` one of them in a chat, and `agent` one in an editor; `log`
-//!    reads what the stand-in did, `answers` what the recorded host answered.
+//!    reads what the stand-in did, `answers` what the recorded host answered, `bus` what the gateway's event bus said.
 //! 5. `suite` plays all that fit and makes findings of what was seen; `golden` compares it with what was accepted
 //!    before. `check` is a short look at a subject.
 //!    `both` compares the chats of two gateways.
@@ -15,14 +16,17 @@ mod agent;
 mod answers;
 mod boot;
 mod both;
+mod bus;
 mod call;
 mod check;
+mod conditions;
 mod config;
 mod dialogue;
 mod drive;
 mod error;
 mod fit;
 mod golden;
+mod like;
 mod log;
 mod names;
 mod page;
@@ -36,6 +40,7 @@ mod suite;
 
 pub use both::compare_gateways;
 pub use check::{CheckLine, check};
+pub use conditions::{Conditions, Printing};
 pub use config::{FILE, Subjects};
 pub use drive::{Job, Seen};
 pub use error::SubjectError;

@@ -6,8 +6,10 @@ use clitape_runner::report::{SeenRun, seen_page};
 use clitape_runner::suite::CaseRun;
 use serde_json::{Map, Value};
 
+use super::conditions::{Conditions, Printing};
 use super::drive::{Job, Seen};
 use super::spec::{Front, NamedGateway};
+use crate::chat_server::Faults;
 
 impl Seen {
     /// How the run ended, in words.
@@ -16,7 +18,12 @@ impl Seen {
     }
 
     /// The parts of the run, each with what it was: recorded, real, or played by clitape.
-    pub fn legs(&self, job: &Job, gateway: NamedGateway<'_>) -> [(&'static str, String); 4] {
+    pub fn legs(
+        &self,
+        job: &Job,
+        gateway: NamedGateway<'_>,
+        conditions: &Conditions,
+    ) -> [(&'static str, String); 4] {
         let cli = &job.cassette.manifest.cli;
         let (front, played) = match gateway.spec.front {
             Front::Chat => {
@@ -24,11 +31,23 @@ impl Seen {
             }
             Front::Editor => ("editor", "clitape\u{2019}s client of the Agent Client Protocol"),
         };
+        let faults = match &conditions.faults {
+            Faults::None => String::new(),
+            faults => format!("; calls that fail: {faults}"),
+        };
+        let times = match conditions.printing {
+            Printing::Recorded => String::new(),
+            Printing::Paced(ms) => format!(", a line each {ms} ms"),
+            Printing::Seeded(seed) => format!(", cut and delayed by seed {seed}"),
+        };
         [
             ("person", format!("recorded: does what the recorded host of {} did", job.name())),
-            (front, format!("played: {played}")),
+            (front, format!("played: {played}{faults}")),
             ("gateway", format!("real: {}, `{}`", gateway.shown(), gateway.spec.command.join(" "))),
-            ("claude", format!("recorded: what CLI {} printed on {}", cli.version, cli.date)),
+            (
+                "claude",
+                format!("recorded: what CLI {} printed on {}{times}", cli.version, cli.date),
+            ),
         ]
     }
 }
@@ -36,8 +55,8 @@ impl Seen {
 /// Writes the page of a run.
 pub fn page_of_run(
     gateway: NamedGateway<'_>,
-    job: &Job,
-    seen: &Seen,
+    conditions: &Conditions,
+    (job, seen): (&Job, &Seen),
     findings: &[Finding],
 ) -> String {
     let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));
@@ -53,7 +72,7 @@ pub fn page_of_run(
         name: &job.name(),
         about: &job.scenario.about,
         subject: &gateway.shown(),
-        legs: &seen.legs(job, gateway),
+        legs: &seen.legs(job, gateway, conditions),
         ending: &seen.how(),
         run: &CaseRun::of_subject(&job.scenario, &job.cassette, entries),
         findings,

@@ -1,7 +1,7 @@
 //! The placeholders of a subject's settings: `{bot_api}` and the like.
 
 /// The names of all placeholders.
-pub(crate) const PLACES: [&str; 15] = [
+pub(crate) const PLACES: [&str; 17] = [
     "claude",
     "bin",
     "bot_api",
@@ -15,14 +15,16 @@ pub(crate) const PLACES: [&str; 15] = [
     "checkout",
     "root",
     "node",
+    "node_folder",
     "install",
     "log",
+    "bus",
 ];
 
 /// The values of the placeholders of one start of a subject.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Places {
-    values: Vec<(&'static str, String)>,
+    values: Vec<(String, String)>,
 }
 
 /// How a value is written in a file.
@@ -36,8 +38,8 @@ pub(crate) enum Writing {
 
 impl Places {
     /// Sets the value of a placeholder.
-    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<String>) {
-        self.values.push((name, value.into()));
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.values.push((name.to_owned(), value.into()));
     }
 
     /// Returns a text with every placeholder that has a value filled. Other braces stay as they are.
@@ -65,12 +67,12 @@ impl Places {
     }
 }
 
-/// Returns the first placeholder of a text that does not exist. Only small letters and `_` between braces make
-/// a placeholder.
-pub(crate) fn unknown_place(text: &str) -> Option<&str> {
+/// Returns the first placeholder of a text that does not exist and is none of `own`. Only small letters and `_` between
+/// braces make a placeholder.
+pub(crate) fn unknown_place<'a>(text: &'a str, own: &[&str]) -> Option<&'a str> {
     let mut rest = text;
     while let Some((_, name, after)) = next_place(rest) {
-        if !PLACES.contains(&name) {
+        if !PLACES.contains(&name) && !own.contains(&name) {
             return Some(name);
         }
         rest = after;
@@ -111,9 +113,10 @@ mod tests {
 
     #[test]
     fn a_place_that_does_not_exist_is_found() {
-        assert_eq!(unknown_place("--port={port} {bot_url}"), Some("bot_url"));
+        assert_eq!(unknown_place("--port={port} {bot_url}", &[]), Some("bot_url"));
+        assert_eq!(unknown_place("{mode} {modes}", &["mode"]), Some("modes"));
         for text in ["{token}", "{ }", "{A}", "{}", "{", "{a-b}", r#"{"a":1}"#] {
-            assert_eq!(unknown_place(text), None, "{text}");
+            assert_eq!(unknown_place(text, &[]), None, "{text}");
         }
     }
 }

@@ -116,7 +116,10 @@ impl Prepared {
     /// The placeholders that do not depend on a start.
     pub(crate) fn places(&self, rig: RigHost<'_>) -> Places {
         let mut places = Places::default();
-        places.set("root", rig.workspace.root().to_string_lossy());
+        // The gateway may start in another folder.
+        let root = rig.workspace.root();
+        let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        places.set("root", root.to_string_lossy());
         if let Some(version) = &self.version {
             places.set("version", version);
         }
@@ -126,7 +129,11 @@ impl Prepared {
         if let Some(installed) = &self.installed {
             places.set("install", installed.folder.to_string_lossy());
             let node = installed.node.clone().or_else(|| rig.host.which("node"));
-            places.set("node", node.unwrap_or_else(|| "node".into()).to_string_lossy());
+            let node = node.unwrap_or_else(|| "node".into());
+            places.set("node", node.to_string_lossy());
+            if let Some(folder) = node.parent() {
+                places.set("node_folder", folder.to_string_lossy());
+            }
         }
         places
     }

@@ -117,6 +117,7 @@ impl Case<'_> {
             turns: Vec::new(),
             ending: plain.ending.clone(),
             traits: self.subject.spec.traits,
+            bus: None,
         };
         let mut findings: Vec<Finding> = judge(&observation)
             .into_iter()

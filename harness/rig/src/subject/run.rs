@@ -16,6 +16,7 @@ use super::error::SubjectError;
 use super::log::StandInLog;
 use super::prepare::{Prepared, RigHost};
 use super::spec::GatewaySpec;
+use crate::chat_server::Faults;
 use crate::observation::RunEnding;
 
 /// The number of the first chat; every cassette has one of its own.
@@ -87,6 +88,8 @@ pub(crate) struct Play<'a> {
     pub(crate) playing: &'a Playing,
     /// The cassette of the turn that does not count, which begins every start.
     pub(crate) warm_up: Option<&'a Job>,
+    /// Which calls of each chat fail.
+    pub(crate) faults: &'a Faults,
 }
 
 /// Plays cassettes at a gateway, and returns what was seen of each, in their order.
@@ -129,6 +132,7 @@ pub(crate) fn play(
         ending: RunEnding::Hung { waited_s: 0, waited_for: "it was not played".to_owned() },
         turns: Vec::new(),
         reads: Vec::new(),
+        bus: None,
         took: Duration::ZERO,
     };
     Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
@@ -145,6 +149,7 @@ impl Queue<'_> {
                 ending,
                 turns: Vec::new(),
                 reads: Vec::new(),
+                bus: None,
                 took: Duration::ZERO,
             };
             self.end(index, seen, report);
@@ -167,12 +172,13 @@ impl Queue<'_> {
         rig: RigHost<'_>,
         report: &mut dyn FnMut(RunEvent<'_>),
     ) -> Result<(), SubjectError> {
-        let (spec, program) = (how.spec, &mut boot.program);
+        let (spec, program, faults) = (how.spec, &mut boot.program, how.faults);
         let shared = Shared {
             person: &boot.person,
             log: Mutex::new(StandInLog::at(boot.log.clone())),
             over: Mutex::new(None),
             stop: rig.stop,
+            bus: spec.has_bus().then_some(boot.bus.as_path()),
         };
         let (batch, at_once) = match self.alone.pop_front() {
             Some(suspect) => (VecDeque::from([suspect]), 1),
@@ -188,7 +194,8 @@ impl Queue<'_> {
         let mut result = Ok(());
         std::thread::scope(|scope| {
             if let Some(job) = how.warm_up {
-                let warm = scope.spawn(|| one(job, warm_chat, spec, &shared, &|_| {}));
+                let warm =
+                    scope.spawn(|| one(job, warm_chat, spec, &shared, &Faults::None, &|_| {}));
                 while !warm.is_finished() {
                     watch(program, &shared);
                     std::thread::sleep(LOOK);
@@ -196,7 +203,9 @@ impl Queue<'_> {
             }
             for _ in 0..workers {
                 let (sender, shared, waiting) = (sender.clone(), &shared, &waiting);
-                scope.spawn(move || worker(jobs, first_chat, spec, shared, waiting, &sender));
+                scope.spawn(move || {
+                    worker(jobs, first_chat, spec, shared, faults, waiting, &sender);
+                });
             }
             drop(sender);
             loop {
@@ -286,6 +295,7 @@ fn worker(
     first_chat: i64,
     spec: &GatewaySpec,
     shared: &Shared<'_>,
+    faults: &Faults,
     waiting: &Mutex<VecDeque<usize>>,
     sender: &Sender<Message>,
 ) {
@@ -301,7 +311,7 @@ fn worker(
         tell(Message::Begins(index));
         let watch = |entries: &[Entry]| tell(Message::Entries(index, entries.to_vec()));
         let chat = first_chat + index as i64;
-        tell(Message::Ended(index, one(&jobs[index], chat, spec, shared, &watch)));
+        tell(Message::Ended(index, one(&jobs[index], chat, spec, shared, faults, &watch)));
     }
 }
 
@@ -311,10 +321,11 @@ fn one(
     chat_id: i64,
     spec: &GatewaySpec,
     shared: &Shared<'_>,
+    faults: &Faults,
     watch: &dyn Fn(&[Entry]),
 ) -> Option<Seen> {
     match shared.person {
-        PersonSide::Chat(chat) => drive(job, (chat, chat_id), spec, shared, watch),
+        PersonSide::Chat(chat) => drive(job, (chat, chat_id), spec, shared, faults, watch),
         PersonSide::Editor(editor, folder) => {
             agent::drive(job, (editor, folder), spec, shared, watch)
         }

@@ -37,7 +37,7 @@ pub enum SubjectKind {
 }
 
 /// A gateway, and how to start it, to talk to it, and to know that it is done.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct GatewaySpec {
     /// What the person uses.
     pub front: Front,
@@ -97,6 +97,12 @@ pub struct GatewaySpec {
     pub version: Option<String>,
     /// The version of the CLI whose cassettes are played; the first of each scenario when absent.
     pub cli: Option<CliVersion>,
+    /// Placeholders of its own, each with its value.
+    pub values: BTreeMap<String, String>,
+    /// The folders in which it looks for `claude` before those of `PATH`.
+    pub claude_first: Vec<String>,
+    /// The versions that have keys of their own, each with all of its settings.
+    pub versions: BTreeMap<String, GatewaySpec>,
 }
 
 /// What a person uses to talk to a gateway.
@@ -144,7 +150,7 @@ pub enum ReadySign {
 }
 
 /// `press`: the labels of the buttons that answer a question, as regular expressions.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Press {
     /// Yes.
     pub allow: Regex,
@@ -211,6 +217,18 @@ pub struct CallSpec {
 }
 
 impl GatewaySpec {
+    /// The settings of a version; of [`version`](Self::version) where none is named.
+    pub fn at_version(&self, version: Option<&str>) -> &Self {
+        let version = version.or(self.version.as_deref());
+        version.and_then(|version| self.versions.get(version)).unwrap_or(self)
+    }
+
+    /// Whether it is given the path of a file for its event bus.
+    pub fn has_bus(&self) -> bool {
+        let texts = self.command.iter().chain(self.env.values());
+        texts.chain(self.values.values()).any(|text| text.contains("{bus}"))
+    }
+
     /// What it shows by its design.
     pub fn traits(&self) -> SubjectTraits {
         SubjectTraits {

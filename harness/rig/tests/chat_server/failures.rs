@@ -23,7 +23,7 @@ fn issue_16_each_fault_has_its_answer_and_its_effect() {
         ("2:not-modified", Some(400), true),
         ("2:slow:200ms", Some(200), true),
         ("2:lost-reply", None, true),
-        ("sendMessage:2:lost-reply", None, true),
+        ("editMessageText:1:lost-reply", None, true),
         ("2:reset", None, false),
         ("2:restart", None, false),
     ] {
@@ -40,7 +40,11 @@ fn issue_16_each_fault_has_its_answer_and_its_effect() {
         let seen = ChatView::after(&entries);
         assert_eq!(seen.final_text(), [if is_done { "two" } else { "one" }], "{fault}");
         let entry = entries.last().unwrap();
-        assert_eq!(entry.data["answer"], fault[2..], "{fault}");
+        assert_eq!(
+            entry.data["answer"],
+            fault.trim_start_matches("editMessageText:")[2..],
+            "{fault}"
+        );
         assert_eq!(entry.data.get("shown"), (!is_done).then_some(&json!(false)), "{fault}");
         if fault.contains("rate-limit") {
             let body = answer.unwrap().json();

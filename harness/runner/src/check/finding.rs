@@ -162,6 +162,10 @@ finding_kinds! {
     KnownExpired = "SB030" "known-expired",
     /// A known difference of a subject that was not seen.
     KnownUnused = "SB031" "known-unused",
+    /// The event bus of a gateway does not have a call of a tool, or its result.
+    BusUntold = "SB032" "bus-untold",
+    /// The event bus of a gateway has nothing of a chat.
+    BusSilent = "SB033" "bus-silent",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never told the editor.

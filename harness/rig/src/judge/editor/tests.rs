@@ -27,6 +27,7 @@ fn judged(cassette: &Cassette, entries: Vec<Entry>, ending: RunEnding) -> Vec<Vi
         turns,
         ending,
         traits: SubjectTraits::default(),
+        bus: None,
     })
 }
 

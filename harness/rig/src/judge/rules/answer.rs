@@ -1,7 +1,7 @@
 //! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays.
 
 use crate::judge::case::{Answer, Case};
-use crate::judge::screen::Version;
+use crate::judge::screen::{Message, Version};
 use crate::judge::violation::Found;
 use crate::judge::words::{FEW_LETTERS, Piece, contains, count, letters, quoted, seconds};
 
@@ -104,8 +104,54 @@ pub(super) fn altered(case: &Case<'_>) -> Option<Found> {
     )
 }
 
-/// The answer stays in the chat once.
+/// The answer stays in the chat once, and is sent once.
 pub(super) fn twice(case: &Case<'_>) -> Option<Found> {
+    left_twice(case).or_else(|| sent_twice(case))
+}
+
+/// The answer is sent as a new message once. A draft may have all of it too; of two messages that do, none is the draft
+/// if another message was there before them and was deleted after them.
+fn sent_twice(case: &Case<'_>) -> Option<Found> {
+    case.answers.iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
+        let is_whole = |message: &&Message| {
+            let letters = &message.versions[0].letters;
+            answer.pieces.iter().all(|piece| letters.contains(&piece.letters))
+        };
+        let messages = || case.screen.messages.values();
+        let mut whole = messages().filter(is_whole);
+        let (first, second) = (whole.next()?, whole.next()?);
+        let is_draft = |other: &&Message| {
+            let was_deleted = other.deleted.is_some_and(|(_, by)| by > second.versions[0].entry);
+            was_deleted && other.versions[0].entry < first.versions[0].entry
+        };
+        let draft = messages().find(is_draft)?;
+        let gone = match (first.deleted, second.deleted) {
+            (Some((at, _)), _) => format!("the first was deleted at {}", seconds(at)),
+            (None, Some((at, _))) => format!("the second was deleted at {}", seconds(at)),
+            (None, None) => "both stay".to_owned(),
+        };
+        let turn = case.of_turn(answer.turn);
+        Found::by(second.versions[0].entry, format!(
+            "{turn}the answer {} was sent twice as a new message, as #{} at {} and as #{} at {}; {gone}, and neither is \
+             the draft, which was #{}",
+            quoted(&answer.text),
+            first.id,
+            seconds(first.born()),
+            second.id,
+            seconds(second.born()),
+            draft.id,
+        ))
+    })
+}
+
+/// Whether the words of an answer are long enough to know them again, and the recording has them once.
+fn is_said_once(case: &Case<'_>, answer: &Answer) -> bool {
+    !answer.is_short()
+        && answer.pieces.iter().all(|piece| count(&case.recorded, &piece.letters) <= 1)
+}
+
+/// The answer stays in the chat once.
+fn left_twice(case: &Case<'_>) -> Option<Found> {
     let pages = case.end_pages();
     case.answers.iter().find_map(|answer| {
         let is_twice =
@@ -148,11 +194,7 @@ pub(super) fn overwritten(case: &Case<'_>) -> Option<Found> {
         return None;
     }
     // An answer that the model also gives elsewhere may have been there before it was the answer.
-    let is_known_again = |answer: &&Answer| {
-        !answer.is_short()
-            && answer.pieces.iter().all(|piece| count(&case.recorded, &piece.letters) <= 1)
-    };
-    case.answers.iter().filter(is_known_again).find_map(|answer| {
+    case.answers.iter().filter(|answer| is_said_once(case, answer)).find_map(|answer| {
         let whole = case.answered_by(answer)?;
         let mut later = case.shown().filter(|(index, _)| *index > whole);
         let (by, entry) = later.find(|(index, _)| !case.has_answer(answer, *index))?;

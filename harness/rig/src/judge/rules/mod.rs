@@ -1,6 +1,7 @@
 //! The table of rules.
 
 mod answer;
+mod bus;
 mod ending;
 mod person;
 mod server;
@@ -56,6 +57,8 @@ pub const RULES: &[Rule] = &[
     always(K::TextTakenBack, visible::taken_back),
     at_end(K::ToolsUntold, tools::untold),
     always(K::ArgumentsEmpty, tools::arguments_empty),
+    at_end(K::BusUntold, bus::tools_untold),
+    at_end(K::BusSilent, bus::silent),
     at_end(K::QuestionUntold, person::question_untold),
     at_end(K::ButtonsLeft, person::buttons_left),
     at_end(K::SilenceBroken, person::silence_broken),

@@ -46,7 +46,7 @@ pub(super) fn buttons_left(case: &Case<'_>) -> Option<Found> {
     let entries = &case.observation.entries;
     let pressed = entries.iter().enumerate().filter(|(_, entry)| entry.kind == "(press)");
     let still = |id: i64| {
-        case.screen.at_end().find(|message| message.id == id && !message.last().buttons.is_empty())
+        case.screen.left().find(|message| message.id == id && !message.last().buttons.is_empty())
     };
     let left = pressed.clone().find_map(|(_, press)| {
         let message = still(message_id(press)?)?;
@@ -83,7 +83,7 @@ pub(super) fn silence_broken(case: &Case<'_>) -> Option<Found> {
     if !case.observation.traits.keeps_silence || !is_silent {
         return None;
     }
-    let last = case.screen.at_end().next()?.last();
+    let last = case.screen.left().next()?.last();
     Found::by(
         last.entry,
         format!(

@@ -8,6 +8,8 @@ use crate::judge::words::{letters, plain, quoted, seconds};
 
 /// A turn that was faster may be over before a draft can show its tools, in ms.
 const QUICK_TURN_MS: u64 = 4_000;
+/// Faults of the server after which a gateway may give the draft of a turn up, so that nothing is there twice.
+const BREAKS: [&str; 6] = ["lost-reply", "hang", "server-error", "bad-gateway", "reset", "restart"];
 /// Letters of a tool's argument that know it again.
 const ARGUMENT: usize = 8;
 /// Words for what a tool does, where a gateway does not write its name.
@@ -47,7 +49,11 @@ pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
             })
         })
     };
-    if tools.is_empty() || tools.iter().any(is_told) || took(case) < QUICK_TURN_MS {
+    if tools.is_empty()
+        || tools.iter().any(is_told)
+        || took(case) < QUICK_TURN_MS + waits_ms(case)
+        || case.calls().any(|(_, entry)| BREAKS.contains(&entry.text("answer")))
+    {
         return None;
     }
     let first = tools.first()?;
@@ -60,6 +66,11 @@ pub(super) fn untold(case: &Case<'_>) -> Option<Found> {
         "claude called {times}, the first was {} {on}, and no message of the chat ever said so",
         first.name
     ))
+}
+
+/// How long the server asked to wait, in ms: no draft can show anything then.
+fn waits_ms(case: &Case<'_>) -> u64 {
+    case.calls().filter_map(|(_, entry)| entry.wait_s()).sum::<u64>() * 1_000
 }
 
 /// How long the turns took, in ms: as the stand-in says, else from the first call of the subject to the last.

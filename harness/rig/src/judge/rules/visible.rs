@@ -30,7 +30,7 @@ const ONE_PAGE: usize = 3_000;
 /// No draft is left beside the answer that it became.
 pub(super) fn draft_left(case: &Case<'_>) -> Option<Found> {
     let ends: Vec<&Message> = case.screen.at_end().collect();
-    ends.iter().find_map(|message| {
+    ends.iter().filter(|message| !message.is_out_of_reach()).find_map(|message| {
         let last = message.last();
         let others: Vec<&str> = ends
             .iter()
@@ -78,7 +78,7 @@ pub(super) fn several_messages(case: &Case<'_>) -> Option<Found> {
         turn.questions.iter().map(|question| question.words.len().max(1)).sum::<usize>()
     };
     let questions: usize = case.played().map(|(_, turn)| asked(turn)).sum();
-    let messages: Vec<&Message> = case.screen.at_end().collect();
+    let messages: Vec<&Message> = case.screen.left().collect();
     let extra = messages.get(turns + questions).filter(|_| !is_paged)?;
     let last = extra.last();
     let (count, text) = (messages.len(), quoted(&last.text));
@@ -96,7 +96,7 @@ pub(super) fn running_left(case: &Case<'_>) -> Option<Found> {
     if case.expected.has_background {
         return None;
     }
-    case.screen.at_end().find_map(|message| {
+    case.screen.left().find_map(|message| {
         let last = message.last();
         let own = case.own_lines(&last.text);
         // A line such as `⏳` has no letters, so every line is looked at for it.

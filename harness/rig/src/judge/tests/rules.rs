@@ -4,6 +4,9 @@ use clitape_runner::check::FindingKind as K;
 
 use super::*;
 
+mod bus;
+mod sent_once;
+
 /// The answer of `three-tools`.
 const ANSWER: &str =
     "They do not agree: the server listens on port 8080, the client asks for port 8081.";
@@ -17,6 +20,7 @@ struct Seen<'s> {
     turns: Vec<PlayedTurn>,
     ending: RunEnding,
     traits: SubjectTraits,
+    bus: Option<Vec<BusEvent>>,
 }
 
 impl Default for Seen<'_> {
@@ -27,6 +31,7 @@ impl Default for Seen<'_> {
             turns: Vec::new(),
             ending: RunEnding::Over,
             traits: SubjectTraits::default(),
+            bus: None,
         }
     }
 }
@@ -34,9 +39,9 @@ impl Default for Seen<'_> {
 /// Judges what is seen, and expects these violations.
 fn check_seen(seen: Seen<'_>, expect: &[K]) -> Vec<Violation> {
     let cassette = Cassette::load(&root().join("cassettes").join(seen.cassette)).unwrap();
-    let Seen { lines, turns, ending, traits, .. } = seen;
-    let observation =
-        Observation { cassette: &cassette, entries: lines.to_vec(), turns, ending, traits };
+    let Seen { lines, turns, ending, traits, bus, .. } = seen;
+    let entries = lines.to_vec();
+    let observation = Observation { cassette: &cassette, entries, turns, ending, traits, bus };
     let found = judge(&observation);
     let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();
     assert_eq!(kinds, expect, "{found:#?}");
@@ -398,7 +403,7 @@ fn sb021_no_secret_is_shown() {
         let lines = good_but(1, &[send(5_000, 8, text), delete(6_000, 8), edit(9_000, 7, ANSWER)]);
         let (entries, turns, traits) = (lines, Vec::new(), SubjectTraits::default());
         let cassette = &cassette;
-        judge(&Observation { cassette, entries, turns, ending: RunEnding::Over, traits })
+        judge(&Observation { cassette, entries, turns, ending: RunEnding::Over, traits, bus: None })
     };
     let found = judged(&format!("Output: token {secret}"));
     let kinds: Vec<K> = found.iter().map(|violation| violation.kind).collect();

@@ -67,6 +67,39 @@ fn a_mistake_has_a_line_and_a_suggestion() {
 }
 
 #[test]
+fn a_subject_has_the_keys_of_another_and_those_of_a_version() {
+    let text = format!(
+        "{MINE}idle_s = 9\nvalues = {{ mode = 'progress' }}\nenv = {{ MODE = '{{mode}}', BUS = '{{bus}}' }}\n\
+         [subject.mine.at.'2.0']\nvalues = {{ mode = 'partial' }}\nclaude_first = ['{{node_folder}}', '/bin']\n\
+         [subject.other]\nlike = 'mine'\nversion = '2.0'\nidle_s = 3\n"
+    );
+    let subjects = parse(&text).unwrap();
+    let spec = |name: &str, version: Option<&str>| match subjects.get(name).unwrap().1 {
+        Subject::Gateway(spec) => spec.at_version(version).clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(spec("mine", None).values["mode"], "progress");
+    assert_eq!(spec("mine", Some("2.0")).values["mode"], "partial");
+    assert_eq!(spec("mine", Some("2.0")).claude_first.len(), 2);
+    assert!(spec("mine", None).claude_first.is_empty() && spec("mine", None).has_bus());
+    let other = spec("other", None);
+    assert_eq!(
+        (other.idle_s, other.values["mode"].as_str(), &other.command[0][..]),
+        (3, "partial", "python3")
+    );
+    check(&format!("{MINE}[subject.a]\nlike = 'mien'\n"), 5, "there is no subject `mien`");
+    check("[subject.a]\nlike = 'a'\n", 2, "`a` is like itself: a → a");
+    check("[subject.a]\ncommand = ['x']\n", 1, "`kind`: it is missing");
+    check(&format!("{MINE}values = {{ Mode = 'x' }}\n"), 4, "`Mode` is no name for a placeholder");
+    check(
+        &format!("{MINE}values = {{ token = 'x' }}\n"),
+        4,
+        "`token` is no name for a placeholder",
+    );
+    check(&format!("{MINE}[subject.mine.at.'2.0']\nidle = 3\n"), 5, "unknown field `idle`");
+}
+
+#[test]
 fn a_subject_that_is_not_there_is_suggested() {
     let subjects = parse(MINE).unwrap();
     assert!(subjects.get("mine").is_ok());

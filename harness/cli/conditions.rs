@@ -1,0 +1,55 @@
+//! The options that say under which conditions a gateway is tested.
+
+use anyhow::bail;
+use clitape_rig::chat_server::{Faults, ListedFault};
+use clitape_rig::subject::{Conditions, Front, NamedGateway, Printing};
+
+/// What is not as it was recorded.
+#[derive(clap::Args)]
+pub(crate) struct ConditionArgs {
+    /// Let claude print a line each so many milliseconds, instead of as it was recorded
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pace: Option<u64>,
+    /// Calls of each chat that go wrong, such as 2:rate-limit:30s,sendMessage:2:lost-reply
+    #[arg(long, value_name = "FAULTS", value_delimiter = ',', conflicts_with = "chat_seed")]
+    chat_faults: Vec<ListedFault>,
+    /// Let calls of each chat go wrong at random, by this seed
+    #[arg(long, value_name = "N")]
+    chat_seed: Option<u64>,
+    /// With --chat-seed: how many calls of a hundred go wrong
+    #[arg(long, value_name = "PERCENT", default_value_t = 20, requires = "chat_seed",
+        value_parser = clap::value_parser!(u8).range(1..=100))]
+    chat_rate: u8,
+}
+
+impl ConditionArgs {
+    /// The conditions that the options ask for; `seed` is that of `claude`'s output.
+    pub(crate) fn conditions(&self, seed: Option<u64>) -> Conditions {
+        let paced = self.pace.map_or(Printing::Recorded, Printing::Paced);
+        Conditions {
+            printing: seed.map_or(paced, Printing::Seeded),
+            faults: match self.chat_seed {
+                Some(seed) => Faults::Seeded { seed, percent: self.chat_rate },
+                None if self.chat_faults.is_empty() => Faults::None,
+                None => Faults::Listed(self.chat_faults.clone()),
+            },
+        }
+    }
+}
+
+/// Complains about faults of the chat for a subject that has no chat.
+pub(crate) fn check_chat(conditions: &Conditions, gateway: NamedGateway<'_>) -> anyhow::Result<()> {
+    let has_faults = !matches!(conditions.faults, Faults::None);
+    if has_faults && gateway.spec.front == Front::Editor {
+        bail!("{} is an agent, so that it has no chat whose calls could go wrong", gateway.name);
+    }
+    Ok(())
+}
+
+/// Says which calls fail, if any do.
+pub(crate) fn faults_line(conditions: &Conditions) -> Option<String> {
+    match &conditions.faults {
+        Faults::None => None,
+        faults => Some(format!("calls of each chat that fail: {faults}")),
+    }
+}

@@ -1,0 +1,83 @@
+//! The keys of a subject that belong to another kind, and the placeholders in them.
+
+use super::{Complaint, SubjectFile, complain};
+use crate::subject::names::suggestion;
+use crate::subject::placeholders::{PLACES, unknown_place};
+use crate::subject::spec::SubjectKind;
+
+impl SubjectFile {
+    /// The first key that belongs to another kind, and that kind.
+    pub(super) fn foreign_key(&self, kind: SubjectKind) -> Option<(&'static str, SubjectKind)> {
+        let chat = [
+            ("host", self.host.is_some()),
+            ("ready", self.ready.is_some()),
+            ("stop", self.stop.is_some()),
+            ("press", self.press.is_some()),
+        ];
+        let person = [
+            ("folder", self.folder.is_some()),
+            ("say", self.say.is_some()),
+            ("writes_during_turn", self.writes_during_turn.is_some()),
+            ("idle_s", self.idle_s.is_some()),
+            ("at_once", self.at_once.is_some()),
+            ("warm_up", self.warm_up.is_some()),
+            ("known", self.known.is_some()),
+            ("files", self.files.is_some()),
+            ("checkout", self.checkout.is_some()),
+            ("build", self.build.is_some()),
+            ("values", self.values.is_some()),
+            ("claude_first", self.claude_first.is_some()),
+        ];
+        // What a chat shows, which a replay promises as well.
+        let promises = [
+            ("tools_shown", self.tools_shown.is_some()),
+            ("progress_shown", self.progress_shown.is_some()),
+            ("questions_asked", self.questions_asked.is_some()),
+            ("one_message", self.one_message.is_some()),
+            ("silence_kept", self.silence_kept.is_some()),
+        ];
+        let is_replay = kind == SubjectKind::Replay;
+        let promises = promises.into_iter().filter(|_| !is_replay);
+        let chat = chat.into_iter().chain(promises);
+        let chat = chat.map(|(key, is_there)| (key, is_there, SubjectKind::Gateway));
+        // Both kinds have these.
+        let other = if kind == SubjectKind::Agent { kind } else { SubjectKind::Gateway };
+        let person = person.map(|(key, is_there)| (key, is_there, other));
+        let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
+        let mut keys = chat.chain(person).chain(parser);
+        keys.find(|(_, is_there, owner)| *is_there && *owner != kind)
+            .map(|(key, _, owner)| (key, owner))
+    }
+
+    /// Complains about a placeholder that does not exist, or that `values` sets although it exists.
+    pub(super) fn check_places(&self, command: &[String]) -> Result<(), Complaint> {
+        let own: Vec<&str> = self.values.iter().flatten().map(|(name, _)| name.as_str()).collect();
+        for name in &own {
+            let is_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+            if !is_name || name.is_empty() || PLACES.contains(name) {
+                let what =
+                    "is no name for a placeholder of its own; take other small letters and _";
+                return complain("values", format!("`{name}` {what}"));
+            }
+        }
+        let install = self.install.iter().map(|install| ("install", &install.npm));
+        let texts = command.iter().map(|text| ("command", text));
+        let first = self.claude_first.iter().flatten().map(|text| ("claude_first", text));
+        let texts = texts.chain(first);
+        let texts = texts.chain(self.env.values().map(|text| ("env", text)));
+        let texts = texts.chain(self.folder.iter().map(|text| ("folder", text))).chain(install);
+        let texts = texts.chain(self.say.iter().map(|text| ("say", text)));
+        for (key, text) in texts {
+            if let Some(name) = unknown_place(text, &own) {
+                let places = PLACES.into_iter().chain(own.iter().copied());
+                let hint = suggestion(name, places).unwrap_or_else(|| {
+                    let all: Vec<String> =
+                        PLACES.iter().map(|name| format!("{{{name}}}")).collect();
+                    format!("there are {}", all.join(", "))
+                });
+                return complain(key, format!("there is no placeholder `{{{name}}}`; {hint}"));
+            }
+        }
+        Ok(())
+    }
+}
