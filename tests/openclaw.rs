@@ -1,0 +1,103 @@
+//! The published OpenClaw under test, as npm installs it: what each version is convicted of, and what it is not. These
+//! tests download a gigabyte and take some minutes, so that they are reported as ignored unless `CLITAPE_REQUIRE` names
+//! `openclaw`; `.github/workflows/scheduled.yml` does.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use common::{root, run, workspace};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// Recordings in which tools run; `plain-text` is the turn that does not count.
+const SCENARIOS: [&str; 4] = ["plain-text", "three-tools", "thinking", "bash-count"];
+const WITH_TOOLS: [&str; 3] = ["three-tools/2.1.329", "thinking/2.1.329", "bash-count/2.1.329"];
+/// No turn is quick at this pace, so that a draft has the time to show what runs.
+const PACE: [&str; 2] = ["--pace", "200"];
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let trials = vec![
+        trial("openclaw_2026_5_7_tells_no_tool_in_the_chat_and_on_its_bus", || {
+            tools_of("2026.5.7", &["SB016 tools-untold", "SB032 bus-untold"], &["SB033"])
+        }),
+        trial("openclaw_2026_6_1_tells_tools_in_the_chat_and_on_its_bus", || {
+            tools_of("2026.6.1", &[], &["SB016", "SB017", "SB032", "SB033"])
+        }),
+        trial("openclaw_2026_9_6_answers_twice_with_reply_to_mode_first", || {
+            convicted("openclaw-reply-first@2026.9.6", &[], "was sent twice as a new message")
+        }),
+        trial("openclaw_2026_9_6_answers_twice_after_a_lost_reply", || {
+            // The second new message is the answer, the first one the draft.
+            let faults = ["--chat-faults", "sendMessage:2:lost-reply"];
+            let words = "stands in the chat more than once";
+            convicted("openclaw-reply-first@2026.9.6", &faults, words)
+        }),
+    ];
+    // Each starts a gateway that takes both cores of a small machine.
+    let args = Arguments { test_threads: Some(1), ..args };
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
+    Trial::ignorable_test(name, move || {
+        let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+        match required.split([',', ' ']).any(|name| name == "openclaw") {
+            true => test().map(|()| Completion::Completed),
+            false => Ok(Completion::ignored_with("CLITAPE_REQUIRE does not name openclaw")),
+        }
+    })
+}
+
+/// Of each recording with tools, every finding of `has` is reported, and in all none of `has_not`.
+fn tools_of(version: &str, has: &[&str], has_not: &[&str]) -> Result<(), Failed> {
+    let dir = subjects()?;
+    let subject = format!("openclaw@{version}");
+    let told = played(dir.path(), &[&["test", "--subject", &subject][..], &PACE].concat())?;
+    for name in WITH_TOOLS {
+        for finding in has {
+            let line = format!("{finding} subject {subject}: {name}");
+            expect(told.contains(&line), &format!("no `{line}` in\n{told}"))?;
+        }
+    }
+    for finding in has_not {
+        expect(!told.contains(finding), &format!("{finding} in\n{told}"))?;
+    }
+    let all = format!("{} scenarios: {0} cassettes", SCENARIOS.len());
+    expect(told.contains(&all), &format!("no `{all}` in\n{told}"))
+}
+
+/// The answer of `three-tools` is there twice, as the words say.
+fn convicted(subject: &str, more: &[&str], words: &str) -> Result<(), Failed> {
+    let dir = subjects()?;
+    let rig = ["rig", subject, "three-tools/2.1.329", "--calls"];
+    let told = played(dir.path(), &[&rig[..], more].concat())?;
+    let is_convicted = told.contains("SB004 answer-twice") && told.contains(words);
+    expect(is_convicted, &format!("not convicted:\n{told}"))
+}
+
+/// A workspace with the scenarios and the subjects.
+fn subjects() -> Result<tempfile::TempDir, Failed> {
+    let dir = workspace(&SCENARIOS);
+    fs::copy(root().join("clitape.toml"), dir.path().join("clitape.toml"))?;
+    let files = dir.path().join("subjects/openclaw");
+    fs::create_dir_all(&files)?;
+    for name in ["config.json", "bus.mjs"] {
+        fs::copy(root().join("subjects/openclaw").join(name), files.join(name))?;
+    }
+    Ok(dir)
+}
+
+/// What a command prints that plays to its end, whatever it finds.
+fn played(dir: &Path, args: &[&str]) -> Result<String, Failed> {
+    let (code, out, err) = run(dir, args);
+    let told = format!("clitape {} exits {code}\n{out}{err}", args.join(" "));
+    expect([0, 3].contains(&code), &told)?;
+    Ok(told)
+}
+
+fn expect(holds: bool, told: &str) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(told.into()) }
+}
