@@ -27,7 +27,7 @@ use super::spec::{
 };
 use crate::observation::SubjectTraits;
 
-mod keys;
+mod foreign;
 
 /// The name of the file.
 pub const FILE: &str = "clitape.toml";
