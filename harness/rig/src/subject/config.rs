@@ -104,11 +104,12 @@ struct ReadyFile {
     within_s: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PressFile {
     allow: Option<String>,
     deny: Option<String>,
+    done: Option<String>,
 }
 
 /// A key that can't be used, and why.
@@ -121,9 +122,10 @@ fn complain<T>(key: &'static str, what: impl Into<String>) -> Result<T, Complain
     Err(Complaint { key, what: what.into() })
 }
 
-/// The labels that mean yes and no unless a subject says otherwise.
+/// The labels that mean yes, no, and that all is chosen, unless a subject says otherwise.
 const ALLOW: &str = "(?i)allow|approve|^yes";
 const DENY: &str = "(?i)deny|reject|^no";
+const DONE: &str = "(?i)done|submit|confirm|finish|continue|send|^ok";
 
 /// The numbers of a subject: the key, the default, the least and the most.
 const IDLE_S: (&str, u64, u64, u64) = ("idle_s", 5, 1, 600);
@@ -284,7 +286,7 @@ impl SubjectFile {
         if front == Front::Editor {
             ready.sign = ReadySign::Greeting;
         }
-        let PressFile { allow, deny } = self.press.unwrap_or(PressFile { allow: None, deny: None });
+        let press = self.press.unwrap_or_default();
         let say = self.say.unwrap_or_else(|| "{prompt}".to_owned());
         if !say.contains("{prompt}") {
             return complain("say", "it has no `{prompt}`, by which `claude` finds its cassette");
@@ -298,8 +300,9 @@ impl SubjectFile {
             within_s: number(WITHIN_S, self.within_s)?,
             at_once: number(AT_ONCE, self.at_once)?,
             press: Press {
-                allow: expression("press", allow.as_deref().unwrap_or(ALLOW))?,
-                deny: expression("press", deny.as_deref().unwrap_or(DENY))?,
+                allow: expression("press", press.allow.as_deref().unwrap_or(ALLOW))?,
+                deny: expression("press", press.deny.as_deref().unwrap_or(DENY))?,
+                done: expression("press", press.done.as_deref().unwrap_or(DONE))?,
             },
             command,
             env: self.env,

@@ -138,6 +138,8 @@ struct Drive<'a> {
     waiting: Option<(Instant, (u64, Option<String>))>,
     /// The buttons that were pressed: the message and the label.
     pressed: BTreeSet<(u64, String)>,
+    /// The labels of the present question that were chosen.
+    chosen: Vec<String>,
     /// Whether the person has interrupted.
     stopped: bool,
     /// When the stand-in was first seen to be done, and how often it had started then.
@@ -172,6 +174,7 @@ pub(crate) fn drive(
         due_since: None,
         waiting: None,
         pressed: BTreeSet::new(),
+        chosen: Vec::new(),
         stopped: false,
         done: None,
         entries: Vec::new(),
@@ -321,19 +324,39 @@ impl Drive<'_> {
                 self.press(|label| wanted.is_match(label))
                     || is_late && (goes_on || played.turn_ended)
             }
-            Act::Choose(labels) => {
-                let mut open = labels.clone();
-                open.retain(|label| !self.press(|button| button.contains(label.as_str())));
-                for label in open.iter().filter(|_| is_late) {
-                    self.write(label);
-                }
-                open.is_empty() || is_late
-            }
+            Act::Choose(labels) => self.choose(labels, played, is_late),
         };
         if is_done {
             self.next += 1;
             self.due_since = None;
+            self.chosen.clear();
         }
+    }
+
+    /// Chooses one label after the other, each once, and then says that it was all: some gateways mark a label and
+    /// wait for another button. Where no label is a button, they are written. Returns whether nothing is left to do.
+    fn choose(&mut self, labels: &[String], played: &Played, is_late: bool) -> bool {
+        let open: Vec<&String> =
+            labels.iter().filter(|label| !self.chosen.contains(label)).collect();
+        let pressed =
+            open.iter().find(|label| self.press(|button| button.contains(label.as_str())));
+        if let Some(label) = pressed {
+            self.chosen.push((*label).clone());
+            self.due_since = Some(Instant::now());
+            return false;
+        }
+        if !open.is_empty() {
+            if is_late && self.chosen.is_empty() {
+                open.iter().for_each(|label| self.write(label));
+            }
+            return is_late;
+        }
+        let spec = self.spec;
+        if played.waits_for.is_some() && self.press(|button| spec.press.done.is_match(button)) {
+            self.due_since = Some(Instant::now());
+            return false;
+        }
+        played.waits_for.is_none() || is_late
     }
 
     /// Presses the first button whose label is wanted, of the oldest message that has one; each only once.

@@ -156,6 +156,8 @@ pub struct Press {
     pub allow: Regex,
     /// No.
     pub deny: Regex,
+    /// That all is chosen.
+    pub done: Regex,
 }
 
 /// `install`: what npm installs.
