@@ -1,6 +1,6 @@
 //! The published OpenClaw under test, as npm installs it: what each version is convicted of, and what it is not. These
-//! tests download a gigabyte and take some minutes, so that they are reported as ignored unless `CLITAPE_REQUIRE` names
-//! `openclaw`; `.github/workflows/scheduled.yml` does.
+//! tests download a gigabyte and take some minutes, so that `cargo test` leaves them out: `cargo test --test openclaw`
+//! runs them, as `.github/workflows/scheduled.yml` does.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use common::{root, run, workspace};
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Recordings in which tools run; `plain-text` is the turn that does not count.
 const SCENARIOS: [&str; 4] = ["plain-text", "three-tools", "thinking", "bash-count"];
@@ -20,16 +20,16 @@ const PACE: [&str; 2] = ["--pace", "200"];
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let trials = vec![
-        trial("openclaw_2026_5_7_tells_no_tool_in_the_chat_and_on_its_bus", || {
+        Trial::test("openclaw_2026_5_7_tells_no_tool_in_the_chat_and_on_its_bus", || {
             tools_of("2026.5.7", &["SB016 tools-untold", "SB032 bus-untold"], &["SB033"])
         }),
-        trial("openclaw_2026_6_1_tells_tools_in_the_chat_and_on_its_bus", || {
+        Trial::test("openclaw_2026_6_1_tells_tools_in_the_chat_and_on_its_bus", || {
             tools_of("2026.6.1", &[], &["SB016", "SB017", "SB032", "SB033"])
         }),
-        trial("openclaw_2026_9_6_answers_twice_with_reply_to_mode_first", || {
+        Trial::test("openclaw_2026_9_6_answers_twice_with_reply_to_mode_first", || {
             convicted("openclaw-reply-first@2026.9.6", &[], "was sent twice as a new message")
         }),
-        trial("openclaw_2026_9_6_answers_twice_after_a_lost_reply", || {
+        Trial::test("openclaw_2026_9_6_answers_twice_after_a_lost_reply", || {
             // The second new message is the answer, the first one the draft.
             let faults = ["--chat-faults", "sendMessage:2:lost-reply"];
             let words = "stands in the chat more than once";
@@ -39,16 +39,6 @@ fn main() -> ExitCode {
     // Each starts a gateway that takes both cores of a small machine.
     let args = Arguments { test_threads: Some(1), ..args };
     libtest_mimic::run(&args, trials).exit_code()
-}
-
-fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
-    Trial::ignorable_test(name, move || {
-        let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-        match required.split([',', ' ']).any(|name| name == "openclaw") {
-            true => test().map(|()| Completion::Completed),
-            false => Ok(Completion::ignored_with("CLITAPE_REQUIRE does not name openclaw")),
-        }
-    })
 }
 
 /// Of each recording with tools, every finding of `has` is reported, and in all none of `has_not`.
