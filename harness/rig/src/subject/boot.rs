@@ -335,7 +335,7 @@ fn answers(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
+    use std::io::{Read as _, Write as _};
 
     use super::*;
 
@@ -346,7 +346,9 @@ mod tests {
         let answering = std::thread::spawn(move || {
             for status in ["200 OK", "404 Not Found"] {
                 let (mut stream, _) = server.accept().unwrap();
-                write!(stream, "HTTP/1.1 {status}\r\n\r\n").unwrap();
+                // The client closes as soon as it has the status.
+                let _ = stream.read(&mut [0; 512]).unwrap();
+                stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes()).unwrap();
             }
         });
         assert!(answers(&url));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{EditorCase, text};
+use super::case::{EditorCase, text};
 use crate::judge::expect::{ExpectedTool, ToolOutcome};
 use crate::judge::violation::Found;
 use crate::judge::words::quoted;

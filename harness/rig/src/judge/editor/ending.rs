@@ -1,6 +1,6 @@
 //! The rules of turns and of the agent itself: it lives, its messages are valid, and a prompt's answer ends the turn.
 
-use super::{EditorCase, text};
+use super::case::{EditorCase, text};
 use crate::judge::expect::{ExpectedTurn, TurnEnd};
 use crate::judge::violation::Found;
 use crate::judge::words::{letters, pieces_of_plain, quoted, seconds};

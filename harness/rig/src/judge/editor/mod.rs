@@ -5,16 +5,16 @@
 //! calls of tools by their ids, and to the protocol.
 
 mod calls;
+mod case;
 mod ending;
 mod text;
 
 use clitape_runner::check::FindingKind as K;
 use clitape_runner::replay::Entry;
-use serde_json::Value;
 
-use super::expect::{Expected, ExpectedTurn, expect};
 use super::violation::{Found, Violation};
 use crate::observation::{Observation, RunEnding};
+use case::{EditorCase, is_text};
 
 /// A rule about what an agent told an editor.
 #[derive(Debug, Clone, Copy)]
@@ -62,11 +62,6 @@ pub const EDITOR_RULES: &[EditorRule] = &[
 /// The rules about the words of the model.
 const TEXT_RULES: [K; 4] = [K::AnswerMissing, K::AnswerNotWhole, K::AnswerTwice, K::TextUntold];
 
-/// Whether an entry is text of the model.
-fn is_text(entry: &Entry) -> bool {
-    entry.kind == "agent_message_chunk"
-}
-
 /// Applies every rule to what an agent told an editor. The violations are in the order of the table.
 pub fn judge_editor(observation: &Observation<'_>) -> Vec<Violation> {
     let case = EditorCase::new(observation);
@@ -78,67 +73,6 @@ pub fn judge_editor(observation: &Observation<'_>) -> Vec<Violation> {
     let rules = EDITOR_RULES.iter().filter(|rule| is_over || !rule.needs_end);
     let rules = rules.filter(|rule| has_all || !is_of_text(rule));
     rules.filter_map(|rule| (rule.check)(&case).map(|found| found.of(rule.kind))).collect()
-}
-
-/// What all rules read: the observation, and what the cassette expects.
-struct EditorCase<'a> {
-    observation: &'a Observation<'a>,
-    expected: Expected,
-    /// The text that the agent told as the model's, message after message.
-    told: String,
-}
-
-impl<'a> EditorCase<'a> {
-    fn new(observation: &'a Observation<'a>) -> Self {
-        let expected = expect(observation.cassette);
-        let chunks = observation.entries.iter().filter(|entry| is_text(entry));
-        let told = chunks.filter_map(|entry| entry.data.get("content")?["text"].as_str()).collect();
-        Self { observation, expected, told }
-    }
-
-    /// The turns that the stand-in played.
-    fn played(&self) -> impl Iterator<Item = &ExpectedTurn> {
-        let played = match self.observation.turns.len() {
-            0 => usize::MAX,
-            known => known,
-        };
-        self.expected.turns.iter().take(played)
-    }
-
-    /// The entries, with their indexes.
-    fn entries(&self) -> impl Iterator<Item = (usize, &'a Entry)> {
-        let entries: &'a [Entry] = &self.observation.entries;
-        entries.iter().enumerate()
-    }
-
-    /// The entries of a call of a tool.
-    fn of_call(&self, call: &str) -> impl Iterator<Item = (usize, &'a Entry)> {
-        let is_own = move |entry: &Entry| {
-            ["tool_call", "tool_call_update"].contains(&entry.kind.as_ref())
-                && entry.data.get("toolCallId").is_some_and(|id| id == call)
-        };
-        self.entries().filter(move |(_, entry)| is_own(entry))
-    }
-
-    /// The turns that belong to one prompt each, with the index of the entry that answers it: a process may make
-    /// turns of its own, and then nobody knows which is whose.
-    fn answered(&self) -> Vec<(&ExpectedTurn, usize)> {
-        let responses: Vec<usize> = self
-            .entries()
-            .filter(|(_, entry)| entry.kind == "response")
-            .map(|(index, _)| index)
-            .collect();
-        let turns: Vec<&ExpectedTurn> = self.played().collect();
-        match turns.len() == responses.len() {
-            true => turns.into_iter().zip(responses).collect(),
-            false => Vec::new(),
-        }
-    }
-}
-
-/// A field of an entry as text.
-fn text<'e>(entry: &'e Entry, field: &str) -> &'e str {
-    entry.data.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

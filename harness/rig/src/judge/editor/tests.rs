@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::{AcpClient, Capture, Lane, Plan, Setup, replay, stdin_lines};
 use clitape_runner::scenario::{DeliverySpec, Workspace};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::case::text;
 use super::*;
+use crate::judge::expect::expect;
 use crate::observation::SubjectTraits;
 
 fn root() -> PathBuf {

@@ -1,6 +1,6 @@
 //! The rules of the model's words: each comes to the editor once and whole.
 
-use super::EditorCase;
+use super::case::EditorCase;
 use crate::judge::expect::ExpectedTurn;
 use crate::judge::violation::Found;
 use crate::judge::words::{FEW_LETTERS, letters, pieces_of_plain, quoted};
