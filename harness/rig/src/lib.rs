@@ -4,6 +4,7 @@
 #![warn(missing_debug_implementations)]
 
 pub mod chat_server;
+mod clock;
 pub mod editor;
 pub mod judge;
 pub mod observation;

@@ -317,6 +317,5 @@ impl ServerState {
 
 /// Returns the seconds since 1970.
 pub(super) fn unix_s() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| now.as_secs())
+    crate::clock::since_1970().as_secs()
 }

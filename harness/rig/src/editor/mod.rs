@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use clitape_gateway::ByteSize;
 use clitape_runner::host::HostPaths;
-use clitape_runner::limits::OutputLimits;
+use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::replay::Entry;
 use serde_json::{Value, json};
@@ -33,8 +33,6 @@ pub use session::{OpenQuestion, PermissionChoice, Session};
 /// What an agent may print on stderr.
 const STDERR: OutputLimits =
     OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 1_000_000 };
-/// The most memory that an agent and its descendants may use.
-const MEMORY: ByteSize = ByteSize::mib(4096);
 /// The time between two looks at what an agent sent.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long an agent may take to end once its stdin is closed, and again after SIGTERM.
@@ -198,7 +196,7 @@ pub fn run(
         with_stdin: true,
         stdout: StdoutUse::Taken,
         output: STDERR,
-        memory: MEMORY,
+        memory: SUBJECT_MEMORY,
     })?;
     let pipes = program.take_stdin().zip(program.take_stdout());
     let (stdin, stdout) = pipes.ok_or(EditorError::Closed)?;

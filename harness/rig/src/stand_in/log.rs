@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use fs_err::OpenOptions;
 use serde_json::{Value, json};
+
+use crate::clock::now_ms;
 
 /// The most bytes of a host's line that the log contains.
 const LONGEST_LINE: usize = 64 * 1024;
@@ -29,9 +30,8 @@ impl Log {
 
     fn write(&mut self, event: &str, fields: &Value) {
         let Some(file) = &mut self.file else { return };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut line = json!({
-            "at": u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            "at": now_ms(),
             "pid": std::process::id(),
             "event": event,
         });

@@ -2,7 +2,6 @@
 //! the run is watched until it is over.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clitape_runner::replay::Entry;
@@ -10,9 +9,10 @@ use clitape_runner::replay::Entry;
 use super::answers::RecordedAnswers;
 use super::boot::LOOK;
 use super::dialogue::{Act, Step};
-use super::drive::{Job, Seen, Shared, now_ms};
+use super::drive::{Job, Seen, Shared};
 use super::log::Played;
 use super::spec::GatewaySpec;
+use crate::clock::now_ms;
 use crate::editor::{Editor, EditorError, PermissionChoice, Session};
 use crate::observation::RunEnding;
 
@@ -86,17 +86,7 @@ pub(crate) fn drive(
         done: None,
     };
     drive.say(&job.dialogue.prompt);
-    let ending = loop {
-        if shared.stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        if let Some(ending) = shared.over() {
-            break ending;
-        }
-        if let Some(ending) = drive.step(watch) {
-            break ending;
-        }
-    };
+    let ending = shared.until_over(|| drive.step(watch))?;
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(begin_ms, &job.cassette.stdout);
     let entries = drive.session.entries().to_vec();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
 use clitape_runner::files;
-use clitape_runner::limits::OutputLimits;
+use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
 use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use fs_err as fs;
@@ -25,8 +25,6 @@ use crate::stand_in;
 /// What a gateway may print while it runs.
 const OUTPUT: OutputLimits =
     OutputLimits { bytes: ByteSize::mib(256), line: ByteSize::mib(16), lines: 5_000_000 };
-/// The most memory that a subject and its descendants may use.
-pub(super) const MEMORY: ByteSize = ByteSize::mib(4096);
 /// How long a gateway may take to end after it was asked to.
 pub(crate) const ENDING: Duration = Duration::from_secs(10);
 /// The time between two looks.
@@ -160,7 +158,7 @@ impl Boot {
             with_stdin: chat.is_none(),
             stdout: if chat.is_some() { StdoutUse::LastLines } else { StdoutUse::Taken },
             output: OUTPUT,
-            memory: MEMORY,
+            memory: SUBJECT_MEMORY,
         })
         .map_err(|error| not_ready(error.to_string()))?;
         let person = match (chat, program.take_stdin().zip(program.take_stdout())) {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_runner::cassette::Exit;
-use clitape_runner::limits::OutputLimits;
+use clitape_runner::limits::{OutputLimits, SUBJECT_MEMORY};
 use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::replay::{Entry, Lane};
 use clitape_runner::scenario::Scenario;
 use clitape_runner::text::{Keep, truncate};
 
-use super::boot::{LAST_LINES, MEMORY, ended, environment};
+use super::boot::{LAST_LINES, ended, environment};
 use super::error::SubjectError;
 use super::placeholders::Writing;
 use super::prepare::{RigHost, prepare};
@@ -106,7 +106,7 @@ impl<'a> Caller<'a> {
             with_stdin: stdin.is_some(),
             stdout: StdoutUse::Kept,
             output: OUTPUT,
-            memory: MEMORY,
+            memory: SUBJECT_MEMORY,
         })?;
         let pipe = program.take_stdin();
         // A program that prints before it has read all must not wait for this thread.

@@ -246,7 +246,7 @@ impl SubjectFile {
                 Subject::Parser(Box::new(ParserSpec { kinds, call: self.call(command)? }))
             }
             SubjectKind::Replay => {
-                let traits = self.traits();
+                let traits = self.traits(SubjectTraits::default());
                 Subject::Replay(Box::new(ReplaySpec { traits, call: self.call(command)? }))
             }
         })
@@ -266,8 +266,8 @@ impl SubjectFile {
         })
     }
 
-    fn traits(&self) -> SubjectTraits {
-        let usual = SubjectTraits::default();
+    /// What it says of its design, and `usual` where it says nothing.
+    fn traits(&self, usual: SubjectTraits) -> SubjectTraits {
         SubjectTraits {
             shows_tools: self.tools_shown.unwrap_or(usual.shows_tools),
             shows_progress: self.progress_shown.unwrap_or(usual.shows_progress),
@@ -282,6 +282,8 @@ impl SubjectFile {
             Front::Editor => (AGENT_IDLE_S, HostKind::Live),
             Front::Chat => (IDLE_S, self.host.unwrap_or_default()),
         };
+        let asks_questions = front == Front::Editor;
+        let traits = self.traits(SubjectTraits { asks_questions, ..SubjectTraits::default() });
         let mut ready = self.ready.map_or_else(|| Ok(Ready::default()), ReadyFile::ready)?;
         if front == Front::Editor {
             ready.sign = ReadySign::Greeting;
@@ -314,11 +316,7 @@ impl SubjectFile {
             stop: self.stop,
             writes_during_turn: self.writes_during_turn.unwrap_or(false),
             warm_up: self.warm_up,
-            tools_shown: self.tools_shown.unwrap_or(true),
-            progress_shown: self.progress_shown.unwrap_or(true),
-            questions_asked: self.questions_asked.unwrap_or(front == Front::Editor),
-            one_message: self.one_message.unwrap_or(false),
-            silence_kept: self.silence_kept.unwrap_or(false),
+            traits,
             scenarios: self.scenarios,
             except: self.except,
             known: self.known,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::names::CliVersion;
@@ -18,6 +18,7 @@ use super::dialogue::{Act, Dialogue, Step};
 use super::log::{Played, StandInLog};
 use super::spec::GatewaySpec;
 use crate::chat_server::{ChatServer, Faults, PressTarget};
+use crate::clock::now_ms;
 use crate::observation::{BusEvent, PlayedTurn, RunEnding};
 
 mod over;
@@ -112,6 +113,21 @@ impl Shared<'_> {
         self.over.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Calls `step` until it says how the run ended, or the gateway itself has ended; `None` if the caller stops it.
+    pub(crate) fn until_over(
+        &self,
+        mut step: impl FnMut() -> Option<RunEnding>,
+    ) -> Option<RunEnding> {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(ending) = self.over().or_else(&mut step) {
+                return Some(ending);
+            }
+        }
+    }
+
     pub(crate) fn end(&self, ending: RunEnding) {
         // As above.
         self.over.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(ending);
@@ -187,30 +203,20 @@ pub(crate) fn drive(
     // A warm-up may have played the same cassette.
     shared.log().forget(&job.name());
     drive.say(&job.dialogue.prompt);
-    let ending = loop {
-        if shared.stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        if let Some(ending) = shared.over() {
-            break ending;
-        }
+    let ending = shared.until_over(|| {
         drive.look(watch);
-        if let Some(ending) = drive.step() {
-            break ending;
+        let ending = drive.step();
+        if ending.is_none() {
+            std::thread::sleep(LOOK);
         }
-        std::thread::sleep(LOOK);
-    };
+        ending
+    })?;
     drive.last_look = None;
     drive.look(watch);
     let played = shared.log().played(&job.name());
     let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
     let bus = shared.bus_of(chat_id);
     Some(Seen { entries: drive.entries, ending, turns, reads, bus, took: drive.begin.elapsed() })
-}
-
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Drive<'_> {

@@ -108,7 +108,7 @@ pub(crate) fn misfit(
         return Some(Misfit::NoStop);
     }
     let decides = |step: &Step| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));
-    if !spec.questions_asked && dialogue.steps.iter().any(decides) {
+    if !spec.traits.asks_questions && dialogue.steps.iter().any(decides) {
         return Some(Misfit::AnswersItself);
     }
     (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)

@@ -15,7 +15,7 @@ use super::error::SubjectError;
 use super::fit::{Misfit, of_own_gateway};
 use super::golden;
 use super::prepare::RigHost;
-use super::spec::ReplaySpec;
+use super::spec::{ReplaySpec, shown};
 use super::suite::{LeftOut, context, differs_under_plan};
 use crate::judge::judge;
 use crate::observation::{Observation, RunEnding};
@@ -65,10 +65,7 @@ pub fn test_replay(
     report: &mut dyn FnMut(&ScenarioRun),
 ) -> Result<ReplaySuite, SubjectError> {
     let caller = Caller::new(&subject.spec.call, subject.version, rig, note)?;
-    let shown = match subject.version {
-        Some(version) => format!("{}@{version}", subject.name),
-        None => subject.name.to_string(),
-    };
+    let shown = shown(subject.name, subject.version);
     let mut suite = ReplaySuite::default();
     for (scenario, version) in caller.cassettes(options.filter)? {
         let name = format!("{}/{version}", scenario.name);

@@ -69,16 +69,8 @@ pub struct GatewaySpec {
     pub at_once: u64,
     /// The scenario that is played first and does not count.
     pub warm_up: Option<ScenarioName>,
-    /// Whether a person can read in the chat which tools run.
-    pub tools_shown: bool,
-    /// Whether the chat shows the answer while it grows.
-    pub progress_shown: bool,
-    /// Whether the gateway passes on what the CLI asks, and does not answer it itself.
-    pub questions_asked: bool,
-    /// Whether a turn leaves one message in the chat, but for pages and questions.
-    pub one_message: bool,
-    /// Whether the answers `NO_REPLY` and `HEARTBEAT_OK` are kept from the chat.
-    pub silence_kept: bool,
+    /// What it shows by its design.
+    pub traits: SubjectTraits,
     /// The scenarios that are played; all that fit when empty.
     pub scenarios: Vec<ScenarioName>,
     /// Scenarios that are left out, each with the reason.
@@ -230,17 +222,6 @@ impl GatewaySpec {
         let texts = self.command.iter().chain(self.env.values());
         texts.chain(self.values.values()).any(|text| text.contains("{bus}"))
     }
-
-    /// What it shows by its design.
-    pub fn traits(&self) -> SubjectTraits {
-        SubjectTraits {
-            shows_tools: self.tools_shown,
-            shows_progress: self.progress_shown,
-            asks_questions: self.questions_asked,
-            one_message: self.one_message,
-            keeps_silence: self.silence_kept,
-        }
-    }
 }
 
 /// A subject of kind gateway, and how its name was written.
@@ -257,9 +238,14 @@ pub struct NamedGateway<'a> {
 impl NamedGateway<'_> {
     /// `NAME` or `NAME@VERSION`.
     pub fn shown(&self) -> String {
-        match self.version {
-            Some(version) => format!("{}@{version}", self.name),
-            None => self.name.to_string(),
-        }
+        shown(self.name, self.version)
+    }
+}
+
+/// `NAME` or `NAME@VERSION`, as the command line has it.
+pub(crate) fn shown(name: &SubjectName, version: Option<&str>) -> String {
+    match version {
+        Some(version) => format!("{name}@{version}"),
+        None => name.to_string(),
     }
 }

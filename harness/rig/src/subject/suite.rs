@@ -259,7 +259,7 @@ fn violations(job: &Job, seen: &Seen, spec: &GatewaySpec) -> Vec<Violation> {
         entries: seen.entries.clone(),
         turns: seen.turns.clone(),
         ending: seen.ending.clone(),
-        traits: spec.traits(),
+        traits: spec.traits,
         bus: seen.bus.clone(),
     };
     match spec.front {

@@ -25,7 +25,7 @@ fn a_gateway_has_defaults_for_all_but_its_command() {
         (spec.say.as_str(), spec.idle_s, spec.within_s, spec.at_once),
         ("{prompt}", 5, 120, 4)
     );
-    assert!(spec.tools_shown && spec.progress_shown && !spec.writes_during_turn);
+    assert!(spec.traits.shows_tools && spec.traits.shows_progress && !spec.writes_during_turn);
     for label in ["✅ Allow once", "allow always", "Yes"] {
         assert!(spec.press.allow.is_match(label) && !spec.press.deny.is_match(label), "{label}");
     }
@@ -116,7 +116,7 @@ fn an_agent_is_a_gateway_with_an_editor() {
     let Some((_, Subject::Gateway(spec))) = subjects.pop_first() else { panic!("{subjects:?}") };
     assert_eq!((spec.front, spec.host, spec.idle_s), (Front::Editor, HostKind::Live, 2));
     assert_eq!((spec.ready.sign, spec.at_once), (ReadySign::Greeting, 2));
-    assert!(spec.questions_asked);
+    assert!(spec.traits.asks_questions);
     let only_gateway = "a subject of kind agent has none; only gateway has it";
     check(&format!("{agent}stop = '/stop'\n"), 4, only_gateway);
     check(&format!("{agent}host = 'live'\n"), 4, only_gateway);

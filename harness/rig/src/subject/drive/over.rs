@@ -71,7 +71,7 @@ impl Drive<'_> {
             entries: self.entries.clone(),
             turns,
             ending: RunEnding::Over,
-            traits: self.spec.traits(),
+            traits: self.spec.traits,
             bus: None,
         });
         !found.iter().any(|violation| MAY_COME.contains(&violation.kind))
