@@ -9,17 +9,8 @@ mod common;
 
 use std::fs;
 
-use common::{check, root, workspace};
+use common::{check, has_program, root, workspace};
 use tempfile::TempDir;
-
-/// Whether there is a python3.
-fn has_python() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path).any(|folder| folder.join("python3").is_file());
-    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-    assert!(is_there || !required.contains("python3"), "CLITAPE_REQUIRE names python3");
-    is_there
-}
 
 /// A workspace with these scenarios and the example agent, as it is and with each of these faults.
 fn with_agent(scenarios: &[&str], bugs: &[&str]) -> TempDir {
@@ -42,7 +33,7 @@ fn with_agent(scenarios: &[&str], bugs: &[&str]) -> TempDir {
 
 #[test]
 fn issue_16_a_right_agent_holds() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let scenarios = [
@@ -67,7 +58,7 @@ fn issue_16_a_right_agent_holds() {
 
 #[test]
 fn issue_16_each_fault_of_an_agent_is_convicted_by_its_rule() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let faults = [

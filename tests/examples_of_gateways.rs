@@ -1,9 +1,11 @@
 //! The example gateways in `subjects/examples/` between the stand-in and the chat server, in real time: the right
 //! ones pass every rule, and each fault of `bugs.py` is convicted by its rule. Where Python or Node is missing, its
-//! part is left out; it fails instead when `CLITAPE_REQUIRE` names `python` or `node`.
+//! part is left out; it fails instead when `CLITAPE_REQUIRE` names `python3` or `node`.
 
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
+
+mod common;
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -19,6 +21,7 @@ use clitape_rig::stand_in;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::FindingKind as K;
 use clitape_runner::replay::Entry;
+use common::has_program;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -88,7 +91,7 @@ const RUNS: [Run; 30] = [
 #[test]
 fn each_fault_is_convicted_by_its_rule_and_a_right_gateway_by_none() {
     let only = std::env::var("CLITAPE_EXAMPLE").unwrap_or_default();
-    let has = ["python", "node"].map(is_installed);
+    let has = ["python3", "node"].map(has_program);
     let wrong: Vec<String> = scope(|scope| {
         let runs = RUNS.iter().filter(|run| {
             let named = format!("{} {} {}", run.gateway, run.bug, run.cassette).contains(&only);
@@ -100,15 +103,6 @@ fn each_fault_is_convicted_by_its_rule_and_a_right_gateway_by_none() {
         results.filter_map(Result::err).collect()
     });
     assert!(wrong.is_empty(), "{} runs:\n{}", wrong.len(), wrong.join("\n\n"));
-}
-
-fn is_installed(name: &str) -> bool {
-    let program = if name == "python" { "python3" } else { name };
-    let version = Command::new(program).arg("--version").output();
-    let is_there = version.is_ok_and(|output| output.status.success());
-    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-    assert!(is_there || !required.contains(name), "CLITAPE_REQUIRE names {name}");
-    is_there
 }
 
 /// Runs a gateway and compares what the judge finds with what it should find.

@@ -11,27 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{check, clitape, root, run, workspace};
+use common::{check, clitape, has_program, root, run, workspace};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
-
-/// Whether there is a python3.
-fn has_python() -> bool {
-    has("python3")
-}
-
-/// Whether there is a program.
-fn has(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
-    assert!(
-        is_there || !required.contains(program),
-        "there is no {program}, and CLITAPE_REQUIRE names it"
-    );
-    is_there
-}
 
 /// A workspace with a scenario and these subjects.
 fn with_subjects(toml: &str) -> TempDir {
@@ -52,7 +35,7 @@ fn example(arguments: &str, settings: &str) -> String {
 
 #[test]
 fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let dir = with_subjects(&example("", ""));
@@ -79,7 +62,7 @@ fn issue_16_a_right_gateway_holds_and_its_chat_can_be_accepted() {
 
 #[test]
 fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let dir = with_subjects(&example("", "stop = '/stop'"));
@@ -111,7 +94,7 @@ fn issue_16_calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
 
 #[test]
 fn issue_16_another_claude_that_would_run_is_refused_and_a_subject_is_like_another() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let toml = format!(
@@ -130,7 +113,7 @@ fn issue_16_another_claude_that_would_run_is_refused_and_a_subject_is_like_anoth
 
 #[test]
 fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let inline = |program: &str, settings: &str| {
@@ -172,7 +155,7 @@ fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
 
 #[test]
 fn issue_16_a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_before_it() {
-    if !has("node") {
+    if !has_program("node") {
         return;
     }
     let dir = workspace(&["bash-background"]);
@@ -185,7 +168,7 @@ fn issue_16_a_turn_that_nobody_began_belongs_to_the_run_however_long_the_pause_b
 
 #[test]
 fn issue_16_nothing_of_a_gateway_is_left_after_a_kill() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let dir = with_subjects(&example("", ""));
@@ -232,7 +215,7 @@ fn gateways(folder: &Path) -> Vec<String> {
 
 #[test]
 fn issue_16_a_parser_is_compared_kind_by_kind() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let parser = |text: &str| {
@@ -261,7 +244,7 @@ fn python(program: &str, settings: &str) -> String {
 
 #[test]
 fn issue_16_a_check_says_what_a_gateway_lacks_and_what_it_printed() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let within = |sign: &str| format!("ready = {{ {sign}, within_s = 2 }}");
@@ -293,7 +276,7 @@ fn issue_16_a_check_says_what_a_gateway_lacks_and_what_it_printed() {
 
 #[test]
 fn issue_16_a_gateway_that_answers_at_a_url_is_ready() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let dir = with_subjects(
@@ -307,7 +290,7 @@ fn issue_16_a_gateway_that_answers_at_a_url_is_ready() {
 
 #[test]
 fn issue_16_known_differences_mark_what_is_known_and_a_row_that_is_over_or_unused_stands_out() {
-    if !has_python() {
+    if !has_program("python3") {
         return;
     }
     let dir = workspace(&["plain-text", "three-tools"]);

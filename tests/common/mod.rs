@@ -23,6 +23,18 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Whether there is a program of this name. Where `CLITAPE_REQUIRE` names it, there has to be one.
+pub(crate) fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let required = std::env::var("CLITAPE_REQUIRE").unwrap_or_default();
+    assert!(
+        is_there || !required.contains(name),
+        "there is no {name}, and CLITAPE_REQUIRE names it"
+    );
+    is_there
+}
+
 /// The built command, without colours.
 pub(crate) fn clitape() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
