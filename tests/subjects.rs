@@ -235,6 +235,54 @@ fn issue_16_a_parser_is_compared_kind_by_kind() {
     }
 }
 
+#[test]
+fn issue_16_a_parser_that_is_started_once_reads_each_recording() {
+    if !has_program("python3") {
+        return;
+    }
+    // It names its start, answers each end, and does at the recording of `three-tools` what `then` says.
+    let parser = |then: &str| {
+        format!(
+            "import json, sys, time\nopen('starts', 'a').write('x')\n\
+             def say(text):\n  data = {{'delta': text}}\n  \
+             print(json.dumps({{'at': 0, 'lane': 'lifecycle', 'kind': 'text', 'data': data}}))\n\
+             for line in sys.stdin:\n  record = json.loads(line)\n  \
+             if record['type'] == 'clitape_end': print(flush=True)\n  \
+             delta = record.get('event', {{}}).get('delta', {{}})\n  \
+             if 'server.conf' in line: {then}\n  \
+             if delta.get('type') == 'text_delta': say(delta['text'])\n"
+        )
+    };
+    let toml =
+        "[subject.p]\nkind = 'parser'\ncommand = ['python3', 'parser.py']\nstarted = 'once'\n";
+    for (then, starts, code, says) in [
+        ("pass", 1, 0, "all held"),
+        (
+            "sys.exit('no such file')",
+            2,
+            3,
+            "the parser ended with code 1; its last words: no such file",
+        ),
+        (
+            "time.sleep(60)",
+            2,
+            3,
+            "the parser was given 6 s: it had not answered the line `clitape_end`",
+        ),
+        ("print('x' * 70_000_000)", 2, 3, "the parser: more than 64MiB on stdout"),
+        ("say('more')", 1, 3, "of the kind `text` clitape reads"),
+    ] {
+        let dir = workspace(&["plain-text", "three-tools", "tool-error"]);
+        // No other parser is ended for being slow on a busy machine.
+        let within_s = if then.contains("sleep") { 6 } else { 120 };
+        fs::write(dir.path().join("clitape.toml"), format!("{toml}within_s = {within_s}\n"))
+            .unwrap();
+        fs::write(dir.path().join("parser.py"), parser(then)).unwrap();
+        check(dir.path(), &["test", "--subject", "p"], code, &[says], &[]);
+        assert_eq!(fs::read(dir.path().join("starts")).unwrap().len(), starts, "{then}");
+    }
+}
+
 /// A subject in Python, with these settings.
 fn python(program: &str, settings: &str) -> String {
     format!(

@@ -41,9 +41,11 @@ def read(lines):
     for line in lines:
         try:
             data = _parse_stdout_line(line)
-            if data is None or data.get("type", "").startswith("control_"):
-                continue  # the SDK's client answers these; its parser never sees them
-            tell(parse_message(data))
+            kind = "control_" if data is None else data.get("type", "")
+            if kind == "clitape_end":
+                print()  # all of this recording was read
+            elif not kind.startswith("control_"):  # the SDK's client answers these; its parser never sees them
+                tell(parse_message(data))
         except Exception as error:  # the SDK ends the whole stream here
             entry("diagnostic", kind=type(error).__name__, detail=str(error)[:200])
 

@@ -1,4 +1,4 @@
-//! A program that is called once for each cassette: which cassettes it gets, and how a call ends.
+//! A program that is given cassettes: which ones it gets, and how a call for one of them ends.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ use super::spec::CallSpec;
 use crate::observation::RunEnding;
 
 /// What a program may print of one cassette.
-const OUTPUT: OutputLimits =
+pub(super) const OUTPUT: OutputLimits =
     OutputLimits { bytes: ByteSize::mib(64), line: ByteSize::mib(16), lines: 500_000 };
 /// The characters of a line that a message shows.
 const SHOWN: usize = 80;
@@ -89,6 +89,27 @@ impl<'a> Caller<'a> {
         Ok(Scratch::for_program(self.rig.host)?)
     }
 
+    /// Starts the program with further arguments.
+    pub(super) fn start(
+        &self,
+        arguments: Vec<OsString>,
+        with_stdin: bool,
+        stdout: StdoutUse,
+        scratch: &Scratch,
+    ) -> Result<Program, SubjectError> {
+        let command = [self.command.clone(), arguments].concat();
+        Ok(Program::start(ProgramStart {
+            command: &command,
+            environment: &self.environment,
+            folder: self.rig.workspace.root(),
+            scratch,
+            with_stdin,
+            stdout,
+            output: OUTPUT,
+            memory: SUBJECT_MEMORY,
+        })?)
+    }
+
     /// Calls the program with further arguments, and with these bytes on stdin, piece by piece. Returns how it ended,
     /// and what it printed on stdout.
     pub(super) fn call(
@@ -97,17 +118,7 @@ impl<'a> Caller<'a> {
         stdin: Option<Vec<Vec<u8>>>,
         scratch: &Scratch,
     ) -> Result<(RunEnding, Vec<u8>), SubjectError> {
-        let command = [self.command.clone(), arguments].concat();
-        let mut program = Program::start(ProgramStart {
-            command: &command,
-            environment: &self.environment,
-            folder: self.rig.workspace.root(),
-            scratch,
-            with_stdin: stdin.is_some(),
-            stdout: StdoutUse::Kept,
-            output: OUTPUT,
-            memory: SUBJECT_MEMORY,
-        })?;
+        let mut program = self.start(arguments, stdin.is_some(), StdoutUse::Kept, scratch)?;
         let pipe = program.take_stdin();
         // A program that prints before it has read all must not wait for this thread.
         let writing = std::thread::spawn(move || {
@@ -117,14 +128,13 @@ impl<'a> Caller<'a> {
         });
         let waited_s = self.spec.within_s;
         let exit = program.wait(Duration::from_secs(waited_s))?;
-        let words =
-            || truncate(&program.last_lines(LAST_LINES).join(" / "), 200, Keep::End).into_owned();
         let ending = match (program.overflow(), exit) {
             (Some(what), _) => RunEnding::Flooded(what),
             (None, Some(Exit::Code(0))) => RunEnding::Over,
-            (None, Some(exit)) => RunEnding::Died { how: ended(exit), last_words: words() },
+            (None, Some(exit)) => died(exit, last_words(&program)),
             (None, None) => {
-                let waited_for = format!("it had not ended; its last words: {}", words());
+                let words = last_words(&program);
+                let waited_for = format!("it had not ended; its last words: {words}");
                 RunEnding::Hung { waited_s, waited_for }
             }
         };
@@ -134,6 +144,16 @@ impl<'a> Caller<'a> {
         let _ = writing.join();
         Ok((ending, stdout))
     }
+}
+
+/// The last lines that a program printed, as one.
+pub(super) fn last_words(program: &Program) -> String {
+    truncate(&program.last_lines(LAST_LINES).join(" / "), 200, Keep::End).into_owned()
+}
+
+/// The ending of a program that exited on its own, with an error or too early.
+pub(super) fn died(exit: Exit, last_words: String) -> RunEnding {
+    RunEnding::Died { how: ended(exit), last_words }
 }
 
 /// The entries of a lane in what a program printed, one JSON object on each line. The error is a sentence.

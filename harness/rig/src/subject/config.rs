@@ -23,7 +23,7 @@ use super::like;
 use super::names::suggestion;
 use super::spec::{
     CallSpec, Front, GatewaySpec, HostKind, InstallSpec, ParserSpec, Press, Ready, ReadySign,
-    ReplaySpec, Subject, SubjectKind,
+    ReplaySpec, Started, Subject, SubjectKind,
 };
 use crate::observation::SubjectTraits;
 
@@ -88,6 +88,7 @@ struct SubjectFile {
     version: Option<String>,
     cli: Option<CliVersion>,
     kinds: Option<Vec<String>>,
+    started: Option<Started>,
     values: Option<BTreeMap<String, String>>,
     claude_first: Option<Vec<String>>,
     #[expect(dead_code, reason = "as `like`")]
@@ -242,8 +243,12 @@ impl SubjectFile {
             SubjectKind::Gateway => Subject::Gateway(Box::new(self.gateway(command, Front::Chat)?)),
             SubjectKind::Agent => Subject::Gateway(Box::new(self.gateway(command, Front::Editor)?)),
             SubjectKind::Parser => {
-                let kinds = self.kinds.take().unwrap_or_default();
-                Subject::Parser(Box::new(ParserSpec { kinds, call: self.call(command)? }))
+                let (kinds, started) = (self.kinds.take(), self.started);
+                Subject::Parser(Box::new(ParserSpec {
+                    kinds: kinds.unwrap_or_default(),
+                    started: started.unwrap_or_default(),
+                    call: self.call(command)?,
+                }))
             }
             SubjectKind::Replay => {
                 let traits = self.traits(SubjectTraits::default());

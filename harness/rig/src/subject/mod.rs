@@ -10,7 +10,8 @@
 //!    before. `check` is a short look at a subject.
 //!    `both` compares the chats of two gateways.
 //! 6. `parser` compares the entries of a foreign parser with those of clitape's own; `replay` judges the chat that a
-//!    program prints of a cassette's files. `call` calls such programs.
+//!    program prints of a cassette's files. `call` calls such programs for each cassette, `lasting` keeps a
+//!    parser that reads one after the other.
 
 mod agent;
 mod answers;
@@ -26,6 +27,7 @@ mod drive;
 mod error;
 mod fit;
 mod golden;
+mod lasting;
 mod like;
 mod log;
 mod names;
@@ -52,6 +54,6 @@ pub use replay::{NamedReplay, ReplayOptions, ReplaySuite, test_replay};
 pub use run::RunEvent;
 pub use spec::{
     CallSpec, Front, GatewaySpec, HostKind, InstallSpec, NamedGateway, ParserSpec, Press, Ready,
-    ReadySign, ReplaySpec, Subject, SubjectKind,
+    ReadySign, ReplaySpec, Started, Subject, SubjectKind,
 };
 pub use suite::{LeftOut, Selection, SubjectOptions, SubjectSuite, by_reason, select, test};

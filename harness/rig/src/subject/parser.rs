@@ -2,6 +2,7 @@
 //! which are compared with those of clitape's own parser, kind by kind.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::{Finding, FindingKind, Times, TraceDiff};
@@ -13,8 +14,9 @@ use serde_json::{Map, Value};
 
 use super::call::{Caller, read};
 use super::error::SubjectError;
+use super::lasting::Lasting;
 use super::prepare::RigHost;
-use super::spec::ParserSpec;
+use super::spec::{ParserSpec, Started};
 use crate::observation::RunEnding;
 
 /// The field whose texts of consecutive entries are one text: parsers cut it as they like.
@@ -47,13 +49,14 @@ pub fn test_parser(
     let spec = parser.spec;
     let caller = Caller::new(&spec.call, parser.version, rig, note)?;
     let mut scenarios = Vec::new();
+    let mut lasting = None;
     for (Scenario { name, .. }, version) in caller.cassettes(filter)? {
         caller.go_on()?;
         let cassette = Cassette::find(rig.workspace, &name, &version)?;
         let place = format!("subject {}: {name}/{version}", parser.name);
         let reproduce =
             format!("{} test --subject {} {name}", rig.workspace.program(), parser.name);
-        let found = match run(&caller, &cassette)? {
+        let found = match run((&caller, &mut lasting), spec, &cassette)? {
             Ok(entries) if entries.is_empty() && spec.kinds.is_empty() => {
                 let sentence = "the parser printed no entry of the lane lifecycle, and no `kinds` say which it should";
                 vec![(sentence.to_owned(), None)]
@@ -82,15 +85,28 @@ pub fn test_parser(
     Ok(scenarios)
 }
 
-/// Runs a parser on the bytes of a cassette, piece by piece as they were read. The error is a sentence for a
-/// finding.
+/// Gives a parser the bytes of a cassette, piece by piece as they were read. The error is a sentence for a finding.
 fn run(
-    caller: &Caller<'_>,
+    (caller, lasting): (&Caller<'_>, &mut Option<Lasting>),
+    spec: &ParserSpec,
     cassette: &Cassette,
 ) -> Result<Result<Vec<Entry>, String>, SubjectError> {
     let plan = Plan::recorded(&cassette.timeline);
     let pieces = plan.pieces(&cassette.stdout).map(|(_, piece)| piece.to_vec()).collect();
-    let (ending, stdout) = caller.call(Vec::new(), Some(pieces), &caller.scratch()?)?;
+    // A line of clitape's own would complete a last line that has no end.
+    let (ending, stdout) = match spec.started {
+        Started::Once if cassette.stdout.ends_with(b"\n") => {
+            let parser = match lasting.take() {
+                Some(parser) => parser,
+                None => Lasting::start(caller)?,
+            };
+            let within = Duration::from_secs(spec.call.within_s);
+            let (ending, stdout, parser) = parser.call(pieces, within)?;
+            *lasting = parser;
+            (ending, stdout)
+        }
+        _ => caller.call(Vec::new(), Some(pieces), &caller.scratch()?)?,
+    };
     Ok(match ending {
         RunEnding::Over => read(&stdout, Lane::Lifecycle),
         RunEnding::Died { how, last_words } => {
@@ -215,6 +231,7 @@ mod tests {
         let spec = |kinds: &[&str]| ParserSpec {
             call: call.clone(),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            started: Started::Each,
         };
         let own = &own;
         let same = entries(&[r#"text {"delta":"a"}"#, r#"text {"delta":" bc"}"#]);

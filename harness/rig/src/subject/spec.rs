@@ -176,6 +176,19 @@ pub struct ParserSpec {
     pub call: CallSpec,
     /// The kinds of lifecycle entries that it prints; the others are not compared.
     pub kinds: Vec<String>,
+    /// How often it is started.
+    pub started: Started,
+}
+
+/// How often a parser is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Started {
+    /// For each cassette, whose end is the end of its stdin.
+    #[default]
+    Each,
+    /// Once: it answers the line `{"type":"clitape_end"}` after each cassette with an empty line.
+    Once,
 }
 
 /// A program that is called as `clitape replay` is.
@@ -187,7 +200,7 @@ pub struct ReplaySpec {
     pub traits: SubjectTraits,
 }
 
-/// A program that is called once for each cassette.
+/// How a program is called that is given cassettes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallSpec {
     /// The program and its first arguments.

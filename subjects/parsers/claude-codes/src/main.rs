@@ -1,5 +1,4 @@
-//! The `claude-codes` crate as a parser: stream-json on stdin, lifecycle entries on stdout.
-//! Lines are read and parsed as the crate's own clients do.
+//! The `claude-codes` crate as a parser: stream-json on stdin, lifecycle entries on stdout, as its own clients read.
 
 use std::io::{self, BufRead as _, Write as _};
 
@@ -13,6 +12,8 @@ fn main() -> io::Result<()> {
         match stdin.read_line(&mut line) {
             Ok(0) => return Ok(()),
             Ok(_) if line.trim().is_empty() => {}
+            // All of this recording was read.
+            Ok(_) if line.starts_with(r#"{"type":"clitape_end"#) => println!(),
             Ok(_) => match ClaudeOutput::parse_json_tolerant(line.trim()) {
                 Ok(output) => tell(&output)?,
                 Err(error) => unreadable(&error.error_message)?,

@@ -43,7 +43,8 @@ impl SubjectFile {
         // Both kinds have these.
         let other = if kind == SubjectKind::Agent { kind } else { SubjectKind::Gateway };
         let person = person.map(|(key, is_there)| (key, is_there, other));
-        let parser = [("kinds", self.kinds.is_some(), SubjectKind::Parser)];
+        let parser = [("kinds", self.kinds.is_some()), ("started", self.started.is_some())];
+        let parser = parser.map(|(key, is_there)| (key, is_there, SubjectKind::Parser));
         let mut keys = chat.chain(person).chain(parser);
         keys.find(|(_, is_there, owner)| *is_there && *owner != kind)
             .map(|(key, _, owner)| (key, owner))
