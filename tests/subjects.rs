@@ -135,7 +135,7 @@ fn issue_16_a_gateway_that_ends_hangs_or_never_starts_is_told() {
                 &format!("{ready}\nwithin_s = 1"),
             ),
             3,
-            "SB026 subject-hung",
+            "; its last words are “up”",
         ),
         (
             inline(

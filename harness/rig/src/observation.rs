@@ -62,6 +62,8 @@ pub enum RunEnding {
         waited_s: u64,
         /// What the stand-in waited for, or that it was never started.
         waited_for: String,
+        /// The last lines that the subject had printed.
+        last_words: String,
     },
     /// The stand-in got a line that the CLI did not get; its sentence.
     Refused(String),
@@ -81,7 +83,7 @@ impl fmt::Display for RunEnding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Over => f.write_str("it came to its end"),
-            Self::Hung { waited_s, waited_for } => {
+            Self::Hung { waited_s, waited_for, .. } => {
                 write!(f, "it hung: for {waited_s} s, {waited_for}")
             }
             Self::Refused(sentence) => write!(f, "claude refused a line: {sentence}"),

@@ -208,6 +208,14 @@ pub(super) fn quoted(text: &str) -> String {
     format!("“{}”", truncate(&line, 70, Keep::Ends))
 }
 
+/// The last words of a subject, as a part of a sentence.
+pub(super) fn told(last_words: &str) -> String {
+    match last_words.trim() {
+        "" => "it printed nothing".to_owned(),
+        words => format!("its last words are {}", quoted(words)),
+    }
+}
+
 /// A time for a person: `12.3 s`.
 pub(super) fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)

@@ -105,7 +105,7 @@ fn no_session(error: &EditorError, begin: Instant, shared: &Shared<'_>) -> RunEn
         std::thread::sleep(LOOK);
     }
     let waited_for = format!("no session could be opened: {error}");
-    RunEnding::Hung { waited_s: begin.elapsed().as_secs(), waited_for }
+    RunEnding::Hung { waited_s: begin.elapsed().as_secs(), waited_for, last_words: String::new() }
 }
 
 impl Drive<'_> {
@@ -249,7 +249,7 @@ impl Drive<'_> {
 
     fn hung(&self, waited_for: &str) -> RunEnding {
         let waited_s = self.begin.elapsed().as_secs();
-        RunEnding::Hung { waited_s, waited_for: waited_for.to_owned() }
+        RunEnding::Hung { waited_s, waited_for: waited_for.to_owned(), last_words: String::new() }
     }
 
     /// Whether the stand-in has printed all that it will.

@@ -133,9 +133,8 @@ impl<'a> Caller<'a> {
             (None, Some(Exit::Code(0))) => RunEnding::Over,
             (None, Some(exit)) => died(exit, last_words(&program)),
             (None, None) => {
-                let words = last_words(&program);
-                let waited_for = format!("it had not ended; its last words: {words}");
-                RunEnding::Hung { waited_s, waited_for }
+                let waited_for = "it had not ended".to_owned();
+                RunEnding::Hung { waited_s, waited_for, last_words: last_words(&program) }
             }
         };
         let stdout = program.stdout();

@@ -161,7 +161,7 @@ fn answer(name: &str, seen: &Seen, front: Front) -> CheckLine {
             let messages = clitape_runner::text::plural(view.final_text().len(), "message");
             CheckLine::ok(format!("{name} is answered in {took}: {messages} in the chat"))
         }
-        RunEnding::Hung { waited_s, waited_for } => CheckLine::failed(
+        RunEnding::Hung { waited_s, waited_for, .. } => CheckLine::failed(
             format!("{name} hangs: for {waited_s} s, {waited_for}"),
             "start the program `{claude}` for a person's message, and pass the message on as it is",
         ),

@@ -90,7 +90,7 @@ pub enum SubjectError {
         printed: Vec<String>,
     },
     /// The caller asked to stop.
-    #[error("stopped; nothing was judged")]
+    #[error("stopped before all was judged")]
     Stopped,
 }
 

@@ -109,9 +109,8 @@ impl Lasting {
             Some(exit) => died(exit, last_words),
             None => RunEnding::Hung {
                 waited_s: within.as_secs(),
-                waited_for: format!(
-                    "it had not answered the line `clitape_end` with an empty line; its last words: {last_words}"
-                ),
+                waited_for: "it had not answered the line `clitape_end` with an empty line".into(),
+                last_words,
             },
         };
         Ok((ending, printed, None))

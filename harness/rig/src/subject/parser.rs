@@ -112,9 +112,9 @@ fn run(
         RunEnding::Died { how, last_words } => {
             Err(format!("the parser {how}; its last words: {last_words}"))
         }
-        RunEnding::Hung { waited_s, waited_for } => {
-            Err(format!("the parser was given {waited_s} s: {waited_for}"))
-        }
+        RunEnding::Hung { waited_s, waited_for, last_words } => Err(format!(
+            "the parser was given {waited_s} s: {waited_for}; its last words: {last_words}"
+        )),
         RunEnding::Flooded(what) | RunEnding::Refused(what) => Err(format!("the parser: {what}")),
     })
 }

@@ -129,7 +129,11 @@ pub(crate) fn play(
     }
     let lost = || Seen {
         entries: Vec::new(),
-        ending: RunEnding::Hung { waited_s: 0, waited_for: "it was not played".to_owned() },
+        ending: RunEnding::Hung {
+            waited_s: 0,
+            waited_for: "it was not played".to_owned(),
+            last_words: String::new(),
+        },
         turns: Vec::new(),
         reads: Vec::new(),
         bus: None,
@@ -231,7 +235,12 @@ impl Queue<'_> {
                             Some(seen) if is_innocent(&seen) && !(is_alone && workers == 1) => {
                                 self.alone.push_back(index);
                             }
-                            Some(seen) => self.end(index, seen, report),
+                            Some(mut seen) => {
+                                if let RunEnding::Hung { last_words, .. } = &mut seen.ending {
+                                    *last_words = words(program);
+                                }
+                                self.end(index, seen, report);
+                            }
                             None => result = Err(SubjectError::Stopped),
                         }
                     }
@@ -292,8 +301,12 @@ fn look(program: &mut Program, shared: &Shared<'_>) -> std::io::Result<Option<Ru
     let is_known = shared.over().is_some();
     let Some(exit) = program.poll()?.filter(|_| !is_known) else { return Ok(None) };
     program.wait(Duration::from_secs(1))?;
-    let last_words = program.last_lines(LAST_LINES).join(" / ");
-    Ok(Some(RunEnding::Died { how: ended(exit), last_words }))
+    Ok(Some(RunEnding::Died { how: ended(exit), last_words: words(program) }))
+}
+
+/// The last lines that a gateway printed, as one.
+fn words(program: &Program) -> String {
+    program.last_lines(LAST_LINES).join(" / ")
 }
 
 /// Plays one cassette after the other.

@@ -3,7 +3,7 @@
 use super::case::{EditorCase, text};
 use crate::judge::expect::{ExpectedTurn, TurnEnd};
 use crate::judge::violation::Found;
-use crate::judge::words::{letters, pieces_of_plain, quoted, seconds};
+use crate::judge::words::{letters, pieces_of_plain, quoted, seconds, told};
 use crate::observation::RunEnding;
 
 /// The kinds of what belongs to a turn.
@@ -13,22 +13,21 @@ const OF_TURN: [&str; 5] =
 /// The agent does not end by itself.
 pub(super) fn died(case: &EditorCase<'_>) -> Option<Found> {
     let RunEnding::Died { how, last_words } = &case.observation.ending else { return None };
-    let words = match last_words.trim() {
-        "" => "it printed nothing".to_owned(),
-        words => format!("its last words are {}", quoted(words)),
-    };
-    Found::whole(format!("the agent ended during the run ({how}); {words}"))
+    Found::whole(format!("the agent ended during the run ({how}); {}", told(last_words)))
 }
 
 /// The agent starts `claude`, goes on talking to it, and answers the prompt.
 pub(super) fn hung(case: &EditorCase<'_>) -> Option<Found> {
-    let RunEnding::Hung { waited_s, waited_for } = &case.observation.ending else { return None };
+    let RunEnding::Hung { waited_s, waited_for, last_words } = &case.observation.ending else {
+        return None;
+    };
     let last = case.observation.entries.last();
     let last = last.map_or_else(
         || "it sent nothing".to_owned(),
         |last| format!("the last entry, at {}, was {}", seconds(last.at), last.kind),
     );
-    Found::whole(format!("the agent hung: after {waited_s} s, {waited_for}; {last}"))
+    let words = told(last_words);
+    Found::whole(format!("the agent hung: after {waited_s} s, {waited_for}; {last}; {words}"))
 }
 
 /// The agent writes to `claude` what `claude` reads.

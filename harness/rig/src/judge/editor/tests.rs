@@ -239,7 +239,14 @@ fn the_agent_lives_and_goes_on() {
     let died = RunEnding::Died { how: "ended with code 1".to_owned(), last_words: String::new() };
     for (ending, kind) in [
         (died, K::SubjectDied),
-        (RunEnding::Hung { waited_s: 9, waited_for: "it waits".to_owned() }, K::SubjectHung),
+        (
+            RunEnding::Hung {
+                waited_s: 9,
+                waited_for: "it waits".to_owned(),
+                last_words: String::new(),
+            },
+            K::SubjectHung,
+        ),
         (RunEnding::Refused("expected nothing more".to_owned()), K::SubjectRefused),
         (RunEnding::Flooded("100 messages".to_owned()), K::SubjectFlooded),
     ] {

@@ -4,7 +4,7 @@ use crate::judge::case::Case;
 use crate::judge::expect::TurnEnd;
 use crate::judge::screen::changes_text;
 use crate::judge::violation::Found;
-use crate::judge::words::{contains, pieces_of_plain, quoted, seconds};
+use crate::judge::words::{contains, pieces_of_plain, quoted, seconds, told};
 use crate::observation::RunEnding;
 
 /// A result may come this long before the stand-in's last byte, in ms.
@@ -15,22 +15,21 @@ const CLOCKS_MS: u64 = 50;
 /// The subject does not end by itself.
 pub(super) fn died(case: &Case<'_>) -> Option<Found> {
     let RunEnding::Died { how, last_words } = &case.observation.ending else { return None };
-    let words = match last_words.trim() {
-        "" => "it printed nothing".to_owned(),
-        words => format!("its last words are {}", quoted(words)),
-    };
-    Found::whole(format!("the gateway ended during the run ({how}); {words}"))
+    Found::whole(format!("the gateway ended during the run ({how}); {}", told(last_words)))
 }
 
 /// The subject starts `claude` and goes on talking to it.
 pub(super) fn hung(case: &Case<'_>) -> Option<Found> {
-    let RunEnding::Hung { waited_s, waited_for } = &case.observation.ending else { return None };
+    let RunEnding::Hung { waited_s, waited_for, last_words } = &case.observation.ending else {
+        return None;
+    };
     let last = case.observation.entries.last();
     let last = last.map_or_else(
         || "the chat was empty".to_owned(),
         |last| format!("the last call, at {}, was {}", seconds(last.at), last.kind),
     );
-    Found::whole(format!("the gateway hung: for {waited_s} s, {waited_for}; {last}"))
+    let words = told(last_words);
+    Found::whole(format!("the gateway hung: for {waited_s} s, {waited_for}; {last}; {words}"))
 }
 
 /// The subject writes to `claude` what `claude` reads.

@@ -379,12 +379,13 @@ fn sb026_to_sb029_a_run_that_does_not_end_says_why() {
         let found = check_seen(Seen { ending, lines: &good()[..2], ..Seen::default() }, &[kind]);
         assert!(found[0].sentence.contains(words), "{found:?}");
     };
-    let waited_for = "claude was never started".to_owned();
-    ended(
-        RunEnding::Hung { waited_s: 60, waited_for },
-        K::SubjectHung,
-        "for 60 s, claude was never",
-    );
+    let hung = RunEnding::Hung {
+        waited_s: 60,
+        waited_for: "claude was never started".to_owned(),
+        last_words: "no route".to_owned(),
+    };
+    ended(hung.clone(), K::SubjectHung, "for 60 s, claude was never");
+    ended(hung, K::SubjectHung, "its last words are “no route”");
     ended(RunEnding::Refused("expected q1".to_owned()), K::SubjectRefused, "expected q1");
     let (how, last_words) = ("exit code 1".to_owned(), "TypeError: x is undefined".to_owned());
     ended(RunEnding::Died { how, last_words }, K::SubjectDied, "TypeError");

@@ -151,7 +151,7 @@ impl Drive<'_> {
             Some(what) => format!("`claude` waits for {what}{}", self.no_button()),
             None => "the chat is never quiet, or `claude` does not come to its end".to_owned(),
         };
-        Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for })
+        Some(RunEnding::Hung { waited_s: waited.as_secs(), waited_for, last_words: String::new() })
     }
 
     /// The end of a sentence about a button that is not there.
