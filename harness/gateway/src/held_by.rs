@@ -33,7 +33,7 @@ held_by! {
         sanitise::text::tests::b2_references,
         display::tests::b2_tool_lines_are_redacted_and_short,
         display::shell::tests::b2_no_secret_is_shown,
-    ], ["mcp-image"];
+    ], ["secrets", "secrets-asked", "mcp-image"];
     "B3": [
         bus::tests::b3_nothing_after_the_end,
         bus::tests::b3_one_start,
@@ -93,7 +93,7 @@ held_by! {
         run::tests::stalled::g8_a_tool_at_work_may_be_silent_for_900_s,
         run::tests::stalled::g8_the_final_message_says_that_the_agent_was_given_up,
         run::tests::stalled::g8_the_bus_has_the_stall_and_the_open_calls,
-    ], ["hooks"];
+    ], ["stalled", "stalled-resumed", "slow-lines"];
     "V1": [
         telegram::tests::v1_modes,
         telegram::compose::tests::v1_block_mode_shows_blocks_that_have_ended,
@@ -176,7 +176,7 @@ held_by! {
         sse::collector::tests::s2_an_error_keeps_what_was_collected,
         sse::collector::tests::s2_found_texts_are_collected_once_and_all_turns_count,
         sse::collector::tests::s2_what_comes_twice_counts_once,
-    ], ["max-turns", "subagent-background", "sse-error-mid-tool"];
+    ], ["max-turns", "stalled", "sse-error-mid-tool"];
     "Q1": [
         conversation::tests::q1_a_question_is_closed_once_whatever_comes,
         conversation::tests::q1_a_question_of_a_subagent_goes_on_in_the_next_turn,
