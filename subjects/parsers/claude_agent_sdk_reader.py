@@ -13,7 +13,7 @@ from claude_agent_sdk._internal.message_parser import parse_message
 from claude_agent_sdk._internal.transport.subprocess_cli import _LineFramer, _parse_stdout_line
 
 
-def entry(kind, **data):
+def entry(kind, /, **data):
     print(json.dumps({"at": 0, "lane": "lifecycle", "kind": kind, "data": data}))
 
 
