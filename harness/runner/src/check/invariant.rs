@@ -81,8 +81,17 @@ pub(super) fn broken(replay: &Replay) -> Vec<BrokenInvariant> {
     .collect()
 }
 
+/// Every line of stdout was read and is accounted for.
+///
+/// The lines are those of the bytes that came in, so that a parser that passes over a line is convicted even if it
+/// does not count the line either. A replay parses without limits, so that a line of any length counts as one.
 fn line_lost(replay: &Replay) -> Option<Violation<'_>> {
     let stats = &replay.stats;
+    let came = replay.counted.lines();
+    if stats.lines != came {
+        let lines = plural(came, "line");
+        return whole(format!("stdout brought {lines}, and the parser counts {}", stats.lines));
+    }
     let told = stats.blank + stats.records + stats.unknown + stats.unusable;
     if told == stats.lines {
         return None;

@@ -33,12 +33,38 @@ pub struct Replay {
     pub setup: Setup,
     /// The trace.
     pub entries: Vec<Entry>,
-    /// The counts of the lines.
+    /// The parser's counts of the lines.
     pub stats: Stats,
+    /// What the replay counted itself, so that a check need not believe the parser or the gateway.
+    pub counted: ReplayCounts,
     /// Whether the host's side is as it was recorded; a plan may change its answers.
     pub is_faithful: bool,
     /// The gateway's reports of the runs, one for each turn.
     pub reports: Vec<RunReport>,
+}
+
+/// The counts of a replay that neither the parser nor the gateway made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReplayCounts {
+    /// Bytes of stdout that were handed to the parser.
+    pub bytes: u64,
+    /// Line feeds among them.
+    pub line_feeds: u64,
+    /// Whether bytes without a line feed came last.
+    pub is_line_open: bool,
+}
+
+impl ReplayCounts {
+    /// The lines that were handed to the parser; a last one without a line feed counts.
+    pub fn lines(&self) -> u64 {
+        self.line_feeds + u64::from(self.is_line_open)
+    }
+
+    fn add(&mut self, piece: &[u8]) {
+        self.bytes += piece.len() as u64;
+        self.line_feeds += piece.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.is_line_open = piece.last().map_or(self.is_line_open, |&last| last != b'\n');
+    }
 }
 
 impl Replay {
@@ -86,6 +112,7 @@ async fn run(
     let mut runs: Vec<ObservedConversation> =
         setups.iter().map(|setup| ObservedConversation::start(*setup, plan, wiring())).collect();
     let mut parser = Parser::new();
+    let mut counted = ReplayCounts::default();
     for (after_ms, action) in plan.actions(capture) {
         if after_ms > 0 {
             tokio::select! {
@@ -104,6 +131,7 @@ async fn run(
         }
         match action {
             Action::Print(piece) => {
+                counted.add(piece);
                 runs.iter_mut().for_each(|run| run.conversation.on_bytes());
                 parser.feed_with(piece, &mut |event| dispatch(&mut runs, &event));
             }
@@ -114,7 +142,9 @@ async fn run(
     }
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
     let is_faithful = plan.is_faithful(capture.stdin);
-    join_all(runs.into_iter().map(|run| run.finish(stats.clone(), is_faithful))).await
+    let finish =
+        |run: ObservedConversation| run.finish(stats.clone(), counted.clone(), is_faithful);
+    join_all(runs.into_iter().map(finish)).await
 }
 
 /// Settles when the gateway has given the agent up in every run. The runs share the watchdog's settings and the
@@ -151,11 +181,11 @@ impl ObservedConversation {
     }
 
     /// Ends the conversation, and waits for calls that come too late.
-    async fn finish(self, stats: Stats, is_faithful: bool) -> Replay {
+    async fn finish(self, stats: Stats, counted: ReplayCounts, is_faithful: bool) -> Replay {
         let Self { setup, log, conversation, on_event: _ } = self;
         let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
-        Replay { setup, entries: log.take(), stats, is_faithful, reports }
+        Replay { setup, entries: log.take(), stats, counted, is_faithful, reports }
     }
 }
 

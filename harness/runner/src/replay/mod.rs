@@ -23,7 +23,7 @@ mod turns;
 mod wiring;
 
 pub(crate) use builtin::replay_all;
-pub use builtin::{Replay, replay};
+pub use builtin::{Replay, ReplayCounts, replay};
 pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;

@@ -3,8 +3,9 @@ use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_stream::Stats;
 
+use super::super::sweep::tests::RUN;
 use super::*;
-use crate::replay::Setup;
+use crate::replay::{Plan, ReplayCounts, Setup, replay};
 use crate::scenario::{self, Chat, ChatMode, RunSpec};
 
 mod live;
@@ -42,8 +43,10 @@ fn check_run(
         .collect();
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None };
-    let broken =
-        broken(&Replay { setup, entries, stats, is_faithful: true, reports: vec![report] });
+    let counted = ReplayCounts { line_feeds: stats.lines, ..ReplayCounts::default() };
+    let replay =
+        Replay { setup, entries, stats, counted, is_faithful: true, reports: vec![report] };
+    let broken = broken(&replay);
     // When it was stands before; `a_broken_rule_says_when` holds that.
     let what =
         |sentence: &str| sentence.split_once(" ms: ").map_or(sentence, |(_, what)| what).to_owned();
@@ -70,6 +73,31 @@ fn st001_every_line_is_accounted_for() {
     check(&[BUS, BUS_END, FINAL], stats(10), &[]);
     let lost = (FindingKind::LineLost, "11 lines came in, 10 are accounted for");
     check(&[BUS, BUS_END, FINAL], stats(11), &[lost]);
+}
+
+#[test]
+fn issue_17_st001_lines_are_counted_in_the_bytes() {
+    let setup = Setup { run: RunSpec::default(), channel: None, acp: None };
+    // A blank line, a line that is no record, and a last line without LF count as the others do.
+    let unusual = ["\n  \nnot a record\n", RUN.trim_end()].concat();
+    for (stdout, lines) in [(RUN, 3), (&*unusual, 6), ("", 0), ("\n", 1), ("x", 1)] {
+        let plan = Plan::canonical(stdout.as_bytes(), 200);
+        let mut replay = replay(stdout.as_bytes(), &plan, setup);
+        let sentences = |replay: &Replay| -> Vec<String> {
+            let lost = broken(replay).into_iter().filter(|one| one.kind == FindingKind::LineLost);
+            lost.map(|broken| broken.sentence).collect()
+        };
+        assert_eq!(sentences(&replay), [""; 0], "{stdout:?}");
+        assert_eq!(replay.counted.lines(), lines, "{stdout:?}");
+        // A parser that passes over a line before it counts it; its own sum is right.
+        let Some(fewer) = replay.stats.lines.checked_sub(1) else { continue };
+        replay.stats.lines = fewer;
+        let lost = [&mut replay.stats.records, &mut replay.stats.blank, &mut replay.stats.unusable];
+        *lost.into_iter().find(|count| **count > 0).unwrap() -= 1;
+        let came = plural(lines, "line");
+        let expect = format!("stdout brought {came}, and the parser counts {fewer}");
+        assert_eq!(sentences(&replay), [expect], "{stdout:?}");
+    }
 }
 
 #[test]
@@ -286,6 +314,7 @@ fn a_broken_rule_says_when_and_what_was_seen() {
         setup,
         entries,
         stats: Stats::default(),
+        counted: ReplayCounts::default(),
         is_faithful: true,
         reports: vec![report],
     };
