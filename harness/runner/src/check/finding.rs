@@ -82,6 +82,8 @@ finding_kinds! {
     CallbackFailed = "GW009" "callback-failed",
     /// A call of the channel before the time that the chat's server asked to wait was over.
     CalledTooEarly = "GW010" "called-too-early",
+    /// A listener of the bus panicked.
+    ListenerPanicked = "GW011" "listener-panicked",
     /// A tool that ran before the person had said yes, or after a no.
     ToolBeforeYes = "QU001" "tool-before-yes",
     /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.

@@ -38,7 +38,7 @@ pub(super) struct BrokenInvariant {
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
 
-const RULES: [Invariant; 19] = [
+const RULES: [Invariant; 20] = [
     (FindingKind::LineLost, line_lost),
     (FindingKind::ToolUnbalanced, tool_unbalanced),
     (FindingKind::BusBroken, bus_broken),
@@ -50,6 +50,7 @@ const RULES: [Invariant; 19] = [
     (FindingKind::SilentRunTold, silent_run_told),
     (FindingKind::CallbackFailed, callback_failed),
     (FindingKind::CalledTooEarly, called_too_early),
+    (FindingKind::ListenerPanicked, listener_panicked),
     (FindingKind::ToolBeforeYes, questions::tool_before_yes),
     (FindingKind::QuestionLeft, questions::question_left),
     (FindingKind::AnsweredTwice, questions::answered_twice),
@@ -300,6 +301,15 @@ fn called_too_early(replay: &Replay) -> Option<Violation<'_>> {
         let asked = format!("{after} ms after it was asked to wait {wait_s} s");
         by(early, format!("{} came {asked}", early.headline()))
     })
+}
+
+/// G2: no listener of the bus panics. The bus goes on without it, so that what the listener would have shown of an
+/// event is missing, be it in a channel that no golden shows.
+fn listener_panicked(replay: &Replay) -> Option<Violation<'_>> {
+    let mut turns = (1..).zip(&replay.reports);
+    let (turn, report) = turns.find(|(_, report)| report.listener_panics > 0)?;
+    let times = plural(report.listener_panics, "time");
+    whole(format!("a listener of the bus of turn {turn} panicked {times}"))
 }
 
 /// The calls of the draft of each turn; those of a question are none.

@@ -175,8 +175,8 @@ struct ObservedConversation {
 impl ObservedConversation {
     fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
         let log = Log::new();
-        let Wiring { on_event, open_chat } = wiring;
-        let conversation = conversation(setup, plan, log.clone(), open_chat);
+        let Wiring { on_event, open_chat, on_bus } = wiring;
+        let conversation = conversation(setup, plan, log.clone(), open_chat, on_bus);
         Self { setup, log, conversation, on_event }
     }
 

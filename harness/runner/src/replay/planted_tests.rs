@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use clitape_gateway::BusEvent;
 use clitape_gateway::telegram::{
     BotApi, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture, Telegram,
 };
@@ -29,6 +30,8 @@ pub(crate) enum PlantedFault {
     OneMessage,
     /// The draft of a turn is edited once more after the turn is over.
     LateEdit,
+    /// A listener of the bus panics at every event of a tool.
+    ListenerPanics,
 }
 
 impl PlantedFault {
@@ -48,6 +51,14 @@ impl PlantedFault {
                     if !is_question {
                         conversation.on_event(event);
                     }
+                }),
+                ..built_in
+            },
+            Self::ListenerPanics => Wiring {
+                on_bus: Box::new(|bus| {
+                    let panics = |event: &BusEvent| assert_ne!(event.stream(), "tool", "planted");
+                    // The listener belongs to the gateway, which keeps it.
+                    std::mem::forget(bus.subscribe(panics));
                 }),
                 ..built_in
             },

@@ -22,7 +22,7 @@ use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
 use super::stuck::Stuck;
 use super::trace::{Lane, object};
-use super::wiring::OpenChat;
+use super::wiring::{OnBus, OpenChat};
 
 /// Opens the turns of a replay; it has what all of them share.
 struct TurnOpener {
@@ -30,6 +30,7 @@ struct TurnOpener {
     log: Log,
     chat: Arc<ChatServer>,
     open_chat: OpenChat,
+    on_bus: OnBus,
     /// The session of the ACP client, if there is one.
     acp: Option<Arc<Mutex<AcpTurns>>>,
     /// The subscriptions to the buses, which end when they are dropped.
@@ -42,12 +43,14 @@ pub(super) fn conversation(
     plan: &Plan,
     log: Log,
     open_chat: OpenChat,
+    on_bus: OnBus,
 ) -> Conversation {
     let acp = setup.acp.filter(|_| !setup.run.silent);
     let opener = TurnOpener {
         setup,
         chat: Arc::new(ChatServer::new(log.clone(), plan.faults.clone())),
         open_chat,
+        on_bus,
         acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
         listeners: Arc::default(),
         log,
@@ -66,6 +69,7 @@ impl TurnOpener {
     fn open(&self, turn: u64) -> Turn {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
+        (self.on_bus)(&bus);
         let listener = log.clone();
         let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
             listener.add(Lane::Bus, event.stream(), bus_data(event));

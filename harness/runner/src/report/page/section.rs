@@ -198,6 +198,7 @@ pub(super) fn must(kind: FindingKind) -> &'static str {
         FindingKind::CalledTooEarly => {
             "No call comes before the time that the chat's server asked to wait is over."
         }
+        FindingKind::ListenerPanicked => "No listener of the bus panics.",
         FindingKind::ToolBeforeYes => {
             "No tool that a person is asked about runs before the yes, or after a no."
         }

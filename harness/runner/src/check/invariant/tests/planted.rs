@@ -31,7 +31,8 @@ fn found(scenario: &str, fault: Option<PlantedFault>) -> Vec<String> {
     checks.judge(check, false).unwrap().findings.into_iter().map(finding).collect()
 }
 
-fn check(fault: PlantedFault, scenario: &str, expect: [&str; 2]) {
+#[track_caller]
+fn check<const N: usize>(fault: PlantedFault, scenario: &str, expect: [&str; N]) {
     assert_eq!(found(scenario, None), [""; 0], "{scenario} with the gateway as it is");
     assert_eq!(found(scenario, Some(fault)), expect, "{scenario} with {fault:?}");
 }
@@ -110,5 +111,14 @@ fn gw003_a_gateway_that_edits_the_draft_of_an_interrupted_turn_is_convicted() {
             r#"GW003 edit-after-final: after the final text came editMessageText #1 "The build has three steps. The first step compil…. The second step links""#,
             r"GD001 golden-differs: expected a second message “Two and two are four.”, got edit #1 “The build has three steps. The first step compil…. The second step links”",
         ],
+    );
+}
+
+#[test]
+fn issue_17_gw011_a_listener_that_panics_is_convicted() {
+    check(
+        PlantedFault::ListenerPanics,
+        "bash-count",
+        ["GW011 listener-panicked: a listener of the bus of turn 1 panicked 5 times"],
     );
 }
