@@ -84,6 +84,10 @@ finding_kinds! {
     CalledTooEarly = "GW010" "called-too-early",
     /// A listener of the bus panicked.
     ListenerPanicked = "GW011" "listener-panicked",
+    /// A listener of the gateway is on the bus when the run is over.
+    ListenerLeft = "GW012" "listener-left",
+    /// The bus says that a run is over before the last call of its chat.
+    EndedEarly = "GW013" "ended-early",
     /// A tool that ran before the person had said yes, or after a no.
     ToolBeforeYes = "QU001" "tool-before-yes",
     /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.

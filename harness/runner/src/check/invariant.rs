@@ -38,7 +38,7 @@ pub(super) struct BrokenInvariant {
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
 
-const RULES: [Invariant; 20] = [
+const RULES: [Invariant; 22] = [
     (FindingKind::LineLost, line_lost),
     (FindingKind::ToolUnbalanced, tool_unbalanced),
     (FindingKind::BusBroken, bus_broken),
@@ -51,6 +51,8 @@ const RULES: [Invariant; 20] = [
     (FindingKind::CallbackFailed, callback_failed),
     (FindingKind::CalledTooEarly, called_too_early),
     (FindingKind::ListenerPanicked, listener_panicked),
+    (FindingKind::ListenerLeft, listener_left),
+    (FindingKind::EndedEarly, ended_early),
     (FindingKind::ToolBeforeYes, questions::tool_before_yes),
     (FindingKind::QuestionLeft, questions::question_left),
     (FindingKind::AnsweredTwice, questions::answered_twice),
@@ -310,6 +312,33 @@ fn listener_panicked(replay: &Replay) -> Option<Violation<'_>> {
     let (turn, report) = turns.find(|(_, report)| report.listener_panics > 0)?;
     let times = plural(report.listener_panics, "time");
     whole(format!("a listener of the bus of turn {turn} panicked {times}"))
+}
+
+/// G7: when the runs are over, nothing of the gateway listens on a bus.
+fn listener_left(replay: &Replay) -> Option<Violation<'_>> {
+    let left = replay.counted.listeners_left;
+    let listeners = plural(left, "listener");
+    let sentence = format!("the runs are over, and the bus still has {listeners} of the gateway");
+    (left > 0).then_some(sentence).and_then(whole)
+}
+
+/// G7: the bus says that a run is over only once every call of its chat has been made.
+fn ended_early(replay: &Replay) -> Option<Violation<'_>> {
+    let mut over: HashSet<u64> = HashSet::new();
+    replay.entries.iter().find_map(|entry| match entry.lane {
+        Lane::Bus => {
+            if entry.kind == "lifecycle" && matches!(entry.text("phase"), "end" | "error") {
+                over.insert(entry.turn());
+            }
+            None
+        }
+        // The entry `final` is no call: the harness adds it when the run is over.
+        Lane::Telegram if entry.kind != "final" && over.contains(&entry.turn()) => {
+            let (turn, call) = (entry.turn(), entry.headline());
+            by(entry, format!("the bus has said that turn {turn} is over, and then came {call}"))
+        }
+        _ => None,
+    })
 }
 
 /// The calls of the draft of each turn; those of a question are none.

@@ -18,7 +18,7 @@ use super::log::Log;
 use super::plan::Plan;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
-use super::turns::{conversation, given_up};
+use super::turns::{Buses, conversation, given_up};
 use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
@@ -52,6 +52,8 @@ pub struct ReplayCounts {
     pub line_feeds: u64,
     /// Whether bytes without a line feed came last.
     pub is_line_open: bool,
+    /// Listeners that are on the buses when the runs are over and the harness no longer listens.
+    pub listeners_left: u64,
 }
 
 impl ReplayCounts {
@@ -170,21 +172,25 @@ struct ObservedConversation {
     log: Log,
     conversation: Conversation,
     on_event: OnEvent,
+    buses: Buses,
 }
 
 impl ObservedConversation {
     fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
         let log = Log::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
-        let conversation = conversation(setup, plan, log.clone(), open_chat, on_bus);
-        Self { setup, log, conversation, on_event }
+        let buses = Buses::default();
+        let wired = (open_chat, on_bus, buses.clone());
+        let conversation = conversation(setup, plan, log.clone(), wired);
+        Self { setup, log, conversation, on_event, buses }
     }
 
     /// Ends the conversation, and waits for calls that come too late.
     async fn finish(self, stats: Stats, counted: ReplayCounts, is_faithful: bool) -> Replay {
-        let Self { setup, log, conversation, on_event: _ } = self;
+        let Self { setup, log, conversation, on_event: _, buses } = self;
         let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
+        let counted = ReplayCounts { listeners_left: buses.listeners(), ..counted };
         Replay { setup, entries: log.take(), stats, counted, is_faithful, reports }
     }
 }

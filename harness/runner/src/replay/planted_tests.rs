@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use clitape_gateway::BusEvent;
 use clitape_gateway::telegram::{
     BotApi, BotCall, BotMethod, CallFuture, SentMessage, SignalFuture, Telegram,
 };
+use clitape_gateway::{Bus, BusData, BusEvent, Phase};
 use clitape_stream::{Event, Parser};
 
 use super::builtin::replay_wired;
@@ -30,8 +30,10 @@ pub(crate) enum PlantedFault {
     OneMessage,
     /// The draft of a turn is edited once more after the turn is over.
     LateEdit,
-    /// A listener of the bus panics at every event of a tool.
+    /// A listener of the bus panics at every event of a tool, and stays on the bus.
     ListenerPanics,
+    /// The bus of a turn says that the turn is over before the final message is sent.
+    EndsEarly,
 }
 
 impl PlantedFault {
@@ -62,6 +64,21 @@ impl PlantedFault {
                 }),
                 ..built_in
             },
+            Self::EndsEarly => {
+                let current = Arc::new(Mutex::new(None));
+                let bus_of_turn = current.clone();
+                Wiring {
+                    on_bus: Box::new(move |bus: &Bus| *lock(&bus_of_turn) = Some(bus.clone())),
+                    on_event: Box::new(move |conversation, event| {
+                        if let (Event::Outcome(outcome), Some(bus)) = (event, &*lock(&current)) {
+                            let text = outcome.text.to_string();
+                            bus.publish(BusData::Lifecycle(Phase::End { text }));
+                        }
+                        conversation.on_event(event);
+                    }),
+                    ..built_in
+                }
+            }
             Self::ButtonsStay | Self::OneMessage | Self::LateEdit => {
                 let shown = Arc::new(Mutex::new(Shown::default()));
                 Wiring {
@@ -167,6 +184,6 @@ impl BotApi for FaultyApi {
     }
 }
 
-fn lock(shown: &Mutex<Shown>) -> std::sync::MutexGuard<'_, Shown> {
-    shown.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,6 +24,17 @@ use super::stuck::Stuck;
 use super::trace::{Lane, object};
 use super::wiring::{OnBus, OpenChat};
 
+/// The buses of all turns, which outlive the conversation.
+#[derive(Clone, Default)]
+pub(super) struct Buses(Arc<Mutex<Vec<Bus>>>);
+
+impl Buses {
+    /// The number of listeners on all of them.
+    pub(super) fn listeners(&self) -> u64 {
+        lock(&self.0).iter().map(|bus| bus.listeners() as u64).sum()
+    }
+}
+
 /// Opens the turns of a replay; it has what all of them share.
 struct TurnOpener {
     setup: Setup,
@@ -31,19 +42,20 @@ struct TurnOpener {
     chat: Arc<ChatServer>,
     open_chat: OpenChat,
     on_bus: OnBus,
+    buses: Buses,
     /// The session of the ACP client, if there is one.
     acp: Option<Arc<Mutex<AcpTurns>>>,
     /// The subscriptions to the buses, which end when they are dropped.
     listeners: Arc<Mutex<Vec<Subscription>>>,
 }
 
-/// Starts the conversation of a replay in `setup`; its entries go to `log`, and `open_chat` makes its chats.
+/// Starts the conversation of a replay in `setup`; its entries go to `log`. The first of `wired` makes its chats, the
+/// second prepares its buses, and the last keeps them.
 pub(super) fn conversation(
     setup: Setup,
     plan: &Plan,
     log: Log,
-    open_chat: OpenChat,
-    on_bus: OnBus,
+    (open_chat, on_bus, buses): (OpenChat, OnBus, Buses),
 ) -> Conversation {
     let acp = setup.acp.filter(|_| !setup.run.silent);
     let opener = TurnOpener {
@@ -51,6 +63,7 @@ pub(super) fn conversation(
         chat: Arc::new(ChatServer::new(log.clone(), plan.faults.clone())),
         open_chat,
         on_bus,
+        buses,
         acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
         listeners: Arc::default(),
         log,
@@ -70,6 +83,7 @@ impl TurnOpener {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
         (self.on_bus)(&bus);
+        lock(&self.buses.0).push(bus.clone());
         let listener = log.clone();
         let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
             listener.add(Lane::Bus, event.stream(), bus_data(event));

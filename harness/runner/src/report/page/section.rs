@@ -199,6 +199,10 @@ pub(super) fn must(kind: FindingKind) -> &'static str {
             "No call comes before the time that the chat's server asked to wait is over."
         }
         FindingKind::ListenerPanicked => "No listener of the bus panics.",
+        FindingKind::ListenerLeft => "Nothing of the gateway listens on the bus after the run.",
+        FindingKind::EndedEarly => {
+            "The bus says that a run is over only after the last call of its chat."
+        }
         FindingKind::ToolBeforeYes => {
             "No tool that a person is asked about runs before the yes, or after a no."
         }

@@ -149,7 +149,9 @@ fn tn002_every_message_is_answered_once() {
 fn tn003_nothing_of_a_finished_turn_is_edited() {
     let edit = r#"3 telegram editMessageText {"message_id":1,"text":"b","turn":2,"final":true}"#;
     let what = r#"turn 1 is over, and editMessageText #1 final "b" edits it"#;
-    check_turns(&[edit], [ONE, TWO], &[(FindingKind::EditAfterTurn, what)]);
+    let late = "the bus has said that turn 2 is over, and then came editMessageText #1 final \"b\"";
+    let expect = [(FindingKind::EndedEarly, late), (FindingKind::EditAfterTurn, what)];
+    check_turns(&[edit], [ONE, TWO], &expect);
 }
 
 #[test]

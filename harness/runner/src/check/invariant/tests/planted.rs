@@ -109,6 +109,7 @@ fn gw003_a_gateway_that_edits_the_draft_of_an_interrupted_turn_is_convicted() {
         "live-interrupt-then-next",
         [
             r#"GW003 edit-after-final: after the final text came editMessageText #1 "The build has three steps. The first step compil…. The second step links""#,
+            r#"GW013 ended-early: the bus has said that turn 1 is over, and then came editMessageText #1 "The build has three steps. The first step compil…. The second step links""#,
             r"GD001 golden-differs: expected a second message “Two and two are four.”, got edit #1 “The build has three steps. The first step compil…. The second step links”",
         ],
     );
@@ -119,6 +120,20 @@ fn issue_17_gw011_a_listener_that_panics_is_convicted() {
     check(
         PlantedFault::ListenerPanics,
         "bash-count",
-        ["GW011 listener-panicked: a listener of the bus of turn 1 panicked 5 times"],
+        [
+            "GW011 listener-panicked: a listener of the bus of turn 1 panicked 5 times",
+            "GW012 listener-left: the runs are over, and the bus still has 1 listener of the gateway",
+        ],
+    );
+}
+
+#[test]
+fn issue_17_gw013_a_bus_that_ends_before_the_final_message_is_convicted() {
+    check(
+        PlantedFault::EndsEarly,
+        "bash-count",
+        [
+            r#"GW013 ended-early: the bus has said that turn 1 is over, and then came editMessageText #1 final "I'll count the files in this folder.\n\nThere are …e files in this folder.""#,
+        ],
     );
 }
