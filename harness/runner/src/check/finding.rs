@@ -56,10 +56,16 @@ finding_kinds! {
     PlanDiverges = "PL001" "plan-diverges",
     /// With faults of the chat's server a person ends up reading something else than without.
     WrongFinalText = "PL002" "misread",
+    /// With the recorded cuts and times a person ends up reading something else.
+    RecordedDiverges = "PL003" "recorded-diverges",
     /// A scenario, or a CLI version it names, has no cassette.
     NotRecorded = "TP001" "not-recorded",
     /// A cassette whose scenario is not there.
     CassetteOrphan = "TP002" "cassette-orphan",
+    /// A manifest that its scenario or its timeline contradicts.
+    ManifestDiffers = "TP003" "manifest-differs",
+    /// A timeline with times that no program takes.
+    TimesImplausible = "TP004" "times-implausible",
     /// A line of stdout that nothing accounts for.
     LineLost = "ST001" "line-lost",
     /// A tool call that did not start once and end once.

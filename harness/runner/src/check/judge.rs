@@ -14,6 +14,7 @@ use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::{Golden, View};
 use super::invariant::{self, BrokenInvariant};
+use super::recorded;
 use super::recording::{Recording, Recordings, setup, setups};
 use super::secrets;
 use super::sweep::PlanSweep;
@@ -40,6 +41,12 @@ pub enum Check {
         /// The cassette.
         version: CliVersion,
     },
+    /// The manifest of a cassette says what its scenario and its timeline say, and a person ends up reading the
+    /// same when it is replayed as it was recorded.
+    Recorded {
+        /// The cassette.
+        version: CliVersion,
+    },
     /// Every outcome of a chat with variants has a name, and every variant is an outcome.
     Variants {
         /// The chat's view.
@@ -54,7 +61,9 @@ impl Check {
     /// The version of its cassette; a check of several cassettes has none.
     pub fn version(&self) -> Option<&CliVersion> {
         match self {
-            Self::Golden { version, .. } | Self::Plans { version } => Some(version),
+            Self::Golden { version, .. } | Self::Plans { version } | Self::Recorded { version } => {
+                Some(version)
+            }
             Self::Variants { .. } | Self::Complete => None,
         }
     }
@@ -65,6 +74,7 @@ impl fmt::Display for Check {
         match self {
             Self::Golden { version, view } => write!(f, "{version}::{view}"),
             Self::Plans { version } => write!(f, "{version}::plans"),
+            Self::Recorded { version } => write!(f, "{version}::recorded"),
             Self::Variants { view } => write!(f, "{view}::variants"),
             Self::Complete => f.write_str("complete"),
         }
@@ -93,6 +103,7 @@ impl ScenarioChecks {
                 checks.push(Check::Golden { version: version.clone(), view });
             }
             checks.push(Check::Plans { version: version.clone() });
+            checks.push(Check::Recorded { version: version.clone() });
         }
         // Without a recording, nothing can be said of variants.
         if !versions.is_empty() {
@@ -155,6 +166,7 @@ impl ScenarioChecks {
         let judged = match check {
             Check::Golden { version, view } => self.golden(version, *view, update),
             Check::Plans { version } => self.plans(version),
+            Check::Recorded { version } => self.recorded(version),
             Check::Variants { view } => variant::variants(&self.recordings, *view, update),
             Check::Complete => self.complete(),
         };
@@ -232,10 +244,34 @@ impl ScenarioChecks {
 
     /// The rules that a replay breaks, as findings.
     fn broken(&self, replay: &Replay, place: &str, request: &ReplayRequest) -> Vec<Finding> {
-        let finding = |BrokenInvariant { kind, sentence, context }| {
-            Finding::new(kind, place, sentence, self.line(request)).with_context(context)
-        };
+        let finding = |broken| self.finding(broken, place, request);
         invariant::broken(replay).into_iter().map(finding).collect()
+    }
+
+    fn finding(&self, broken: BrokenInvariant, place: &str, request: &ReplayRequest) -> Finding {
+        let BrokenInvariant { kind, sentence, context } = broken;
+        Finding::new(kind, place, sentence, self.line(request)).with_context(context)
+    }
+
+    fn recorded(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
+        let recording = self.recordings.get(version)?;
+        let scenario = self.scenario();
+        let place = format!("{} {version} recorded", scenario.name);
+        let again = format!(
+            "{} record {} --claude npm:{version}",
+            self.workspace().program(),
+            scenario.name
+        );
+        let complaints = recorded::manifest_complaints(scenario, &recording.cassette).into_iter();
+        let mut findings: Vec<Finding> = complaints
+            .map(|(kind, sentence)| Finding::new(kind, &place, sentence, again.clone()))
+            .collect();
+        for replay in recording.as_recorded() {
+            let request = ReplayRequest::recorded(scenario, version, replay.setup);
+            let broken = recorded::broken(&recording, &replay);
+            findings.extend(broken.map(|broken| self.finding(broken, &place, &request)));
+        }
+        Ok(CheckResult { findings, ..CheckResult::default() })
     }
 
     /// What the further runs of a cassette break, in the scenario's chat or, without one, in any.

@@ -11,6 +11,7 @@ mod golden;
 mod invariant;
 mod judge;
 mod pairs;
+mod recorded;
 mod recording;
 mod secrets;
 mod sweep;

@@ -123,6 +123,15 @@ impl Recording {
         })
     }
 
+    /// The replays with the recorded cuts and times, and the faults that the scenario names: in each channel once.
+    pub(super) fn as_recorded(&self) -> Vec<Replay> {
+        let plan = Plan::recorded(&self.cassette.timeline);
+        let plan = plan.with_faults(self.scenario.chat.faults.iter().copied());
+        let setups = setups(&self.scenario);
+        let replays = setups.chunks(self.at_once());
+        replays.flat_map(|setups| replay_all(self.capture(), &plan, setups)).collect()
+    }
+
     /// The request for the canonical replay in `setup`.
     pub(crate) fn request(&self, setup: Setup) -> ReplayRequest {
         ReplayRequest::canonical(&self.scenario, self.version(), None, setup)

@@ -150,6 +150,11 @@ impl ReplayRequest {
         Self { faults, pace, ..Self::of(&scenario.name, version, file, setup) }
     }
 
+    /// The replay of a cassette in `setup` with the recorded cuts and times, and the faults of `scenario`.
+    pub(crate) fn recorded(scenario: &Scenario, version: &CliVersion, setup: Setup) -> Self {
+        Self { pace: None, ..Self::canonical(scenario, version, None, setup) }
+    }
+
     /// The replay of a cassette in `setup` under a plan, which contains its faults.
     pub(crate) fn planned(
         scenario: &Scenario,

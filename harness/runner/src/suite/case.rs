@@ -95,7 +95,7 @@ impl Case {
                 Check::Variants { view } => {
                     named(workspace, scenario, *view, &result.findings, &mut goldens);
                 }
-                Check::Complete => {}
+                Check::Recorded { .. } | Check::Complete => {}
             }
             findings.extend(result.findings.iter().cloned());
         }
@@ -150,7 +150,9 @@ impl Case {
 /// Whether what a check finds is shown with the recording of `version`.
 fn is_shown(check: &Check, version: &CliVersion) -> bool {
     match check {
-        Check::Golden { version: own, .. } | Check::Plans { version: own } => own == version,
+        Check::Golden { version: own, .. }
+        | Check::Plans { version: own }
+        | Check::Recorded { version: own } => own == version,
         Check::Variants { .. } => true,
         Check::Complete => false,
     }
