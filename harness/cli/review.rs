@@ -184,6 +184,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
 
 /// What waits in each scenario, then its orphans.
 fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
+    let subjects = workspace.subjects()?;
     let mut items = Vec::new();
     for name in workspace.names()? {
         let scenario = workspace.scenario_of(&name)?;
@@ -194,7 +195,7 @@ fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
             items.push(ReviewItem::new(&name, golden, state));
         }
         let recorded = workspace.recorded(&name)?;
-        let orphans = Golden::orphans(&scenario, &recorded)?;
+        let orphans = Golden::orphans(&scenario, &recorded, &subjects)?;
         items.extend(
             orphans.into_iter().map(|path| ReviewItem::new(&name, path, GoldenState::Orphan)),
         );

@@ -204,6 +204,8 @@ finding_kinds! {
     Stray = "WS002" "stray",
     /// What a writer of a cassette left when it was ended.
     Leftover = "WS003" "leftover",
+    /// A fault of the chat's server that no call gets.
+    FaultNeverMet = "CK001" "fault-never-met",
     /// A cassette or a golden with a secret in it that `cassette.toml` does not allow.
     SecretKept = "SC001" "secret-kept",
 }

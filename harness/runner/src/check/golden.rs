@@ -177,7 +177,8 @@ impl Golden {
     pub fn of_subject(scenario: &Scenario, subject: &SubjectName) -> io::Result<Vec<Self>> {
         let mut paths = files(&subject_dir(scenario, subject)?, "snap")?;
         paths.retain(|path| {
-            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"telegram."))
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            name.starts_with(SUBJECT_CHAT.as_bytes())
         });
         paths.into_iter().map(Self::at).collect()
     }
@@ -196,13 +197,17 @@ impl Golden {
         write_pending(scenario, &path, &format!("subject {subject}"), text)
     }
 
-    /// The golden files of a scenario that neither belong to a variant nor are compared with one of
-    /// `versions`.
+    /// What is in the folder of a scenario's goldens and is neither the golden of a variant, nor compared with one
+    /// of `versions` or the chat of one of `subjects`, nor pending. Hidden files are passed over.
     ///
     /// # Errors
     ///
     /// When the folder can't be read.
-    pub fn orphans(scenario: &Scenario, versions: &[CliVersion]) -> io::Result<Vec<PathBuf>> {
+    pub fn orphans(
+        scenario: &Scenario,
+        versions: &[CliVersion],
+        subjects: &[SubjectName],
+    ) -> io::Result<Vec<PathBuf>> {
         let mut used: Vec<PathBuf> =
             scenario.variants.iter().map(|variant| variant_path(scenario, variant)).collect();
         for view in View::of(scenario) {
@@ -211,8 +216,23 @@ impl Golden {
                 used.push(if files::is_there(&own) { own } else { shared_path(scenario, view) });
             }
         }
-        let mut orphans = files(&golden_dir(scenario), "snap")?;
-        orphans.retain(|path| !used.contains(path));
+        let mut orphans = Vec::new();
+        let dir = golden_dir(scenario);
+        for path in files_below(&dir)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let is_golden = match path.parent().filter(|parent| *parent != dir) {
+                None => used.contains(&path),
+                Some(folder) => {
+                    let is_own = |subject: &SubjectName| folder == dir.join(subject.as_str());
+                    name.starts_with(SUBJECT_CHAT)
+                        && name.ends_with(".snap")
+                        && subjects.iter().any(is_own)
+                }
+            };
+            if !is_golden && !name.ends_with(".snap.new") {
+                orphans.push(path.clone());
+            }
+        }
         Ok(orphans)
     }
 
@@ -342,6 +362,28 @@ fn files(dir: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
         let path = entry?.path();
         if path.extension().is_some_and(|end| end == extension) {
             found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// How the names of the goldens of a subject's chat begin.
+const SUBJECT_CHAT: &str = "telegram.";
+
+/// What is in a folder and in those in it, sorted, without hidden files; nothing where there is no such folder. A
+/// link counts as a file.
+fn files_below(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = dir.is_dir().then(|| dir.to_owned()).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                _ if entry.file_name().as_encoded_bytes().starts_with(b".") => {}
+                true => folders.push(entry.path()),
+                false => found.push(entry.path()),
+            }
         }
     }
     found.sort();

@@ -19,6 +19,7 @@ use super::recording::{Recording, Recordings, setup, setups};
 use super::secrets;
 use super::sweep::PlanSweep;
 use super::trace_diff::{Times, TraceDiff};
+use super::unmet;
 use super::variant;
 use crate::cassette::CassetteError;
 use crate::names::CliVersion;
@@ -288,6 +289,7 @@ impl ScenarioChecks {
     fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
         let recording = self.recordings.get(version)?;
         let scenario = self.scenario();
+        let mut met = Vec::new();
         let sweep = |setups: &[Setup]| {
             let bases = setups.iter().map(|setup| recording.fault_free(*setup)).collect();
             let sweep = PlanSweep {
@@ -306,12 +308,35 @@ impl ScenarioChecks {
                     })
                 },
             };
-            sweep.run()
+            sweep.run(&mut met)
         };
         // What diverges before the channels would be found in each of them.
-        let findings =
-            setups(scenario).chunks(recording.at_once()).find_map(sweep).into_iter().collect();
+        let found = setups(scenario).chunks(recording.at_once()).find_map(sweep);
+        // After a finding, the rest of the plans was not replayed.
+        let is_swept = found.is_none();
+        let mut findings: Vec<Finding> = found.into_iter().collect();
+        let mut unmet = self.unmet_in_chats(&recording);
+        if is_swept {
+            unmet.extend(unmet::of_sweep(&scenario.sweep.faults, scenario.sweep.plans, &met));
+        }
+        let place = format!("{} {version} plans", scenario.name);
+        let again = format!("{} test {}", self.workspace().program(), scenario.name);
+        let unmet = unmet.into_iter();
+        findings.extend(unmet.map(|(kind, what)| Finding::new(kind, &place, what, again.clone())));
         Ok(CheckResult { plans: scenario.sweep.plans, findings, ..CheckResult::default() })
+    }
+
+    /// What is to be said of the faults of `[chat]` that no chat gets in its canonical replay.
+    fn unmet_in_chats(&self, recording: &Recording) -> Vec<(FindingKind, String)> {
+        let scenario = self.scenario();
+        if scenario.chat.faults.is_empty() {
+            return Vec::new();
+        }
+        let views = View::of(scenario).into_iter();
+        let chats = views.filter(|view| matches!(view, View::Telegram(_)));
+        let replays: Vec<_> =
+            chats.map(|view| recording.canonical(setup(scenario, view))).collect();
+        unmet::of_chat(&scenario.chat.faults, replays.iter().map(|replay| &**replay))
     }
 
     fn complete(&self) -> Result<CheckResult, CassetteError> {
@@ -327,7 +352,7 @@ impl ScenarioChecks {
                 format!("{} record {name} --claude npm:{version}", workspace.program()),
             ));
         }
-        for path in Golden::orphans(scenario, &recorded)? {
+        for path in Golden::orphans(scenario, &recorded, &workspace.subjects()?)? {
             let shown = workspace.shown(&path);
             verdict.findings.push(Finding::new(
                 FindingKind::GoldenOrphan,

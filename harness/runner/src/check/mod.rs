@@ -16,6 +16,7 @@ mod recording;
 mod secrets;
 mod sweep;
 mod trace_diff;
+mod unmet;
 mod variant;
 mod workspace;
 

@@ -14,6 +14,7 @@ use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
+use super::unmet;
 use crate::replay::{Capture, Entry, Lane, Plan, Replay, Setup, replay, replay_all};
 use crate::scenario::{Fault, FaultKind};
 
@@ -51,12 +52,18 @@ enum Mismatch<'a> {
 }
 
 impl PlanSweep<'_> {
-    /// Replays every plan; the first mismatch is reported with the smallest plan that shows it.
-    pub(super) fn run(&self) -> Option<Finding> {
+    /// Replays every plan, and adds the kinds of faults that a call got to `met`; the first mismatch is reported
+    /// with the smallest plan that shows it.
+    pub(super) fn run(&self, met: &mut Vec<FaultKind>) -> Option<Finding> {
         let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
         self.all_plans().find_map(|(name, plan)| {
             let twin = plan.uncut(self.capture.stdout);
             let cuts = replay_all(self.capture, &plan, &setups);
+            for fault in cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults)) {
+                if !met.contains(&fault.kind) {
+                    met.push(fault.kind);
+                }
+            }
             let twins = replay_all(self.capture, &twin, &setups);
             let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
             let (base, _) =
@@ -215,7 +222,7 @@ pub(super) mod tests {
             place: "x 1.0 plans".into(),
             reproduce: &|plan, _, lane| format!("{} {lane:?}", plan.to_line()),
         }
-        .run()
+        .run(&mut Vec::new())
     }
 
     #[test]

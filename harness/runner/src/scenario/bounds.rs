@@ -105,7 +105,9 @@ mod tests {
         check("[sweep]\nplans = 1000000000", None);
         let channels = "[[channel]]\nkind = 'acp'\n".repeat(3_000);
         check(&channels, Some("`[[channel]]` has 3000 entries; 1000 are the most"));
-        check(&"[[channel]]\nkind = 'acp'\n".repeat(50), None);
+        // So many are within the range, and the first of them can't be meant.
+        let twice = "`[[channel]]` 2 is the same as `[[channel]]` 1";
+        check(&"[[channel]]\nkind = 'acp'\n".repeat(1_000), Some(twice));
         for (lines, key) in [
             ("timeout_s = 0", "`record.timeout_s` is 0; write a number from 1 to 86400"),
             ("timeout_s = 86401", "record.timeout_s"),

@@ -228,7 +228,38 @@ impl Scenario {
         if self.run.pace_ms == 0 {
             return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
         }
-        self.outside().or_else(|| variant::complaint(&self.variants, &self.channels))
+        let outside = self.outside().or_else(|| self.unmade_check());
+        outside.or_else(|| variant::complaint(&self.variants, &self.channels))
+    }
+
+    /// The sentence about a key that asks for a check that is never made.
+    fn unmade_check(&self) -> Option<String> {
+        let Self { channels, chat, sweep, .. } = self;
+        for (number, channel) in (1..).zip(channels) {
+            let first = channels.iter().position(|other| other == channel).unwrap_or_default() + 1;
+            if first < number {
+                return Some(format!(
+                    "`[[channel]]` {number} is the same as `[[channel]]` {first}, so that it shows \
+                     nothing more; change or remove one"
+                ));
+            }
+        }
+        let has_chat = channels.iter().any(|channel| matches!(channel, ChannelSpec::Telegram(_)));
+        for (key, is_empty) in
+            [("chat.faults", chat.faults.is_empty()), ("sweep.faults", sweep.faults.is_empty())]
+        {
+            if !is_empty && !has_chat {
+                return Some(format!(
+                    "`{key}` needs a chat, whose calls get the faults; add a [[channel]] of kind \
+                     \"telegram\", or remove the faults"
+                ));
+            }
+        }
+        (sweep.plans == 0 && !sweep.faults.is_empty()).then(|| {
+            "`sweep.faults` are drawn by the plans, and `sweep.plans` is 0; write some plans, or \
+             remove the faults"
+                .to_owned()
+        })
     }
 }
 
@@ -281,7 +312,10 @@ mod tests {
 
     #[test]
     fn v6_faults_have_a_call_and_a_kind() {
-        let scenario = load("[chat]\nfaults = ['2:rate-limit:3s']\n[sweep]\nfaults = ['slow']");
+        let scenario = load(
+            "[[channel]]\nkind = 'telegram'\nmode = 'partial'\n\
+             [chat]\nfaults = ['2:rate-limit:3s']\n[sweep]\nfaults = ['slow']",
+        );
         let scenario = scenario.unwrap();
         assert_eq!(scenario.chat.faults[0].to_string(), "2:rate-limit:3s");
         assert_eq!(scenario.sweep.faults, [FaultKind::Slow]);
@@ -294,6 +328,33 @@ mod tests {
         ] {
             let error = load(keys).unwrap_err().to_string();
             assert!(error.contains(&format!("scenario.toml{expect}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn issue_17_checks_that_are_never_made_are_refused() {
+        let chat = "[[channel]]\nkind = 'telegram'\nmode = 'partial'\n";
+        let sse = "[[channel]]\nkind = 'sse'\n";
+        for (keys, expect) in [
+            (format!("{chat}{sse}"), None),
+            (format!("{chat}reasoning = true\n{chat}"), None),
+            (format!("{chat}{sse}{chat}"), Some("`[[channel]]` 3 is the same as `[[channel]]` 1")),
+            (format!("{sse}{sse}"), Some("`[[channel]]` 2 is the same as `[[channel]]` 1")),
+            (format!("{chat}[sweep]\nplans = 0"), None),
+            (
+                format!("{chat}[sweep]\nplans = 0\nfaults = ['slow']"),
+                Some("`sweep.faults` are drawn by the plans, and `sweep.plans` is 0"),
+            ),
+            (format!("{chat}[chat]\nfaults = ['1:hang']\n[sweep]\nplans = 0"), None),
+            (format!("{sse}[chat]\nfaults = ['1:hang']"), Some("`chat.faults` needs a chat")),
+            (format!("{sse}[sweep]\nfaults = ['hang']"), Some("`sweep.faults` needs a chat")),
+        ] {
+            let error = load(&keys).err().map(|error| error.to_string());
+            match (&error, expect) {
+                (None, None) => {}
+                (Some(error), Some(expect)) => assert!(error.contains(expect), "{error}"),
+                _ => panic!("{keys}: {error:?}"),
+            }
         }
     }
 

@@ -9,11 +9,12 @@ use fs_err as fs;
 use super::error::ScenarioError;
 use super::load::Scenario;
 use crate::files::{self, FileError};
-use crate::names::{CliVersion, NameError, ScenarioName};
+use crate::names::{CliVersion, NameError, ScenarioName, SubjectName};
 use crate::text::shell_quote;
 
 const SCENARIOS: &str = "scenarios";
 const CASSETTES: &str = "cassettes";
+const SUBJECTS: &str = "clitape.toml";
 
 /// The folder that contains `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +102,24 @@ impl Workspace {
     /// When the folder can't be read.
     pub fn recorded(&self, scenario: &ScenarioName) -> io::Result<Vec<CliVersion>> {
         Ok(self.folders(&Path::new(CASSETTES).join(scenario.as_str()))?.0)
+    }
+
+    /// The names of the subjects in `clitape.toml`, sorted; none where there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// When the file can't be read, or is no TOML.
+    pub fn subjects(&self) -> io::Result<Vec<SubjectName>> {
+        let text = match files::read_text(&self.root.join(SUBJECTS)) {
+            Err(error) if error.is_not_found() => return Ok(Vec::new()),
+            text => text.map_err(io::Error::other)?,
+        };
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{SUBJECTS}: {}", error.message()))
+        })?;
+        let subjects = table.get("subject").and_then(toml::Value::as_table);
+        let names = subjects.into_iter().flat_map(toml::Table::keys);
+        Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
     /// The entries of `scenarios/` and `cassettes/` with a name that is not allowed, and links.
