@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clitape_runner::check::{Finding, check_workspace};
-use clitape_runner::limits::ReplayLimits;
+use clitape_runner::limits::{CHECK_TIME, ReplayLimits};
 use clitape_runner::report::write_finding;
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::load;
+use clitape_runner::suite::{judge_within, load};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -26,7 +26,9 @@ fn trials(workspace: &Workspace) -> Result<Vec<Trial>, Box<dyn Error>> {
         for check in checks.checks().to_vec() {
             let checks = checks.clone();
             let title = format!("{name}::{check}");
-            trials.push(Trial::test(title, move || told(&checks.judge(&check, false)?.findings)));
+            trials.push(Trial::test(title, move || {
+                told(&judge_within(CHECK_TIME, &checks, &check, false)?.findings)
+            }));
         }
     }
     for (check, findings) in check_workspace(workspace)? {

@@ -9,6 +9,7 @@ use clitape_rig::subject::{
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
     test_replay,
 };
+use clitape_runner::limits::CHECK_TIME;
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteEvent, SuiteOptions, run as run_suite};
@@ -62,6 +63,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         update: args.update,
         gather_cases: open.html().is_some(),
         limits: args.work.limits(),
+        check_time: CHECK_TIME,
     };
     let mut out = terminal::stdout();
     open.begin(&mut out)?;

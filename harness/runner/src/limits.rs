@@ -56,6 +56,10 @@ pub const INSTALL_OUTPUT: ByteSize = ByteSize::mib(1);
 /// The time that a program of `clitape compare` may take for one replay.
 pub const COMPARED_TIME: Duration = Duration::from_secs(60);
 
+/// How long a check of `clitape test` may go on without the end of a replay, before it counts as one that hangs. A
+/// replay takes milliseconds, so that a slow machine does not reach it, and neither do many plans.
+pub const CHECK_TIME: Duration = Duration::from_secs(120);
+
 /// Bytes of a recording or a capture that is replayed; every file that is read has the limit
 /// [`crate::files::LARGEST`] as well.
 pub const CAPTURE: ByteSize = ByteSize::mib(64);

@@ -206,6 +206,8 @@ finding_kinds! {
     Leftover = "WS003" "leftover",
     /// A fault of the chat's server that no call gets.
     FaultNeverMet = "CK001" "fault-never-met",
+    /// A check that does not end.
+    CheckHangs = "CK002" "check-hangs",
     /// A cassette or a golden with a secret in it that `cassette.toml` does not allow.
     SecretKept = "SC001" "secret-kept",
 }

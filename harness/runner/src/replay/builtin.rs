@@ -16,6 +16,7 @@ use super::dialogue::Action;
 use super::lanes::lifecycle_entry;
 use super::log::Log;
 use super::plan::Plan;
+use super::pulse::replay_ended;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
 use super::turns::{Buses, conversation, given_up};
@@ -99,7 +100,11 @@ pub(super) fn replay_wired(
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {
-        Ok(runtime) => runtime.block_on(run(capture, plan, setups, wiring)),
+        Ok(runtime) => {
+            let replays = runtime.block_on(run(capture, plan, setups, wiring));
+            replay_ended();
+            replays
+        }
         // A runtime without IO asks nothing of the system that could fail.
         Err(error) => unreachable!("no runtime in memory: {error}"),
     }

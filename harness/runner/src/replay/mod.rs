@@ -13,6 +13,7 @@ mod log;
 mod plan;
 #[cfg(test)]
 mod planted_tests;
+mod pulse;
 mod random;
 mod request;
 mod session;
@@ -34,6 +35,9 @@ pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 #[cfg(test)]
 pub(crate) use planted_tests::{PlantedFault, replay_planted};
+pub(crate) use pulse::count_replays;
+#[cfg(test)]
+pub(crate) use pulse::replay_ended;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use trace::{Entry, Lane};

@@ -8,9 +8,11 @@ mod case_run;
 mod pool;
 mod result;
 mod run;
+mod watch;
 
 pub use case::{Case, ComparedGolden};
 pub use case_run::CaseRun;
 pub(crate) use pool::{Progress, in_order};
 pub use result::{Cause, CheckRun, ScenarioRun, Tally, Trouble};
 pub use run::{SuiteEvent, SuiteOptions, SuiteRun, load, run};
+pub use watch::judge_within;

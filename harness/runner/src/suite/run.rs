@@ -1,12 +1,15 @@
 //! One run of the suite: the scenarios of a workspace, judged on all cores.
 
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::case::Case;
 use super::pool::{Progress, in_order};
 use super::result::{CheckRun, ScenarioRun};
+use super::watch::{hangs, judge_within};
 use crate::cassette::CassetteError;
-use crate::check::{CheckResult, ScenarioChecks, check_workspace, unusable};
+use crate::check::{Check, CheckResult, ScenarioChecks, check_workspace, unusable};
 use crate::limits::ReplayLimits;
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{ScenarioError, Workspace};
@@ -22,6 +25,8 @@ pub struct SuiteOptions<'a> {
     pub gather_cases: bool,
     /// The most plans and channels that a scenario may have.
     pub limits: ReplayLimits,
+    /// How long a check may go on without the end of a replay.
+    pub check_time: Duration,
 }
 
 /// What came of a run of the suite.
@@ -89,7 +94,7 @@ pub fn run(
     let mut scenarios = Vec::new();
     for (name, checks) in load(workspace, options.filter, options.limits)? {
         match checks {
-            Ok(checks) => scenarios.push(checks),
+            Ok(checks) => scenarios.push(Arc::new(checks)),
             // The others can be judged all the same.
             Err(error) => run.scenarios.push(ScenarioRun {
                 name: name.to_string(),
@@ -101,7 +106,10 @@ pub fn run(
     for scenario in &run.scenarios {
         report(SuiteEvent::Scenario(scenario))?;
     }
-    let judge = |checks: &ScenarioChecks| judge(checks, options);
+    let judge = |checks: &Arc<ScenarioChecks>| {
+        let limit = options.check_time;
+        judge(checks, options, |check| judge_within(limit, checks, check, options.update))
+    };
     in_order(&scenarios, judge, |progress| -> Result<(), CassetteError> {
         match progress {
             Progress::Ended(done) => report(SuiteEvent::Judged { done, of: scenarios.len() })?,
@@ -124,39 +132,96 @@ pub fn run(
     Ok(run)
 }
 
-/// Runs every check of a scenario.
+/// What came of a check that was run, or the name of the check of the same recording that hangs, because of which it
+/// was left out.
+type Judged = Result<Result<CheckResult, CassetteError>, String>;
+
+/// Runs every check of a scenario with `judge_one`. Once one of them hangs, the others of its recording are left out,
+/// because they share its replays and would hang too.
 fn judge(
     checks: &ScenarioChecks,
     options: SuiteOptions<'_>,
+    judge_one: impl Fn(&Check) -> Result<CheckResult, CassetteError>,
 ) -> Result<(ScenarioRun, Vec<Case>), CassetteError> {
-    let judged: Vec<_> =
-        checks.checks().iter().map(|check| checks.judge(check, options.update)).collect();
-    let cases = if options.gather_cases { cases(checks, &judged)? } else { Vec::new() };
-    let runs =
-        checks.checks().iter().zip(judged).map(|(check, judged)| CheckRun::new(check, judged));
+    let mut hanging: Vec<&Check> = Vec::new();
+    let mut judged: Vec<Judged> = Vec::new();
+    for check in checks.checks() {
+        let version = check.version();
+        let is_of_it = |other: &&&Check| version.is_some() && other.version() == version;
+        if let Some(other) = hanging.iter().find(is_of_it) {
+            judged.push(Err(other.to_string()));
+            continue;
+        }
+        let result = judge_one(check);
+        if result.as_ref().is_ok_and(hangs) {
+            hanging.push(check);
+        }
+        judged.push(Ok(result));
+    }
+    let cases = if options.gather_cases { cases(checks, &hanging, &judged)? } else { Vec::new() };
+    let row = |(check, judged): (&Check, Judged)| match judged {
+        Ok(result) => CheckRun::new(check, result),
+        Err(other) => CheckRun::left_out(&check.to_string(), &format!("{other} hangs")),
+    };
     let run = ScenarioRun {
         name: checks.scenario().name.to_string(),
-        checks: runs.collect(),
+        checks: checks.checks().iter().zip(judged).map(row).collect(),
         pending: checks.pending()?,
     };
     Ok((run, cases))
 }
 
-/// The recordings of which a check finds something.
+/// The recordings of which a check finds something, but for those with a check that hangs.
 fn cases(
     checks: &ScenarioChecks,
-    judged: &[Result<CheckResult, CassetteError>],
+    hanging: &[&Check],
+    judged: &[Judged],
 ) -> Result<Vec<Case>, CassetteError> {
     let judged: Vec<_> = checks
         .checks()
         .iter()
         .zip(judged)
-        .filter_map(|(check, judged)| Some((check, judged.as_ref().ok()?)))
+        .filter_map(|(check, judged)| Some((check, judged.as_ref().ok()?.as_ref().ok()?)))
         .collect();
     let failed = |version: &&CliVersion| {
-        judged
-            .iter()
-            .any(|(check, result)| check.version() == Some(*version) && !result.findings.is_empty())
+        let is_of_it = |check: &Check| check.version() == Some(*version);
+        !hanging.iter().any(|check| is_of_it(check))
+            && judged.iter().any(|(check, result)| is_of_it(check) && !result.findings.is_empty())
     };
     checks.versions().filter(failed).map(|version| Case::gather(checks, version, &judged)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::check::{Finding, FindingKind};
+    use crate::limits::CHECK_TIME;
+
+    #[test]
+    fn issue_17_after_a_check_that_hangs_the_rest_goes_on() {
+        let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+        let scenario = workspace.load("plain-text").unwrap();
+        let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
+        let (limits, check_time) = (ReplayLimits::default(), CHECK_TIME);
+        let options =
+            SuiteOptions { filter: "", update: false, gather_cases: true, limits, check_time };
+        let judge_one = |check: &Check| {
+            let kind = FindingKind::CheckHangs;
+            let hangs = || Finding::new(kind, "here", "it hangs".into(), "clitape test".into());
+            let findings = (check.to_string() == "2.1.329::bus").then(hangs).into_iter().collect();
+            Ok(CheckResult { findings, ..CheckResult::default() })
+        };
+        let (run, cases) = judge(&checks, options, judge_one).unwrap();
+        assert!(!run.holds());
+        assert!(cases.is_empty(), "a page would replay what hangs");
+        for row in &run.checks {
+            let is_later = row.name.starts_with("2.1.329::")
+                && !["lifecycle", "bus"].iter().any(|view| row.name.ends_with(view));
+            let skipped = is_later.then_some("2.1.329::bus hangs");
+            assert_eq!(row.skipped.as_deref(), skipped, "{}", row.name);
+            assert_eq!(!row.findings.is_empty(), row.name == "2.1.329::bus", "{}", row.name);
+        }
+    }
 }
