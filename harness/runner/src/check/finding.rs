@@ -94,6 +94,8 @@ finding_kinds! {
     ListenerLeft = "GW012" "listener-left",
     /// The bus says that a run is over before the last call of its chat.
     EndedEarly = "GW013" "ended-early",
+    /// A call of a chat that was made while another one was under way.
+    CallsOverlap = "GW014" "calls-overlap",
     /// A tool that ran before the person had said yes, or after a no.
     ToolBeforeYes = "QU001" "tool-before-yes",
     /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.

@@ -38,7 +38,7 @@ pub(super) struct BrokenInvariant {
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
 
-const RULES: [Invariant; 22] = [
+const RULES: [Invariant; 23] = [
     (FindingKind::LineLost, line_lost),
     (FindingKind::ToolUnbalanced, tool_unbalanced),
     (FindingKind::BusBroken, bus_broken),
@@ -53,6 +53,7 @@ const RULES: [Invariant; 22] = [
     (FindingKind::ListenerPanicked, listener_panicked),
     (FindingKind::ListenerLeft, listener_left),
     (FindingKind::EndedEarly, ended_early),
+    (FindingKind::CallsOverlap, calls_overlap),
     (FindingKind::ToolBeforeYes, questions::tool_before_yes),
     (FindingKind::QuestionLeft, questions::question_left),
     (FindingKind::AnsweredTwice, questions::answered_twice),
@@ -339,6 +340,15 @@ fn ended_early(replay: &Replay) -> Option<Violation<'_>> {
         }
         _ => None,
     })
+}
+
+/// V6: two calls of a chat are never under way at a time, because the server may take them in another order. Typing
+/// signals do not count.
+fn calls_overlap(replay: &Replay) -> Option<Violation<'_>> {
+    let number = *replay.counted.overlapping_calls.first()?;
+    let mut calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("text"));
+    let call = calls.nth(usize::try_from(number.checked_sub(1)?).ok()?)?;
+    by(call, format!("{} was made while another call was under way", call.headline()))
 }
 
 /// The calls of the draft of each turn; those of a question are none.

@@ -19,7 +19,7 @@ use super::plan::Plan;
 use super::pulse::replay_ended;
 use super::setup::Setup;
 use super::trace::{Entry, Lane, object};
-use super::turns::{Buses, conversation, given_up};
+use super::turns::{Outside, conversation, given_up};
 use super::wiring::{OnEvent, Wiring};
 
 /// How long a replay goes on after the end of the last run, in virtual time: no call may come any more.
@@ -55,6 +55,8 @@ pub struct ReplayCounts {
     pub is_line_open: bool,
     /// Listeners that are on the buses when the runs are over and the harness no longer listens.
     pub listeners_left: u64,
+    /// The numbers, from 1, of the calls of the chat that were made while another one was under way.
+    pub overlapping_calls: Vec<u64>,
 }
 
 impl ReplayCounts {
@@ -177,25 +179,29 @@ struct ObservedConversation {
     log: Log,
     conversation: Conversation,
     on_event: OnEvent,
-    buses: Buses,
+    outside: Outside,
 }
 
 impl ObservedConversation {
     fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
         let log = Log::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
-        let buses = Buses::default();
-        let wired = (open_chat, on_bus, buses.clone());
-        let conversation = conversation(setup, plan, log.clone(), wired);
-        Self { setup, log, conversation, on_event, buses }
+        let outside = Outside::new(plan, log.clone());
+        let wired = (open_chat, on_bus, outside.clone());
+        let conversation = conversation(setup, log.clone(), wired);
+        Self { setup, log, conversation, on_event, outside }
     }
 
     /// Ends the conversation, and waits for calls that come too late.
     async fn finish(self, stats: Stats, counted: ReplayCounts, is_faithful: bool) -> Replay {
-        let Self { setup, log, conversation, on_event: _, buses } = self;
+        let Self { setup, log, conversation, on_event: _, outside } = self;
         let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
-        let counted = ReplayCounts { listeners_left: buses.listeners(), ..counted };
+        let counted = ReplayCounts {
+            listeners_left: outside.listeners(),
+            overlapping_calls: outside.chat.overlapping_calls(),
+            ..counted
+        };
         Replay { setup, entries: log.take(), stats, counted, is_faithful, reports }
     }
 }

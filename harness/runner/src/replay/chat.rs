@@ -2,7 +2,7 @@
 //! the plan's faults say.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clitape_gateway::telegram::{
@@ -28,6 +28,19 @@ pub(super) struct ChatServer {
 struct ChatState {
     calls: u64,
     texts: BTreeMap<i64, String>,
+    /// The calls that are made and not answered, those that the client gave up left out.
+    under_way: u64,
+    /// The numbers of the calls that were made while another one was under way.
+    overlapping: Vec<u64>,
+}
+
+/// A call that is under way until this is dropped: when it is answered, or when the client gives it up.
+struct CallUnderWay(Arc<ChatServer>);
+
+impl Drop for CallUnderWay {
+    fn drop(&mut self) {
+        self.0.state().under_way -= 1;
+    }
 }
 
 /// The result of a call.
@@ -43,11 +56,24 @@ impl ChatServer {
         Self { log, faults, chat: Mutex::default() }
     }
 
+    fn state(&self) -> MutexGuard<'_, ChatState> {
+        self.chat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The numbers of the calls that were made while another one was under way.
+    pub(super) fn overlapping_calls(&self) -> Vec<u64> {
+        self.state().overlapping.clone()
+    }
+
     /// Takes a call, and says what becomes of it.
     fn take(&self, call: &BotCall) -> CallOutcome {
-        let mut chat = self.chat.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chat = self.state();
         chat.calls += 1;
         let number = chat.calls;
+        if chat.under_way > 0 {
+            chat.overlapping.push(number);
+        }
+        chat.under_way += 1;
         let fault = self.faults.iter().find(|fault| fault.call == number).copied();
         // The server never answers "not modified" to a new message.
         let fault =
@@ -132,10 +158,12 @@ impl BotApi for TurnChat {
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn call(&self, call: BotCall) -> CallFuture<'_> {
         let outcome = self.server.take(&call);
+        let under_way = CallUnderWay(self.server.clone());
         let mut data = data(&call, &outcome);
         data.extend(turn_field(self.turn));
         self.server.log.add(Lane::Telegram, call.method.as_str(), data);
         Box::pin(async move {
+            let _under_way = under_way;
             let (kind, amount) =
                 outcome.fault.map_or((None, 0), |fault| (Some(fault.kind), fault.amount));
             match kind {

@@ -30,6 +30,8 @@ pub(crate) enum PlantedFault {
     OneMessage,
     /// The draft of a turn is edited once more after the turn is over.
     LateEdit,
+    /// The final message does not wait for an edit of the draft.
+    Overlap,
     /// A listener of the bus panics at every event of a tool, and stays on the bus.
     ListenerPanics,
     /// The bus of a turn says that the turn is over before the final message is sent.
@@ -79,7 +81,7 @@ impl PlantedFault {
                     ..built_in
                 }
             }
-            Self::ButtonsStay | Self::OneMessage | Self::LateEdit => {
+            Self::ButtonsStay | Self::OneMessage | Self::LateEdit | Self::Overlap => {
                 let shown = Arc::new(Mutex::new(Shown::default()));
                 Wiring {
                     open_chat: Box::new(move |settings, server| {
@@ -162,8 +164,14 @@ impl BotApi for FaultyApi {
             shown.draft = Some(call.clone());
         }
         let late = shown.draft.take_if(|_| call.is_final);
+        let before = shown.message_id;
         drop(shown);
         Box::pin(async move {
+            if let Some(draft) = late.clone().filter(|_| self.fault == PlantedFault::Overlap) {
+                let method = BotMethod::EditMessageText;
+                let edit = self.server.call(BotCall { method, message_id: before, ..draft });
+                return futures_util::future::join(edit, self.server.call(call)).await.1;
+            }
             let sent = self.server.call(call).await?;
             lock(&self.shown).message_id = Some(sent.message_id);
             if let Some(draft) = late.filter(|_| self.fault == PlantedFault::LateEdit) {

@@ -24,14 +24,22 @@ use super::stuck::Stuck;
 use super::trace::{Lane, object};
 use super::wiring::{OnBus, OpenChat};
 
-/// The buses of all turns, which outlive the conversation.
-#[derive(Clone, Default)]
-pub(super) struct Buses(Arc<Mutex<Vec<Bus>>>);
+/// What outlives the conversation: the server of its chats, and the buses of all turns.
+#[derive(Clone)]
+pub(super) struct Outside {
+    pub(super) chat: Arc<ChatServer>,
+    buses: Arc<Mutex<Vec<Bus>>>,
+}
 
-impl Buses {
-    /// The number of listeners on all of them.
+impl Outside {
+    pub(super) fn new(plan: &Plan, log: Log) -> Self {
+        let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
+        Self { chat, buses: Arc::default() }
+    }
+
+    /// The number of listeners on all buses.
     pub(super) fn listeners(&self) -> u64 {
-        lock(&self.0).iter().map(|bus| bus.listeners() as u64).sum()
+        lock(&self.buses).iter().map(|bus| bus.listeners() as u64).sum()
     }
 }
 
@@ -39,10 +47,9 @@ impl Buses {
 struct TurnOpener {
     setup: Setup,
     log: Log,
-    chat: Arc<ChatServer>,
+    outside: Outside,
     open_chat: OpenChat,
     on_bus: OnBus,
-    buses: Buses,
     /// The session of the ACP client, if there is one.
     acp: Option<Arc<Mutex<AcpTurns>>>,
     /// The subscriptions to the buses, which end when they are dropped.
@@ -53,17 +60,15 @@ struct TurnOpener {
 /// second prepares its buses, and the last keeps them.
 pub(super) fn conversation(
     setup: Setup,
-    plan: &Plan,
     log: Log,
-    (open_chat, on_bus, buses): (OpenChat, OnBus, Buses),
+    (open_chat, on_bus, outside): (OpenChat, OnBus, Outside),
 ) -> Conversation {
     let acp = setup.acp.filter(|_| !setup.run.silent);
     let opener = TurnOpener {
         setup,
-        chat: Arc::new(ChatServer::new(log.clone(), plan.faults.clone())),
+        outside,
         open_chat,
         on_bus,
-        buses,
         acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
         listeners: Arc::default(),
         log,
@@ -83,7 +88,7 @@ impl TurnOpener {
         let Self { setup, log, .. } = self;
         let bus = Bus::new(run_id(turn));
         (self.on_bus)(&bus);
-        lock(&self.buses.0).push(bus.clone());
+        lock(&self.outside.buses).push(bus.clone());
         let listener = log.clone();
         let mut listeners = vec![bus.subscribe(move |event: &BusEvent| {
             listener.add(Lane::Bus, event.stream(), bus_data(event));
@@ -113,7 +118,7 @@ impl TurnOpener {
         }
         lock(&self.listeners).extend(listeners);
         let channel = setup.channel.map(|chat| {
-            let api = Arc::new(TurnChat::new(self.chat.clone(), turn));
+            let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
             let chat = (self.open_chat)(chat_settings(chat), api);
             match setup.run.stuck_callback.filter(|_| turn == 1) {
                 Some(number) => Box::new(Stuck::new(chat, number)),

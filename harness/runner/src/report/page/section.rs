@@ -203,6 +203,7 @@ pub(super) fn must(kind: FindingKind) -> &'static str {
         FindingKind::EndedEarly => {
             "The bus says that a run is over only after the last call of its chat."
         }
+        FindingKind::CallsOverlap => "Two calls of a chat are never under way at a time.",
         FindingKind::ToolBeforeYes => {
             "No tool that a person is asked about runs before the yes, or after a no."
         }

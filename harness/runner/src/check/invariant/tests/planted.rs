@@ -137,3 +137,12 @@ fn issue_17_gw013_a_bus_that_ends_before_the_final_message_is_convicted() {
         ],
     );
 }
+
+#[test]
+fn issue_17_gw014_a_final_message_that_does_not_wait_for_an_edit_is_convicted() {
+    assert_eq!(found("bash-count", None), [""; 0]);
+    let what = r#"GW014 calls-overlap: editMessageText #1 final "I'll count the files in this folder.\n\nThere are …e files in this folder." was made while another call was under way"#;
+    let found = found("bash-count", Some(PlantedFault::Overlap));
+    // The edit comes too soon as well, and the golden differs.
+    assert!(found.iter().any(|found| found == what), "{found:#?}");
+}
