@@ -218,6 +218,29 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
 /// How the name of a file begins that is not yet in its place.
 pub(crate) const UNFINISHED: &str = ".clitape-";
 
+/// What is in a folder and in those in it, sorted, without hidden files; nothing where there is no such folder. A
+/// link counts as a file.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub(crate) fn below(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = dir.is_dir().then(|| dir.to_owned()).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs_err::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                _ if entry.file_name().as_encoded_bytes().starts_with(b".") => {}
+                true => folders.push(entry.path()),
+                false => found.push(entry.path()),
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The entries of `dir` whose names begin with one of `prefixes`, sorted; none if there is no such
 /// folder. Writers use such names until they are done, so this is what one left when it was ended, as long as
 /// no one writes there now.

@@ -218,7 +218,7 @@ impl Golden {
         }
         let mut orphans = Vec::new();
         let dir = golden_dir(scenario);
-        for path in files_below(&dir)? {
+        for path in files::below(&dir)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let is_golden = match path.parent().filter(|parent| *parent != dir) {
                 None => used.contains(&path),
@@ -371,25 +371,6 @@ fn files(dir: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
 /// How the names of the goldens of a subject's chat begin.
 const SUBJECT_CHAT: &str = "telegram.";
 
-/// What is in a folder and in those in it, sorted, without hidden files; nothing where there is no such folder. A
-/// link counts as a file.
-fn files_below(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> = dir.is_dir().then(|| dir.to_owned()).into_iter().collect();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                _ if entry.file_name().as_encoded_bytes().starts_with(b".") => {}
-                true => folders.push(entry.path()),
-                false => found.push(entry.path()),
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 fn golden_dir(scenario: &Scenario) -> PathBuf {
     scenario.dir.join("golden")
 }
@@ -431,18 +412,4 @@ fn own_path(scenario: &Scenario, view: View, version: &CliVersion) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_header_is_not_part_of_the_text() {
-        for (file, text) in [
-            ("---\nsource: a\nexpression: b\n---\none\n---\ntwo\n", Some("one\n---\ntwo\n")),
-            ("---\nsource: a\n---\n", Some("")),
-            ("one\n", None),
-            ("---\nsource: a\n", None),
-        ] {
-            assert_eq!(body(file), text, "{file:?}");
-        }
-    }
-}
+mod tests;

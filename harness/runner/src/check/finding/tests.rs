@@ -1,0 +1,54 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[test]
+fn every_kind_has_one_id_of_its_own() {
+    let rows = || FindingKind::ALL.iter().map(|kind| kind.row());
+    let ids: BTreeSet<&str> = rows().map(|(id, _)| id).collect();
+    let names: BTreeSet<&str> = rows().map(|(_, name)| name).collect();
+    let count = FindingKind::ALL.len();
+    assert_eq!((ids.len(), names.len()), (count, count), "an id or a name is used twice");
+    assert_eq!(FindingKind::EditAfterFinal.to_string(), "GW003 edit-after-final");
+}
+
+#[test]
+fn every_id_is_read_back_and_those_of_other_versions_are_kept() {
+    for kind in FindingKind::ALL {
+        let id = FindingId::from(kind.to_string());
+        assert_eq!(id, FindingId::Known(*kind));
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, format!("\"{kind}\""));
+        assert_eq!(serde_json::from_str::<FindingId>(&json).unwrap(), id);
+    }
+    for (id, shown) in [
+        ("GW999 from-tomorrow", "GW999 from-tomorrow"),
+        ("GW003", "GW003"),
+        ("GW003 \u{202e}", "GW003 \\u{202e}"),
+    ] {
+        assert_eq!(FindingId::from(id.to_owned()), FindingId::Other(shown.to_owned()));
+    }
+}
+
+#[test]
+fn all_text_of_a_finding_is_safe_to_print() {
+    let hostile = || "a\u{1b}[31m\u{202e}\nb".to_owned();
+    let safe = || "a\\u{1b}[31m\\u{202e}\\nb".to_owned();
+    let change = Change { class: Class::Text, consequences: vec![hostile()] };
+    let moment = ContextMoment { at: 1, input: vec![hostile()], output: vec![hostile()] };
+    let line = DiffLine {
+        side: crate::check::DiffSide::Got,
+        old: None,
+        new: Some(1),
+        parts: vec![(true, hostile())],
+    };
+    let made = Finding::new(FindingKind::LineLost, &hostile(), hostile(), hostile())
+        .with_difference(Some(change), vec![line])
+        .with_context(vec![moment]);
+    let Finding { place, sentence, reproduce, consequences, context, diff, .. } = &made;
+    let texts = [place, sentence, reproduce, &consequences[0], &context[0].input[0]];
+    for text in texts.into_iter().chain([&context[0].output[0], &diff[0].parts[0].1]) {
+        assert_eq!(*text, safe());
+    }
+    assert_eq!(made.clone().safe(), made, "what is safe stays as it is");
+}
