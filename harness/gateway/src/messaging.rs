@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use crate::bus::{BusData, Tool};
@@ -64,7 +65,12 @@ impl MessageTools {
 /// Whether `name` is `tool`, bare or of an MCP server.
 fn is_tool(name: &str, tool: &str) -> bool {
     let server = |of_server: &str| Some(of_server.strip_suffix(tool)?.strip_suffix("__")?.len());
-    name == tool || name.strip_prefix(MCP).and_then(server).is_some_and(|length| length > 0)
+    name == tool
+        || name
+            .strip_prefix(MCP)
+            .filter(|_| !planted(Plant::McpPrefixUnknown))
+            .and_then(server)
+            .is_some_and(|length| length > 0)
 }
 
 /// Lets progress through to one channel until a message was sent.
@@ -88,7 +94,7 @@ impl Gate {
 
     /// Returns whether `data` still reaches the channel. The result that suppresses the rest does.
     pub(crate) fn passes(&mut self, data: &BusData) -> bool {
-        let was_open = !self.suppressed;
+        let was_open = !self.suppressed || planted(Plant::GateOpen);
         if self.mode == DeliveryMode::MessageToolOnly
             && let BusData::Tool(tool) = data
         {
@@ -106,7 +112,10 @@ impl Gate {
             Tool::Update { .. } => {}
             Tool::Result { id, is_error, incomplete, .. } => {
                 let was_sending = self.sending.remove(id);
-                self.suppressed |= was_sending && !is_error && incomplete.is_none();
+                self.suppressed |= was_sending
+                    && !is_error
+                    && incomplete.is_none()
+                    && !planted(Plant::GateNeverShuts);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Records for a person that are neither text nor tool calls: compaction, API retries, hooks.
 
+use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use crate::excerpt::short;
@@ -43,7 +44,8 @@ impl Notice {
         let is_mine = |(kind, subtype, _): &&(&str, &str, NoticeLine)| {
             *kind == self.kind && Some(*subtype) == self.subtype.as_deref()
         };
-        LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self))
+        let line = LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self));
+        line.filter(|words| !(planted(Plant::CompactionUnsaid) && words.contains("ompact")))
     }
 
     fn text(&self, key: &str) -> Option<&str> {

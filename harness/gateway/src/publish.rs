@@ -5,6 +5,7 @@ mod asked;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Fields, ToolArguments};
 use serde_json::{Map, Value};
 
@@ -84,7 +85,13 @@ impl Publisher {
     /// Publishes `event` if the bus has a place for it. What a subagent says and does has one,
     /// with the parent's id (T3, U5).
     pub(crate) fn publish(&mut self, event: &Event<'_>) {
-        let own = |parent: &Option<Cow<'_, str>>| parent.as_deref().map(str::to_owned);
+        if planted_away(event) {
+            return;
+        }
+        let own = |parent: &Option<Cow<'_, str>>| {
+            let parent = parent.as_deref().filter(|_| !planted(Plant::ParentLost));
+            parent.map(str::to_owned)
+        };
         let data = match event {
             Event::Text { message_id, delta, length, parent, .. } => BusData::Assistant {
                 message_id: message_id.to_string(),
@@ -127,7 +134,10 @@ impl Publisher {
                     id: id.to_string(),
                     name: name.to_string(),
                     is_error: *is_error,
-                    result: sanitise(&result.value(), &mut self.masked),
+                    result: match planted(Plant::ResultsRaw) {
+                        true => result.value(),
+                        false => sanitise(&result.value(), &mut self.masked),
+                    },
                     incomplete: *incomplete,
                     parent: own(parent),
                 })
@@ -193,6 +203,23 @@ impl Publisher {
     }
 }
 
+/// Whether a bug that is planted keeps the event from the bus.
+fn planted_away(event: &Event<'_>) -> bool {
+    match event {
+        Event::ToolInput { .. } | Event::ToolStart { .. } | Event::ToolResult { .. } => {
+            planted(Plant::ToolEventsDropped)
+        }
+        Event::Thinking { .. } => planted(Plant::ThinkingNotOnBus),
+        Event::Question { name, .. } => {
+            planted(Plant::QuestionUnasked)
+                || planted(Plant::ChoiceUnasked) && name == "AskUserQuestion"
+        }
+        Event::QuestionWithdrawn { .. } => planted(Plant::CancelledQuestionStays),
+        Event::Heard { .. } => planted(Plant::MessageInTurnLost),
+        _ => false,
+    }
+}
+
 fn start(
     id: &str,
     name: &str,
@@ -208,7 +235,7 @@ fn start(
         id: id.to_owned(),
         name: name.to_owned(),
         title: display::title(name, &whole),
-        args: sanitise(&whole, masked),
+        args: if planted(Plant::ArgumentsRaw) { whole } else { sanitise(&whole, masked) },
         truncated,
         parent: parent.map(str::to_owned),
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Failure, FailureKind, Outcome, RunStatus};
 use tokio::time::Instant;
 
@@ -79,7 +80,10 @@ impl SilenceWatch {
 
     /// How long the agent may be silent now.
     pub(crate) fn patience(&self) -> Duration {
-        let silence = self.watchdog.silence;
+        let mut silence = self.watchdog.silence;
+        if planted(Plant::WatchdogAsleep) {
+            silence *= 1_000;
+        }
         if self.open.is_empty() { silence } else { silence.max(TOOL) }
     }
 

@@ -8,6 +8,7 @@ use crate::emitter::Emitter;
 use crate::event::{Event, Incomplete, ToolKind};
 use crate::json;
 use crate::payload::Json;
+use crate::plant::{Plant, planted};
 use crate::tool_args::SourceArguments;
 
 /// Number of subagents inside each other up to which the parser looks for one that runs on.
@@ -64,7 +65,7 @@ impl CallState {
             self.message == place.message || self.message.is_empty() || place.message.is_empty();
         self.parent.as_deref() == place.parent
             && same_message
-            && (self.ended.is_none() || place.streamed)
+            && (self.ended.is_none() || place.streamed && !planted(Plant::StartAgainAfterResult))
     }
 }
 
@@ -106,7 +107,8 @@ impl CallTable {
         emitter: &mut Emitter<'_>,
     ) {
         if let Some(at) = self.newest(id) {
-            if self.list[at].is_repeated(place) {
+            let again = planted(Plant::StartAgainBySnapshot) && from == CallOrigin::Snapshot;
+            if self.list[at].is_repeated(place) && !again {
                 if from == CallOrigin::Snapshot {
                     self.list[at].correct(arguments, emitter);
                 }
@@ -313,7 +315,9 @@ impl CallTable {
         let call = &mut self.list[at];
         (call.ended, call.arguments) = (Some(side), None);
         self.open.remove(&at);
-        emitter.emit(call.result(is_error, result, None));
+        if !planted(Plant::ResultsDropped) {
+            emitter.emit(call.result(is_error, result, None));
+        }
     }
 }
 

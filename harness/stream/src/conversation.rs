@@ -8,6 +8,7 @@ use crate::calls::CallSite;
 use crate::emitter::Emitter;
 use crate::event::Event;
 use crate::message::MessageState;
+use crate::plant::{Plant, planted};
 use crate::transcript::{BlockId, TextKind, TextPiece, Transcript};
 
 /// Number of messages in a conversation whose text is retained for the comparison with late
@@ -90,7 +91,8 @@ impl ConversationState {
     /// second try at it: CLIs up to 2.1.148 print nothing about such a failure.
     pub(crate) fn retract_unfinished(&mut self, emitter: &mut Emitter<'_>) {
         let Some(at) = self.current else { return };
-        if self.messages[at].blocks.iter().any(|block| block.is_unfinished()) {
+        let is_kept = planted(Plant::FirstTryKept);
+        if !is_kept && self.messages[at].blocks.iter().any(BlockState::is_unfinished) {
             self.retract(at, |_| true, emitter);
         }
     }
@@ -115,7 +117,9 @@ impl ConversationState {
     pub(crate) fn find_or_add(&mut self, id: &str) -> usize {
         match (self.by_id.get(id), self.current) {
             (Some(at), _) => *at,
-            (None, Some(at)) if self.messages[at].id.is_empty() => {
+            (None, Some(at))
+                if self.messages[at].id.is_empty() && !planted(Plant::NamelessMessageTwice) =>
+            {
                 self.messages[at].id.push_str(id);
                 self.by_id.insert(id.to_owned(), at);
                 at

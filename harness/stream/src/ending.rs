@@ -2,6 +2,7 @@
 
 use crate::failure::{self, CUT_OFF, INTERRUPTED, SILENT, TurnState, sentence};
 use crate::outcome::{Failure, FailureKind, Outcome, RunStatus};
+use crate::plant::{Plant, planted};
 use crate::result_record::{ResultRecord, plain};
 use crate::stream::MessageEnd;
 use crate::transcript::Transcript;
@@ -50,7 +51,11 @@ impl OutcomeBuilder {
     /// already if `next` is the number of the first message in it. `named` are the messages of the
     /// host that the result names.
     pub(crate) fn replace(&mut self, calls: usize, next: Option<usize>, named: &[String]) -> Self {
+        let answers = self.answers.clone();
         let mut turn = std::mem::replace(self, Self { calls, ..Self::default() });
+        if planted(Plant::MessageAnsweredTwice) {
+            self.answers = answers;
+        }
         if let Some(first) = next {
             (self.open, self.stop) = (true, std::mem::take(&mut turn.stop));
             self.next_turns =
@@ -118,8 +123,14 @@ impl OutcomeBuilder {
         if !text.is_empty() {
             return None;
         }
-        if let Some(kind) = self.kind(record) {
+        let is_answer =
+            |kind: &FailureKind| planted(Plant::HookStopIsAnswer) && *kind == FailureKind::Stopped;
+        if let Some(kind) = self.kind(record).filter(|kind| !is_answer(kind)) {
             return Some(Failure { kind, message: sentence(kind, record) });
+        }
+        if planted(Plant::ToolOnlyTurnFails) {
+            let message = "The CLI gave no answer.".to_owned();
+            return Some(Failure { kind: FailureKind::Other, message });
         }
         (self.no_response && calls == self.calls).then(|| Failure {
             kind: FailureKind::Other,
@@ -141,6 +152,9 @@ impl OutcomeBuilder {
         limit: Option<String>,
         silent: bool,
     ) -> Outcome {
+        if planted(Plant::NoResultIsSuccess) {
+            return Outcome::new(RunStatus::Ok, transcript.unused());
+        }
         let (kind, mut message) = match limit {
             Some(message) => (FailureKind::Limit, message),
             None if silent => (FailureKind::NoOutput, SILENT.to_owned()),

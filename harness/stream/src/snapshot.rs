@@ -9,6 +9,7 @@ use crate::emitter::Emitter;
 use crate::event::ToolKind;
 use crate::json::{self, JsonField};
 use crate::message::{MessageState, SnapshotContext};
+use crate::plant::{Plant, planted};
 use crate::stream::{BAD_ID, NAMELESS_CALL, NAMELESS_RESULT};
 use crate::tool_args::SourceArguments;
 use crate::transcript::{BlockId, TextKind};
@@ -41,7 +42,8 @@ pub(crate) fn synthetic_message(
     message: &MessageBody<'_>,
     marked: bool,
 ) -> Option<SyntheticMessage> {
-    if !marked && !is_synthetic(message)
+    if planted(Plant::ApiErrorIsText)
+        || !marked && !is_synthetic(message)
         || json::trimmed(message.id).is_some_and(|id| conversation.is_streamed(&id))
     {
         return None;
@@ -160,12 +162,16 @@ impl SnapshotRecord {
         if let Some(kind) = TextKind::of_block(&kind) {
             let text = part.text_of(kind);
             let is_empty = text.is_empty() || kind == TextKind::Answer && text == NO_CONTENT;
-            if !(is_empty || evicted) {
+            if !(is_empty || evicted || planted(Plant::TextNeedsDeltas)) {
                 self.text(conversation, (kind, index), &text, emitter);
             }
             return;
         }
         match (&*kind, tool_kind(&kind)) {
+            ("redacted_thinking", _) if planted(Plant::RedactedThinkingReported) => {
+                let shown = (TextKind::Reasoning, index);
+                self.text(conversation, shown, "(withheld)", emitter);
+            }
             ("redacted_thinking", _) => {}
             (_, Some(tool)) => match (json::trimmed(part.id), json::trimmed(part.name)) {
                 (Some(id), Some(name)) => {
@@ -214,7 +220,8 @@ impl SnapshotRecord {
             None => emitter.diagnostic(DiagnosticCode::TextMismatch, MISMATCH, text),
             Some(known) if known == text.len() => {}
             Some(known) => {
-                let doubtful = self.synthetic || text.starts_with(API_ERROR);
+                let doubtful = (self.synthetic || text.starts_with(API_ERROR))
+                    && !planted(Plant::ApiErrorIsText);
                 if is_answer
                     && !streamed
                     && doubtful
@@ -248,6 +255,7 @@ impl SnapshotRecord {
             conversation.transcript.split();
         }
         self.shown.calls.push(id.to_owned());
+        let input = input.filter(|_| !planted(Plant::DeltasNotJoined));
         let arguments = SourceArguments::read(input);
         let blocks = conversation.messages[self.at].blocks.iter_mut();
         let open = blocks.filter_map(|block| match &mut block.content {

@@ -6,9 +6,11 @@ use crate::calls::{CallOrigin, CallTable, ResultSource};
 use crate::conversation::ConversationState;
 use crate::diagnostic::DiagnosticCode;
 use crate::emitter::Emitter;
+use crate::event::Event;
 use crate::head::{ApiDelta, ApiEvent};
 use crate::json::{self, JsonField};
 use crate::outcome::Usage;
+use crate::plant::{Plant, planted};
 use crate::tool_args::SourceArguments;
 use crate::transcript::{BlockId, TextKind};
 
@@ -68,7 +70,9 @@ pub(crate) fn event(
             emitter.diagnostic(BAD, "A stream event has no block index", api.raw.get());
         }
         ("message_start", _) => {
-            conversation.retract_unfinished(emitter);
+            if !planted(Plant::FirstTryKeptAtStart) {
+                conversation.retract_unfinished(emitter);
+            }
             message_end(conversation, calls, emitter);
             let message = api.message.as_ref();
             let id = message.and_then(|message| json::trimmed(message.id));
@@ -133,6 +137,9 @@ fn block_start(
 ) {
     let at = conversation.current_or_new();
     while let Some(open) = open_block(conversation, at, index) {
+        if planted(Plant::IndexReused) {
+            return;
+        }
         let block = conversation.messages[at].blocks.remove(open);
         settle(conversation, calls, (at, block), emitter);
     }
@@ -141,7 +148,9 @@ fn block_start(
     };
     let kind = json::string(part.kind).unwrap_or_default();
     if let Some(text) = TextKind::of_block(&kind) {
-        let stream = BlockStream::new(part.text_of(text).into_owned());
+        let is_lost = planted(Plant::ThinkingSeedDropped) && text == TextKind::Reasoning;
+        let seed = if is_lost { String::new() } else { part.text_of(text).into_owned() };
+        let stream = BlockStream::new(seed);
         let content = BlockContent::Text(text, stream);
         return conversation.messages[at].blocks.push(BlockState { index, content, started: true });
     }
@@ -155,6 +164,11 @@ fn block_start(
                     BlockContent::Quiet
                 }
                 (Some(id), Some(name)) => {
+                    if planted(Plant::StartAtBlockStart) {
+                        let (call, site) = ((&*id, &*name, tool), conversation.call_site(at));
+                        let arguments = SourceArguments::read(part.input);
+                        calls.start(call, &arguments, CallOrigin::Stream, site, emitter);
+                    }
                     BlockContent::Tool(Box::new(BlockInput::new(&id, &name, tool, part.input)))
                 }
                 _ => {
@@ -208,7 +222,7 @@ fn block_delta(
     // The kind of text that the delta extends; `None` for the input of a call.
     let (target, added) = match &*kind {
         "text_delta" => (Some(TextKind::Answer), delta.text),
-        "thinking_delta" => (Some(TextKind::Reasoning), delta.thinking),
+        "thinking_delta" => (TextKind::of_block("thinking"), delta.thinking),
         "input_json_delta" => (None, delta.json),
         "signature_delta" | "citations_delta" => {
             conversation.current_or_new();
@@ -285,6 +299,12 @@ fn settle(
         }
         BlockContent::Tool(mut input) => {
             let place = conversation.call_site(at);
+            if planted(Plant::StartAgainAtStop) && calls.has_call_at(&input.id, place) {
+                let (id, name) = (input.id.as_str().into(), input.name.as_str().into());
+                let (streamed, parent) = (input.streamed(), place.parent.map(Into::into));
+                let (kind, args) = (input.kind, streamed.args());
+                emitter.emit(Event::ToolStart { id, name, kind, args, parent });
+            }
             if !calls.has_call_at(&input.id, place) {
                 input.close();
                 let call = (input.id.as_str(), input.name.as_str(), input.kind);

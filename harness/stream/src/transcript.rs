@@ -3,6 +3,7 @@
 
 use crate::emitter::Emitter;
 use crate::event::Event;
+use crate::plant::{Plant, planted};
 
 /// Bytes reserved for a text, so that short texts need one allocation.
 pub(crate) const ROOM: usize = 512;
@@ -19,6 +20,7 @@ impl TextKind {
     pub(crate) fn of_block(block_type: &str) -> Option<Self> {
         match block_type {
             "text" => Some(Self::Answer),
+            "thinking" if planted(Plant::ThinkingIntoAnswer) => Some(Self::Answer),
             "thinking" => Some(Self::Reasoning),
             _ => None,
         }
@@ -113,10 +115,14 @@ impl Transcript {
     /// equals the result, that run is the final text. Of a message with several text blocks the CLI's
     /// result has the last block alone, and the final text has them all.
     pub(crate) fn final_text<'a>(&'a self, result: &'a str) -> (&'a str, usize) {
+        if result.is_empty() && planted(Plant::StreamedTextLost) {
+            return ("", 0);
+        }
         if result.is_empty() {
             return (self.unused(), self.runs.len());
         }
-        match self.run_of(result) {
+        match self.run_of(result).filter(|_| !planted(Plant::ResultOnly)) {
+            _ if planted(Plant::ResultTextDropped) && self.run_of(result).is_none() => ("", 0),
             Some(at) => (self.run_text(at, self.runs[at].unsplit), at + 1),
             None => (result, self.runs.len()),
         }
@@ -209,7 +215,8 @@ impl Transcript {
         piece: &str,
         emitter: &mut Emitter<'_>,
     ) {
-        if piece.is_empty() {
+        let is_told = planted(Plant::EmptyThinkingReported) && kind == TextKind::Reasoning;
+        if piece.is_empty() && !is_told {
             return;
         }
         let join = match kind {
@@ -250,7 +257,11 @@ impl Transcript {
                 let before = before.filter(|_| goes_on || self.is_split());
                 let unsplit = before.map_or(start, |before| before.unsplit);
                 self.runs.push(TextRun { start, unsplit });
-                if is_apart { PartJoin::BlankLine } else { PartJoin::NewPart }
+                if is_apart && !planted(Plant::TextGlued) {
+                    PartJoin::BlankLine
+                } else {
+                    PartJoin::NewPart
+                }
             }
         };
         self.splits = 0;

@@ -1,5 +1,6 @@
 //! One tool call as the client knows it: its arguments so far, and what was reported of it.
 
+use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value};
 
 use super::files::{FileTable, str_of};
@@ -48,6 +49,11 @@ struct ReportedCall {
 }
 
 impl AcpCall {
+    /// A call that was never announced, which no editor hears of but for a bug that is planted (H18).
+    pub(super) fn unannounced(id: &str) -> Option<Self> {
+        planted(Plant::UnannouncedCallUpdated).then(|| Self::new(id.to_owned(), "", None, 0))
+    }
+
     pub(super) fn new(id: String, name: &str, parent: Option<String>, order: u64) -> Self {
         Self {
             id,
@@ -83,7 +89,8 @@ impl AcpCall {
         let before = self.reported.take();
         match self.reported.insert(now).news(before.as_ref(), &mut call) {
             ReportKind::First => {
-                call.status = Some(CallStatus::Pending);
+                let runs = planted(Plant::RunsBeforeYes);
+                call.status = Some(if runs { CallStatus::InProgress } else { CallStatus::Pending });
                 call.meta.terminal_info =
                     self.terminal(view).map(|terminal_id| TerminalInfo { terminal_id });
                 Some(Update::ToolCall(call))

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Outcome, RunStatus};
 use tokio::time::sleep_until;
 
@@ -157,7 +158,8 @@ impl Conversation {
     pub fn on_event(&mut self, event: &Event<'_>) {
         let place = EventPlace::of(event);
         self.questions.on_event(event);
-        if self.current.is_none() && place == EventPlace::Process {
+        let is_dropped = self.runs > 0 && planted(Plant::FirstTurnEndsProcess);
+        if self.current.is_none() && (place == EventPlace::Process || is_dropped) {
             if matches!(event, Event::HostMessage { kind, .. } if kind == "user") {
                 self.awaited = self.settings.watchdog.map(SilenceWatch::new);
             }

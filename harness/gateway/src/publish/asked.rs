@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clitape_stream::plant::{Plant, planted};
 use tokio::time::Instant;
 
 use crate::bus::{Bus, BusData};
@@ -50,7 +51,11 @@ impl AskedQuestions {
         };
         let OpenQuestion { question, asked } = self.open.remove(place);
         let (id, by, after) = (question.id, by.map(str::to_owned), asked.elapsed());
-        self.bus.publish(BusData::QuestionClosed(QuestionClosed { id, closing, by, after }));
+        let closed = QuestionClosed { id, closing, by, after };
+        if planted(Plant::QuestionClosedTwice) {
+            self.bus.publish(BusData::QuestionClosed(closed.clone()));
+        }
+        self.bus.publish(BusData::QuestionClosed(closed));
     }
 
     /// Publishes that every open question of `call`, or every open question, is closed (Q1).

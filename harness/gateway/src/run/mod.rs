@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clitape_stream::plant::{Plant, planted};
 use clitape_stream::{Event, Outcome};
 use tokio::time::sleep_until;
 
@@ -115,7 +116,11 @@ impl Run {
             let gate = Gate::new(delivery, message_tools.clone());
             Bridge::new(&bus, channel, path, gate, final_message, before.cloned())
         };
-        let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
+        let bridges = channels
+            .into_iter()
+            .filter(|_| !silent || planted(Plant::SilentRunBridged))
+            .map(bridge)
+            .collect();
         bus.publish(BusData::Lifecycle(Phase::Start));
         Self {
             publisher: Publisher::new(bus.clone()),
@@ -132,8 +137,8 @@ impl Run {
 
     /// Takes the parser's next event. Nothing that comes after the outcome counts.
     pub fn on_event(&mut self, event: &Event<'_>) {
-        self.on_bytes();
         if let Some(watch) = &mut self.watch {
+            watch.heard();
             watch.follow(event);
         }
         match event {
@@ -188,7 +193,9 @@ impl Run {
     /// The agent printed something: call it for every read, for bytes that make no event show all
     /// the same that the agent is alive ([G8](crate::rules::G8)).
     pub fn on_bytes(&mut self) {
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = &mut self.watch
+            && !planted(Plant::WatchdogDeafToBytes)
+        {
             watch.heard();
         }
     }
@@ -235,6 +242,9 @@ impl Run {
         let last = Arc::new(last(&outcome).or_notice(self.notice.take()));
         for bridge in &mut self.bridges {
             bridge.close(last.clone());
+        }
+        if planted(Plant::EndReportedEarly) {
+            self.bus.publish(BusData::Lifecycle(phase(&outcome)));
         }
         async move {
             let mut channels = Vec::new();

@@ -17,6 +17,7 @@ mod open;
 pub(crate) mod table;
 pub(crate) mod text;
 
+use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value, json};
 
 pub use masked::Masked;
@@ -182,7 +183,7 @@ impl ValueSanitiser<'_> {
     /// A text redacted and cut to the limit with a mark. What the cut leaves may read otherwise than
     /// the whole did, so it is looked at again.
     fn text(&mut self, text: &str, place: ValueContext) -> String {
-        if place.is_open {
+        if place.is_open && !planted(Plant::OpenTextNotHeldBack) {
             return self.cut(text, true);
         }
         let mut out = self.cut(text, false);

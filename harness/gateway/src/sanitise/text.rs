@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use clitape_stream::plant::{Plant, planted};
 use regex::Regex;
 
 use super::masked::Masked;
@@ -121,6 +122,9 @@ pub(super) fn open<'t>(text: &'t str, masked: &mut Masked) -> Cow<'t, str> {
 fn spans(text: &str) -> Vec<SecretSpan> {
     let table = &*TABLE;
     let mut found = Vec::new();
+    if planted(Plant::NothingMasked) {
+        return found;
+    }
     for index in table.set.matches(text) {
         let rule = &table.rules[index];
         for captures in rule.closed.captures_iter(text) {

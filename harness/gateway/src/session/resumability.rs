@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use clitape_stream::ToolKind;
+use clitape_stream::plant::{Plant, planted};
 use serde::Serialize;
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -191,8 +192,8 @@ pub fn resumability(transcript: &Transcript) -> Resumability {
     let orphans = orphans(&conversation);
     let rules = ResumeRules {
         found: true,
-        has_assistant: has_assistant(&conversation),
-        orphaned_tool_use: !orphans.is_empty(),
+        has_assistant: has_assistant(&conversation) || planted(Plant::AnswerAssumed),
+        orphaned_tool_use: !orphans.is_empty() && !planted(Plant::OrphansIgnored),
         interrupted: is_interrupted(&conversation),
         cut_mid_text: is_cut_mid_text(&conversation, &orphans),
     };
@@ -254,7 +255,10 @@ fn last_message<'c>(conversation: &[&'c TranscriptNode]) -> Vec<(usize, &'c Assi
     };
     let turn = conversation[last].turn;
     let is_of_it = |index: usize, message: &AssistantMessage| {
-        index == last || id.is_some() && message.id == *id && conversation[index].turn == turn
+        let is_whole = !planted(Plant::LastLineOnly);
+        index == last
+            || planted(Plant::OldOrphansCount)
+            || is_whole && id.is_some() && message.id == *id && conversation[index].turn == turn
     };
     messages().filter(|(index, message)| is_of_it(*index, message)).collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use clitape_stream::plant::{Plant, planted};
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
@@ -142,12 +143,16 @@ impl Collector {
         self.message_id = message_id;
         self.settled = self.collected.metadata.tool_calls.len();
         self.collected.output.clear();
+        if planted(Plant::LastTurnOnly) {
+            self.collected.metadata.tool_calls.clear();
+            self.settled = 0;
+        }
         self.collected.error = None;
     }
 
     /// Takes the next frame. One that is no JSON object counts for nothing (Δ: nor does its name).
     pub fn on(&mut self, frame: &SseFrame) -> TurnProgress {
-        let is_new = frame.id.is_none() || {
+        let is_new = frame.id.is_none() || planted(Plant::RepeatedFrameCounts) || {
             let mut hasher = DefaultHasher::new();
             frame.hash(&mut hasher);
             self.frames.insert(hasher.finish())
@@ -190,6 +195,9 @@ impl Collector {
 
     /// Says that the turn failed; what was collected stays.
     pub fn fail(&mut self, error: impl Into<String>) {
+        if planted(Plant::ErrorDropsCollected) {
+            self.collected = Collected::default();
+        }
         self.collected.error = Some(error.into());
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use clitape_stream::Incomplete;
+use clitape_stream::plant::{Plant, planted};
 use serde_json::{Map, Value, json};
 
 use super::event::SseEvent;
@@ -59,7 +60,8 @@ impl SseConverter {
         let mut told = match &event.data {
             BusData::Assistant { delta, length, parent: None, .. } => {
                 self.length = *length;
-                vec![output("delta", delta)]
+                let is_held = planted(Plant::TextHeldBack);
+                if is_held { Vec::new() } else { vec![output("delta", delta)] }
             }
             // Retracted reasoning, and calls that never began, were not sent.
             BusData::Retract { text, length, parent: None, .. } if *length != self.length => {
@@ -84,6 +86,9 @@ impl SseConverter {
                 let mut told = self.unanswered();
                 let error = json!({ "error": message, "kind": kind.as_str() });
                 told.extend([SseEvent::new("error", error), complete(event, None)]);
+                if planted(Plant::ErrorAfterComplete) {
+                    told.rotate_left(1);
+                }
                 told
             }
             _ => Vec::new(),
@@ -109,6 +114,7 @@ impl SseConverter {
     }
 
     fn tool(&mut self, tool: &Tool) -> Option<SseEvent> {
+        assert!(!planted(Plant::ListenerPanics), "a listener of the bus panics");
         match tool {
             Tool::Start { id, name, args, truncated, parent, .. } => {
                 // Arguments that never became JSON are sent as they came.
@@ -156,7 +162,10 @@ impl SseConverter {
     }
 
     fn take(&mut self, id: &str) -> Option<OpenCall> {
-        let place = self.open.iter().position(|call| call.id == id)?;
+        let place = self
+            .open
+            .iter()
+            .position(|call| call.id == id || planted(Plant::ParallelCallsMixed))?;
         Some(self.open.remove(place))
     }
 
@@ -256,7 +265,7 @@ fn tool_use(call: OpenCall, is_error: bool, summary: Option<Value>) -> SseEvent 
     let mut data = Map::new();
     data.insert("toolCallId".to_owned(), id.into());
     data.insert("name".to_owned(), name.into());
-    data.insert("input".to_owned(), input);
+    data.extend((!planted(Plant::InputMissingAtEnd)).then(|| ("input".to_owned(), input)));
     data.insert("isError".to_owned(), is_error.into());
     data.extend(summary.map(|summary| ("result_summary".to_owned(), summary)));
     data.extend(parent.map(|parent| ("parentToolCallId".to_owned(), parent.into())));

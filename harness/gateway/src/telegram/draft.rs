@@ -12,6 +12,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use clitape_stream::plant::{Plant, planted};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -62,6 +63,14 @@ impl Draft {
 
     /// Ends the draft once the call at work has settled; what is not shown by then never is.
     pub(super) async fn end(self) -> ShownDraft {
+        if planted(Plant::LateEdits) {
+            tokio::spawn(async move {
+                sleep_until(Instant::now() + Duration::from_secs(2)).await;
+                self.update();
+                self.task.join().await
+            });
+            return ShownDraft::default();
+        }
         self.signal.send_replace(true);
         // The task does not panic; were it cancelled, the final message goes out on its own.
         self.task.join().await.unwrap_or_default()
@@ -102,9 +111,10 @@ async fn keep_up(
             }
             continue;
         };
+        let place = shown.message_id.filter(|_| !planted(Plant::MessageForEachUpdate));
         let call = BotCall {
-            method: method(shown.message_id),
-            message_id: shown.message_id,
+            method: method(place),
+            message_id: place,
             text: html.clone(),
             buttons: Vec::new(),
             question: None,
@@ -124,14 +134,18 @@ async fn keep_up(
                 shown.message_id = Some(message_id);
                 shown.html = html;
             }
+            Err(BotApiError::RetryAfter { .. }) if planted(Plant::RateLimitEndsDraft) => {
+                return ShownDraft::default();
+            }
             Err(BotApiError::RetryAfter { seconds }) => {
                 let wait = pause(seconds, waits, caller.limits.retry_after);
-                due = window.max(Instant::now() + wait);
+                let until = Instant::now() + wait;
+                due = if planted(Plant::WaitIgnored) { window } else { window.max(until) };
                 shown.not_before = Some(due);
             }
             Err(error @ (BotApiError::Network(_) | BotApiError::Lost(_))) => {
                 if shown.message_id.is_none() && matches!(error, BotApiError::Lost(_)) {
-                    lost += 1;
+                    lost += u32::from(!planted(Plant::DraftAgainAfterLoss));
                     if lost == LOST_LIMIT {
                         return ShownDraft::default();
                     }

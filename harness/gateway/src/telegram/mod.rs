@@ -33,6 +33,7 @@ pub use api::{
 use ask::QuestionBoard;
 pub use ask::{Keyboard, Pressing};
 use caller::Caller;
+use clitape_stream::plant::{Plant, planted};
 use compose::{Compositor, TextLane};
 use draft::{Draft, ShownDraft};
 #[cfg(feature = "fuzzing")]
@@ -90,7 +91,10 @@ impl Telegram {
         if self.settings.mode == DraftMode::Off || !change(&mut lock(&self.compositor)) {
             return;
         }
-        let throttle = self.settings.throttle.max(THROTTLE_FLOOR);
+        let mut throttle = self.settings.throttle.max(THROTTLE_FLOOR);
+        if planted(Plant::ThrottleHalved) {
+            throttle /= 2;
+        }
         self.draft
             .get_or_insert_with(|| {
                 Draft::start(self.caller.clone(), self.compositor.clone(), throttle)
@@ -130,7 +134,7 @@ impl Channel for Telegram {
     fn tool<'a>(&'a mut self, tool: &'a Tool) -> Callback<'a> {
         self.compose(|compositor| {
             compositor.tool(tool);
-            true
+            !planted(Plant::ToolsWithoutSign)
         });
         Box::pin(async { Ok(()) })
     }
@@ -190,6 +194,7 @@ impl Channel for Telegram {
     }
 
     fn typing(&mut self, on: bool) {
+        let on = on && !planted(Plant::ToolsWithoutSign);
         self.typing = on.then(|| Typing::start(self.caller.clone()));
     }
 
@@ -208,7 +213,11 @@ impl Channel for Telegram {
     fn finish<'a>(&'a mut self, ending: &'a RunEnding) -> FinishFuture<'a> {
         Box::pin(async move {
             let shown = self.end_draft().await;
-            let pages = page::pages(&final_message::final_text(ending), self.settings.profile);
+            let mut pages = page::pages(&final_message::final_text(ending), self.settings.profile);
+            if planted(Plant::FinalTwice) {
+                pages.extend(pages.clone());
+            }
+            pages.truncate(if planted(Plant::AnswerCut) { 1 } else { usize::MAX });
             final_message::deliver(&self.caller, shown, pages).await
         })
     }

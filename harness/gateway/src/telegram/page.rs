@@ -6,6 +6,7 @@
 //! than a page is cut, between two characters as a person sees them: an emoji made of several stays
 //! one.
 
+use clitape_stream::plant::{Plant, planted};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::markup::{StyledText, escaped};
@@ -29,7 +30,11 @@ struct PageBreak {
 
 /// The pages that contain `pieces`, in the markup of `profile`; none for blank text.
 pub(super) fn pages(pieces: &[StyledText], profile: &Profile) -> Vec<String> {
-    let sheet = Sheet::new(pieces, profile, profile.limit);
+    let sheet = Sheet::new(
+        pieces,
+        profile,
+        if planted(Plant::PageTooLong) { 2 * profile.limit } else { profile.limit },
+    );
     let mut pages = Vec::new();
     let mut at = 0;
     while let Some((page, next)) = sheet.page(at) {

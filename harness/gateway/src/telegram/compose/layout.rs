@@ -1,5 +1,7 @@
 //! Lays the parts of a draft out so that they fit one message: which rows show, and how much text.
 
+use clitape_stream::plant::{Plant, planted};
+
 use super::super::markup::StyledText;
 use super::super::page::first_page;
 use crate::profile::Profile;
@@ -36,6 +38,7 @@ impl DraftRow {
     fn html(&self) -> String {
         match self.times {
             1 => self.html.clone(),
+            _ if planted(Plant::EqualCallsCollapse) => self.html.clone(),
             times => format!("{} ×{times}", self.html),
         }
     }
@@ -67,7 +70,7 @@ pub(super) fn fold(blocks: &mut Vec<DraftBlock>, profile: &Profile) {
             let here = surplus.min(rows.len());
             rows.drain(..here);
             surplus -= here;
-            if !rows.is_empty() {
+            if !rows.is_empty() && !planted(Plant::EarlierLinesUncounted) {
                 let html = format!("+{earlier} earlier");
                 rows.insert(0, DraftRow { html, times: 1 });
                 break;

@@ -4,6 +4,7 @@
 mod layout;
 mod line;
 
+use clitape_stream::plant::{Plant, planted};
 use layout::{DraftBlock, DraftRow, fold, layout};
 use line::{ToolLine, ToolLineState};
 use tokio::time::Instant;
@@ -65,7 +66,9 @@ impl Compositor {
         match (lane, self.settings.mode) {
             (_, DraftMode::Off) | (TextLane::Answer, DraftMode::Progress) => false,
             (TextLane::Answer, DraftMode::Partial | DraftMode::Block) => true,
-            (TextLane::Thought, _) => self.settings.reasoning,
+            (TextLane::Thought, _) => {
+                self.settings.reasoning || planted(Plant::ThinkingShownWithoutLeave)
+            }
         }
     }
 
@@ -196,8 +199,13 @@ impl Compositor {
     /// are below its parent already.
     fn start(&mut self, id: &str, title: &str, parent: Option<&str>) {
         let is_open = |line: &&mut ToolLine| line.id == *id && line.is_open();
-        if let Some(line) = self.lines_mut().rev().find(is_open) {
+        let known = self.lines_mut().rev().find(is_open);
+        if let Some(line) = known.filter(|_| !planted(Plant::StartAndUpdateAsRows)) {
             title.clone_into(&mut line.title);
+            return;
+        }
+        let is_text = |part: &DraftPart| matches!(part, DraftPart::Text(..));
+        if planted(Plant::NoLinesAfterText) && self.parts.iter().any(is_text) {
             return;
         }
         let depth_at = |part: &DraftPart| match part {

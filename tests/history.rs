@@ -1,0 +1,171 @@
+//! Every bug of the project's history is planted, one at a time, and the scenarios convict it.
+//!
+//! `docs/history.md` has the result. It is measured here: `UPDATE_HISTORY=1 cargo test --test history` writes the
+//! page, and without the variable a trial fails whose row of the page is no longer true. A new bug report becomes
+//! a row of `history/table.rs` first. `EXPLORE_HISTORY=all` prints what every scenario finds of every bug, and
+//! another value of it what is found of the bugs whose names contain that.
+
+#![allow(clippy::expect_used, reason = "a scenario that can't be used fails the trial")]
+
+#[path = "history/page.rs"]
+mod page;
+#[path = "history/table.rs"]
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::{fs, panic, thread};
+
+use clitape_runner::check::{Check, FindingId, FindingKind, ScenarioChecks};
+use clitape_runner::scenario::Workspace;
+use clitape_stream::plant::{Plant, plant};
+use libtest_mimic::{Arguments, Failed, Trial};
+use page::{Conviction, PAGE, page, row};
+use table::{ROWS, Row};
+
+/// Seeded plans of a scenario.
+const PLANS: u64 = 2;
+
+fn workspace() -> Workspace {
+    Workspace::at(Path::new(env!("CARGO_MANIFEST_DIR")))
+}
+
+fn main() -> ExitCode {
+    // What is planted is planted in the whole process.
+    let mut args = Arguments::from_args();
+    args.test_threads = Some(1);
+    // A plant may panic where the gateway catches it.
+    panic::set_hook(Box::new(|_| {}));
+    if let Ok(part) = std::env::var("EXPLORE_HISTORY") {
+        explore(if part == "all" { "" } else { &part });
+        return ExitCode::SUCCESS;
+    }
+    libtest_mimic::run(&args, trials()).exit_code()
+}
+
+fn trials() -> Vec<Trial> {
+    let page_of = || fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE));
+    let mut trials = vec![
+        Trial::test("every bug has a row", || {
+            let rows: Vec<Plant> = ROWS.iter().map(|row| row.plant).collect();
+            if rows == Plant::ALL {
+                return Ok(());
+            }
+            Err("tests/history/table.rs does not have the bugs of harness/stream/src/plant.rs"
+                .into())
+        }),
+        Trial::test("nothing is found where nothing is planted", || {
+            let used: BTreeSet<&str> = ROWS.iter().flat_map(|row| row.scenarios).copied().collect();
+            let found = judged(&used.into_iter().collect::<Vec<_>>(), None);
+            let found: Vec<_> = found.iter().filter(|(_, kinds)| !kinds.is_empty()).collect();
+            if found.is_empty() { Ok(()) } else { Err(format!("{found:?}").into()) }
+        }),
+    ];
+    trials.extend(ROWS.iter().map(|one| {
+        Trial::test(format!("{:?}", one.plant), move || {
+            let row = row(&convicted(one));
+            // The trial of the page writes it.
+            if updates() || page_of()?.lines().any(|line| line == row) {
+                return Ok(());
+            }
+            Err(format!("{PAGE} does not say\n{row}\n{UPDATE}").into())
+        })
+    }));
+    trials.push(Trial::test("the page is up to date", move || {
+        let current = page(&ROWS.iter().map(convicted).collect::<Vec<_>>());
+        if updates() {
+            fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE), &current)?;
+        }
+        if page_of()? == current { Ok(()) } else { Err(Failed::from(UPDATE)) }
+    }));
+    trials
+}
+
+/// What to do about a page that is not up to date.
+const UPDATE: &str = "run `UPDATE_HISTORY=1 cargo test --test history`, and see what has changed";
+
+fn updates() -> bool {
+    std::env::var_os("UPDATE_HISTORY").is_some()
+}
+
+/// What convicts a bug, measured once in this process.
+fn convicted(row: &'static Row) -> Conviction {
+    static MEASURED: Mutex<BTreeMap<Plant, Conviction>> = Mutex::new(BTreeMap::new());
+    if let Some(known) = MEASURED.lock().unwrap_or_else(PoisonError::into_inner).get(&row.plant) {
+        return known.clone();
+    }
+    let found = judged(row.scenarios, Some(row.plant));
+    let conviction = Conviction { row, found };
+    let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    measured.entry(row.plant).or_insert(conviction).clone()
+}
+
+/// What the checks of each scenario find with a bug planted.
+fn judged(
+    scenarios: &[&'static str],
+    bug: Option<Plant>,
+) -> Vec<(&'static str, BTreeSet<FindingKind>)> {
+    plant(bug);
+    let found = thread::scope(|scope| {
+        let half = scenarios.len().div_ceil(2).max(1);
+        let judge = |names: &[&'static str]| -> Vec<_> {
+            names.iter().map(|name| (*name, found(name))).collect()
+        };
+        let threads: Vec<_> =
+            scenarios.chunks(half).map(|names| scope.spawn(move || judge(names))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("it is judged")).collect()
+    });
+    plant(None);
+    found
+}
+
+/// The findings of a scenario's first version. Its plans are replayed only where the canonical replay has no
+/// finding that needs no golden.
+fn found(name: &str) -> BTreeSet<FindingKind> {
+    let workspace = workspace();
+    let mut scenario = workspace.load(name).expect("the scenario can be used");
+    let first = scenario.record.versions[0].clone();
+    scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
+    let checks = ScenarioChecks::new(&workspace, scenario).expect("its folders can be read");
+    let (plans, goldens): (Vec<&Check>, Vec<&Check>) = checks
+        .checks()
+        .iter()
+        .filter(|check| check.version() == Some(&first))
+        .partition(|check| matches!(check, Check::Plans { .. }));
+    let mut kinds = BTreeSet::new();
+    for check in goldens.into_iter().chain(plans) {
+        if matches!(check, Check::Plans { .. }) && kinds.iter().any(|kind| needs_no_golden(*kind)) {
+            break;
+        }
+        let findings = checks.judge(check, false).expect("its cassette can be read").findings;
+        kinds.extend(findings.into_iter().filter_map(|finding| match finding.id {
+            FindingId::Known(kind) => Some(kind),
+            FindingId::Other(_) => None,
+        }));
+    }
+    kinds
+}
+
+/// Whether a finding is that of an invariant, or of the equivalence of plans.
+fn needs_no_golden(kind: FindingKind) -> bool {
+    !kind.to_string().starts_with("GD")
+}
+
+/// Prints what every scenario finds of the bugs whose names contain `part`.
+fn explore(part: &str) {
+    let names = workspace().names().expect("the folders can be read");
+    let names: Vec<&'static str> = names.iter().map(|name| &*name.to_string().leak()).collect();
+    let begun = std::time::Instant::now();
+    for bug in Plant::ALL.iter().filter(|bug| format!("{bug:?}").contains(part)) {
+        for (name, kinds) in judged(&names, Some(*bug)) {
+            let ids: Vec<String> =
+                kinds.iter().map(|kind| kind.to_string()[..5].to_owned()).collect();
+            if !ids.is_empty() {
+                println!("{bug:?} {name} {}", ids.join(" "));
+            }
+        }
+        println!("# {bug:?} {} s", begun.elapsed().as_secs());
+    }
+}

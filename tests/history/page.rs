@@ -1,0 +1,90 @@
+//! `docs/history.md`: the bugs that are planted, and what convicts each.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use clitape_runner::check::FindingKind;
+
+use super::needs_no_golden;
+use super::table::Row;
+
+/// The page, below the root of the workspace.
+pub(crate) const PAGE: &str = "docs/history.md";
+
+const HEAD: &str = "\
+# Bugs of the past, planted
+
+Each row is a bug that a gateway has had. The tests plant it in clitape's own pipeline, one at a time, replay the
+scenarios that are named, and note what `clitape test` finds. `H` rows are bugs of the gateways on which this project is
+modelled, `F` rows are from the issues of other gateways, and `-` rows are from neither.
+
+A finding that needs no golden also convicts a gateway whose goldens nobody has written: an invariant, or the
+equivalence of plans. The others are convicted by goldens alone, or by unit tests alone.
+
+    UPDATE_HISTORY=1 cargo test --test history
+
+writes this page, and `cargo test` fails when it is not true any more. `tests/history/table.rs` names the scenarios;
+`harness/stream/src/plant.rs` lists the bugs. A new bug report becomes a row first.
+";
+
+/// What convicts a bug.
+#[derive(Debug, Clone)]
+pub(crate) struct Conviction {
+    pub(crate) row: &'static Row,
+    /// What each of its scenarios finds.
+    pub(crate) found: Vec<(&'static str, BTreeSet<FindingKind>)>,
+}
+
+impl Conviction {
+    /// The scenarios that find something.
+    fn scenarios(&self) -> Vec<&'static str> {
+        let found = self.found.iter().filter(|(_, kinds)| !kinds.is_empty());
+        found.map(|(name, _)| *name).collect()
+    }
+
+    /// The findings that need no golden.
+    fn free(&self) -> BTreeSet<FindingKind> {
+        let kinds = self.found.iter().flat_map(|(_, kinds)| kinds).copied();
+        kinds.filter(|kind| needs_no_golden(*kind)).collect()
+    }
+}
+
+/// The row of the table.
+pub(crate) fn row(conviction: &Conviction) -> String {
+    let (known_as, bug) = conviction.row.plant.row();
+    let scenarios = conviction.scenarios();
+    let names: Vec<String> = scenarios.iter().map(|name| format!("`{name}`")).collect();
+    let free: Vec<String> = conviction.free().iter().map(|kind| format!("`{kind}`")).collect();
+    let by = match (scenarios.is_empty(), free.is_empty()) {
+        (true, _) => format!("nothing: {}", conviction.row.why),
+        (false, true) => format!("a golden: {}", conviction.row.why),
+        (false, false) => free.join(", "),
+    };
+    let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
+    format!("| {known_as} | {} | {names} | {by} |", bug.trim())
+}
+
+/// The page.
+pub(crate) fn page(convictions: &[Conviction]) -> String {
+    let count =
+        |is_it: &dyn Fn(&Conviction) -> bool| convictions.iter().filter(|one| is_it(one)).count();
+    let of = convictions.len();
+    let percent = |part: usize| format!("{part} ({} %)", part * 100 / of.max(1));
+    let convicted = percent(count(&|one| !one.scenarios().is_empty()));
+    let twice = percent(count(&|one| one.scenarios().len() > 1));
+    let free = percent(count(&|one| !one.free().is_empty()));
+    let mut text = format!("{HEAD}\n| | bugs |\n|---|---|\n");
+    for (what, bugs) in [
+        ("planted", of.to_string()),
+        ("convicted by a scenario", convicted),
+        ("convicted by two scenarios", twice),
+        ("convicted without a golden", free),
+    ] {
+        writeln!(text, "| {what} | {bugs} |").expect("a string can be written");
+    }
+    text.push_str("\n| row | bug | scenarios | convicted by |\n|---|---|---|---|\n");
+    for conviction in convictions {
+        writeln!(text, "{}", row(conviction)).expect("a string can be written");
+    }
+    text
+}
