@@ -2,8 +2,8 @@
 //!
 //! `docs/history.md` has the result. It is measured here: `UPDATE_HISTORY=1 cargo test --test history` writes the
 //! page, and without the variable a trial fails whose row of the page is no longer true. A new bug report becomes
-//! a row of `history/table.rs` first. `EXPLORE_HISTORY=all` prints what every scenario finds of every bug, and
-//! another value of it what is found of the bugs whose names contain that.
+//! a row of `history/table.rs` first. `EXPLORE_HISTORY=all` looks in every scenario and prints the rows of
+//! that table with the scenarios that convict best; another value of it names a part of the bugs' names.
 
 #![allow(clippy::expect_used, reason = "a scenario that can't be used fails the trial")]
 
@@ -25,6 +25,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Conviction, PAGE, page, row};
 use table::{ROWS, Row};
 
+/// The scenarios that a row names.
+const BEST: usize = 2;
 /// Seeded plans of a scenario.
 const PLANS: u64 = 2;
 
@@ -65,7 +67,11 @@ fn trials() -> Vec<Trial> {
     ];
     trials.extend(ROWS.iter().map(|one| {
         Trial::test(format!("{:?}", one.plant), move || {
-            let row = row(&convicted(one));
+            let conviction = convicted(one);
+            if !conviction.free().is_empty() && !one.why.is_empty() {
+                return Err("it is convicted without a golden, and needs no reason any more".into());
+            }
+            let row = row(&conviction);
             // The trial of the page writes it.
             if updates() || page_of()?.lines().any(|line| line == row) {
                 return Ok(());
@@ -121,29 +127,26 @@ fn judged(
     found
 }
 
-/// The findings of a scenario's first version. Its plans are replayed only where the canonical replay has no
-/// finding that needs no golden.
+/// The findings of a scenario in all of its versions. The plans of a version are replayed only where the canonical
+/// replay has no finding that needs no golden.
 fn found(name: &str) -> BTreeSet<FindingKind> {
     let workspace = workspace();
     let mut scenario = workspace.load(name).expect("the scenario can be used");
-    let first = scenario.record.versions[0].clone();
     scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
     let checks = ScenarioChecks::new(&workspace, scenario).expect("its folders can be read");
-    let (plans, goldens): (Vec<&Check>, Vec<&Check>) = checks
-        .checks()
-        .iter()
-        .filter(|check| check.version() == Some(&first))
-        .partition(|check| matches!(check, Check::Plans { .. }));
     let mut kinds = BTreeSet::new();
-    for check in goldens.into_iter().chain(plans) {
-        if matches!(check, Check::Plans { .. }) && kinds.iter().any(|kind| needs_no_golden(*kind)) {
-            break;
+    let mut judge = |is_mine: &dyn Fn(&Check) -> bool| {
+        for check in checks.checks().iter().filter(|check| is_mine(check)) {
+            let findings = checks.judge(check, false).expect("its cassette can be read").findings;
+            kinds.extend(findings.into_iter().filter_map(|finding| match finding.id {
+                FindingId::Known(kind) => Some(kind),
+                FindingId::Other(_) => None,
+            }));
         }
-        let findings = checks.judge(check, false).expect("its cassette can be read").findings;
-        kinds.extend(findings.into_iter().filter_map(|finding| match finding.id {
-            FindingId::Known(kind) => Some(kind),
-            FindingId::Other(_) => None,
-        }));
+        kinds.iter().any(|kind| needs_no_golden(*kind))
+    };
+    if !judge(&|check| matches!(check, Check::Golden { .. })) {
+        judge(&|check| matches!(check, Check::Plans { .. }));
     }
     kinds
 }
@@ -153,19 +156,31 @@ fn needs_no_golden(kind: FindingKind) -> bool {
     !kind.to_string().starts_with("GD")
 }
 
-/// Prints what every scenario finds of the bugs whose names contain `part`.
+/// Looks in every scenario for the bugs whose names contain `part`, and prints the row of each with the scenarios
+/// that convict it best: without a golden, canonically, and in a short recording.
 fn explore(part: &str) {
-    let names = workspace().names().expect("the folders can be read");
-    let names: Vec<&'static str> = names.iter().map(|name| &*name.to_string().leak()).collect();
-    let begun = std::time::Instant::now();
+    let workspace = workspace();
+    let size = |name: &str| {
+        let folder = workspace.cassettes().join(name);
+        let files = walkdir::WalkDir::new(folder).into_iter().flatten();
+        files.filter_map(|file| Some(file.metadata().ok()?.len())).sum::<u64>()
+    };
+    let names = workspace.names().expect("the folders can be read");
+    let mut names: Vec<&'static str> = names.iter().map(|name| &*name.to_string().leak()).collect();
+    names.sort_by_key(|name| size(name));
     for bug in Plant::ALL.iter().filter(|bug| format!("{bug:?}").contains(part)) {
-        for (name, kinds) in judged(&names, Some(*bug)) {
-            let ids: Vec<String> =
-                kinds.iter().map(|kind| kind.to_string()[..5].to_owned()).collect();
-            if !ids.is_empty() {
-                println!("{bug:?} {name} {}", ids.join(" "));
-            }
-        }
-        println!("# {bug:?} {} s", begun.elapsed().as_secs());
+        let mut found = judged(&names, Some(*bug));
+        found.retain(|(_, kinds)| !kinds.is_empty());
+        found.sort_by_key(|(_, kinds)| {
+            let is = |sign: &str| kinds.iter().any(|kind| kind.to_string().starts_with(sign));
+            let is_free = kinds.iter().any(|kind| needs_no_golden(*kind));
+            (!is_free, is("PL"))
+        });
+        let best: Vec<&str> = found.iter().map(|(name, _)| *name).take(BEST).collect();
+        let ids = |kinds: &BTreeSet<FindingKind>| -> BTreeSet<String> {
+            kinds.iter().map(|kind| kind.to_string()[..5].to_owned()).collect()
+        };
+        let kinds: BTreeSet<String> = found.iter().flat_map(|(_, kinds)| ids(kinds)).collect();
+        println!("    {bug:?}: {best:?}, \"\"; // {} of {kinds:?}", found.len());
     }
 }

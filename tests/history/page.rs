@@ -15,11 +15,12 @@ const HEAD: &str = "\
 # Bugs of the past, planted
 
 Each row is a bug that a gateway has had. The tests plant it in clitape's own pipeline, one at a time, replay the
-scenarios that are named, and note what `clitape test` finds. `H` rows are bugs of the gateways on which this project is
-modelled, `F` rows are from the issues of other gateways, and `-` rows are from neither.
+scenarios that are named, and note what `clitape test` finds. Rows with an `H` are the bugs that this project began with,
+those with an `F` come from the issues of other gateways, and those with a `-` from neither.
 
 A finding that needs no golden also convicts a gateway whose goldens nobody has written: an invariant, or the
-equivalence of plans. The others are convicted by goldens alone, or by unit tests alone.
+equivalence of plans. Of a bug that a golden alone convicts, the table says what a rule would have to find; of one that no
+scenario convicts, why.
 
     UPDATE_HISTORY=1 cargo test --test history
 
@@ -43,7 +44,7 @@ impl Conviction {
     }
 
     /// The findings that need no golden.
-    fn free(&self) -> BTreeSet<FindingKind> {
+    pub(crate) fn free(&self) -> BTreeSet<FindingKind> {
         let kinds = self.found.iter().flat_map(|(_, kinds)| kinds).copied();
         kinds.filter(|kind| needs_no_golden(*kind)).collect()
     }
@@ -56,8 +57,8 @@ pub(crate) fn row(conviction: &Conviction) -> String {
     let names: Vec<String> = scenarios.iter().map(|name| format!("`{name}`")).collect();
     let free: Vec<String> = conviction.free().iter().map(|kind| format!("`{kind}`")).collect();
     let by = match (scenarios.is_empty(), free.is_empty()) {
-        (true, _) => format!("nothing: {}", conviction.row.why),
-        (false, true) => format!("a golden: {}", conviction.row.why),
+        (true, _) => format!("{}", conviction.row.why),
+        (false, true) => format!("a golden; a rule would find that {}", conviction.row.why),
         (false, false) => free.join(", "),
     };
     let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };

@@ -7,145 +7,143 @@ use clitape_stream::plant::Plant;
 pub(crate) struct Row {
     pub(crate) plant: Plant,
     pub(crate) scenarios: &'static [&'static str],
-    /// Why nothing convicts it, or a golden alone does; empty where something else does.
+    /// What a rule would have to find, or why no scenario convicts it; empty where a rule convicts it.
     pub(crate) why: &'static str,
 }
 
-const fn by(plant: Plant, scenarios: &'static [&'static str]) -> Row {
-    Row { plant, scenarios, why: "" }
+macro_rules! rows {
+    ($($plant:ident: [$($scenario:literal),*], $why:literal;)+) => {
+        /// All bugs, in the order of their definition.
+        pub(crate) const ROWS: &[Row] =
+            &[$(Row { plant: Plant::$plant, scenarios: &[$($scenario),*], why: $why }),+];
+    };
 }
 
-/// A bug that no invariant convicts.
-const fn no_rule(plant: Plant, scenarios: &'static [&'static str], why: &'static str) -> Row {
-    Row { plant, scenarios, why }
+rows! {
+    ToolEventsDropped: ["stuck-callback", "permission-from-subagent"], "";
+    BridgeDropsTools: ["stuck-callback", "chat-rate-limited"], "";
+    DeltasNotJoined: ["mcp-image", "tool-error"], "the arguments of a start do not equal the snapshot's";
+    StartAtBlockStart: ["mcp-image", "tool-error"], "the arguments of a start do not equal the snapshot's";
+    OnlyToolUseKnown: ["web-search"], "a call of stdout has no start";
+    StartInputIgnored: ["web-search"], "the arguments of a start do not equal those on stdout";
+    GateOpen: ["message-tool"], "";
+    GateNeverShuts: ["message-tool"], "";
+    McpPrefixUnknown: ["message-tool"], "the chat goes on after a tool has sent the message, by a list of tools that is not the gateway's own";
+    SilentRunBridged: ["silent-run"], "";
+    StartAgainAtStop: ["mcp-image", "tool-error"], "";
+    StartAgainAsNew: ["mcp-image", "tool-error"], "one call of stdout starts twice";
+    StartAndUpdateAsRows: ["tool-error", "hooks"], "one call has two lines in the chat";
+    StartAgainAfterResult: ["ask-user-headless"], "one call of stdout starts twice";
+    EventsLostAtClose: ["stuck-callback", "permission-deny-interrupt"], "";
+    ListenerLeft: [], "unit tests alone, because no rule counts the listeners after a run";
+    EndReportedEarly: [], "unit tests alone, because no rule orders the end on the bus and the last call of the chat";
+    ThinkingNotOnBus: ["redacted-thinking", "thinking"], "the reasoning of stdout is not on the bus";
+    ThinkingSeedDropped: [], "unit tests alone, because no recorded block starts with reasoning";
+    EmptyThinkingReported: ["redacted-thinking", "thinking"], "an event has an empty delta";
+    RedactedThinkingReported: ["redacted-thinking"], "reasoning on the bus is not on stdout";
+    ThinkingIntoAnswer: ["redacted-thinking", "thinking"], "reasoning of stdout is in the answer";
+    ThinkingShownWithoutLeave: ["redacted-thinking", "thinking"], "reasoning of stdout is in a chat that does not show it";
+    KeptUnflushed: [], "unit tests alone, because no scenario stores a session";
+    AnswerAssumed: ["resume-killed-mid-text", "resume-terminated-mid-text"], "the verdict on a session is not what the CLI did with it";
+    OrphansIgnored: ["resume-continue", "resume-killed-mid-tool"], "the verdict on a session is not what the CLI did with it";
+    OldOrphansCount: ["resume-killed-parallel"], "the verdict on a session is not what the CLI did with it";
+    SidechainsCount: [], "unit tests alone, because no recorded transcript has lines of a subagent";
+    LastLineOnly: ["resume-killed-parallel"], "an open call of the transcript is not in the verdict";
+    OtherProvidersProbed: [], "unit tests alone, because no scenario stores a session";
+    KeysNotNamed: [], "unit tests alone, because no scenario has a fingerprint";
+    ValuesNamed: [], "unit tests alone, because no scenario has a fingerprint";
+    PartialLostAfterComma: ["tool-error", "hooks"], "a long field of an input is not reported while it streams";
+    PartialReportedEachPiece: ["tool-error", "hooks"], "an open field is reported before it has grown by half";
+    HalfCharacterReported: [], "unit tests alone, because no recorded input has an escaped pair";
+    ArrayShrinks: [], "unit tests alone, because no recorded list would shrink";
+    NumberCut: [], "unit tests alone, because no recorded list ends a delta with a number";
+    InputParsedAgain: [], "nothing: only the time that it takes differs, and no rule limits it";
+    IndexReused: [], "unit tests alone, because no recorded message uses an index again";
+    ConversationsMixed: [], "unit tests alone, because no CLI that is recorded streams a subagent";
+    FirstTryKept: ["sse-error-mid-text", "refusal"], "text that the stream has taken back is in the chat";
+    FirstTryKeptAtStart: [], "unit tests alone, because the snapshot takes the message back in every recording";
+    UnannouncedCallUpdated: ["todo-write"], "an update of the editor names a call that was not announced";
+    TextNeedsDeltas: ["sse-error-mid-text", "no-partials"], "a text of stdout is in no event";
+    ResultByCharacter: ["sigint-mid-tool", "permission-denied"], "a result on stdout and the one in the editor have different texts";
+    InputMissingAtEnd: ["tool-error", "web-search"], "the input of an ended call is not that of its start";
+    ParallelCallsMixed: ["permission-parallel", "permission-from-subagent"], "the input of an ended call is not that of its start";
+    ErrorAfterComplete: ["resume-missing-live", "max-turns"], "an event follows `complete`";
+    TextHeldBack: ["tool-error", "api-529-then-ok"], "a call is in the event stream before the text that came before it";
+    FirstPartOnly: ["first-part-not-json"], "a hit of a search is not in the summary";
+    ErrorDropsCollected: ["max-turns", "live-interrupt-text"], "a call of the event stream is not collected";
+    LastTurnOnly: [], "unit tests alone, because a replay collects one turn";
+    RepeatedFrameCounts: [], "unit tests alone, because a replay does not reconnect";
+    BacklogFromStart: [], "unit tests alone, because a replay does not reconnect";
+    ResultOnly: ["mcp-image", "tool-error"], "a segment of the answer is not in the final message";
+    TextGlued: ["mcp-image", "tool-error"], "two messages are joined without a blank line";
+    StreamedTextLost: [], "unit tests alone, because no recording has an empty result after text";
+    ToolOnlyTurnFails: ["empty-answer", "compaction"], "a success of stdout is a failure in the chat";
+    ErrorFlagIgnored: ["api-400"], "an error of stdout is a success in the chat";
+    ApiErrorIsText: ["api-400"], "the words of an API error are text on the bus";
+    SubagentsAreMain: ["subagent-background-live", "subagent"], "";
+    ParentLost: ["subagent", "subagent-background"], "an event of a subagent has no parent on the bus";
+    SubagentTextShown: ["subagent-background", "subagent-background-live"], "words of a subagent are in the main chat";
+    OutputCapped: [], "unit tests alone, because the largest recording has 150 KB";
+    RecordsCapped: [], "unit tests alone, because no recording has 20,000 lines";
+    RateLimitEndsDraft: ["chat-rate-limited"], "";
+    NotModifiedEndsDraft: [], "no rule with two plans; more plans draw the fault `not-modified`";
+    LateEdits: ["mcp-image", "tool-error"], "";
+    FinalTwice: ["resume-missing-live", "result-only-text"], "the answer is in the chat twice";
+    MessageForEachUpdate: ["mcp-image", "tool-error"], "";
+    FinalAsFreshMessage: ["mcp-image", "tool-error"], "";
+    NoLinesAfterText: ["mcp-image", "tool-error"], "a call of stdout has no line in the chat";
+    EarlierLinesUncounted: ["many-tools"], "the lines and the count of a draft are not all calls so far";
+    EqualCallsCollapse: ["equal-calls"], "the lines and the count of a draft are not all calls so far";
+    DecodedPerRead: ["long-answer"], "";
+    CutCharacterDropped: ["long-answer"], "";
+    NoResultIsSuccess: ["resume-killed-mid-text", "resume-terminated-mid-text"], "output without a result is a success in the chat";
+    LastLineLost: [], "unit tests alone, because every recording ends with a line feed";
+    LaterResultsIgnored: ["subagent-background", "compaction"], "a result of stdout ends no turn";
+    OverAtFirstResult: ["subagent-background", "compaction"], "a text of stdout is in no event";
+    StrictParser: ["unicode", "unicode-live"], "a line of stdout that is JSON is no record";
+    LineSeparatorSplits: [], "unit tests alone, because no recording has a raw U+2028";
+    TypeMustBeFirst: ["result-only-text", "api-400"], "a line of stdout that is JSON is no record";
+    OpenTextNotHeldBack: ["tool-error", "thinking"], "a secret of stdout is on the bus, but no recording has one";
+    ResultsRaw: ["mcp-image"], "a secret of stdout is on the bus, but no recording has one";
+    ArgumentsRaw: ["big-write"], "a secret of stdout is on the bus, but no recording has one";
+    NothingMasked: [], "unit tests alone, because no recording has a secret";
+    ConfigFolderIgnored: [], "unit tests alone, because no scenario looks for a transcript";
+    FailureUnsaid: ["resume-missing-live", "api-400"], "an error of stdout is not in the final message";
+    CompactionUnsaid: ["compaction"], "a pause for a compaction has no line in the chat";
+    MaxTurnsIsAnswer: ["max-turns"], "an error of stdout is a success in the chat";
+    HookStopIsAnswer: [], "unit tests alone, because no recorded hook stops a turn";
+    FirstTurnEndsProcess: ["permission-late", "subagent-background"], "";
+    NotificationNeedsAnswer: [], "no scenario: every recorded notification is answered with text";
+    QuestionUnasked: ["permission-deny-interrupt", "ask-user"], "";
+    RunsBeforeYes: ["mcp-image", "no-partials"], "a call is in progress for the editor when it is announced";
+    AskerLost: ["permission-from-subagent"], "";
+    CancelledQuestionStays: ["permission-unanswered", "live-interrupt-while-asking"], "a question that was taken back is open in the chat";
+    ChoiceUnasked: ["ask-user", "ask-user-multi"], "";
+    ResultKeyNeeded: ["live-interrupt-then-next", "live-interrupt-while-asking"], "";
+    ResultEndsNextTurn: [], "no scenario: no recorded result leaves out a message that has begun";
+    MessageInTurnLost: ["live-message-mid-tool"], "a message that became part of a turn is not in the chat";
+    MessageAnsweredTwice: ["subagent-background-live", "live-queue"], "";
+    NamelessMessageTwice: ["message-without-id"], "the answer is in the chat twice";
+    ResultTextDropped: ["result-only-text"], "the text of the result is not in the final message";
+    UnknownEventEndsRun: ["rate-limit-event"], "a text of stdout is in no event";
+    BadLineEndsRun: [], "no scenario: no recording has a line that is no record";
+    LongWaitCapped: ["chat-rate-limited"], "";
+    WaitIgnored: ["chat-rate-limited"], "";
+    DraftBesideQuestion: ["permission-deny-interrupt", "ask-user"], "two calls of the chat are under way at a time";
+    ToolsWithoutSign: ["chat-rate-limited", "task-list"], "";
+    PageTooLong: ["long-answer", "long-answer-live"], "the chat's server refuses a message for its length";
+    AnswerCut: ["long-answer", "long-answer-live"], "the pages that were sent are not the whole answer";
+    LineDroppedUncounted: ["compaction"], "the lines that were counted are not those of stdout";
+    LineUnclassed: ["resume-missing-live", "result-only-text"], "";
+    SequenceGap: ["mcp-image", "tool-error"], "";
+    ResultsDropped: ["mcp-image", "tool-error"], "";
+    ThrottleHalved: ["mcp-image", "tool-error"], "";
+    TypingInWait: ["chat-rate-limited"], "";
+    TypingAfterFinal: ["mcp-image", "tool-error"], "";
+    DraftAgainAfterLoss: [], "no scenario: no plan of two loses three answers in a row";
+    FinalAgainAfterLoss: ["long-answer"], "";
+    ListenerPanics: ["tool-error", "web-search"], "a listener of the bus panics";
+    WatchdogAsleep: [], "unit tests alone, because no recorded run is silent for long enough";
+    WatchdogDeafToBytes: [], "unit tests alone, because no recorded run is silent for long enough";
+    QuestionClosedTwice: ["permission-deny-interrupt", "ask-user"], "";
 }
-
-/// All bugs, in the order of their definition.
-pub(crate) const ROWS: &[Row] = &[
-    no_rule(Plant::ToolEventsDropped, &[], "unit tests alone"),
-    no_rule(Plant::BridgeDropsTools, &[], "unit tests alone"),
-    no_rule(Plant::DeltasNotJoined, &[], "unit tests alone"),
-    no_rule(Plant::StartAtBlockStart, &[], "unit tests alone"),
-    no_rule(Plant::OnlyToolUseKnown, &[], "unit tests alone"),
-    no_rule(Plant::StartInputIgnored, &[], "unit tests alone"),
-    no_rule(Plant::GateOpen, &[], "unit tests alone"),
-    no_rule(Plant::GateNeverShuts, &[], "unit tests alone"),
-    no_rule(Plant::McpPrefixUnknown, &[], "unit tests alone"),
-    no_rule(Plant::SilentRunBridged, &[], "unit tests alone"),
-    no_rule(Plant::StartAgainAtStop, &[], "unit tests alone"),
-    no_rule(Plant::StartAgainBySnapshot, &[], "unit tests alone"),
-    no_rule(Plant::StartAndUpdateAsRows, &[], "unit tests alone"),
-    no_rule(Plant::StartAgainAfterResult, &[], "unit tests alone"),
-    no_rule(Plant::EventsLostAtClose, &[], "unit tests alone"),
-    no_rule(Plant::ListenerLeft, &[], "unit tests alone"),
-    no_rule(Plant::EndReportedEarly, &[], "unit tests alone"),
-    no_rule(Plant::ThinkingNotOnBus, &[], "unit tests alone"),
-    no_rule(Plant::ThinkingSeedDropped, &[], "unit tests alone"),
-    no_rule(Plant::EmptyThinkingReported, &[], "unit tests alone"),
-    no_rule(Plant::RedactedThinkingReported, &[], "unit tests alone"),
-    no_rule(Plant::ThinkingIntoAnswer, &[], "unit tests alone"),
-    no_rule(Plant::ThinkingShownWithoutLeave, &[], "unit tests alone"),
-    no_rule(Plant::KeptUnflushed, &[], "unit tests alone"),
-    no_rule(Plant::AnswerAssumed, &[], "unit tests alone"),
-    no_rule(Plant::OrphansIgnored, &[], "unit tests alone"),
-    no_rule(Plant::OldOrphansCount, &[], "unit tests alone"),
-    no_rule(Plant::SidechainsCount, &[], "unit tests alone"),
-    no_rule(Plant::LastLineOnly, &[], "unit tests alone"),
-    no_rule(Plant::OtherProvidersProbed, &[], "unit tests alone"),
-    no_rule(Plant::KeysNotNamed, &[], "unit tests alone"),
-    no_rule(Plant::ValuesNamed, &[], "unit tests alone"),
-    no_rule(Plant::PartialLostAfterComma, &[], "unit tests alone"),
-    no_rule(Plant::PartialReportedEachPiece, &[], "unit tests alone"),
-    no_rule(Plant::HalfCharacterReported, &[], "unit tests alone"),
-    no_rule(Plant::ArrayShrinks, &[], "unit tests alone"),
-    no_rule(Plant::NumberCut, &[], "unit tests alone"),
-    no_rule(Plant::InputParsedAgain, &[], "unit tests alone"),
-    no_rule(Plant::IndexReused, &[], "unit tests alone"),
-    no_rule(Plant::ConversationsMixed, &[], "unit tests alone"),
-    no_rule(Plant::FirstTryKept, &[], "unit tests alone"),
-    no_rule(Plant::FirstTryKeptAtStart, &[], "unit tests alone"),
-    no_rule(Plant::UnannouncedCallUpdated, &[], "unit tests alone"),
-    no_rule(Plant::TextNeedsDeltas, &[], "unit tests alone"),
-    no_rule(Plant::ResultByCharacter, &[], "unit tests alone"),
-    no_rule(Plant::InputMissingAtEnd, &[], "unit tests alone"),
-    no_rule(Plant::ParallelCallsMixed, &[], "unit tests alone"),
-    no_rule(Plant::ErrorAfterComplete, &[], "unit tests alone"),
-    no_rule(Plant::TextHeldBack, &[], "unit tests alone"),
-    no_rule(Plant::FirstPartOnly, &[], "unit tests alone"),
-    no_rule(Plant::ErrorDropsCollected, &[], "unit tests alone"),
-    no_rule(Plant::LastTurnOnly, &[], "unit tests alone"),
-    no_rule(Plant::RepeatedFrameCounts, &[], "unit tests alone"),
-    no_rule(Plant::BacklogFromStart, &[], "unit tests alone"),
-    no_rule(Plant::ResultOnly, &[], "unit tests alone"),
-    no_rule(Plant::TextGlued, &[], "unit tests alone"),
-    no_rule(Plant::StreamedTextLost, &[], "unit tests alone"),
-    no_rule(Plant::ToolOnlyTurnFails, &[], "unit tests alone"),
-    no_rule(Plant::ErrorFlagIgnored, &[], "unit tests alone"),
-    no_rule(Plant::ApiErrorIsText, &[], "unit tests alone"),
-    no_rule(Plant::SubagentsAreMain, &[], "unit tests alone"),
-    no_rule(Plant::ParentLost, &[], "unit tests alone"),
-    no_rule(Plant::SubagentTextShown, &[], "unit tests alone"),
-    no_rule(Plant::OutputCapped, &[], "unit tests alone"),
-    no_rule(Plant::RecordsCapped, &[], "unit tests alone"),
-    no_rule(Plant::RateLimitEndsDraft, &[], "unit tests alone"),
-    no_rule(Plant::NotModifiedEndsDraft, &[], "unit tests alone"),
-    no_rule(Plant::LateEdits, &[], "unit tests alone"),
-    no_rule(Plant::FinalTwice, &[], "unit tests alone"),
-    no_rule(Plant::MessageForEachUpdate, &[], "unit tests alone"),
-    no_rule(Plant::FinalAsFreshMessage, &[], "unit tests alone"),
-    no_rule(Plant::NoLinesAfterText, &[], "unit tests alone"),
-    no_rule(Plant::EarlierLinesUncounted, &[], "unit tests alone"),
-    no_rule(Plant::EqualCallsCollapse, &[], "unit tests alone"),
-    no_rule(Plant::DecodedPerRead, &[], "unit tests alone"),
-    no_rule(Plant::CutCharacterDropped, &[], "unit tests alone"),
-    no_rule(Plant::NoResultIsSuccess, &[], "unit tests alone"),
-    no_rule(Plant::LastLineLost, &[], "unit tests alone"),
-    no_rule(Plant::LaterResultsIgnored, &[], "unit tests alone"),
-    no_rule(Plant::OverAtFirstResult, &[], "unit tests alone"),
-    no_rule(Plant::StrictParser, &[], "unit tests alone"),
-    no_rule(Plant::LineSeparatorSplits, &[], "unit tests alone"),
-    no_rule(Plant::TypeMustBeFirst, &[], "unit tests alone"),
-    no_rule(Plant::OpenTextNotHeldBack, &[], "unit tests alone"),
-    no_rule(Plant::ResultsRaw, &[], "unit tests alone"),
-    no_rule(Plant::ArgumentsRaw, &[], "unit tests alone"),
-    no_rule(Plant::NothingMasked, &[], "unit tests alone"),
-    no_rule(Plant::ConfigFolderIgnored, &[], "unit tests alone"),
-    no_rule(Plant::FailureUnsaid, &[], "unit tests alone"),
-    no_rule(Plant::CompactionUnsaid, &[], "unit tests alone"),
-    no_rule(Plant::MaxTurnsIsAnswer, &[], "unit tests alone"),
-    no_rule(Plant::HookStopIsAnswer, &[], "unit tests alone"),
-    no_rule(Plant::FirstTurnEndsProcess, &[], "unit tests alone"),
-    no_rule(Plant::NotificationNeedsAnswer, &[], "unit tests alone"),
-    no_rule(Plant::QuestionUnasked, &[], "unit tests alone"),
-    no_rule(Plant::RunsBeforeYes, &[], "unit tests alone"),
-    no_rule(Plant::AskerLost, &[], "unit tests alone"),
-    no_rule(Plant::CancelledQuestionStays, &[], "unit tests alone"),
-    no_rule(Plant::ChoiceUnasked, &[], "unit tests alone"),
-    no_rule(Plant::ResultKeyNeeded, &[], "unit tests alone"),
-    no_rule(Plant::ResultEndsNextTurn, &[], "unit tests alone"),
-    no_rule(Plant::MessageInTurnLost, &[], "unit tests alone"),
-    no_rule(Plant::MessageAnsweredTwice, &[], "unit tests alone"),
-    no_rule(Plant::NamelessMessageTwice, &[], "unit tests alone"),
-    no_rule(Plant::ResultTextDropped, &[], "unit tests alone"),
-    no_rule(Plant::UnknownEventEndsRun, &[], "unit tests alone"),
-    no_rule(Plant::BadLineEndsRun, &[], "unit tests alone"),
-    no_rule(Plant::LongWaitCapped, &[], "unit tests alone"),
-    no_rule(Plant::WaitIgnored, &[], "unit tests alone"),
-    no_rule(Plant::DraftBesideQuestion, &[], "unit tests alone"),
-    no_rule(Plant::ToolsWithoutSign, &[], "unit tests alone"),
-    no_rule(Plant::PageTooLong, &[], "unit tests alone"),
-    no_rule(Plant::AnswerCut, &[], "unit tests alone"),
-    no_rule(Plant::LineDroppedUncounted, &[], "unit tests alone"),
-    no_rule(Plant::LineUnclassed, &[], "unit tests alone"),
-    no_rule(Plant::SequenceGap, &[], "unit tests alone"),
-    no_rule(Plant::ResultsDropped, &[], "unit tests alone"),
-    no_rule(Plant::ThrottleHalved, &[], "unit tests alone"),
-    no_rule(Plant::TypingInWait, &[], "unit tests alone"),
-    no_rule(Plant::TypingAfterFinal, &[], "unit tests alone"),
-    no_rule(Plant::DraftAgainAfterLoss, &[], "unit tests alone"),
-    no_rule(Plant::FinalAgainAfterLoss, &[], "unit tests alone"),
-    no_rule(Plant::ListenerPanics, &[], "unit tests alone"),
-    no_rule(Plant::WatchdogAsleep, &[], "unit tests alone"),
-    no_rule(Plant::WatchdogDeafToBytes, &[], "unit tests alone"),
-    no_rule(Plant::QuestionClosedTwice, &[], "unit tests alone"),
-];

@@ -107,8 +107,7 @@ impl CallTable {
         emitter: &mut Emitter<'_>,
     ) {
         if let Some(at) = self.newest(id) {
-            let again = planted(Plant::StartAgainBySnapshot) && from == CallOrigin::Snapshot;
-            if self.list[at].is_repeated(place) && !again {
+            if self.list[at].is_repeated(place) && !planted(Plant::StartAgainAsNew) {
                 if from == CallOrigin::Snapshot {
                     self.list[at].correct(arguments, emitter);
                 }

@@ -91,8 +91,7 @@ impl ConversationState {
     /// second try at it: CLIs up to 2.1.148 print nothing about such a failure.
     pub(crate) fn retract_unfinished(&mut self, emitter: &mut Emitter<'_>) {
         let Some(at) = self.current else { return };
-        let is_kept = planted(Plant::FirstTryKept);
-        if !is_kept && self.messages[at].blocks.iter().any(BlockState::is_unfinished) {
+        if self.messages[at].blocks.iter().any(|block| block.is_unfinished()) {
             self.retract(at, |_| true, emitter);
         }
     }
@@ -116,10 +115,9 @@ impl ConversationState {
     /// Returns the message that a snapshot belongs to, and adds it if it is new.
     pub(crate) fn find_or_add(&mut self, id: &str) -> usize {
         match (self.by_id.get(id), self.current) {
+            _ if id.is_empty() && planted(Plant::NamelessMessageTwice) => self.add(id),
             (Some(at), _) => *at,
-            (None, Some(at))
-                if self.messages[at].id.is_empty() && !planted(Plant::NamelessMessageTwice) =>
-            {
+            (None, Some(at)) if self.messages[at].id.is_empty() => {
                 self.messages[at].id.push_str(id);
                 self.by_id.insert(id.to_owned(), at);
                 at
@@ -202,6 +200,9 @@ impl ConversationState {
         retracted: impl Fn(u64) -> bool,
         emitter: &mut Emitter<'_>,
     ) {
+        if planted(Plant::FirstTryKept) {
+            return;
+        }
         let (message, transcript) = (&mut self.messages[at], &mut self.transcript);
         let mut calls = Vec::new();
         message.blocks.retain_mut(|block| {

@@ -57,8 +57,8 @@ plants! {
     SilentRunBridged = "H05",
     /// A call is reported a second time when its block stops.
     StartAgainAtStop = "H06",
-    /// A snapshot starts the call again, as a new one.
-    StartAgainBySnapshot = "H06",
+    /// A call whose snapshot came before its block stopped starts again, as a new one.
+    StartAgainAsNew = "H06",
     /// An update and the start of one call are two lines of the draft.
     StartAndUpdateAsRows = "H06",
     /// A snapshot that comes after the call's result starts the call again.

@@ -108,8 +108,8 @@ pub(crate) fn assistant(
             conversation.find_or_add(&id)
         }
         (Some(id), _) => conversation.find_or_add(&id),
-        (None, Some(at)) => at,
-        (None, None) => conversation.find_or_add(""),
+        (None, Some(at)) if !planted(Plant::NamelessMessageTwice) => at,
+        (None, _) => conversation.find_or_add(""),
     };
     let (alone, shown) =
         (message.is_single(), ShownBlocks { message: at, blocks: vec![], calls: vec![] });

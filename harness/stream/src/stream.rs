@@ -305,7 +305,7 @@ fn settle(
                 let (kind, args) = (input.kind, streamed.args());
                 emitter.emit(Event::ToolStart { id, name, kind, args, parent });
             }
-            if !calls.has_call_at(&input.id, place) {
+            if !calls.has_call_at(&input.id, place) || planted(Plant::StartAgainAsNew) {
                 input.close();
                 let call = (input.id.as_str(), input.name.as_str(), input.kind);
                 calls.start(call, &input.streamed(), CallOrigin::Stream, place, emitter);
