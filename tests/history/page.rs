@@ -28,12 +28,15 @@ writes this page, and `cargo test` fails when it is not true any more. `tests/hi
 `harness/stream/src/plant.rs` lists the bugs. A new bug report becomes a row first.
 ";
 
+/// The kinds of findings of each scenario.
+pub(crate) type Found = Vec<(&'static str, BTreeSet<FindingKind>)>;
+
 /// What convicts a bug.
 #[derive(Debug, Clone)]
 pub(crate) struct Conviction {
     pub(crate) row: &'static Row,
     /// What each of its scenarios finds.
-    pub(crate) found: Vec<(&'static str, BTreeSet<FindingKind>)>,
+    pub(crate) found: Found,
 }
 
 impl Conviction {
