@@ -60,7 +60,7 @@ pub(crate) fn row(conviction: &Conviction) -> String {
     let names: Vec<String> = scenarios.iter().map(|name| format!("`{name}`")).collect();
     let free: Vec<String> = conviction.free().iter().map(|kind| format!("`{kind}`")).collect();
     let by = match (scenarios.is_empty(), free.is_empty()) {
-        (true, _) => format!("{}", conviction.row.why),
+        (true, _) => conviction.row.why.to_owned(),
         (false, true) => format!("a golden; a rule would find that {}", conviction.row.why),
         (false, false) => free.join(", "),
     };
