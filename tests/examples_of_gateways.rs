@@ -199,7 +199,7 @@ fn watched(run: &Run) -> Seen {
             Some(RunEnding::Over)
         } else if begun.elapsed() > LIMIT {
             let (waited_s, waited_for) = (LIMIT.as_secs(), "the run was not over".to_owned());
-            Some(RunEnding::Hung { waited_s, waited_for })
+            Some(RunEnding::Hung { waited_s, waited_for, last_words: words() })
         } else {
             None
         };

@@ -21,6 +21,8 @@ pub enum Misfit {
     NeedsLiveHost,
     /// The recorded CLI held its end back until background tasks were done, and the gateway keeps it running.
     HeldBack,
+    /// The recording breaks off in its last line, whose end a gateway that keeps the CLI running waits for.
+    BreaksOff,
     /// The scenario runs the CLI several times.
     SeveralRuns,
     /// The scenario sets something of clitape's own gateway that a foreign one is not told.
@@ -50,6 +52,9 @@ impl fmt::Display for Misfit {
             Self::HeldBack => f.write_str(
                 "it was recorded with one prompt: the CLI held its end back until background tasks were done, which \
                  it does not for a live host",
+            ),
+            Self::BreaksOff => f.write_str(
+                "its last line has no end, for which a live host waits as long as the CLI runs",
             ),
             Self::SeveralRuns => f.write_str("it runs the CLI several times"),
             Self::OwnGateway(what) => write!(f, "it sets {what} of clitape's own gateway"),
@@ -98,6 +103,7 @@ pub(crate) fn misfit(
     match spec.host {
         HostKind::OneShot if !cassette.stdin.is_empty() => return Some(Misfit::NeedsLiveHost),
         HostKind::Live if stand_in::is_held_back(cassette) => return Some(Misfit::HeldBack),
+        HostKind::Live if !cassette.stdout.ends_with(b"\n") => return Some(Misfit::BreaksOff),
         HostKind::OneShot | HostKind::Live => {}
     }
     if let Some(what) = dialogue.impossible {
