@@ -105,7 +105,7 @@ pub(crate) fn play(
 ) -> Result<Vec<Seen>, SubjectError> {
     let mut queue = Queue {
         jobs,
-        open: longest_first(jobs),
+        open: (0..jobs.len()).collect(),
         alone: VecDeque::new(),
         seen: jobs.iter().map(|_| None).collect(),
         deaths: 0,
@@ -140,13 +140,6 @@ pub(crate) fn play(
         took: Duration::ZERO,
     };
     Ok(queue.seen.into_iter().map(|seen| seen.unwrap_or_else(lost)).collect())
-}
-
-/// The indices of the cassettes, so that the last ones to end are short.
-fn longest_first(jobs: &[Job]) -> VecDeque<usize> {
-    let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(jobs[*index].recorded_ms()));
-    order.into()
 }
 
 impl Queue<'_> {
