@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_lines};
-use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, Workspace};
+use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Workspace};
 
 use super::*;
 use crate::observation::{BusEvent, PlayedTurn, SubjectTraits};
@@ -38,7 +38,9 @@ fn own_gateway(name: &str, cassette: &Cassette, mode: ChatMode, seeds: u64) -> V
     }
     let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
     let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
-    let setup = Setup { run: scenario.run, channel: Some(Chat::of(mode)), acp: None };
+    // A foreign gateway is not told how long a run may take either.
+    let run = RunSpec { limit_s: RunSpec::default().limit_s, ..scenario.run };
+    let setup = Setup { run, channel: Some(Chat::of(mode)), acp: None };
     let plans = [Plan::canonical(capture, 200), Plan::recorded(&cassette.timeline)];
     let random = (0..seeds).map(|seed| Plan::seeded(capture, seed));
     let run = |plan: Plan| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clitape_gateway::sanitise;
 use serde_json::Value;
 
 use super::case::{EditorCase, text};
@@ -51,7 +52,8 @@ pub(super) fn untold(case: &EditorCase<'_>) -> Option<Found> {
     Found::whole(format!("claude called {}, and no `tool_call` says so", named(tool)))
 }
 
-/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates.
+/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates. One with a
+/// secret may come masked.
 pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
     let is_told = |tool: &ExpectedTool| {
         let Some(input) =
@@ -64,6 +66,9 @@ pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
             return true;
         }
         let main = tool.main_argument.as_deref();
+        if main.is_some_and(|main| !sanitise::find(&format!("{main}\n")).is_empty()) {
+            return true;
+        }
         entries.any(|(_, entry)| {
             entry.data.get("rawInput") == Some(input)
                 || main.is_some_and(|main| entry.data.values().any(|value| has(value, main)))
