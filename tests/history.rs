@@ -9,6 +9,8 @@
 
 #[path = "history/page.rs"]
 mod page;
+#[path = "history/rules.rs"]
+mod rules;
 #[path = "history/table.rs"]
 mod table;
 
@@ -23,6 +25,7 @@ use clitape_runner::scenario::Workspace;
 use clitape_stream::plant::{Plant, plant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Conviction, Found, PAGE, page, row};
+use rules::Shown;
 use table::{ROWS, Row};
 
 /// The scenarios that a row names.
@@ -106,22 +109,38 @@ fn judged(scenarios: &[&'static str], bug: Plant, most: usize) -> Found {
     let mut sound = SOUND.lock().unwrap_or_else(PoisonError::into_inner);
     let new: Vec<_> =
         scenarios.iter().copied().filter(|name| !sound.contains_key(&(*name, most))).collect();
-    plant(None);
-    sound.extend(in_threads(&new, most).into_iter().map(|(name, kinds)| ((name, most), kinds)));
-    plant(Some(bug));
-    let mut found = in_threads(scenarios, most);
-    plant(None);
+    sound.extend(with(None, &new, most).into_iter().map(|(name, kinds)| ((name, most), kinds)));
+    let mut found = with(Some(bug), scenarios, most);
     for (name, kinds) in &mut found {
         kinds.retain(|kind| !sound[&(*name, most)].contains(kind));
     }
     found
 }
 
-/// What the checks of each scenario find, on two threads.
-fn in_threads(scenarios: &[&'static str], most: usize) -> Found {
+/// What the checks of each scenario find with a bug planted, and what the rules for gateways under test find then.
+fn with(bug: Option<Plant>, scenarios: &[&'static str], most: usize) -> Found {
+    plant(bug);
+    let found = in_threads(scenarios, most);
+    plant(None);
+    let all = |(name, mut kinds, shown): (_, BTreeSet<_>, Vec<Shown>)| {
+        kinds.extend(rules::broken(&shown));
+        (name, kinds)
+    };
+    found.into_iter().map(all).collect()
+}
+
+/// What the checks of each scenario find, and what its chats show, on two threads.
+fn in_threads(
+    scenarios: &[&'static str],
+    most: usize,
+) -> Vec<(&'static str, BTreeSet<FindingKind>, Vec<Shown>)> {
     let half = scenarios.len().div_ceil(2).max(1);
-    let judge = |names: &[&'static str]| -> Found {
-        names.iter().map(|name| (*name, found(name, most))).collect()
+    let judge = |names: &[&'static str]| -> Vec<_> {
+        let one = |name: &&'static str| {
+            let (kinds, shown) = found(name, most);
+            (*name, kinds, shown)
+        };
+        names.iter().map(one).collect()
     };
     thread::scope(|scope| {
         let threads: Vec<_> =
@@ -130,9 +149,9 @@ fn in_threads(scenarios: &[&'static str], most: usize) -> Found {
     })
 }
 
-/// The findings of a scenario in the first `most` of its versions. The plans are replayed only where no other
-/// check has a finding that needs no golden.
-fn found(name: &str, most: usize) -> BTreeSet<FindingKind> {
+/// The findings of a scenario in the first `most` of its versions, and what its chats show. The plans are replayed
+/// only where no other check has a finding that needs no golden.
+fn found(name: &str, most: usize) -> (BTreeSet<FindingKind>, Vec<Shown>) {
     let workspace = workspace();
     let mut scenario = workspace.load(name).expect("the scenario can be used");
     scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
@@ -156,10 +175,11 @@ fn found(name: &str, most: usize) -> BTreeSet<FindingKind> {
     if !judge(&|check| !is_plans(check)) {
         judge(&is_plans);
     }
-    kinds
+    let shown = rules::shown(&workspace, checks.scenario(), &versions);
+    (kinds, shown)
 }
 
-/// Whether a finding is that of an invariant, or of the equivalence of plans.
+/// Whether a finding is that of an invariant, of the equivalence of plans, or of a rule for gateways under test.
 fn needs_no_golden(kind: FindingKind) -> bool {
     !kind.to_string().starts_with("GD")
 }

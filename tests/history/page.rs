@@ -15,11 +15,12 @@ const HEAD: &str = "\
 # Bugs of the past, planted
 
 Each row is a bug that a gateway has had. The tests plant it in clitape's own pipeline, one at a time, replay the
-scenarios that are named, and note what `clitape test` finds. Rows with an `H` are the bugs that this project began with,
+scenarios that are named, and note what `clitape test` finds, and what the rules for gateways under test
+([subject-rules.md](subject-rules.md)) find in the chat and on the bus. Rows with an `H` are the bugs that this project began with,
 those with an `F` come from the issues of other gateways, and those with a `-` from neither.
 
-A finding that needs no golden also convicts a gateway whose goldens nobody has written: an invariant, or the
-equivalence of plans. Of a bug that a golden alone convicts, the table says what a rule would have to find; of one that no
+A finding that needs no golden also convicts a gateway whose goldens nobody has written: an invariant, the
+equivalence of plans, or one of those rules (`SB`). Of a bug that a golden alone convicts, the table says what a rule would have to find; of one that no
 scenario convicts, why.
 
     UPDATE_HISTORY=1 cargo test --test history

@@ -1,0 +1,79 @@
+//! The rules for gateways under test, which need no golden, applied to clitape's own chat and bus with a bug planted.
+
+use std::collections::BTreeSet;
+
+use clitape_rig::judge::judge;
+use clitape_rig::observation::{BusEvent, Observation, RunEnding, SubjectTraits};
+use clitape_runner::cassette::Cassette;
+use clitape_runner::check::FindingKind;
+use clitape_runner::names::CliVersion;
+use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_lines};
+use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Scenario, Workspace};
+
+/// The milliseconds between two lines.
+const PACE_MS: u64 = 200;
+
+/// What a gateway showed of a cassette.
+pub(crate) struct Shown {
+    cassette: Cassette,
+    entries: Vec<Entry>,
+}
+
+/// What clitape's own gateway shows of a scenario in two modes. Nothing where the scenario sets what a gateway
+/// under test is not told.
+pub(crate) fn shown(
+    workspace: &Workspace,
+    scenario: &Scenario,
+    versions: &[&CliVersion],
+) -> Vec<Shown> {
+    let Scenario { name, run, .. } = scenario;
+    if run.silent || run.delivery != DeliverySpec::Automatic || run.stuck_callback.is_some() {
+        return Vec::new();
+    }
+    let run = RunSpec { limit_s: RunSpec::default().limit_s, ..*run };
+    let in_mode = |version: &CliVersion, mode: ChatMode| {
+        let cassette = Cassette::find(workspace, name, version).expect("the cassette can be read");
+        let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
+        let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
+        let setup = Setup { run, channel: Some(Chat::of(mode)), acp: None };
+        let entries = replay(capture, &Plan::canonical(capture, PACE_MS), setup).entries;
+        Shown { cassette, entries }
+    };
+    let both = |version: &&CliVersion| {
+        [ChatMode::Partial, ChatMode::Progress].map(|mode| in_mode(version, mode))
+    };
+    versions.iter().flat_map(both).collect()
+}
+
+/// The rules that break. They read the cassettes with clitape's own parser, so that no bug may be planted.
+pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
+    let of_one = |Shown { cassette, entries }: &Shown| {
+        let of = |lane: Lane| entries.iter().filter(move |entry| entry.lane == lane);
+        let observation = Observation {
+            cassette,
+            entries: of(Lane::Telegram).cloned().collect(),
+            turns: Vec::new(),
+            ending: RunEnding::Over,
+            traits: SubjectTraits {
+                asks_questions: true,
+                one_message: true,
+                ..SubjectTraits::default()
+            },
+            bus: Some(of(Lane::Bus).map(event).collect()),
+        };
+        judge(&observation)
+    };
+    shown.iter().flat_map(of_one).map(|violation| violation.kind).collect()
+}
+
+/// An entry of the bus as an event of a gateway's own bus.
+fn event(entry: &Entry) -> BusEvent {
+    let text = |key: &str| entry.data.get(key)?.as_str().map(str::to_owned);
+    BusEvent {
+        kind: entry.kind.to_string(),
+        phase: text("phase"),
+        id: text("id"),
+        name: text("name"),
+        args: entry.data.get("args").cloned(),
+    }
+}
