@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use clitape_rig::judge::judge;
-use clitape_rig::observation::{BusEvent, Observation, RunEnding, SubjectTraits};
+use clitape_rig::observation::{BusEvent, Observation, PlayedTurn, RunEnding, SubjectTraits};
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::FindingKind;
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::{Capture, Entry, Lane, Plan, Setup, replay, stdin_lines};
 use clitape_runner::scenario::{Chat, ChatMode, DeliverySpec, RunSpec, Scenario, Workspace};
+use serde_json::Value;
 
 /// The milliseconds between two lines.
 const PACE_MS: u64 = 200;
@@ -17,6 +18,7 @@ const PACE_MS: u64 = 200;
 pub(crate) struct Shown {
     cassette: Cassette,
     entries: Vec<Entry>,
+    turns: Vec<PlayedTurn>,
 }
 
 /// What clitape's own gateway shows of a scenario in two modes. Nothing where the scenario sets what a gateway
@@ -36,8 +38,16 @@ pub(crate) fn shown(
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
         let setup = Setup { run, channel: Some(Chat::of(mode)), acp: None };
-        let entries = replay(capture, &Plan::canonical(capture, PACE_MS), setup).entries;
-        Shown { cassette, entries }
+        let plan = Plan::canonical(capture, PACE_MS);
+        let entries = replay(capture, &plan, setup).entries;
+        // With a host that writes lines, or several turns, the plan alone does not say when a turn ends.
+        let lines = cassette.stdout.split(|byte| *byte == b'\n');
+        let records = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let results = records.filter(|record| record["type"] == "result").count();
+        let is_one = stdin.is_empty() && results < 2;
+        let end = is_one.then(|| plan.pieces(&cassette.stdout).map(|(ms, _)| ms).sum());
+        let turns = end.into_iter().map(|end| PlayedTurn { began_ms: 0, ended_ms: Some(end) });
+        Shown { turns: turns.collect(), cassette, entries }
     };
     let both = |version: &&CliVersion| {
         [ChatMode::Partial, ChatMode::Progress].map(|mode| in_mode(version, mode))
@@ -47,12 +57,12 @@ pub(crate) fn shown(
 
 /// The rules that break. They read the cassettes with clitape's own parser, so that no bug may be planted.
 pub(crate) fn broken(shown: &[Shown]) -> BTreeSet<FindingKind> {
-    let of_one = |Shown { cassette, entries }: &Shown| {
+    let of_one = |Shown { cassette, entries, turns }: &Shown| {
         let of = |lane: Lane| entries.iter().filter(move |entry| entry.lane == lane);
         let observation = Observation {
             cassette,
             entries: of(Lane::Telegram).cloned().collect(),
-            turns: Vec::new(),
+            turns: turns.clone(),
             ending: RunEnding::Over,
             traits: SubjectTraits {
                 asks_questions: true,

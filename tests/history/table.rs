@@ -96,7 +96,7 @@ rows! {
     EqualCallsCollapse: ["equal-calls", "edit-after-failures"], "the lines and the count of a draft are not all calls so far";
     DecodedPerRead: ["unicode", "long-answer"], "";
     CutCharacterDropped: ["unicode", "long-answer"], "";
-    NoResultIsSuccess: ["resume-killed-mid-text", "resume-terminated-mid-text"], "output without a result is a success in the chat";
+    NoResultIsSuccess: ["sigint-mid-text", "cut-off-line"], "";
     LastLineLost: ["cut-off-line", "raw-line-separators"], "";
     LaterResultsIgnored: ["subagent-background", "compaction"], "";
     OverAtFirstResult: ["subagent-background", "compaction"], "";
