@@ -3,11 +3,11 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-
 const api = `${process.env.TELEGRAM_API.replace(/\/$/, "")}/bot${process.env.TELEGRAM_TOKEN}/`;
 const flags = "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --permission-prompt-tool stdio".split(" ");
 const log = (error) => console.error(error.message);
 const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/g) ?? []; // cut at white space where there is any
+const masked = (input = "") => (typeof input === "string" ? input : JSON.stringify(input)).replace(/(?=[^\s/]*\d)(?=[^\s/]*[a-z])[^\s/]{12,}/gi, "***"); // it may be a secret
 async function call(method, params) { // until it is done; a new message whose reply is lost may be there: it is not sent again
   for (let answer; ; await sleep(answer.parameters.retry_after * 1000 + 100)) {
     answer = { parameters: { retry_after: 1 } };
@@ -47,7 +47,7 @@ class Chat {
     if (event.delta?.type === "text_delta") turn.parts.set(key, (turn.parts.get(key) ?? "") + event.delta.text);
     for (const block of Array.isArray(message?.content) ? message.content : []) {
       if (block.type === "tool_result") turn.open.delete(block.tool_use_id);
-      if (block.type.endsWith("tool_use")) turn.open.add(block.id), turn.parts.set(block.id, `🔧 ${block.name} ${Object.values(block.input)[0] ?? ""}`.slice(0, 110));
+      if (block.type.endsWith("tool_use")) turn.open.add(block.id), turn.parts.set(block.id, `🔧 ${block.name} ${masked(Object.values(block.input)[0])}`.slice(0, 110));
       if (block.type === "text" && type === "assistant" && !turn.streamed.includes(message.id)) turn.parts.set(`0/${turn.parts.size}`, block.text);
     }
     if (type === "result") this.finish(record);
@@ -77,7 +77,7 @@ class Chat {
     if (this.waiting.length) this.begin(this.waiting.shift());
   }
   async ask(id, { tool_name, input }) {
-    const question = { input, text: `🔐 May ${tool_name} run? ${Object.values(input)[0]}`.slice(0, 3500) };
+    const question = { input, text: `🔐 May ${tool_name} run? ${masked(Object.values(input)[0])}`.slice(0, 3500) };
     const inline_keyboard = [["Allow", "Deny"].map((text) => ({ text, callback_data: `${text} ${id}` }))];
     await this.write(this.questions.set(id, question) && question, question.text, { reply_markup: { inline_keyboard } });
   }

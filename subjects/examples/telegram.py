@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A Telegram gateway for `claude`: one process a message, a draft of text and tool lines, one answer in pages.
 Environment: TELEGRAM_API (base URL), TELEGRAM_TOKEN, CLAUDE_BIN. `--bug NAME` puts in a classic fault of bugs.py."""
-import collections, concurrent.futures, html, http.client, json, os, subprocess, sys, threading, time, urllib.error, urllib.request
+import collections, concurrent.futures, html, http.client, json, os, re, subprocess, sys, threading, time, urllib.error, urllib.request
 
 API = f"{os.environ['TELEGRAM_API'].rstrip('/')}/bot{os.environ['TELEGRAM_TOKEN']}/"
 CLAUDE = [os.environ.get("CLAUDE_BIN", "claude"), "--output-format", "stream-json", "--verbose", "--include-partial-messages"]
@@ -29,7 +29,6 @@ def pages(text, most=8192):  # bytes of UTF-16, which are 4,096 units
         yield page[:cut]
         text = text[cut:]
     yield text
-
 def whole(text): return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # halves of characters
 
 class Turn:
@@ -51,7 +50,8 @@ class Turn:
                 self.parts[(0, len(self.parts))] = block["text"]
         if record.get("type") == "result": self.results.append(record)
     def tool(self, block):
-        self.parts[block["id"]] = f"🔧 {block['name']} {next((str(value)[:100] for value in block['input'].values()), '')}"
+        shown = next(map(str, block["input"].values()), "")  # a long word with digits may be a secret
+        self.parts[block["id"]] = f"🔧 {block['name']} " + re.sub(r"(?=[^\s/]*\d)(?=[^\s/]*[A-Za-z])[^\s/]{12,}", "***", shown)[:100]
         self.open.add(block["id"])
     def draft(self, tools=True, between="\n\n"):
         parts = {key: whole(text).strip() for key, text in self.parts.items() if text.strip() and (tools or isinstance(key, tuple))}
