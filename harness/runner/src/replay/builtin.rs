@@ -4,6 +4,7 @@
 //! is due in the channel happens before the bytes that arrive, so that the trace does not hang on
 //! which timer was set first.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
@@ -18,6 +19,7 @@ use super::log::Log;
 use super::plan::Plan;
 use super::pulse::replay_ended;
 use super::setup::Setup;
+use super::stated::{self, Stated};
 use super::trace::{Entry, Lane, object};
 use super::turns::{Outside, conversation, given_up};
 use super::wiring::{OnEvent, Wiring};
@@ -38,6 +40,8 @@ pub struct Replay {
     pub stats: Stats,
     /// What the replay counted itself, so that a check need not believe the parser or the gateway.
     pub counted: ReplayCounts,
+    /// What the bytes state that were handed to the parser.
+    pub stated: Arc<Stated>,
     /// Whether the host's side is as it was recorded; a plan may change its answers.
     pub is_faithful: bool,
     /// The gateway's reports of the runs, one for each turn.
@@ -151,9 +155,20 @@ async fn run(
     }
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
     let is_faithful = plan.is_faithful(capture.stdin);
-    let finish =
-        |run: ObservedConversation| run.finish(stats.clone(), counted.clone(), is_faithful);
-    join_all(runs.into_iter().map(finish)).await
+    let read =
+        usize::try_from(counted.bytes).map_or(capture.stdout, |bytes| &capture.stdout[..bytes]);
+    let stated = Arc::new(stated::read(read));
+    let input = ReplayInput { stats, counted, stated, is_faithful };
+    join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await
+}
+
+/// What the runs of one parse share when it is over: the fields of [`Replay`] with these names.
+#[derive(Clone)]
+struct ReplayInput {
+    stats: Stats,
+    counted: ReplayCounts,
+    stated: Arc<Stated>,
+    is_faithful: bool,
 }
 
 /// Settles when the gateway has given the agent up in every run. The runs share the watchdog's settings and the
@@ -193,16 +208,17 @@ impl ObservedConversation {
     }
 
     /// Ends the conversation, and waits for calls that come too late.
-    async fn finish(self, stats: Stats, counted: ReplayCounts, is_faithful: bool) -> Replay {
+    async fn finish(self, input: ReplayInput) -> Replay {
         let Self { setup, log, conversation, on_event: _, outside } = self;
         let reports = conversation.finish().await;
         tokio::time::sleep(AFTERMATH).await;
+        let ReplayInput { stats, counted, stated, is_faithful } = input;
         let counted = ReplayCounts {
             listeners_left: outside.listeners(),
             overlapping_calls: outside.chat.overlapping_calls(),
             ..counted
         };
-        Replay { setup, entries: log.take(), stats, counted, is_faithful, reports }
+        Replay { setup, entries: log.take(), stats, counted, stated, is_faithful, reports }
     }
 }
 

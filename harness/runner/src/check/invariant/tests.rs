@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use clap::ValueEnum as _;
 use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
@@ -44,8 +46,15 @@ fn check_run(
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let counted = ReplayCounts { line_feeds: stats.lines, ..ReplayCounts::default() };
-    let replay =
-        Replay { setup, entries, stats, counted, is_faithful: true, reports: vec![report] };
+    let replay = Replay {
+        setup,
+        entries,
+        stats,
+        counted,
+        stated: Arc::default(),
+        is_faithful: true,
+        reports: vec![report],
+    };
     let broken = broken(&replay);
     // When it was stands before; `a_broken_rule_says_when` holds that.
     let what =
@@ -315,6 +324,7 @@ fn a_broken_rule_says_when_and_what_was_seen() {
         entries,
         stats: Stats::default(),
         counted: ReplayCounts::default(),
+        stated: Arc::default(),
         is_faithful: true,
         reports: vec![report],
     };

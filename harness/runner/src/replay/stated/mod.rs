@@ -1,0 +1,116 @@
+//! What stdout states, read with `serde_json` alone.
+//!
+//! The rules of a replay hold what the parser, the bus and the channels say against it. It shares no code with the
+//! parser under test, so that a mistake of the parser can't excuse itself; where stdout leaves something open, it
+//! says nothing, and the rules that would need it do not apply.
+
+mod json;
+mod reader;
+
+use serde_json::Value;
+
+pub(crate) use reader::read;
+
+/// What stdout states.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Stated {
+    /// The lines that are one JSON object.
+    pub objects: u64,
+    /// The messages of the model, in the order in which they begin.
+    pub messages: Vec<StatedMessage>,
+    /// The calls of tools, in the order in which they begin.
+    pub calls: Vec<StatedCall>,
+    /// The results, each of which ends a turn.
+    pub turns: Vec<StatedTurn>,
+    /// The numbers, from 0, of the turns in which the CLI compacts the conversation.
+    pub compactions: Vec<usize>,
+    /// The ids of the requests for an answer that the CLI takes back.
+    pub withdrawn: Vec<String>,
+}
+
+/// A message of the model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatedMessage {
+    /// Its id; empty where stdout names none.
+    pub id: String,
+    /// The call of the subagent that says it; none for the main conversation.
+    pub parent: Option<String>,
+    /// The number, from 0, of the turn in which it begins.
+    pub turn: usize,
+    /// Whether it is what the CLI itself says about an error of the API.
+    pub is_error: bool,
+    /// Its blocks of text.
+    pub texts: Vec<StatedBlock>,
+    /// Its blocks of reasoning; one that the API withholds is none.
+    pub reasoning: Vec<StatedBlock>,
+}
+
+/// A block of text or of reasoning.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatedBlock {
+    /// What came in pieces.
+    pub streamed: String,
+    /// What the whole message says; none if stdout never has the whole of it.
+    pub whole: Option<String>,
+    /// The number of calls of the main conversation that began before it.
+    pub calls_before: usize,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatedCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The call of the subagent that makes it; none for the main conversation.
+    pub parent: Option<String>,
+    /// The number, from 0, of the turn in which it begins.
+    pub turn: usize,
+    /// Its input as it came in pieces.
+    pub streamed: String,
+    /// The sizes of `streamed` in bytes after each piece.
+    pub pieces: Vec<usize>,
+    /// Its input as the whole message says it.
+    pub whole: Option<Value>,
+    /// Its result, and whether that is an error; none if stdout has none.
+    pub result: Option<(Value, bool)>,
+    /// The message that it is part of.
+    message: usize,
+}
+
+/// A result, which ends a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatedTurn {
+    /// Whether it is a failure; none where the record leaves it open.
+    pub is_failure: Option<bool>,
+    /// Its text.
+    pub text: String,
+    /// Whether it answers nobody, but reports what went on in the background.
+    pub has_origin: bool,
+}
+
+impl StatedBlock {
+    /// The text of the block as far as stdout has it.
+    pub fn text(&self) -> &str {
+        self.whole.as_deref().unwrap_or(&self.streamed)
+    }
+}
+
+impl StatedMessage {
+    /// Whether stdout has the whole of every block.
+    pub fn is_whole(&self) -> bool {
+        self.texts.iter().chain(&self.reasoning).all(|block| block.whole.is_some())
+    }
+}
+
+impl StatedCall {
+    /// Its input: that of the whole message, or else that of the pieces if they are JSON.
+    pub fn input(&self) -> Option<Value> {
+        let streamed = || json::value(self.streamed.as_bytes());
+        self.whole.clone().or_else(streamed).filter(Value::is_object)
+    }
+}
+
+#[cfg(test)]
+mod tests;

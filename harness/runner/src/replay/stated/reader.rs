@@ -1,0 +1,248 @@
+//! Reads stdout record by record.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn, json};
+
+/// The types of blocks that call a tool.
+const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];
+/// The model's name in what the CLI says itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Reads what `stdout` states.
+pub(crate) fn read(stdout: &[u8]) -> Stated {
+    let mut reader = Reader::default();
+    let lines = stdout.split(|byte| *byte == b'\n').filter_map(json::value);
+    for record in lines.filter(Value::is_object) {
+        reader.record(&record);
+    }
+    reader.stated
+}
+
+/// The conversation of a record: that of a call, or the main one.
+type Parent = Option<String>;
+
+/// The place of a block that is open in a stream.
+#[derive(Clone, Copy)]
+enum Open {
+    Text(usize, usize),
+    Reasoning(usize, usize),
+    Call(usize),
+}
+
+#[derive(Default)]
+struct Reader {
+    stated: Stated,
+    /// The message that streams in each conversation.
+    streams: HashMap<Parent, usize>,
+    open: HashMap<(Parent, u64), Open>,
+}
+
+impl Reader {
+    fn record(&mut self, record: &Value) {
+        self.stated.objects += 1;
+        let parent = text(&record["parent_tool_use_id"]).map(str::to_owned);
+        match record["type"].as_str().unwrap_or_default() {
+            "stream_event" => self.stream_event(&record["event"], parent),
+            "assistant" => self.snapshot(record, parent),
+            "user" => {
+                for block in record["message"]["content"].as_array().into_iter().flatten() {
+                    self.result_of_call(block);
+                }
+            }
+            "result" => self.result(record),
+            "system" => self.system(record),
+            "control_cancel_request" => {
+                self.stated.withdrawn.extend(text(&record["request_id"]).map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+
+    fn system(&mut self, record: &Value) {
+        let is_compacting = record["subtype"] == "status" && record["status"] == "compacting";
+        let turn = self.turn();
+        if (is_compacting || record["subtype"] == "compact_boundary")
+            && self.stated.compactions.last() != Some(&turn)
+        {
+            self.stated.compactions.push(turn);
+        }
+    }
+
+    /// The number of the turn that goes on, from 0.
+    fn turn(&self) -> usize {
+        self.stated.turns.len()
+    }
+
+    fn stream_event(&mut self, event: &Value, parent: Parent) {
+        let at = (parent.clone(), event["index"].as_u64().unwrap_or_default());
+        match event["type"].as_str().unwrap_or_default() {
+            "message_start" => {
+                let id = text(&event["message"]["id"]).unwrap_or_default().to_owned();
+                let message = self.begin(id, parent.clone());
+                self.open.retain(|(of, _), _| *of != parent);
+                self.streams.insert(parent, message);
+            }
+            "content_block_start" => {
+                let Some(message) = self.streams.get(&parent).copied() else { return };
+                let block = &event["content_block"];
+                self.open.remove(&at);
+                let open = match block["type"].as_str().unwrap_or_default() {
+                    "text" => {
+                        let begun = self.block(string(&block["text"]));
+                        let texts = &mut self.stated.messages[message].texts;
+                        texts.push(begun);
+                        Open::Text(message, texts.len() - 1)
+                    }
+                    "thinking" => {
+                        let begun = self.block(string(&block["thinking"]));
+                        let reasoning = &mut self.stated.messages[message].reasoning;
+                        reasoning.push(begun);
+                        Open::Reasoning(message, reasoning.len() - 1)
+                    }
+                    kind if CALLS.contains(&kind) => match self.call(block, message) {
+                        Some(call) => Open::Call(call),
+                        None => return,
+                    },
+                    _ => return self.result_of_call(block),
+                };
+                self.open.insert(at, open);
+            }
+            "content_block_delta" => {
+                let delta = &event["delta"];
+                let messages = &mut self.stated.messages;
+                match self.open.get(&at) {
+                    Some(Open::Text(message, block)) => {
+                        messages[*message].texts[*block].streamed.push_str(string(&delta["text"]));
+                    }
+                    Some(Open::Reasoning(message, block)) => {
+                        let block = &mut messages[*message].reasoning[*block];
+                        block.streamed.push_str(string(&delta["thinking"]));
+                    }
+                    Some(Open::Call(call)) => {
+                        let call = &mut self.stated.calls[*call];
+                        call.streamed.push_str(string(&delta["partial_json"]));
+                        call.pieces.push(call.streamed.len());
+                    }
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, id: String, parent: Parent) -> usize {
+        let turn = self.turn();
+        self.stated.messages.push(StatedMessage { id, parent, turn, ..StatedMessage::default() });
+        self.stated.messages.len() - 1
+    }
+
+    fn block(&self, streamed: &str) -> StatedBlock {
+        let calls_before = self.stated.calls.iter().filter(|call| call.parent.is_none()).count();
+        StatedBlock { streamed: streamed.to_owned(), whole: None, calls_before }
+    }
+
+    /// A call that begins, or goes on in the whole message: its number.
+    fn call(&mut self, block: &Value, message: usize) -> Option<usize> {
+        let id = text(&block["id"])?;
+        let is_it =
+            |call: &StatedCall| call.id == id && (call.message == message || call.result.is_none());
+        if let Some(known) = self.stated.calls.iter().rposition(is_it) {
+            return Some(known);
+        }
+        let StatedMessage { parent, turn, .. } = &self.stated.messages[message];
+        let seed = Some(&block["input"])
+            .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+        self.stated.calls.push(StatedCall {
+            id: id.to_owned(),
+            name: text(&block["name"]).unwrap_or_default().to_owned(),
+            parent: parent.clone(),
+            turn: *turn,
+            streamed: seed.map(Value::to_string).unwrap_or_default(),
+            pieces: Vec::new(),
+            whole: None,
+            result: None,
+            message,
+        });
+        Some(self.stated.calls.len() - 1)
+    }
+
+    fn snapshot(&mut self, record: &Value, parent: Parent) {
+        let message = &record["message"];
+        let id = text(&message["id"]).unwrap_or_default();
+        let is_it = |known: &StatedMessage| known.id == id && known.parent == parent;
+        let known = self.stated.messages.iter().rposition(is_it);
+        let at = known.unwrap_or_else(|| self.begin(id.to_owned(), parent));
+        let is_error = message["model"] == SYNTHETIC
+            || record["isApiErrorMessage"] == true
+            || !record["error"].is_null();
+        self.stated.messages[at].is_error |= is_error;
+        for block in message["content"].as_array().into_iter().flatten() {
+            match block["type"].as_str().unwrap_or_default() {
+                "text" => {
+                    let new = self.block("");
+                    whole(&mut self.stated.messages[at].texts, string(&block["text"]), new);
+                }
+                "thinking" => {
+                    let new = self.block("");
+                    whole(&mut self.stated.messages[at].reasoning, string(&block["thinking"]), new);
+                }
+                kind if CALLS.contains(&kind) => {
+                    if let Some(call) = self.call(block, at) {
+                        self.stated.calls[call].whole = Some(block["input"].clone());
+                    }
+                }
+                _ => self.result_of_call(block),
+            }
+        }
+    }
+
+    /// A block that is the result of a call.
+    fn result_of_call(&mut self, block: &Value) {
+        let is_one = block["type"].as_str().is_some_and(|kind| kind.ends_with("tool_result"));
+        let Some(id) = text(&block["tool_use_id"]).filter(|_| is_one) else { return };
+        let mut calls = self.stated.calls.iter_mut().rev();
+        if let Some(call) = calls.find(|call| call.id == id && call.result.is_none()) {
+            call.result = Some((block["content"].clone(), block["is_error"] == true));
+        }
+    }
+
+    fn result(&mut self, record: &Value) {
+        let said = string(&record["result"]).trim().to_owned();
+        let has_failed = record["is_error"] == true
+            || string(&record["subtype"]).starts_with("error_")
+            || record["status"] == "error";
+        let is_refused = record["stop_reason"] == "refusal";
+        let is_stopped = said.is_empty() && record["terminal_reason"] == "hook_stopped";
+        let is_failure = match () {
+            () if has_failed || is_refused || is_stopped => Some(true),
+            () if !said.is_empty() => Some(false),
+            () if record["terminal_reason"] == "completed" => Some(false),
+            () => None,
+        };
+        let has_origin = !record["origin"].is_null();
+        self.stated.turns.push(StatedTurn { is_failure, text: said, has_origin });
+    }
+}
+
+/// Says the whole of the next block that has none; a block that stdout says again is no other one.
+fn whole(blocks: &mut Vec<StatedBlock>, said: &str, new: StatedBlock) {
+    let is_known = blocks.iter().any(|block| block.whole.as_deref() == Some(said));
+    match blocks.iter_mut().find(|block| block.whole.is_none()) {
+        Some(block) => block.whole = Some(said.to_owned()),
+        None if is_known => {}
+        None => blocks.push(StatedBlock { whole: Some(said.to_owned()), ..new }),
+    }
+}
+
+/// A text without the blanks around it, unless it is empty.
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// A text; empty where there is none.
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

@@ -1,0 +1,70 @@
+//! Each check reads some records.
+
+use super::*;
+
+const START: &str =
+    r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m"}}}"#;
+
+/// Reads `records`, one a line.
+fn stated(records: &[&str]) -> Stated {
+    read(records.join("\n").as_bytes())
+}
+
+#[test]
+fn a_block_is_what_streamed_and_what_the_whole_message_says() {
+    let check = |records: &[&str], expect: &[(&str, Option<&str>)]| {
+        let stated = stated(records);
+        let blocks = stated.messages.iter().flat_map(|message| &message.texts);
+        let texts: Vec<_> =
+            blocks.map(|block| (block.streamed.as_str(), block.whole.as_deref())).collect();
+        assert_eq!(texts, expect, "{records:?}");
+    };
+    let open = r#"{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}}"#;
+    let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}}"#;
+    let whole =
+        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"ab"}]}}"#;
+    check(&[START, open, delta], &[("ab", None)]);
+    check(&[START, open, delta, whole], &[("ab", Some("ab"))]);
+    check(&[whole], &[("", Some("ab"))]);
+    check(&[whole, whole], &[("", Some("ab"))]);
+    check(&[START, open, START, open, delta], &[("a", None), ("ab", None)]);
+}
+
+#[test]
+fn a_call_has_its_input_and_its_result() {
+    let open = r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":" t ","name":"Bash","input":{}}}}"#;
+    let piece = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":1,"delta":{"partial_json":"{\"a\":1}"}}}"#;
+    let whole = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"a":2}}]}}"#;
+    let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x","is_error":true}]}}"#;
+    let other = whole.replace("\"m\"", "\"n\"");
+    let check = |records: &[&str], expect: &[(Option<&str>, bool)]| {
+        let stated = stated(records);
+        let input = |call: &StatedCall| call.input().map(|input| input.to_string());
+        let calls: Vec<_> =
+            stated.calls.iter().map(|call| (input(call), call.result.is_some())).collect();
+        let expect: Vec<_> =
+            expect.iter().map(|(input, has)| (input.map(str::to_owned), *has)).collect();
+        assert_eq!(calls, expect, "{records:?}");
+    };
+    check(&[START, open], &[(None, false)]);
+    check(&[START, open, piece, result], &[(Some(r#"{"a":1}"#), true)]);
+    check(&[START, open, piece, whole], &[(Some(r#"{"a":2}"#), false)]);
+    check(&[START, open, whole, result, whole], &[(Some(r#"{"a":2}"#), true)]);
+    let two = (Some(r#"{"a":2}"#), true);
+    check(&[whole, result, &other, result], &[two, two]);
+}
+
+#[test]
+fn a_result_is_a_failure_or_not_or_leaves_it_open() {
+    let check = |fields: &str, expect: Option<bool>| {
+        let stated = stated(&[&format!(r#"{{"type":"result",{fields}}}"#)]);
+        assert_eq!(stated.turns[0].is_failure, expect, "{fields}");
+    };
+    check(r#""subtype":"success","is_error":false,"result":"yes""#, Some(false));
+    check(r#""subtype":"success","is_error":true,"result":"API Error""#, Some(true));
+    check(r#""subtype":"error_max_turns""#, Some(true));
+    check(r#""subtype":"success","result":"no","stop_reason":"refusal""#, Some(true));
+    check(r#""subtype":"success","result":"","terminal_reason":"hook_stopped""#, Some(true));
+    check(r#""subtype":"success","result":"","terminal_reason":"completed""#, Some(false));
+    check(r#""subtype":"success","result":"""#, None);
+}
