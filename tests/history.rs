@@ -7,6 +7,8 @@
 
 #![allow(clippy::expect_used, reason = "a scenario that can't be used fails the trial")]
 
+#[path = "history/invariants.rs"]
+mod invariants;
 #[path = "history/page.rs"]
 mod page;
 #[path = "history/rules.rs"]
@@ -20,7 +22,8 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::{fs, panic, thread};
 
-use clitape_runner::check::{Check, FindingId, FindingKind, ScenarioChecks};
+use clitape_runner::check::{Check, FindingId, FindingKind, INVARIANTS, ScenarioChecks};
+use clitape_runner::names::CliVersion;
 use clitape_runner::scenario::Workspace;
 use clitape_stream::plant::{Plant, plant};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -51,7 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let page_of = || fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE));
+    let page_of = |page: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page));
     let mut trials = vec![Trial::test("every bug has a row", || {
         let rows: Vec<Plant> = ROWS.iter().map(|row| row.plant).collect();
         if rows == Plant::ALL {
@@ -67,18 +70,30 @@ fn trials() -> Vec<Trial> {
             }
             let row = row(&conviction);
             // The trial of the page writes it.
-            if updates() || page_of()?.lines().any(|line| line == row) {
+            if updates() || page_of(PAGE)?.lines().any(|line| line == row) {
                 return Ok(());
             }
             Err(format!("{PAGE} does not say\n{row}\n{UPDATE}").into())
         })
     }));
-    trials.push(Trial::test("the page is up to date", move || {
-        let current = page(&ROWS.iter().map(convicted).collect::<Vec<_>>());
+    let held = move |page: &str, current: &str| {
         if updates() {
-            fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE), &current)?;
+            fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(page), current)?;
         }
-        if page_of()? == current { Ok(()) } else { Err(Failed::from(UPDATE)) }
+        if page_of(page)? == current { Ok(()) } else { Err(Failed::from(UPDATE)) }
+    };
+    trials.push(Trial::test("the page is up to date", move || {
+        held(PAGE, &page(&ROWS.iter().map(convicted).collect::<Vec<_>>()))
+    }));
+    trials.push(Trial::test("every invariant can be broken", move || {
+        plant(None);
+        let stakes = invariants::stakes(&workspace());
+        if let Some(at) = stakes.iter().position(|count| *count == 0) {
+            let kind = INVARIANTS[at].kind;
+            return Err(format!("{kind} can be broken in no recording: record one").into());
+        }
+        let convictions: Vec<_> = ROWS.iter().map(convicted).collect();
+        held(invariants::PAGE, &invariants::page(&convictions, &stakes))
     }));
     trials
 }
@@ -156,8 +171,7 @@ fn found(name: &str, most: usize) -> (BTreeSet<FindingKind>, Vec<Shown>) {
     let mut scenario = workspace.load(name).expect("the scenario can be used");
     scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
     let checks = ScenarioChecks::new(&workspace, scenario).expect("its folders can be read");
-    let mut versions: Vec<_> = checks.checks().iter().filter_map(Check::version).collect();
-    versions.dedup();
+    let mut versions = versions(&checks);
     versions.truncate(most);
     let mut kinds = BTreeSet::new();
     let mut judge = |is_mine: &dyn Fn(&Check) -> bool| {
@@ -177,6 +191,13 @@ fn found(name: &str, most: usize) -> (BTreeSet<FindingKind>, Vec<Shown>) {
     }
     let shown = rules::shown(&workspace, checks.scenario(), &versions);
     (kinds, shown)
+}
+
+/// The versions that a scenario is recorded with.
+fn versions(checks: &ScenarioChecks) -> Vec<&CliVersion> {
+    let mut versions: Vec<_> = checks.checks().iter().filter_map(Check::version).collect();
+    versions.dedup();
+    versions
 }
 
 /// Whether a finding is that of an invariant, of the equivalence of plans, or of a rule for gateways under test.

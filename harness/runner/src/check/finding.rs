@@ -68,6 +68,30 @@ finding_kinds! {
     TimesImplausible = "TP004" "times-implausible",
     /// A line of stdout that nothing accounts for.
     LineLost = "ST001" "line-lost",
+    /// A line of stdout that is a JSON object and that the parser takes for no record.
+    RecordRefused = "ST002" "record-refused",
+    /// A call of stdout that does not start once, or one that stdout does not have.
+    CallNotStated = "ST003" "call-not-stated",
+    /// A call that starts with another name, other arguments or another parent than stdout states.
+    CallMisread = "ST004" "call-misread",
+    /// A call that ends otherwise than stdout states.
+    ResultMisread = "ST005" "result-misread",
+    /// A report of a growing input that is no beginning of the input.
+    InputMisread = "ST006" "input-misread",
+    /// A field of a growing input that is whole and is not reported.
+    FieldUnreported = "ST007" "field-unreported",
+    /// A field of a growing input that is reported again though it has hardly grown.
+    FieldRepeated = "ST008" "field-repeated",
+    /// Text or reasoning of a message that is not that of stdout.
+    TextMisread = "ST009" "text-misread",
+    /// An event of text or of reasoning without a word.
+    EmptyDelta = "ST010" "empty-delta",
+    /// A turn that ends otherwise than its result states.
+    EndingMisread = "ST011" "ending-misread",
+    /// An answer that is not what the model said.
+    AnswerMisread = "ST012" "answer-misread",
+    /// Text of a message that broke off and that is not retracted.
+    TextKept = "ST013" "text-kept",
     /// A tool call that did not start once and end once.
     ToolUnbalanced = "GW001" "tool-unbalanced",
     /// The bus has a gap, or no single end.
@@ -96,6 +120,20 @@ finding_kinds! {
     EndedEarly = "GW013" "ended-early",
     /// A call of a chat that was made while another one was under way.
     CallsOverlap = "GW014" "calls-overlap",
+    /// An event of the parser that the bus does not have, or has under another conversation.
+    BusDiffers = "GW015" "bus-differs",
+    /// A secret of a tool on the bus or in a channel.
+    SecretTold = "GW016" "secret-told",
+    /// Reasoning in a chat that does not show it.
+    ReasoningShown = "GW017" "reasoning-shown",
+    /// Words of a subagent in the main chat.
+    SubagentShown = "GW018" "subagent-shown",
+    /// A draft whose lines are not the calls of its turn.
+    LinesMiscounted = "GW019" "lines-miscounted",
+    /// A pause for a compaction of which the chat says nothing.
+    PauseUnshown = "GW020" "pause-unshown",
+    /// A page that is longer than the service takes.
+    PageTooLong = "GW021" "page-too-long",
     /// A tool that ran before the person had said yes, or after a no.
     ToolBeforeYes = "QU001" "tool-before-yes",
     /// A question that the chat never shows or nobody closes, or whose buttons stay in the chat.
@@ -104,6 +142,8 @@ finding_kinds! {
     AnsweredTwice = "QU003" "answered-twice",
     /// A question under the name of another conversation than the one whose call waits.
     WrongAsker = "QU004" "wrong-asker",
+    /// A question that the CLI takes back and that is not closed as withdrawn.
+    WithdrawnLeft = "QU005" "withdrawn-left",
     /// A turn that ends with what belongs to another.
     EndedByOther = "TN001" "ended-by-other",
     /// A message of the host that no turn answers, or several do.

@@ -2,7 +2,13 @@
 //!
 //! A process has one turn or several. The rules of a chat and of the bus hold for each turn by itself.
 
+mod bus;
 mod questions;
+mod secrets;
+mod shown;
+mod stake;
+mod stdout;
+mod table;
 mod turns;
 mod violation;
 
@@ -17,13 +23,12 @@ use super::finding::FindingKind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::DeliverySpec;
 use crate::text::plural;
+pub use stake::Stake;
+pub use table::{INVARIANTS, Invariant};
 use violation::{Violation, by, by_turn, message_id, whole};
 
 /// Shortest time between two calls of a draft, in ms (V4).
 const THROTTLE_MS: u64 = 1_000;
-
-/// One rule: what it is called, and how a replay breaks it.
-type Invariant = (FindingKind, fn(&Replay) -> Option<Violation<'_>>);
 
 /// A rule that a replay breaks.
 #[derive(Debug)]
@@ -38,40 +43,9 @@ pub(super) struct BrokenInvariant {
 /// Drafts whose answer may be lost before none is sent any more (V3).
 const LOST_LIMIT: usize = 2;
 
-const RULES: [Invariant; 23] = [
-    (FindingKind::LineLost, line_lost),
-    (FindingKind::ToolUnbalanced, tool_unbalanced),
-    (FindingKind::BusBroken, bus_broken),
-    (FindingKind::EditAfterFinal, edit_after_final),
-    (FindingKind::FinalNotOnce, final_not_once),
-    (FindingKind::SecondMessage, second_message),
-    (FindingKind::TooFast, too_fast),
-    (FindingKind::ToldAfterSend, told_after_send),
-    (FindingKind::SilentRunTold, silent_run_told),
-    (FindingKind::CallbackFailed, callback_failed),
-    (FindingKind::CalledTooEarly, called_too_early),
-    (FindingKind::ListenerPanicked, listener_panicked),
-    (FindingKind::ListenerLeft, listener_left),
-    (FindingKind::EndedEarly, ended_early),
-    (FindingKind::CallsOverlap, calls_overlap),
-    (FindingKind::ToolBeforeYes, questions::tool_before_yes),
-    (FindingKind::QuestionLeft, questions::question_left),
-    (FindingKind::AnsweredTwice, questions::answered_twice),
-    (FindingKind::WrongAsker, questions::wrong_asker),
-    (FindingKind::EndedByOther, turns::ended_by_other),
-    (FindingKind::NotAnsweredOnce, turns::not_answered_once),
-    (FindingKind::EditAfterTurn, turns::edit_after_turn),
-    (FindingKind::SilentStart, turns::silent_start),
-];
-
-/// The kinds of finding that an invariant has, one each.
-pub(crate) fn invariants() -> impl Iterator<Item = FindingKind> {
-    RULES.iter().map(|(kind, _)| *kind)
-}
-
 /// The rules that `replay` breaks.
 pub(super) fn broken(replay: &Replay) -> Vec<BrokenInvariant> {
-    let told = RULES.iter().filter_map(|(kind, rule)| Some((*kind, rule(replay)?)));
+    let told = INVARIANTS.iter().filter_map(|rule| Some((rule.kind, (rule.broken)(replay)?)));
     told.map(|(kind, Violation { entry, sentence })| {
         let is_it =
             |index: &usize| entry.is_some_and(|entry| std::ptr::eq(entry, &replay.entries[*index]));
@@ -244,13 +218,19 @@ fn told_after_send(replay: &Replay) -> Option<Violation<'_>> {
 /// The place of the first result that says a message was sent well.
 fn sent_at(entries: &[Entry]) -> Option<usize> {
     let tools = MessageTools::default();
+    // The name of a tool of an MCP server says the server first.
+    let own = |name: &str| match name.strip_prefix("mcp__").and_then(|rest| rest.rsplit_once("__"))
+    {
+        Some((_, tool)) => tool.to_owned(),
+        None => name.to_owned(),
+    };
     let mut sending: HashSet<&str> = HashSet::new();
     entries.iter().position(|entry| {
         let id = entry.text("id");
         match (entry.lane, entry.text("phase")) {
             (Lane::Bus, "start") => {
                 let args = entry.data.get("args").unwrap_or(&Value::Null);
-                if tools.sends(entry.text("name"), args) {
+                if tools.sends(&own(entry.text("name")), args) {
                     sending.insert(id);
                 }
                 false

@@ -6,9 +6,9 @@
 
 use serde_json::Value;
 
-use super::page::chat::{Span, spans, visible};
 use crate::replay::{ChatChange, ChatView, Entry, Lane, SeenMessage};
 use crate::scenario::ChatProfile;
+use crate::text::markup::{Span, spans, visible};
 
 /// The mark on what the person writes or presses, and the mark on a button.
 pub(super) const OWN: &str = "own";

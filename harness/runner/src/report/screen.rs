@@ -80,9 +80,9 @@ mod tests {
     use super::*;
     use crate::cassette::Cassette;
     use crate::replay::{Capture, Cut, Plan, Setup, replay, stdin_lines};
-    use crate::report::page::chat::spans;
     use crate::report::tests::strip;
     use crate::scenario::{Chat, ChatMode, RunSpec};
+    use crate::text::markup::spans;
 
     #[test]
     fn html_is_shown_as_a_person_sees_it() {

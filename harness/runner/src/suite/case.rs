@@ -3,7 +3,7 @@
 use super::case_run::CaseRun;
 use crate::cassette::{CassetteError, Manifest};
 use crate::check::{
-    Check, CheckResult, Finding, FindingKind, Golden, ScenarioChecks, View, invariants,
+    Check, CheckResult, Finding, FindingKind, Golden, INVARIANTS, Invariant, ScenarioChecks, View,
 };
 use crate::names::CliVersion;
 use crate::scenario::{Chat, Proof, Scenario, Workspace};
@@ -121,9 +121,9 @@ impl Case {
     }
 
     /// The invariants, each with what breaks it.
-    pub(crate) fn invariants(&self) -> Vec<(FindingKind, Option<&Finding>)> {
+    pub(crate) fn invariants(&self) -> Vec<(&'static Invariant, Option<&Finding>)> {
         let broken = |kind| self.findings.iter().find(|finding| finding.id == kind);
-        invariants().map(|kind| (kind, broken(kind))).collect()
+        INVARIANTS.iter().map(|rule| (rule, broken(rule.kind))).collect()
     }
 
     /// The plan under which the trace differs from that of the uncut replay.

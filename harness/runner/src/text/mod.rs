@@ -11,6 +11,7 @@
 
 mod json;
 pub mod markdown;
+pub(crate) mod markup;
 mod plural;
 mod safe;
 mod shell;

@@ -178,6 +178,21 @@ pub(super) fn wrong_asker(replay: &Replay) -> Option<Violation<'_>> {
     })
 }
 
+/// Q3: a question that the CLI takes back is closed as withdrawn, unless it was closed before.
+pub(super) fn withdrawn_left(replay: &Replay) -> Option<Violation<'_>> {
+    let asked: HashSet<&str> =
+        events(replay, "asked").map(|(_, fields)| text(fields, "id")).collect();
+    let withdrawn = replay.stated.withdrawn.iter().filter(|id| asked.contains(id.as_str()));
+    withdrawn.into_iter().find_map(|id| {
+        let (entry, closed) =
+            events(replay, "closed").find(|(_, fields)| text(fields, "id") == id)?;
+        let how = text(closed, "how");
+        let is_late = how == "settled";
+        let sentence = || format!("the CLI took question {id} back, and it is closed as {how}");
+        is_late.then(sentence).and_then(|sentence| by(entry, sentence))
+    })
+}
+
 /// The numbers of the messages that ask a question.
 pub(super) fn messages(replay: &Replay) -> HashSet<u64> {
     let calls = replay.lane(Lane::Telegram).filter(|entry| entry.data.contains_key("question"));

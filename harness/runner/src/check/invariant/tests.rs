@@ -12,6 +12,7 @@ use crate::scenario::{self, Chat, ChatMode, RunSpec};
 
 mod live;
 mod planted;
+mod stdout;
 
 const BUS: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
 const BUS_END: &str = r#"9 bus lifecycle {"seq":2,"phase":"end"}"#;

@@ -11,6 +11,11 @@ use serde_json::Value;
 
 pub(crate) use reader::read;
 
+/// The sign for a character that was spoilt.
+const SPOILT: &str = "\u{fffd}";
+/// The beginning of the tag around reasoning in a text.
+const THINK: &str = "<think";
+
 /// What stdout states.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Stated {
@@ -39,6 +44,8 @@ pub struct StatedMessage {
     pub turn: usize,
     /// Whether it is what the CLI itself says about an error of the API.
     pub is_error: bool,
+    /// Whether the CLI takes it back, because the API stopped it.
+    pub is_refused: bool,
     /// Its blocks of text.
     pub texts: Vec<StatedBlock>,
     /// Its blocks of reasoning; one that the API withholds is none.
@@ -90,25 +97,44 @@ pub struct StatedTurn {
     pub has_origin: bool,
 }
 
+impl StatedMessage {
+    /// Whether stdout has a text of it that never became whole.
+    pub fn has_open_text(&self) -> bool {
+        self.texts.iter().any(|block| block.whole.is_none())
+    }
+}
+
 impl StatedBlock {
     /// The text of the block as far as stdout has it.
     pub fn text(&self) -> &str {
         self.whole.as_deref().unwrap_or(&self.streamed)
     }
+
+    /// Whether the text is what a person reads. A CLI may spoil a character, and a model may write its reasoning into
+    /// a text.
+    pub fn is_plain(&self) -> bool {
+        let has = |sign: &str| self.streamed.contains(sign) || self.text().contains(sign);
+        !has(SPOILT) && !has(THINK)
+    }
 }
 
-impl StatedMessage {
-    /// Whether stdout has the whole of every block.
-    pub fn is_whole(&self) -> bool {
-        self.texts.iter().chain(&self.reasoning).all(|block| block.whole.is_some())
+impl Stated {
+    /// Whether the message with this number broke off: stdout has a block of it that never became whole.
+    pub fn broke_off(&self, message: usize) -> bool {
+        let is_cut = |call: &StatedCall| call.message == message && call.whole.is_none();
+        self.messages[message].has_open_text() || self.calls.iter().any(is_cut)
     }
 }
 
 impl StatedCall {
-    /// Its input: that of the whole message, or else that of the pieces if they are JSON.
+    /// Its input: that of the whole message, or else that of the pieces. None where the pieces are no JSON: the CLI
+    /// then says what it likes.
     pub fn input(&self) -> Option<Value> {
-        let streamed = || json::value(self.streamed.as_bytes());
-        self.whole.clone().or_else(streamed).filter(Value::is_object)
+        let streamed = json::value(self.streamed.as_bytes());
+        if streamed.is_none() && !self.streamed.is_empty() {
+            return None;
+        }
+        self.whole.clone().or(streamed).filter(Value::is_object)
     }
 }
 

@@ -8,6 +8,8 @@ use super::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn, json};
 
 /// The types of blocks that call a tool.
 const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];
+/// What old CLIs write in place of an empty text.
+const NO_CONTENT: &str = "(no content)";
 /// The model's name in what the CLI says itself.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -48,6 +50,12 @@ impl Reader {
             "stream_event" => self.stream_event(&record["event"], parent),
             "assistant" => self.snapshot(record, parent),
             "user" => {
+                if let Some(id) = text(&record["refused_message_id"]) {
+                    let mut messages = self.stated.messages.iter_mut();
+                    messages.rfind(|message| message.id == id).into_iter().for_each(|refused| {
+                        refused.is_refused = true;
+                    });
+                }
                 for block in record["message"]["content"].as_array().into_iter().flatten() {
                     self.result_of_call(block);
                 }
@@ -183,7 +191,8 @@ impl Reader {
             match block["type"].as_str().unwrap_or_default() {
                 "text" => {
                     let new = self.block("");
-                    whole(&mut self.stated.messages[at].texts, string(&block["text"]), new);
+                    let said = Some(string(&block["text"])).filter(|said| *said != NO_CONTENT);
+                    whole(&mut self.stated.messages[at].texts, said.unwrap_or_default(), new);
                 }
                 "thinking" => {
                     let new = self.block("");
@@ -205,7 +214,10 @@ impl Reader {
         let Some(id) = text(&block["tool_use_id"]).filter(|_| is_one) else { return };
         let mut calls = self.stated.calls.iter_mut().rev();
         if let Some(call) = calls.find(|call| call.id == id && call.result.is_none()) {
-            call.result = Some((block["content"].clone(), block["is_error"] == true));
+            let content = &block["content"];
+            let is_error =
+                block["is_error"] == true || string(&content["type"]).ends_with("_error");
+            call.result = Some((content.clone(), is_error));
         }
     }
 

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::chat::visible;
+use crate::text::markup::visible;
 
 /// A page without its frame.
 pub(crate) struct PageFrame<'a> {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::chat::Span;
 use crate::replay::{ChatChange, Entry};
 use crate::report::history::{ChatHistory, HistoryMessage};
 use crate::scenario::ChatProfile;
+use crate::text::markup::Span;
 
 /// The chat from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

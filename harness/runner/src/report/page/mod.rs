@@ -21,6 +21,7 @@ use crate::check::Finding;
 use crate::replay::Lane;
 use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun};
+use crate::text::markup;
 pub(crate) use found::found;
 use frame::ScriptData;
 pub(crate) use frame::{PageFrame, badge, document};
@@ -147,22 +148,22 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     let entries = run.entries.iter().map(|entry| {
         line += usize::from(entry.lane == Lane::Read && entry.kind == "chunk");
         let data = visible(Value::Object(entry.data.clone()));
-        EntryData { at: entry.at, lane: entry.lane, kind: chat::visible(&entry.kind), data, line }
+        EntryData { at: entry.at, lane: entry.lane, kind: markup::visible(&entry.kind), data, line }
     });
     RunData {
         entries: entries.collect(),
         frames: frames::frames(&run.entries, profile),
-        records: run.records.iter().map(|record| chat::visible(record)).collect(),
+        records: run.records.iter().map(|record| markup::visible(record)).collect(),
     }
 }
 
 /// A value whose texts have no character that can't be seen.
 fn visible(value: Value) -> Value {
     match value {
-        Value::String(text) => Value::String(chat::visible(&text)),
+        Value::String(text) => Value::String(markup::visible(&text)),
         Value::Array(list) => Value::Array(list.into_iter().map(visible).collect()),
         Value::Object(map) => {
-            let map = map.into_iter().map(|(key, value)| (chat::visible(&key), visible(value)));
+            let map = map.into_iter().map(|(key, value)| (markup::visible(&key), visible(value)));
             Value::Object(map.collect())
         }
         other => other,

@@ -8,7 +8,6 @@ use super::frame::badge;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
-use crate::check::FindingKind;
 use crate::report::history::{PersonAct, STOP, act};
 use crate::suite::{Case, CaseRun, ComparedGolden};
 use crate::text::plural;
@@ -162,77 +161,16 @@ fn invariants(case: &Case) -> Markup {
         p.note { "Held in every channel, paced and under every plan" (further) "." } "\n"
         table.invariants {
             tbody {
-                @for (kind, broken) in case.invariants() {
+                @for (rule, broken) in case.invariants() {
                     @let word = if broken.is_none() { "held" } else { "broken" };
                     tr {
                         td { (badge(broken.is_none(), word)) }
-                        td { (display(kind)) }
-                        td { (broken.map_or(must(kind), |found| &found.sentence)) }
+                        td { (display(rule.kind)) }
+                        td { (broken.map_or(rule.demand, |found| &found.sentence)) }
                     }
                     "\n"
                 }
             }
-        }
-    }
-}
-
-/// What an invariant demands.
-pub(super) fn must(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::LineLost => "Every line of stdout is accounted for.",
-        FindingKind::ToolUnbalanced => "Every tool call starts once and ends once, in this order.",
-        FindingKind::BusBroken => {
-            "The bus counts without gaps; the run starts first and ends once, last."
-        }
-        FindingKind::EditAfterFinal => "No edit comes once the final text is in the chat.",
-        FindingKind::FinalNotOnce => {
-            "The final text reaches the chat exactly once; never in a silent run."
-        }
-        FindingKind::SecondMessage => "The draft is one message, edited forward.",
-        FindingKind::TooFast => "Calls of the draft keep a second apart.",
-        FindingKind::ToldAfterSend => {
-            "Once the agent has sent its message with a tool, the draft shows nothing more."
-        }
-        FindingKind::SilentRunTold => "Nothing of a silent run reaches the chat.",
-        FindingKind::CallbackFailed => "No callback of the channel fails or is given up.",
-        FindingKind::CalledTooEarly => {
-            "No call comes before the time that the chat's server asked to wait is over."
-        }
-        FindingKind::ListenerPanicked => "No listener of the bus panics.",
-        FindingKind::ListenerLeft => "Nothing of the gateway listens on the bus after the run.",
-        FindingKind::EndedEarly => {
-            "The bus says that a run is over only after the last call of its chat."
-        }
-        FindingKind::CallsOverlap => "Two calls of a chat are never under way at a time.",
-        FindingKind::ToolBeforeYes => {
-            "No tool that a person is asked about runs before the yes, or after a no."
-        }
-        FindingKind::QuestionLeft => {
-            "Every question is shown and closed, and its buttons leave the chat."
-        }
-        FindingKind::AnsweredTwice => "Every question is closed once, and not asked again.",
-        FindingKind::WrongAsker => "A question has the name of the agent whose call waits.",
-        FindingKind::EndedByOther => {
-            "A turn ends with its own outcome, and its text is of messages that began in it."
-        }
-        FindingKind::NotAnsweredOnce => {
-            "Every message of the host is answered by one turn, or folded into one."
-        }
-        FindingKind::EditAfterTurn => "No message of a turn that is over is edited.",
-        FindingKind::SilentStart => "The person sees a sign of life soon after a tool starts.",
-        _ => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::invariants;
-
-    #[test]
-    fn every_invariant_says_what_it_demands() {
-        for kind in invariants() {
-            assert!(!must(kind).is_empty(), "{kind} has no sentence");
         }
     }
 }

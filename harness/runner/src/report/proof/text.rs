@@ -6,13 +6,13 @@ use super::evidence::NOT_REAL;
 use crate::cassette::Origin;
 use crate::replay::{ChatView, Entry, Lane, Replay};
 use crate::report::history::{PersonAct, STOP, act};
-use crate::report::page::chat::{plain, visible};
 use crate::report::page::waterfall::seconds;
 use crate::report::page::{confinement, origin};
 use crate::report::{footer, write_entry};
 use crate::secrets::scan;
 use crate::suite::Case;
 use crate::text::markdown::{block, code, inline};
+use crate::text::markup::{plain, visible};
 use crate::text::{Keep, plural, shell_quote, truncate};
 
 /// What no replay can test.

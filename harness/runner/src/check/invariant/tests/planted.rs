@@ -52,6 +52,7 @@ fn tn001_a_gateway_with_one_run_for_all_turns_is_convicted() {
         PlantedFault::OneRun,
         "live-interrupt-then-next",
         [
+            "ST011 ending-misread: the bus ends turn 1 otherwise: on stdout it is a failure",
             broken,
             r"GD001 golden-differs: expected edit #1 “…cond step links\n\n⏹️ Stopped. Send a message to go on from here.”, got “…cond step linksTwo and two are four.”",
         ],

@@ -1,0 +1,190 @@
+//! What a chat shows of a turn beside the answer: no reasoning and no words of a subagent, a line for each call, a word
+//! about a pause, and no page that the server would refuse.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::violation::{Violation, by, solid};
+use super::{is_draft, turns};
+use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
+use crate::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
+use crate::text::markup::plain;
+use crate::text::plural;
+
+/// Characters of a text that are not in another one by chance.
+const SAMPLE: usize = 16;
+/// Milliseconds within which the chat says that the conversation is compacted.
+const PAUSE_MS: u64 = 1_000;
+/// Milliseconds that a draft may wait for its window (V4).
+const WINDOW_MS: u64 = 1_000;
+/// The word for lines that have scrolled off.
+const EARLIER: &str = " earlier";
+
+/// V9: no reasoning is in a chat that does not show it.
+pub(super) fn reasoning_shown(replay: &Replay) -> Option<Violation<'_>> {
+    let is_hidden = replay.setup.channel.is_some_and(|chat| !chat.reasoning);
+    let blocks = replay.stated.messages.iter().flat_map(|message| &message.reasoning);
+    words_shown(replay, samples(replay, blocks.filter(|_| is_hidden)), "reasoning of the model")
+}
+
+/// T3: what a subagent says is not in the main chat.
+pub(super) fn subagent_shown(replay: &Replay) -> Option<Violation<'_>> {
+    let others = replay.stated.messages.iter().filter(|message| message.parent.is_some());
+    let blocks = others.flat_map(|message| &message.texts);
+    words_shown(replay, samples(replay, blocks), "what a subagent says")
+}
+
+fn words_shown<'r>(replay: &'r Replay, samples: Vec<String>, what: &str) -> Option<Violation<'r>> {
+    let mut calls = replay.lane(Lane::Telegram).filter(|_| !samples.is_empty());
+    calls.find_map(|entry| {
+        let text = solid(&plain(entry.text("text")));
+        let sample = samples.iter().find(|sample| text.contains(sample.as_str()))?;
+        by(entry, format!("{what} is in the chat: “{sample}…”"))
+    })
+}
+
+/// The beginnings of blocks, without blanks, that neither the answer nor the input of a call has.
+fn samples<'r>(replay: &Replay, blocks: impl Iterator<Item = &'r StatedBlock>) -> Vec<String> {
+    let mut samples: Vec<String> = blocks
+        .map(|block| solid(block.text()).chars().take(SAMPLE).collect::<String>())
+        .filter(|sample| sample.chars().count() == SAMPLE)
+        .collect();
+    if samples.is_empty() {
+        return samples;
+    }
+    let stated = &replay.stated;
+    let is_main = |message: &&StatedMessage| message.parent.is_none();
+    let texts = stated.messages.iter().filter(is_main).flat_map(|message| &message.texts);
+    let mut others: Vec<String> = texts.map(|block| solid(block.text())).collect();
+    others.extend(stated.calls.iter().map(|call| solid(&call.streamed)));
+    others.extend(stated.turns.iter().map(|turn| solid(&turn.text)));
+    let inputs = stated.calls.iter().filter_map(|call| call.whole.as_ref());
+    others.extend(inputs.map(|input| solid(&input.to_string())));
+    samples.retain(|sample| !others.iter().any(|other| other.contains(sample.as_str())));
+    samples
+}
+
+/// V2, V3: the lines of a draft, those that are folded included, are the calls of its turn so far. A draft may wait
+/// for its window, so that calls of the last second may be missing.
+///
+/// A chat that shows reasoning has lines of its own, and one for which the agent sends its messages with a tool has
+/// none after that.
+pub(super) fn lines_miscounted(replay: &Replay) -> Option<Violation<'_>> {
+    let has_lines = |chat: &Chat| {
+        chat.profile == ChatProfile::Telegram && chat.mode != ChatMode::Off && !chat.reasoning
+    };
+    replay.setup.channel.filter(has_lines)?;
+    if replay.setup.run.delivery == DeliverySpec::MessageToolOnly || replay.stated.objects == 0 {
+        return None;
+    }
+    // The calls of each turn with the moments at which the bus has them and whether they have ended, and the words
+    // with which lines begin.
+    let mut calls: HashMap<u64, Vec<KnownCall<'_>>> = HashMap::new();
+    let mut labels: BTreeSet<&str> = BTreeSet::new();
+    replay.entries.iter().find_map(|entry| {
+        let known = calls.entry(entry.turn()).or_default();
+        match entry.lane {
+            Lane::Bus if entry.kind == "tool" => {
+                let id = entry.text("id");
+                let title = entry.text("title");
+                labels.extend(label(title));
+                let has_ended = entry.text("phase") == "result";
+                match known.iter_mut().find(|call| call.id == id && !call.has_ended) {
+                    Some(call) => call.has_ended = has_ended,
+                    None => known.push(KnownCall { id, at: entry.at, has_ended }),
+                }
+                None
+            }
+            Lane::Bus if entry.data.contains_key("calls") => {
+                let gone = entry.data.get("calls").and_then(Value::as_array);
+                let gone: Vec<&str> =
+                    gone.into_iter().flatten().filter_map(Value::as_str).collect();
+                known.retain(|call| !gone.contains(&call.id));
+                None
+            }
+            Lane::Telegram if is_draft(entry) && !entry.data.contains_key("question") => {
+                let lines = lines(&plain(entry.text("text")), &labels);
+                let most = known.len();
+                let least = known.iter().filter(|call| call.at + WINDOW_MS < entry.at).count();
+                if (least..=most).contains(&lines) {
+                    return None;
+                }
+                let (lines, calls) = (plural(lines as u64, "call"), plural(most as u64, "call"));
+                by(entry, format!("the draft has the lines of {lines}, and the turn {calls}"))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// A call that the bus has.
+struct KnownCall<'r> {
+    id: &'r str,
+    /// Milliseconds since the replay began.
+    at: u64,
+    has_ended: bool,
+}
+
+/// The emoji and the name with which the line of a call begins.
+fn label(title: &str) -> Option<&str> {
+    let (emoji, rest) = title.split_once(' ')?;
+    let name = rest.split([':', ' ']).next()?;
+    Some(&title[..emoji.len() + 1 + name.len()])
+}
+
+/// The calls that the lines of a draft stand for.
+fn lines(text: &str, labels: &BTreeSet<&str>) -> usize {
+    let of_line = |line: &str| {
+        let line = line.trim_start_matches(|c: char| c.is_whitespace() || "↳└·".contains(c));
+        if let Some(earlier) = line.strip_prefix('+').and_then(|line| line.strip_suffix(EARLIER)) {
+            return earlier.parse().unwrap_or(0);
+        }
+        if !labels.iter().any(|label| line.starts_with(label)) {
+            return 0;
+        }
+        let times = line.rsplit_once(" ×").and_then(|(_, times)| times.parse().ok());
+        times.unwrap_or(1)
+    };
+    text.lines().map(of_line).sum()
+}
+
+/// V6: while the conversation is compacted, the chat says so. A replay with faults of the chat's server is left out.
+pub(super) fn pause_unshown(replay: &Replay) -> Option<Violation<'_>> {
+    let setup = &replay.setup;
+    let is_shown =
+        setup.channel.is_some_and(|chat| chat.mode != ChatMode::Off) && !setup.run.silent;
+    let has_faults = replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"));
+    if !is_shown || has_faults {
+        return None;
+    }
+    let ends: Vec<u64> = turns::outcomes(replay).map(|outcome| outcome.at).collect();
+    let notices = replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "notice");
+    notices.into_iter().find_map(|notice| {
+        let is_pause = notice.text("subtype") == "status" && notice.text("status") == "compacting";
+        let until = notice.at + PAUSE_MS;
+        let is_over = ends.iter().any(|end| (notice.at..until).contains(end));
+        let says_so = |entry: &Entry| {
+            (notice.at..=until).contains(&entry.at) && entry.text("text").contains("ompact")
+        };
+        let is_said = replay.lane(Lane::Telegram).any(says_so);
+        let sentence = "the conversation is compacted, and the chat does not say so".to_owned();
+        (is_pause && !is_over && !is_said).then_some(sentence).and_then(|said| by(notice, said))
+    })
+}
+
+/// V5, V10: no page is longer than the service takes.
+pub(super) fn page_too_long(replay: &Replay) -> Option<Violation<'_>> {
+    let chat = replay.setup.channel?;
+    replay.lane(Lane::Telegram).find_map(|entry| {
+        let text = entry.text("text");
+        let (size, limit, unit) = match chat.profile {
+            ChatProfile::Telegram => (plain(text).encode_utf16().count(), 4_096, "UTF-16 units"),
+            ChatProfile::Discord => (text.chars().count(), 2_000, "characters"),
+            ChatProfile::Slack => (text.chars().count(), 4_000, "characters"),
+        };
+        let sentence =
+            || format!("{} has {size} {unit}, and {limit} are the most", entry.headline());
+        (size > limit).then(sentence).and_then(|sentence| by(entry, sentence))
+    })
+}

@@ -1,0 +1,141 @@
+//! What a rule is about: where a replay does not have it, the rule can't be broken.
+
+use super::{secrets, turns};
+use crate::replay::{Entry, Lane, Replay};
+use crate::scenario::DeliverySpec;
+
+/// Milliseconds after which a call is a long one.
+const LONG_CALL_MS: u64 = 10_000;
+/// Characters that fit on a page of every service.
+const PAGE: usize = 2_000;
+
+/// What a replay must have so that a rule can be broken in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stake {
+    /// Nothing beside stdout.
+    Every,
+    /// A message of the model.
+    Messages,
+    /// A message that broke off or was taken back.
+    BrokenMessages,
+    /// A call of a tool.
+    Calls,
+    /// A call whose input comes in pieces.
+    StreamedCalls,
+    /// A result of the CLI.
+    Results,
+    /// A result with an answer.
+    Answers,
+    /// A secret that only a tool has seen.
+    Secrets,
+    /// A chat.
+    Chats,
+    /// A gateway that lets the agent send its messages with a tool.
+    SendingTools,
+    /// A silent run.
+    SilentRuns,
+    /// A server that asks to wait.
+    Waits,
+    /// Reasoning, and a chat that does not show it.
+    Reasoning,
+    /// A subagent that says something.
+    Subagents,
+    /// A compaction of the conversation.
+    Compactions,
+    /// More text than a page takes.
+    LongTexts,
+    /// A question to the person.
+    Questions,
+    /// A question that the CLI takes back.
+    Withdrawals,
+    /// Several turns.
+    Turns,
+    /// Messages of the host.
+    HostMessages,
+    /// A call that takes long.
+    LongCalls,
+}
+
+impl Stake {
+    /// What the recordings have in which the rule can be broken, after the word `with`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Every => "a line",
+            Self::Messages => "a message of the model",
+            Self::BrokenMessages => "a message that broke off",
+            Self::Calls => "a call of a tool",
+            Self::StreamedCalls => "an input that comes in pieces",
+            Self::Results => "a result",
+            Self::Answers => "an answer",
+            Self::Secrets => "a secret that only a tool has seen",
+            Self::Chats => "a chat",
+            Self::SendingTools => "a tool that sends the message",
+            Self::SilentRuns => "a silent run",
+            Self::Waits => "a server that asks to wait",
+            Self::Reasoning => "reasoning that the chat does not show",
+            Self::Subagents => "a subagent that says something",
+            Self::Compactions => "a compaction",
+            Self::LongTexts => "more text than a page takes",
+            Self::Questions => "a question",
+            Self::Withdrawals => "a question that the CLI takes back",
+            Self::Turns => "several turns",
+            Self::HostMessages => "messages of a host",
+            Self::LongCalls => "a call of ten seconds",
+        }
+    }
+
+    /// Whether the replay has it.
+    pub fn is_in(self, replay: &Replay) -> bool {
+        let stated = &replay.stated;
+        let chat = replay.setup.channel;
+        match self {
+            Self::Every => stated.objects > 0,
+            Self::Messages => !stated.messages.is_empty(),
+            Self::BrokenMessages => {
+                stated.messages.iter().any(|message| message.is_refused || message.has_open_text())
+            }
+            Self::Calls => !stated.calls.is_empty(),
+            Self::StreamedCalls => stated.calls.iter().any(|call| !call.pieces.is_empty()),
+            Self::Results => !stated.turns.is_empty(),
+            Self::Answers => stated
+                .turns
+                .iter()
+                .any(|turn| turn.is_failure == Some(false) && !turn.text.is_empty()),
+            Self::Secrets => !secrets::secrets(replay).is_empty(),
+            Self::Chats => chat.is_some(),
+            Self::SendingTools => replay.setup.run.delivery == DeliverySpec::MessageToolOnly,
+            Self::SilentRuns => replay.setup.run.silent,
+            Self::Waits => replay.lane(Lane::Telegram).any(|call| call.wait_s().is_some()),
+            Self::Reasoning => {
+                let has_words = stated.messages.iter().any(|message| !message.reasoning.is_empty());
+                has_words && chat.is_some_and(|chat| !chat.reasoning)
+            }
+            Self::Subagents => stated
+                .messages
+                .iter()
+                .any(|message| message.parent.is_some() && !message.texts.is_empty()),
+            Self::Compactions => !stated.compactions.is_empty(),
+            Self::LongTexts => {
+                let texts = stated.messages.iter().flat_map(|message| &message.texts);
+                texts.map(|block| block.text().chars().count()).sum::<usize>() > PAGE
+            }
+            Self::Questions => replay.lane(Lane::Bus).any(|entry| entry.kind == "question"),
+            Self::Withdrawals => !stated.withdrawn.is_empty(),
+            Self::Turns => turns::outcomes(replay).count() > 1,
+            Self::HostMessages => {
+                replay.lane(Lane::Lifecycle).any(|entry| entry.kind == "host_message")
+            }
+            Self::LongCalls => {
+                let is = |kind: &'static str| move |entry: &&Entry| entry.kind == kind;
+                let starts = replay.lane(Lane::Lifecycle).filter(is("tool_start"));
+                let end = |start: &Entry| {
+                    let mut ends = replay.lane(Lane::Lifecycle).filter(is("tool_result"));
+                    ends.find(|end| end.text("id") == start.text("id")).map(|end| end.at)
+                };
+                starts
+                    .into_iter()
+                    .any(|start| end(start).is_some_and(|end| end > start.at + LONG_CALL_MS))
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Calls of tools: each one that stdout states starts once, with its arguments, and ends with its result.
+
+use serde_json::Value;
+
+use super::super::super::divergence::{quoted, zoom};
+use super::super::violation::{Violation, by, whole};
+use crate::replay::{Entry, Lane, Replay, StatedCall};
+
+/// U1: each call that stdout has as a whole starts once, and no other does.
+pub(in super::super) fn call_not_stated(replay: &Replay) -> Option<Violation<'_>> {
+    let mut left: Vec<&StatedCall> = replay.stated.calls.iter().collect();
+    if replay.stated.objects == 0 {
+        return None;
+    }
+    for start in starts(replay) {
+        let id = start.text("id");
+        match left.iter().position(|call| call.id == id) {
+            Some(at) => left.remove(at),
+            None => {
+                return by(start, format!("call {id} starts, and stdout has no such call left"));
+            }
+        };
+    }
+    let missing = left.into_iter().find(|call| call.whole.is_some())?;
+    whole(format!("stdout has the call {} of {}, and it never starts", missing.id, missing.name))
+}
+
+/// U1, U5: a call starts with the name, the arguments and the parent that stdout states.
+pub(in super::super) fn call_misread(replay: &Replay) -> Option<Violation<'_>> {
+    pairs(replay, "tool_start").find_map(|(start, call)| {
+        let parent = start.data.get("parent").and_then(Value::as_str);
+        if start.text("name") != call.name || parent != call.parent.as_deref() {
+            let stated = format!("{} {}", call.name, call.parent.as_deref().unwrap_or("(main)"));
+            return by(start, format!("call {} is one of {stated} on stdout", call.id));
+        }
+        let args = start.data.get("args").unwrap_or(&Value::Null);
+        let streamed = || serde_json::from_str::<Value>(&call.streamed).ok();
+        let is_stated = match &call.whole {
+            Some(whole) => args == whole || streamed().is_some_and(|streamed| *args == streamed),
+            None => args.is_null() || streamed().is_none_or(|streamed| *args == streamed),
+        };
+        let stated = call.input().filter(|_| !is_stated)?;
+        let (args, stated) = zoom(&args.to_string(), &stated.to_string());
+        by(start, format!("{} starts with “{args}”, and stdout has “{stated}”", call.name))
+    })
+}
+
+/// U3: a call ends with the result that stdout states, and as it states it: well, or with an error.
+pub(in super::super) fn result_misread(replay: &Replay) -> Option<Violation<'_>> {
+    pairs(replay, "tool_result").find_map(|(end, call)| {
+        let is_incomplete = end.data.contains_key("incomplete");
+        let Some((result, is_error)) = &call.result else {
+            let sentence = format!("{} ends with a result, and stdout has none", call.name);
+            return if is_incomplete { None } else { by(end, sentence) };
+        };
+        let told = end.data.get("result").unwrap_or(&Value::Null);
+        let told_error = end.data.get("is_error") == Some(&Value::Bool(true));
+        if !is_incomplete && told == result && told_error == *is_error {
+            return None;
+        }
+        let result = quoted(&result.to_string());
+        by(
+            end,
+            format!("{} ends otherwise than stdout says: {result}, error {is_error}", call.name),
+        )
+    })
+}
+
+/// The starts of calls.
+fn starts(replay: &Replay) -> impl Iterator<Item = &Entry> {
+    replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_start")
+}
+
+/// The events of a kind with the calls of stdout that they are about: the first one is about the first call with
+/// its id.
+fn pairs<'r>(
+    replay: &'r Replay,
+    kind: &'static str,
+) -> impl Iterator<Item = (&'r Entry, &'r StatedCall)> {
+    let mut left: Vec<&StatedCall> = replay.stated.calls.iter().collect();
+    let events = replay.lane(Lane::Lifecycle).filter(move |entry| entry.kind == kind);
+    events.filter_map(move |event| {
+        let at = left.iter().position(|call| call.id == event.text("id"))?;
+        Some((event, left.remove(at)))
+    })
+}

@@ -1,0 +1,89 @@
+//! The ends of turns: each one ends as its result says, with the text that stdout has.
+
+use super::super::super::divergence::zoom;
+use super::super::turns::outcomes;
+use super::super::violation::{Violation, by, by_turn, solid, whole};
+use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage, StatedTurn};
+use crate::text::plural;
+
+/// B3, T5: each result of stdout ends a turn, which is a failure if the result says so, and only then; the bus says
+/// the same.
+pub(in super::super) fn ending_misread(replay: &Replay) -> Option<Violation<'_>> {
+    let ends = ended(replay);
+    if ends.len() < replay.stated.turns.len() {
+        let results = plural(replay.stated.turns.len() as u64, "result");
+        return whole(format!("stdout has {results}, and {} of them end a turn", ends.len()));
+    }
+    let runs = by_turn(replay, Lane::Bus);
+    (1..).zip(ends).zip(&replay.stated.turns).find_map(|((turn, outcome), stated)| {
+        let is_failure = stated.is_failure?;
+        let words = if is_failure { "a failure" } else { "no failure" };
+        if (outcome.text("status") != "ok") != is_failure {
+            return by(outcome, format!("the result of turn {turn} on stdout is {words}"));
+        }
+        let run: &Vec<&Entry> = runs.get(&turn)?;
+        let is_end = |entry: &&&Entry| matches!(entry.text("phase"), "end" | "error");
+        let end = run.iter().rev().find(|entry| entry.kind == "lifecycle").filter(is_end)?;
+        let says_so = (end.text("phase") == "error") == is_failure;
+        let sentence = format!("the bus ends turn {turn} otherwise: on stdout it is {words}");
+        (!says_so).then_some(sentence).and_then(|sentence| by(end, sentence))
+    })
+}
+
+/// T2: the text of a turn that went well is all that the model said in it, once and in order, if its last message is
+/// the result; what a message says that broke off is no part of it.
+///
+/// Stdout leaves two things open: of a message that broke off, the CLI may go on with what is whole; and where a message
+/// follows another one without a call between them, the turn may end with the text from there on, because the CLI may
+/// answer two messages of its host with one result.
+pub(in super::super) fn answer_misread(replay: &Replay) -> Option<Violation<'_>> {
+    let ends = ended(replay);
+    (0..).zip(ends.iter().zip(&replay.stated.turns)).find_map(|(turn, (outcome, stated))| {
+        let StatedTurn { is_failure: Some(false), text, .. } = stated else { return None };
+        let told = solid(outcome.text("text"));
+        let [whole, resumed] = said(replay, turn)?.map(|said| expected(&said, &solid(text)));
+        let (whole, resumed) = (whole?, resumed?);
+        if whole.iter().chain(&resumed).any(|expect| *expect == told) {
+            return None;
+        }
+        let (told, expect) = zoom(&told, &whole[0]);
+        by(outcome, format!("the answer is “{told}”, and stdout has “{expect}”"))
+    })
+}
+
+/// The texts, without blanks, with which a turn may end that said this, and whose result is `result`. None if the last
+/// text is not the result.
+fn expected(said: &[(usize, &StatedBlock)], result: &str) -> Option<Vec<String>> {
+    let (_, last) = said.last()?;
+    if solid(last.text()) != result {
+        return None;
+    }
+    let from =
+        |at: usize| -> String { said[at..].iter().map(|(_, block)| solid(block.text())).collect() };
+    let goes_on = |pair: &[(usize, &StatedBlock)]| {
+        pair[0].0 == pair[1].0 || pair[0].1.calls_before < pair[1].1.calls_before
+    };
+    let begun = said.windows(2).rposition(|pair| !goes_on(pair)).map_or(0, |at| at + 1);
+    let is_split = said[begun].1.calls_before < last.calls_before;
+    let alone = (!is_split).then(|| result.to_owned());
+    Some([from(begun), from(0)].into_iter().chain(alone).collect())
+}
+
+/// The blocks of text that the main conversation says in a turn, with the numbers of their messages: without those of
+/// messages that broke off, and with them. None where reasoning is hidden in one of them.
+fn said(replay: &Replay, turn: usize) -> Option<[Vec<(usize, &StatedBlock)>; 2]> {
+    let stated = &replay.stated;
+    let is_own = |message: &StatedMessage| {
+        message.turn == turn && message.parent.is_none() && !message.is_error
+    };
+    let own = stated.messages.iter().enumerate().filter(|(_, message)| is_own(message));
+    let blocks = own.flat_map(|(at, message)| message.texts.iter().map(move |block| (at, block)));
+    let all: Vec<_> = blocks.filter(|(_, block)| block.whole.is_some()).collect();
+    let whole = all.iter().copied().filter(|(at, _)| !stated.broke_off(*at)).collect();
+    all.iter().all(|(_, block)| block.is_plain()).then_some([whole, all])
+}
+
+/// The outcomes of turns that a result ended.
+fn ended(replay: &Replay) -> Vec<&Entry> {
+    outcomes(replay).filter(|outcome| outcome.text("status") != "incomplete").collect()
+}

@@ -1,0 +1,115 @@
+//! The input of a call while it streams: each report is a beginning of the input, and none is missing.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::super::violation::{Violation, by, whole};
+use crate::replay::{Entry, Lane, Replay, StatedCall};
+
+/// U2: what is reported of a growing input is a beginning of it, and goes on from what was reported before.
+pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> {
+    let mut before: HashMap<(&str, &str), &Value> = HashMap::new();
+    reports(replay).find_map(|(report, call)| {
+        let input = call.input()?;
+        let open = report.text("open");
+        report.data.get("args")?.as_object()?.iter().find_map(|(key, value)| {
+            let last = before.insert((&call.id, key), value);
+            let is_right = match key == open {
+                true => is_beginning(value, &input[key]),
+                false => *value == input[key],
+            };
+            if is_right && last.is_none_or(|last| is_beginning(last, value)) {
+                return None;
+            }
+            by(
+                report,
+                format!(
+                    "`{key}` of {} is reported as {value}, which is no beginning of it",
+                    call.name
+                ),
+            )
+        })
+    })
+}
+
+/// U2: a field that is whole while the input goes on is reported before the call starts.
+pub(in super::super) fn field_unreported(replay: &Replay) -> Option<Violation<'_>> {
+    let told: Vec<(&Entry, &StatedCall)> = reports(replay).collect();
+    let is_only = |call: &&StatedCall| {
+        replay.stated.calls.iter().filter(|other| other.id == call.id).count() == 1
+    };
+    replay.stated.calls.iter().filter(is_only).find_map(|call| {
+        let input = call.input().filter(|_| !call.streamed.is_empty())?;
+        let place = |key: &String| call.streamed.find(&format!("{}:", Value::from(key.as_str())));
+        let mut keys: Vec<(usize, &String)> =
+            input.as_object()?.keys().filter_map(|key| Some((place(key)?, key))).collect();
+        keys.sort_unstable();
+        keys.windows(2).find_map(|pair| {
+            let (next, key) = (pair[1].0, pair[0].1);
+            let came = call.pieces.iter().any(|end| *end > next && *end < call.streamed.len());
+            let is_told =
+                || told.iter().any(|(report, of)| of.id == call.id && has_field(report, key));
+            let name = &call.name;
+            let sentence =
+                || format!("`{key}` of {name} is whole before its input is, and not reported");
+            (came && !is_told()).then(sentence).and_then(whole)
+        })
+    })
+}
+
+/// U2: an open text is reported again only when it has grown by a good part of what was reported.
+pub(in super::super) fn field_repeated(replay: &Replay) -> Option<Violation<'_>> {
+    let mut before: HashMap<(&str, &str), usize> = HashMap::new();
+    reports(replay).find_map(|(report, call)| {
+        let key = report.text("open");
+        let size =
+            report.data.get("args")?.get(key).filter(|value| value.is_string())?.to_string().len();
+        let last = before.insert((&call.id, key), size)?;
+        let grown = format!(
+            "`{key}` of {} is reported with {size} bytes, and had {last} before",
+            call.name
+        );
+        (size < last + LITTLE.max(last / SHARE))
+            .then_some(grown)
+            .and_then(|grown| by(report, grown))
+    })
+}
+
+fn has_field(report: &Entry, key: &str) -> bool {
+    report.data.get("args").is_some_and(|args| args.get(key).is_some())
+}
+
+/// A field that has grown by fewer bytes of JSON is not worth a report.
+const LITTLE: usize = 8;
+/// A field that has grown by less than this part of it is not worth one either.
+const SHARE: usize = 4;
+
+/// The reports of growing inputs with the calls of stdout that they are about. An id that stdout uses twice is left
+/// out.
+fn reports(replay: &Replay) -> impl Iterator<Item = (&Entry, &StatedCall)> {
+    let inputs = replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_input");
+    inputs.filter_map(|report| {
+        let mut own = replay.stated.calls.iter().filter(|call| call.id == report.text("id"));
+        let call = own.next()?;
+        own.next().is_none().then_some((report, call))
+    })
+}
+
+/// Whether `part` is a beginning of `value`.
+fn is_beginning(part: &Value, value: &Value) -> bool {
+    match (part, value) {
+        (Value::String(part), Value::String(value)) => value.starts_with(part.as_str()),
+        (Value::Array(part), Value::Array(value)) => {
+            let last = part.len().saturating_sub(1);
+            part.len() <= value.len()
+                && part.iter().zip(value).enumerate().all(|(at, (part, value))| {
+                    if at == last { is_beginning(part, value) } else { part == value }
+                })
+        }
+        (Value::Object(part), Value::Object(value)) => part
+            .iter()
+            .all(|(key, part)| value.get(key).is_some_and(|value| is_beginning(part, value))),
+        (part, value) => part == value,
+    }
+}

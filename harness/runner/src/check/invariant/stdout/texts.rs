@@ -1,0 +1,110 @@
+//! Text and reasoning: what the parser says of each message is what stdout has of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::super::super::divergence::zoom;
+use super::super::violation::{Violation, by, solid, whole};
+use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
+
+/// T1, T4, T6, R1: the text and the reasoning of each message are those of stdout, blanks aside; what the CLI says of
+/// an error of the API is no text.
+pub(in super::super) fn text_misread(replay: &Replay) -> Option<Violation<'_>> {
+    let texts = told(replay, "text");
+    let reasoning = told(replay, "thinking");
+    messages(replay).into_iter().find_map(|((parent, id), messages)| {
+        let is_plain = blocks(&messages, |m| &m.texts).all(StatedBlock::is_plain);
+        let text = |message: &&StatedMessage| !message.is_error;
+        let said: Vec<&StatedMessage> = messages.iter().copied().filter(text).collect();
+        let kinds = [
+            ("text", &texts, joined(&said, |m| &m.texts)),
+            ("reasoning", &reasoning, joined(&messages, |m| &m.reasoning)),
+        ];
+        kinds.into_iter().filter(|_| is_plain).find_map(|(kind, told, stated)| {
+            let of = if parent.is_some() { "of a subagent’s message" } else { "of message" };
+            let (last, told) = told.get(&(parent, id)).cloned().unwrap_or_default();
+            if told == stated {
+                return None;
+            }
+            let (told, stated) = zoom(&told, &stated);
+            let sentence = format!("the {kind} {of} {id} is “{told}”, and stdout has “{stated}”");
+            match last {
+                Some(last) => by(last, sentence),
+                None => whole(sentence),
+            }
+        })
+    })
+}
+
+/// T5: what a message said that broke off, or that the CLI takes back, is retracted once another message follows it in
+/// a turn that goes well.
+pub(in super::super) fn text_kept(replay: &Replay) -> Option<Violation<'_>> {
+    let stated = &replay.stated;
+    let retracted: Vec<&str> = replay
+        .lane(Lane::Lifecycle)
+        .filter(|entry| entry.kind == "retract")
+        .map(|entry| entry.text("message_id"))
+        .collect();
+    let texts = told(replay, "text");
+    let is_gone = |(_, message): &(usize, &StatedMessage)| {
+        let is_well =
+            stated.turns.get(message.turn).is_some_and(|turn| turn.is_failure == Some(false));
+        is_well && message.parent.is_none() && (message.is_refused || message.has_open_text())
+    };
+    let mut gone = stated.messages.iter().enumerate().filter(is_gone);
+    gone.find_map(|(at, message)| {
+        let is_next = |next: &StatedMessage| next.turn == message.turn && next.parent.is_none();
+        let is_followed = stated.messages[at + 1..].iter().any(is_next);
+        let (last, text) = texts.get(&(None, message.id.as_str()))?;
+        let is_kept = is_followed && !text.is_empty() && !retracted.contains(&message.id.as_str());
+        let sentence =
+            || format!("message {} broke off, and its text is not retracted", message.id);
+        is_kept.then(sentence).and_then(|sentence| by((*last)?, sentence))
+    })
+}
+
+/// R1: no event of text or of reasoning is empty.
+pub(in super::super) fn empty_delta(replay: &Replay) -> Option<Violation<'_>> {
+    let is_text = |entry: &&Entry| matches!(entry.kind.as_ref(), "text" | "thinking" | "assistant");
+    let lanes = [Lane::Lifecycle, Lane::Bus].into_iter().flat_map(|lane| replay.lane(lane));
+    let is_empty =
+        |entry: &&Entry| entry.data.get("delta").and_then(Value::as_str).is_some_and(str::is_empty);
+    let empty = lanes.filter(is_text).find(is_empty)?;
+    by(empty, format!("an event of {} has no word", empty.kind))
+}
+
+/// A message's conversation and id.
+type Key<'r> = (Option<&'r str>, &'r str);
+
+/// The messages of stdout by conversation and id.
+fn messages(replay: &Replay) -> BTreeMap<Key<'_>, Vec<&StatedMessage>> {
+    let mut messages: BTreeMap<Key<'_>, Vec<&StatedMessage>> = BTreeMap::new();
+    for message in &replay.stated.messages {
+        messages.entry((message.parent.as_deref(), &message.id)).or_default().push(message);
+    }
+    messages
+}
+
+/// What the events of a kind say of each message without blanks, and the last of them.
+fn told<'r>(replay: &'r Replay, kind: &str) -> BTreeMap<Key<'r>, (Option<&'r Entry>, String)> {
+    let mut told: BTreeMap<Key<'_>, (Option<&Entry>, String)> = BTreeMap::new();
+    for entry in replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == kind) {
+        let parent = entry.data.get("parent").and_then(Value::as_str);
+        let (last, text) = told.entry((parent, entry.text("message_id"))).or_default();
+        *last = Some(entry);
+        text.push_str(&solid(entry.text("delta")));
+    }
+    told
+}
+
+fn blocks<'m>(
+    messages: &[&'m StatedMessage],
+    of: fn(&StatedMessage) -> &Vec<StatedBlock>,
+) -> impl Iterator<Item = &'m StatedBlock> {
+    messages.iter().flat_map(move |message| of(message))
+}
+
+fn joined(messages: &[&StatedMessage], of: fn(&StatedMessage) -> &Vec<StatedBlock>) -> String {
+    blocks(messages, of).map(|block| solid(block.text())).collect()
+}

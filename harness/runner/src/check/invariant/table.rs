@@ -1,0 +1,173 @@
+//! The table of the invariants: what each one demands, and on which recordings it can be broken.
+//!
+//! `docs/invariants.md` is made from it, and `tests/history.rs` adds which bugs of the past each one convicts.
+
+use super::stake::Stake;
+use super::stdout::{calls, endings, growth, texts};
+use super::violation::Violation;
+use super::*;
+
+/// One rule of a replay that needs no golden.
+#[derive(Debug, Clone, Copy)]
+pub struct Invariant {
+    /// The finding that a replay has which breaks it.
+    pub kind: FindingKind,
+    /// What it demands, in a sentence.
+    pub demand: &'static str,
+    /// Where it can be broken at all: the recordings, replays or scenarios that have what it is about.
+    pub stake: Stake,
+    /// How a replay breaks it.
+    pub(super) broken: fn(&Replay) -> Option<Violation<'_>>,
+}
+
+impl Invariant {
+    /// How a replay breaks the rule, in a sentence; none if it keeps it.
+    pub fn broken_by(&self, replay: &Replay) -> Option<String> {
+        (self.broken)(replay).map(|violation| violation.sentence)
+    }
+}
+
+macro_rules! invariants {
+    ($($kind:ident, $broken:expr, $demand:literal, $stake:ident;)+) => {
+        /// All invariants, in the order in which they are checked and listed.
+        pub const INVARIANTS: &[Invariant] = &[$(Invariant {
+            kind: FindingKind::$kind,
+            demand: $demand,
+            stake: Stake::$stake,
+            broken: $broken,
+        }),+];
+    };
+}
+
+invariants! {
+    LineLost, line_lost,
+        "Every line of stdout is accounted for.",
+        Every;
+    RecordRefused, stdout::record_refused,
+        "A line of stdout that is a JSON object is a record.",
+        Every;
+    CallNotStated, calls::call_not_stated,
+        "Each call of stdout starts once, and no other call does.",
+        Calls;
+    CallMisread, calls::call_misread,
+        "A call starts with the name, the arguments and the parent that stdout states.",
+        Calls;
+    ResultMisread, calls::result_misread,
+        "A call ends with the result that stdout states, well or with an error.",
+        Calls;
+    InputMisread, growth::input_misread,
+        "What is reported of a growing input is a beginning of the input.",
+        StreamedCalls;
+    FieldUnreported, growth::field_unreported,
+        "A field that is whole before its input is has been reported.",
+        StreamedCalls;
+    FieldRepeated, growth::field_repeated,
+        "An open field is reported again only when it has grown.",
+        StreamedCalls;
+    TextMisread, texts::text_misread,
+        "The text and the reasoning of each message are those of stdout.",
+        Messages;
+    TextKept,
+        texts::text_kept,
+        "What a message said that broke off is retracted once another one follows.",
+        BrokenMessages;
+    EmptyDelta, texts::empty_delta,
+        "No event of text or of reasoning is empty.",
+        Messages;
+    EndingMisread, endings::ending_misread,
+        "Each result of stdout ends a turn, as a failure if it says so, and only then.",
+        Results;
+    AnswerMisread, endings::answer_misread,
+        "The answer is all that the model said in the turn, once and in order.",
+        Answers;
+    ToolUnbalanced, tool_unbalanced,
+        "Every tool call starts once and ends once, in this order.",
+        Calls;
+    BusBroken, bus_broken,
+        "The bus counts without gaps; the run starts first and ends once, last.",
+        Every;
+    BusDiffers, bus::bus_differs,
+        "What the parser says of texts, calls and messages is on the bus, under the same conversation.",
+        Messages;
+    SecretTold, secrets::secret_told,
+        "No secret that only a tool has seen is on the bus or in a channel.",
+        Secrets;
+    EditAfterFinal, edit_after_final,
+        "No edit comes once the final text is in the chat.",
+        Chats;
+    FinalNotOnce, final_not_once,
+        "The final text reaches the chat exactly once; never in a silent run.",
+        Chats;
+    SecondMessage, second_message,
+        "The draft is one message, edited forward.",
+        Chats;
+    TooFast, too_fast,
+        "Calls of the draft keep a second apart.",
+        Chats;
+    ToldAfterSend, told_after_send,
+        "Once the agent has sent its message with a tool, the draft shows nothing more.",
+        SendingTools;
+    SilentRunTold, silent_run_told,
+        "Nothing of a silent run reaches the chat.",
+        SilentRuns;
+    CallbackFailed, callback_failed,
+        "No callback of the channel fails or is given up.",
+        Chats;
+    CalledTooEarly, called_too_early,
+        "No call comes before the time that the chat's server asked to wait is over.",
+        Waits;
+    ListenerPanicked, listener_panicked,
+        "No listener of the bus panics.",
+        Every;
+    ListenerLeft, listener_left,
+        "Nothing of the gateway listens on the bus after the run.",
+        Every;
+    EndedEarly, ended_early,
+        "The bus says that a run is over only after the last call of its chat.",
+        Chats;
+    CallsOverlap, calls_overlap,
+        "Two calls of a chat are never under way at a time.",
+        Chats;
+    ReasoningShown, shown::reasoning_shown,
+        "No reasoning is in a chat that does not show it.",
+        Reasoning;
+    SubagentShown, shown::subagent_shown,
+        "What a subagent says is not in the main chat.",
+        Subagents;
+    LinesMiscounted, shown::lines_miscounted,
+        "The lines of a draft, folded ones included, are the calls of its turn so far.",
+        Calls;
+    PauseUnshown, shown::pause_unshown,
+        "While the conversation is compacted, the chat says so.",
+        Compactions;
+    PageTooLong, shown::page_too_long,
+        "No page is longer than the service takes.",
+        LongTexts;
+    ToolBeforeYes, questions::tool_before_yes,
+        "No tool that a person is asked about runs before the yes, or after a no.",
+        Questions;
+    QuestionLeft, questions::question_left,
+        "Every question is shown and closed, and its buttons leave the chat.",
+        Questions;
+    AnsweredTwice, questions::answered_twice,
+        "Every question is closed once, and not asked again.",
+        Questions;
+    WrongAsker, questions::wrong_asker,
+        "A question has the name of the agent whose call waits.",
+        Questions;
+    WithdrawnLeft, questions::withdrawn_left,
+        "A question that the CLI takes back is closed as withdrawn.",
+        Withdrawals;
+    EndedByOther, turns::ended_by_other,
+        "A turn ends with its own outcome, and its text is of messages that began in it.",
+        Turns;
+    NotAnsweredOnce, turns::not_answered_once,
+        "Every message of the host is answered by one turn, or folded into one.",
+        HostMessages;
+    EditAfterTurn, turns::edit_after_turn,
+        "No message of a turn that is over is edited.",
+        Turns;
+    SilentStart, turns::silent_start,
+        "The person sees a sign of life soon after a tool starts.",
+        LongCalls;
+}

@@ -1,0 +1,144 @@
+//! The rules that need what stdout states: a replay that breaks none, and what breaks when a part of it is changed.
+
+use serde_json::json;
+
+use super::super::*;
+use crate::replay::{Plan, Setup, replay};
+use crate::scenario::{Chat, ChatMode, RunSpec};
+
+/// A turn with reasoning, a text, a call whose input comes in pieces and whose result has a secret, a subagent's words,
+/// and an answer.
+const RECORDS: &[&str] = &[
+    r#"{"type":"system","subtype":"init","session_id":"s"}"#,
+    r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1"}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"The notes are long, so a helper counts them for me."}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_stop","index":0}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"I look."}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_stop","index":1}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"t","name":"Bash","input":{}}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"command\":\"cat notes.txt; cat mo"}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"re-notes.txt\",\"timeout\":5"}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"}"}}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_stop","index":2}}"#,
+    r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"thinking","thinking":"The notes are long, so a helper counts them for me."},{"type":"text","text":"I look."},{"type":"tool_use","id":"t","name":"Bash","input":{"command":"cat notes.txt; cat more-notes.txt","timeout":5}}]}}"#,
+    r#"{"type":"stream_event","event":{"type":"message_stop"}}"#,
+    r#"{"type":"assistant","parent_tool_use_id":"t","message":{"id":"h1","content":[{"type":"text","text":"The helper has counted all of the notes."}]}}"#,
+    r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"token ghp_0123456789abcdefghijABCDEFGHIJ456789"}]}}"#,
+    r#"{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"Two lines."}]}}"#,
+    r#"{"type":"result","subtype":"success","is_error":false,"result":"Two lines.","session_id":"s"}"#,
+];
+
+/// Replays [`RECORDS`], changes the entries of a lane and a kind, and expects that exactly this breaks. `edit` gives
+/// `false` for an entry that is taken away.
+fn check(
+    lane: Lane,
+    kind: &str,
+    edit: impl Fn(&mut Entry) -> bool,
+    expect: &[(FindingKind, &str)],
+) {
+    let stdout = RECORDS.join("\n") + "\n";
+    let channel = Some(Chat::of(ChatMode::Partial));
+    let setup = Setup { run: RunSpec::default(), channel, acp: None };
+    let mut replay = replay(stdout.as_bytes(), &Plan::canonical(stdout.as_bytes(), 1_500), setup);
+    let sound: Vec<_> = broken(&replay).into_iter().map(|broken| broken.sentence).collect();
+    assert_eq!(sound, [""; 0], "nothing is changed");
+    replay.entries.retain_mut(|entry| entry.lane != lane || entry.kind != kind || edit(entry));
+    let found = broken(&replay);
+    let kinds: Vec<_> = found.iter().map(|broken| broken.kind).collect();
+    assert_eq!(kinds, expect.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), "{found:?}");
+    for (broken, (_, words)) in found.iter().zip(expect) {
+        assert!(broken.sentence.contains(words), "{}", broken.sentence);
+    }
+}
+
+fn set(entry: &mut Entry, key: &str, value: Value) -> bool {
+    entry.data.insert(key.to_owned(), value);
+    true
+}
+
+#[test]
+fn issue_17_a_call_is_what_stdout_states() {
+    let (call, result) = (FindingKind::CallMisread, FindingKind::ResultMisread);
+    let life = Lane::Lifecycle;
+    check(life, "tool_start", |start| set(start, "args", json!({})), &[(call, "starts with “{}”")]);
+    check(life, "tool_start", |start| set(start, "name", json!("Read")), &[(call, "Bash (main)")]);
+    check(life, "tool_result", |end| set(end, "result", json!("x")), &[(result, "ghp_01")]);
+    check(life, "tool_result", |end| set(end, "is_error", json!(true)), &[(result, "otherwise")]);
+    let lost = [
+        (FindingKind::CallNotStated, "it never starts"),
+        (FindingKind::ToolUnbalanced, "without having started"),
+        (FindingKind::BusDiffers, "the start of t is on the bus"),
+    ];
+    check(life, "tool_start", |_| false, &lost);
+}
+
+#[test]
+fn issue_17_a_growing_input_begins_as_the_input_does() {
+    let life = Lane::Lifecycle;
+    let misread = [(FindingKind::InputMisread, "which is no beginning of it")];
+    let shrunk = |report: &mut Entry| match report.data.contains_key("open") {
+        true => set(report, "args", json!({"command": "cat n\u{fffd}"})),
+        false => true,
+    };
+    check(life, "tool_input", shrunk, &misread);
+    let unreported = [(FindingKind::FieldUnreported, "`command` of Bash is whole")];
+    check(life, "tool_input", |_| false, &unreported);
+}
+
+#[test]
+fn issue_17_texts_and_endings_are_those_of_stdout() {
+    let life = Lane::Lifecycle;
+    let text = FindingKind::TextMisread;
+    let louder = |entry: &mut Entry| {
+        let delta = entry.text("delta").to_uppercase();
+        set(entry, "delta", json!(delta))
+    };
+    check(life, "text", louder, &[(text, "is “ILOOK.”")]);
+    check(life, "thinking", louder, &[(text, "the reasoning of message m1")]);
+    let empty = |entry: &mut Entry| set(entry, "delta", json!(""));
+    check(life, "thinking", empty, &[(text, "is “”"), (FindingKind::EmptyDelta, "no word")]);
+    let failed = |entry: &mut Entry| set(entry, "status", json!("error"));
+    check(life, "outcome", failed, &[(FindingKind::EndingMisread, "is no failure")]);
+    let half = |entry: &mut Entry| set(entry, "text", json!("Two lines."));
+    let short = [
+        (FindingKind::AnswerMisread, "stdout has “Ilook.Twolines.”"),
+        (FindingKind::EndedByOther, "the text of another one"),
+    ];
+    check(life, "outcome", half, &short);
+}
+
+#[test]
+fn issue_17_the_bus_has_what_the_parser_says() {
+    let differs = FindingKind::BusDiffers;
+    let orphan = |entry: &mut Entry| {
+        entry.data.shift_remove("parent");
+        true
+    };
+    check(Lane::Bus, "assistant", orphan, &[(differs, "text of h1 of the subagent t is not")]);
+    let raw = |entry: &mut Entry| {
+        let token = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
+        match entry.text("phase") {
+            "result" => set(entry, "result", json!(token)),
+            _ => true,
+        }
+    };
+    check(Lane::Bus, "tool", raw, &[(FindingKind::SecretTold, "ghp_01…6789")]);
+}
+
+#[test]
+fn issue_17_a_chat_shows_lines_and_neither_reasoning_nor_a_subagent() {
+    let chat = Lane::Telegram;
+    let says = |entry: &mut Entry, words: &str| {
+        let text = format!("{}\n{words}", entry.text("text"));
+        if entry.data.contains_key("text") { set(entry, "text", json!(text)) } else { true }
+    };
+    let reasoning = |entry: &mut Entry| says(entry, "The notes are long, so a <b>helper</b>");
+    check(chat, "editMessageText", reasoning, &[(FindingKind::ReasoningShown, "Thenotesarelong")]);
+    let helper = |entry: &mut Entry| says(entry, "The helper has counted all");
+    check(chat, "editMessageText", helper, &[(FindingKind::SubagentShown, "Thehelperhascoun")]);
+    let twice = |entry: &mut Entry| says(entry, "🛠️ Bash: once more");
+    check(chat, "editMessageText", twice, &[(FindingKind::LinesMiscounted, "lines of 2 calls")]);
+    let long = |entry: &mut Entry| says(entry, &"long ".repeat(1_000));
+    check(chat, "editMessageText", long, &[(FindingKind::PageTooLong, "4096 are the most")]);
+}
