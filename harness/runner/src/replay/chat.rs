@@ -28,22 +28,23 @@ pub(super) struct ChatServer {
 struct ChatState {
     calls: u64,
     texts: BTreeMap<i64, String>,
-    /// The calls that are made and not answered, those that the client gave up left out.
-    under_way: u64,
+    /// The calls that are made and not answered, by their numbers; those that the client gave up are left out.
+    under_way: BTreeMap<u64, CallState>,
     /// The numbers of the calls that were made while another one was under way.
     overlapping: Vec<u64>,
 }
 
-/// A call that is under way until this is dropped: when it is answered, or when the client gives it up.
-struct CallUnderWay(Arc<ChatServer>);
-
-impl Drop for CallUnderWay {
-    fn drop(&mut self) {
-        self.0.state().under_way -= 1;
-    }
+/// What the server remembers of a call that is under way.
+#[derive(Default)]
+struct CallState {
+    /// Whether another call was under way at some time of this one.
+    overlaps: bool,
+    /// When it was done, in milliseconds since the replay began.
+    done_at: Option<u64>,
 }
 
 /// The result of a call.
+#[derive(Clone, Copy)]
 struct CallOutcome {
     /// The message it is about; none when a new one is refused.
     message_id: Option<i64>,
@@ -65,19 +66,30 @@ impl ChatServer {
         self.state().overlapping.clone()
     }
 
-    /// Takes a call, and says what becomes of it.
-    fn take(&self, call: &BotCall) -> CallOutcome {
+    /// Takes a call, and returns its number and its fault.
+    fn take(&self, call: &BotCall) -> (u64, Option<Fault>) {
         let mut chat = self.state();
         chat.calls += 1;
         let number = chat.calls;
-        if chat.under_way > 0 {
+        let overlaps = !chat.under_way.is_empty();
+        if overlaps {
             chat.overlapping.push(number);
+            chat.under_way.values_mut().for_each(|other| other.overlaps = true);
         }
-        chat.under_way += 1;
+        chat.under_way.insert(number, CallState { overlaps, done_at: None });
         let fault = self.faults.iter().find(|fault| fault.call == number).copied();
         // The server never answers "not modified" to a new message.
-        let fault =
-            fault.filter(|fault| call.message_id.is_some() || fault.kind != FaultKind::NotModified);
+        let is_possible =
+            |fault: &Fault| call.message_id.is_some() || fault.kind != FaultKind::NotModified;
+        (number, fault.filter(is_possible))
+    }
+
+    /// Does the call with this number, unless it is refused.
+    fn apply(&self, number: u64, call: &BotCall, fault: Option<Fault>) -> CallOutcome {
+        let mut chat = self.state();
+        if let Some(state) = chat.under_way.get_mut(&number) {
+            state.done_at = Some(self.log.now());
+        }
         if fault.is_some_and(is_refusal) {
             return CallOutcome { message_id: call.message_id, fault };
         }
@@ -92,6 +104,75 @@ impl ChatServer {
     }
 }
 
+/// A call that is under way until this is dropped: when it is answered, or when the client gives it up.
+///
+/// The server does it half-way, so that calls that overlap are done in the order in which they get there, which may
+/// be another one than that in which they were made. One that the client gives up before is done then.
+struct CallUnderWay {
+    server: Arc<ChatServer>,
+    call: BotCall,
+    turn: u64,
+    number: u64,
+    /// The index of its entry, which says at first only what the client sent.
+    entry: usize,
+    fault: Option<Fault>,
+    outcome: Option<CallOutcome>,
+}
+
+impl CallUnderWay {
+    /// Makes a call in `turn`, and writes its entry.
+    fn make(server: Arc<ChatServer>, call: BotCall, turn: u64) -> Self {
+        let (number, fault) = server.take(&call);
+        let mut data = data(&call, CallOutcome { message_id: call.message_id, fault: None });
+        data.extend(turn_field(turn));
+        let entry = server.log.add(Lane::Telegram, call.method.as_str(), data);
+        Self { server, call, turn, number, entry, fault, outcome: None }
+    }
+
+    /// Waits for the moment at which the server does the call, and then for that of its answer.
+    async fn outcome(&mut self) -> CallOutcome {
+        let is_of = |kind| self.fault.filter(|fault| fault.kind == kind);
+        let time =
+            is_of(FaultKind::Slow).map_or(LATENCY, |fault| Duration::from_millis(fault.amount));
+        let is_answered = is_of(FaultKind::Hang).is_none();
+        let half = time / 2;
+        tokio::time::sleep(half).await;
+        let outcome = self.apply();
+        if is_answered {
+            tokio::time::sleep(time.saturating_sub(half)).await;
+        } else {
+            std::future::pending::<()>().await;
+        }
+        outcome
+    }
+
+    /// Has the server do the call, unless it is done, and completes its entry.
+    fn apply(&mut self) -> CallOutcome {
+        if let Some(outcome) = self.outcome {
+            return outcome;
+        }
+        let outcome = self.server.apply(self.number, &self.call, self.fault);
+        self.outcome = Some(outcome);
+        let mut data = data(&self.call, outcome);
+        data.extend(turn_field(self.turn));
+        self.server.log.change(self.entry, |entry| *entry = data);
+        outcome
+    }
+}
+
+impl Drop for CallUnderWay {
+    fn drop(&mut self) {
+        self.apply();
+        let state = self.server.state().under_way.remove(&self.number);
+        let overlapping = state.filter(|state| state.overlaps);
+        if let Some(at) = overlapping.and_then(|state| state.done_at) {
+            self.server.log.change(self.entry, |entry| {
+                entry.insert("done_at".into(), at.into());
+            });
+        }
+    }
+}
+
 /// Whether nothing is done.
 fn is_refusal(fault: Fault) -> bool {
     matches!(fault.kind, FaultKind::RateLimit | FaultKind::ServerError)
@@ -101,11 +182,11 @@ fn is_refusal(fault: Fault) -> bool {
 pub fn call_entry(after: Duration, call: &BotCall, message_id: i64) -> Entry {
     let outcome = CallOutcome { message_id: Some(message_id), fault: None };
     let (at, kind) = (millis(after), call.method.as_str().into());
-    Entry { at, lane: Lane::Telegram, kind, data: data(call, &outcome) }
+    Entry { at, lane: Lane::Telegram, kind, data: data(call, outcome) }
 }
 
 /// The data of a call's entry.
-fn data(call: &BotCall, outcome: &CallOutcome) -> Map<String, Value> {
+fn data(call: &BotCall, outcome: CallOutcome) -> Map<String, Value> {
     let mut data = Map::new();
     if let Some(id) = outcome.message_id {
         data.insert("message_id".into(), id.into());
@@ -157,20 +238,11 @@ impl BotApi for TurnChat {
 
     #[allow(clippy::expect_used, reason = "the state is impossible")]
     fn call(&self, call: BotCall) -> CallFuture<'_> {
-        let outcome = self.server.take(&call);
-        let under_way = CallUnderWay(self.server.clone());
-        let mut data = data(&call, &outcome);
-        data.extend(turn_field(self.turn));
-        self.server.log.add(Lane::Telegram, call.method.as_str(), data);
+        let mut under_way = CallUnderWay::make(self.server.clone(), call, self.turn);
         Box::pin(async move {
-            let _under_way = under_way;
+            let outcome = under_way.outcome().await;
             let (kind, amount) =
                 outcome.fault.map_or((None, 0), |fault| (Some(fault.kind), fault.amount));
-            match kind {
-                Some(FaultKind::Hang) => std::future::pending().await,
-                Some(FaultKind::Slow) => tokio::time::sleep(Duration::from_millis(amount)).await,
-                _ => tokio::time::sleep(LATENCY).await,
-            }
             match kind {
                 Some(FaultKind::RateLimit) => Err(BotApiError::RetryAfter { seconds: amount }),
                 Some(FaultKind::NotModified) => Err(BotApiError::NotModified),
@@ -187,5 +259,83 @@ impl BotApi for TurnChat {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clitape_gateway::telegram::BotMethod;
+    use futures_util::future::join;
+    use tokio::time::{sleep, timeout};
+
+    use super::super::ChatView;
+    use super::*;
+
+    /// A call that sends `text` as a new message, or edits the message with this number.
+    fn call(message_id: Option<i64>, text: &str) -> BotCall {
+        let method = match message_id {
+            None => BotMethod::SendMessage,
+            Some(_) => BotMethod::EditMessageText,
+        };
+        BotCall { method, message_id, text: text.to_owned(), ..BotCall::default() }
+    }
+
+    /// Makes the calls of `script` in a chat with `faults`; compares what a person ends up reading, and the moments
+    /// that the entries name.
+    fn check<F: Future<Output = ()>>(
+        faults: &[&str],
+        script: impl FnOnce(TurnChat) -> F,
+        seen: &[&str],
+        done_at: &[Option<u64>],
+    ) {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let entries = runtime.unwrap().block_on(async {
+            let log = Log::new();
+            let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
+            let server = Arc::new(ChatServer::new(log.clone(), faults));
+            script(TurnChat::new(server, 1)).await;
+            log.take()
+        });
+        assert_eq!(ChatView::after(&entries).final_text(), seen, "{faults:?}");
+        let done = |entry: &Entry| entry.data.get("done_at").and_then(Value::as_u64);
+        assert_eq!(entries.iter().map(done).collect::<Vec<_>>(), done_at, "{faults:?}");
+    }
+
+    #[test]
+    fn issue_17_calls_that_overlap_are_done_in_the_order_in_which_they_get_there() {
+        let two_edits = async |chat: TurnChat| {
+            chat.call(call(None, "a")).await.unwrap();
+            let late = async {
+                sleep(Duration::from_millis(50)).await;
+                chat.call(call(Some(1), "c")).await.unwrap();
+            };
+            let _ = join(chat.call(call(Some(1), "b")), late).await;
+        };
+        check(&[], two_edits, &["c"], &[None, Some(120), Some(170)]);
+        check(&["2:slow:700ms"], two_edits, &["b"], &[None, Some(430), Some(170)]);
+        let one_by_one = async |chat: TurnChat| {
+            chat.call(call(None, "a")).await.unwrap();
+            chat.call(call(Some(1), "b")).await.unwrap();
+        };
+        check(&["1:slow:700ms"], one_by_one, &["b"], &[None, None]);
+    }
+
+    #[test]
+    fn issue_17_a_call_that_is_given_up_is_done_all_the_same() {
+        let given_up = |after_ms| {
+            async move |chat: TurnChat| {
+                let limit = Duration::from_millis(after_ms);
+                assert!(timeout(limit, chat.call(call(None, "a"))).await.is_err());
+                chat.call(call(Some(1), "b")).await.unwrap();
+            }
+        };
+        // The answer of the draft is lost, so that it is no part of what a person ends up reading.
+        check(&["1:hang"], given_up(500), &["b"], &[None, None]);
+        check(&["1:slow:700ms"], given_up(10), &["b"], &[None, None]);
+        let refused = async |chat: TurnChat| {
+            assert!(chat.call(call(None, "a")).await.is_err());
+        };
+        check(&["1:server-error"], refused, &[], &[None]);
     }
 }

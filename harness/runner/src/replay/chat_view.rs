@@ -9,6 +9,8 @@
 //!   sees it, although the caller does not know.
 //! - A new message of the draft whose answer was lost stays in the chat for good, because no caller
 //!   knows its number. A person sees it, but it is no part of the [final text](ChatView::final_text).
+//! - Of calls that overlap (`"done_at"`), the one that the server did last gives a message its text, whatever the order
+//!   in which they were made.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +42,8 @@ pub struct SeenMessage {
     pub is_orphaned: bool,
     /// The index of the entry that gave it its text, among the entries that were applied.
     pub entry: usize,
+    /// When the server did the call that gave it its text, if that call overlapped another one.
+    pub done_at: Option<u64>,
 }
 
 /// The change of a chat by an entry.
@@ -80,6 +84,11 @@ impl ChatView {
         let text = entry.data.get("text").and_then(Value::as_str);
         let (Some(id), Some(text)) = (id, text) else { return ChatChange::Nothing };
         let before = self.messages.get(&id);
+        let done_at = entry.data.get("done_at").and_then(Value::as_u64);
+        let is_overtaken = |before: &SeenMessage| done_at.is_some() && done_at < before.done_at;
+        if before.is_some_and(is_overtaken) {
+            return ChatChange::Nothing;
+        }
         let is_same =
             before.is_some_and(|before| before.text == text && before.buttons == entry.buttons());
         let edits = before.map_or(0, |before| before.edits + 1);
@@ -91,6 +100,7 @@ impl ChatView {
             is_final: entry.is_final(),
             is_orphaned: entry.is_lost_draft(),
             entry: number,
+            done_at,
         };
         self.messages.insert(id, message);
         if is_same { ChatChange::SameText } else { ChatChange::Text }

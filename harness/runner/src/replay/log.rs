@@ -21,14 +21,29 @@ impl Log {
         Self { began: Instant::now(), entries: Arc::default() }
     }
 
+    /// The milliseconds since the replay began.
+    pub(super) fn now(&self) -> u64 {
+        millis(self.began.elapsed())
+    }
+
+    /// Adds an entry, and returns its index.
     pub(super) fn add(
         &self,
         lane: Lane,
         kind: impl Into<Cow<'static, str>>,
         data: Map<String, Value>,
-    ) {
-        let at = millis(self.began.elapsed());
-        self.entries().push(Entry { at, lane, kind: kind.into(), data });
+    ) -> usize {
+        let at = self.now();
+        let mut entries = self.entries();
+        entries.push(Entry { at, lane, kind: kind.into(), data });
+        entries.len() - 1
+    }
+
+    /// Changes the data of the entry with this index; nothing once the trace is taken.
+    pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut Map<String, Value>)) {
+        if let Some(entry) = self.entries().get_mut(index) {
+            change(&mut entry.data);
+        }
     }
 
     /// Adds the entry that names the messages with the final text of a turn, for the one channel.
