@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::thread;
 
 use clitape_runner::cassette::Cassette;
-use clitape_runner::check::{INVARIANTS, Invariant, ScenarioChecks};
+use clitape_runner::check::{INVARIANTS, Invariant, SESSION_RULES, ScenarioChecks};
 use clitape_runner::names::ScenarioName;
-use clitape_runner::replay::{Capture, Plan, Replay, Setup, replay, stdin_lines};
+use clitape_runner::replay::{AcpClient, Capture, Plan, Replay, Setup, replay, stdin_lines};
 use clitape_runner::scenario::{ChannelSpec, Workspace};
 
 use super::page::Conviction;
@@ -34,63 +34,77 @@ A gateway that is not clitape's own is held by the rules of [subject-rules.md](s
 writes this page from `harness/runner/src/check/invariant/table.rs`, and `cargo test` fails when it is not true any more.
 ";
 
-/// The number of committed recordings in which each rule can be broken.
-pub(crate) fn stakes(workspace: &Workspace) -> Vec<usize> {
+/// The number of committed recordings in which each rule can be broken, and of those with a session that goes on.
+pub(crate) fn stakes(workspace: &Workspace) -> (Vec<usize>, usize) {
     let names = workspace.names().expect("the folders can be read");
     let half = names.len().div_ceil(2);
     let of_some = |names: &[ScenarioName]| {
-        let mut counts = vec![0; INVARIANTS.len()];
+        let (mut counts, mut sessions) = (vec![0; INVARIANTS.len()], 0);
         for name in names {
-            for at in stakes_of(workspace, name).into_iter().flatten() {
-                counts[at] += 1;
+            for (rules, goes_on) in stakes_of(workspace, name) {
+                rules.into_iter().for_each(|at| counts[at] += 1);
+                sessions += usize::from(goes_on);
             }
         }
-        counts
+        (counts, sessions)
     };
     thread::scope(|scope| {
         let threads: Vec<_> =
             names.chunks(half).map(|names| scope.spawn(|| of_some(names))).collect();
         let counts = threads.into_iter().map(|thread| thread.join().expect("they are counted"));
-        counts.reduce(|a, b| a.iter().zip(b).map(|(a, b)| a + b).collect()).unwrap_or_default()
+        let add = |(a, m): (Vec<usize>, usize), (b, n): (Vec<usize>, usize)| {
+            (a.iter().zip(b).map(|(a, b)| a + b).collect(), m + n)
+        };
+        counts.reduce(add).unwrap_or_default()
     })
 }
 
-/// The rules that can be broken in each recording of a scenario, in one of its channels.
-fn stakes_of(workspace: &Workspace, name: &ScenarioName) -> Vec<BTreeSet<usize>> {
+/// The rules that can be broken in each recording of a scenario, in one of its channels, and whether its session goes on.
+fn stakes_of(workspace: &Workspace, name: &ScenarioName) -> Vec<(BTreeSet<usize>, bool)> {
     let scenario = workspace.load(name).expect("the scenario can be used");
     let checks = ScenarioChecks::new(workspace, scenario).expect("its folders can be read");
     let scenario = checks.scenario();
-    let chats = scenario.channels.iter().map(|channel| match *channel {
-        ChannelSpec::Telegram(chat) => Some(chat),
-        ChannelSpec::Acp { .. } | ChannelSpec::Sse { .. } => None,
+    let run = scenario.run;
+    let setups = scenario.channels.iter().map(|channel| match *channel {
+        ChannelSpec::Telegram(chat) => Setup { run, channel: Some(chat), acp: None },
+        ChannelSpec::Acp { terminal } => {
+            Setup { run, channel: None, acp: Some(AcpClient { terminal }) }
+        }
+        ChannelSpec::Sse { .. } => Setup { run, channel: None, acp: None },
     });
-    let chats: Vec<_> = chats.collect();
+    let without = Setup { run, channel: None, acp: None };
+    let setups: Vec<_> = setups.chain([without]).collect();
     let of_version = |version| {
         let cassette = Cassette::find(workspace, name, version).expect("the cassette can be read");
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
         let plan = Plan::canonical(capture, scenario.run.pace_ms);
         let plan = plan.with_faults(scenario.chat.faults.iter().copied());
-        let replays = chats.iter().map(|chat| {
-            replay(capture, &plan, Setup { run: scenario.run, channel: *chat, acp: None })
-        });
+        let replays = setups.iter().map(|setup| replay(capture, &plan, *setup));
         let of_one = |replay: Replay| -> Vec<usize> {
             let rules = INVARIANTS.iter().enumerate();
             rules.filter(|(_, rule)| rule.stake.is_in(&replay)).map(|(at, _)| at).collect()
         };
-        replays.flat_map(of_one).collect()
+        (replays.flat_map(of_one).collect(), !cassette.further.is_empty())
     };
     versions(&checks).into_iter().map(of_version).collect()
 }
 
 /// The page.
-pub(crate) fn page(convictions: &[Conviction], stakes: &[usize]) -> String {
+pub(crate) fn page(convictions: &[Conviction], (stakes, sessions): &(Vec<usize>, usize)) -> String {
     let mut text = format!(
         "{HEAD}\n| rule | every replay keeps | it can fail with | recordings | convicts |\n"
     );
     text.push_str("|---|---|---|---|---|\n");
-    for (Invariant { kind, demand, stake, .. }, count) in INVARIANTS.iter().zip(stakes) {
-        let convicts = |one: &&Conviction| one.free().contains(kind);
+    let of_replays = INVARIANTS.iter().zip(stakes).map(|(rule, count)| {
+        let Invariant { kind, demand, stake, .. } = rule;
+        (*kind, *demand, stake.words(), *count)
+    });
+    let of_sessions = SESSION_RULES
+        .iter()
+        .map(|(kind, demand)| (*kind, *demand, "a further run of a session", *sessions));
+    for (kind, demand, stake, count) in of_replays.chain(of_sessions) {
+        let convicts = |one: &&Conviction| one.free().contains(&kind);
         let rows: Vec<&str> =
             convictions.iter().filter(convicts).map(|one| one.row.plant.row().0).collect();
         let others = rows.iter().filter(|row| **row == "-").count();
@@ -102,7 +116,6 @@ pub(crate) fn page(convictions: &[Conviction], stakes: &[usize]) -> String {
         }
         names.extend((others > 0).then(|| format!("{others} others")));
         let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
-        let stake = stake.words();
         writeln!(text, "| `{kind}` | {demand} | {stake} | {count} | {names} |")
             .expect("a string can be written");
     }

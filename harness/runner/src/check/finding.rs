@@ -152,6 +152,46 @@ finding_kinds! {
     EditAfterTurn = "TN003" "edit-after-turn",
     /// A tool that runs while the person sees no sign of life.
     SilentStart = "TN004" "silent-start",
+    /// An event of a turn after the `complete` of its event stream, or a turn without one.
+    EventAfterComplete = "SE001" "event-after-complete",
+    /// A call in the event stream before the text that came before it.
+    TextAfterCall = "SE002" "text-after-call",
+    /// A call that the event stream does not have, or has twice.
+    StreamedCallNotOnce = "SE003" "streamed-call-not-once",
+    /// A call of the event stream with another name, input or outcome than it had.
+    StreamedCallAltered = "SE004" "streamed-call-altered",
+    /// A call of the event stream that its collector does not have.
+    CallUncollected = "SE005" "call-uncollected",
+    /// A hit of a search that its summary does not name.
+    HitLost = "SE006" "hit-lost",
+    /// A text of stdout that the event stream lacks, has out of order, or has twice.
+    StreamedTextLost = "SE007" "streamed-text-lost",
+    /// An update of the editor about a call that was not announced, or a second announcement.
+    UnannouncedUpdate = "ED001" "unannounced-update",
+    /// A call that is in progress for the editor when the person is asked about it.
+    InProgressWhileAsked = "ED002" "in-progress-while-asked",
+    /// A call that never ends for the editor, or ends twice.
+    CallEndNotOnce = "ED003" "call-end-not-once",
+    /// A turn without its one response to the editor, or an update after the last one.
+    ResponseNotOnce = "ED004" "response-not-once",
+    /// A result in the editor that is not the one of stdout.
+    ResultAltered = "ED005" "result-altered",
+    /// A text of stdout that the editor lacks, has out of order, or has twice.
+    EditorTextLost = "ED006" "editor-text-lost",
+    /// A call of stdout that ran, and of which the editor never learns.
+    EditorCallMissing = "ED007" "editor-call-missing",
+    /// A session that may be resumed according to the verdict, and that the CLI did not resume.
+    ResumeFailed = "SN001" "resume-failed",
+    /// A verdict on a session that does not heed the open calls of its transcript.
+    OpenCallUntold = "SN002" "open-call-untold",
+    /// A session without an answer that may be resumed according to the verdict.
+    AnswerAssumed = "SN003" "answer-assumed",
+    /// A session that is given up although its transcript has an answer and no open call.
+    GivenUpWithoutCause = "SN004" "given-up-without-cause",
+    /// A verdict on a session that does not count the lines of subagents as such.
+    SidechainCounted = "SN005" "sidechain-counted",
+    /// A run that went on although the agent was silent for longer than it may be.
+    SilenceEndured = "WD001" "silence-endured",
     /// A foreign parser reads something else than clitape's own.
     ParserDiffers = "SP001" "parser-differs",
     /// The answer is not in a foreign gateway's chat when the run is over.

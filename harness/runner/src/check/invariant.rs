@@ -3,14 +3,19 @@
 //! A process has one turn or several. The rules of a chat and of the bus hold for each turn by itself.
 
 mod bus;
+mod editor;
+mod event_stream;
 mod questions;
 mod secrets;
+pub(super) mod session;
 mod shown;
 mod stake;
 mod stdout;
 mod table;
+mod texts;
 mod turns;
 mod violation;
+mod watchdog;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,6 +28,7 @@ use super::finding::FindingKind;
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::DeliverySpec;
 use crate::text::plural;
+pub use session::SESSION_RULES;
 pub use stake::Stake;
 pub use table::{INVARIANTS, Invariant};
 use violation::{Violation, by, by_turn, message_id, whole};

@@ -200,6 +200,9 @@ impl ScenarioChecks {
         }
         if view == View::Session {
             Arc::make_mut(&mut replay).add_session(&recording.cassette);
+            let broken = invariant::session::broken(&replay, &recording.cassette).into_iter();
+            let request = recording.request(setup).lanes([view.lane()]);
+            verdict.findings.extend(broken.map(|one| self.finding(one, &place, &request)));
             verdict.findings.extend(self.further(&recording, &place));
         }
         let got = view.render(&replay.entries);

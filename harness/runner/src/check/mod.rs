@@ -30,7 +30,7 @@ pub use diff::{DiffLine, DiffSide};
 pub use divergence::Divergence;
 pub use finding::{CheckResult, Finding, FindingId, FindingKind};
 pub use golden::{Golden, GoldenChange, UnreadableLine, View, body, parse};
-pub use invariant::{INVARIANTS, Invariant, Stake};
+pub use invariant::{INVARIANTS, Invariant, SESSION_RULES, Stake};
 pub use judge::{Check, ScenarioChecks};
 pub(crate) use pairs::Pair;
 pub use recording::Recording;

@@ -277,7 +277,8 @@ mod tests {
             None => BotMethod::SendMessage,
             Some(_) => BotMethod::EditMessageText,
         };
-        BotCall { method, message_id, text: text.to_owned(), ..BotCall::default() }
+        let (buttons, question) = (Vec::new(), None);
+        BotCall { method, message_id, text: text.to_owned(), buttons, question, is_final: false }
     }
 
     /// Makes the calls of `script` in a chat with `faults`; compares what a person ends up reading, and the moments
@@ -302,40 +303,44 @@ mod tests {
         assert_eq!(entries.iter().map(done).collect::<Vec<_>>(), done_at, "{faults:?}");
     }
 
+    /// Sends a message, and edits it twice at nearly the same time.
+    async fn two_edits(chat: TurnChat) {
+        chat.call(call(None, "a")).await.unwrap();
+        let late = async {
+            sleep(Duration::from_millis(50)).await;
+            chat.call(call(Some(1), "c")).await.unwrap();
+        };
+        join(chat.call(call(Some(1), "b")), late).await.0.unwrap();
+    }
+
+    /// Sends a message, and edits it when the answer is there.
+    async fn one_by_one(chat: TurnChat) {
+        chat.call(call(None, "a")).await.unwrap();
+        chat.call(call(Some(1), "b")).await.unwrap();
+    }
+
+    /// Sends a message, gives it up after 10 ms, and edits it.
+    async fn given_up(chat: TurnChat) {
+        let limit = Duration::from_millis(10);
+        assert!(timeout(limit, chat.call(call(None, "a"))).await.is_err());
+        chat.call(call(Some(1), "b")).await.unwrap();
+    }
+
+    async fn refused(chat: TurnChat) {
+        assert!(chat.call(call(None, "a")).await.is_err());
+    }
+
     #[test]
     fn issue_17_calls_that_overlap_are_done_in_the_order_in_which_they_get_there() {
-        let two_edits = async |chat: TurnChat| {
-            chat.call(call(None, "a")).await.unwrap();
-            let late = async {
-                sleep(Duration::from_millis(50)).await;
-                chat.call(call(Some(1), "c")).await.unwrap();
-            };
-            let _ = join(chat.call(call(Some(1), "b")), late).await;
-        };
         check(&[], two_edits, &["c"], &[None, Some(120), Some(170)]);
         check(&["2:slow:700ms"], two_edits, &["b"], &[None, Some(430), Some(170)]);
-        let one_by_one = async |chat: TurnChat| {
-            chat.call(call(None, "a")).await.unwrap();
-            chat.call(call(Some(1), "b")).await.unwrap();
-        };
         check(&["1:slow:700ms"], one_by_one, &["b"], &[None, None]);
     }
 
     #[test]
     fn issue_17_a_call_that_is_given_up_is_done_all_the_same() {
-        let given_up = |after_ms| {
-            async move |chat: TurnChat| {
-                let limit = Duration::from_millis(after_ms);
-                assert!(timeout(limit, chat.call(call(None, "a"))).await.is_err());
-                chat.call(call(Some(1), "b")).await.unwrap();
-            }
-        };
-        // The answer of the draft is lost, so that it is no part of what a person ends up reading.
-        check(&["1:hang"], given_up(500), &["b"], &[None, None]);
-        check(&["1:slow:700ms"], given_up(10), &["b"], &[None, None]);
-        let refused = async |chat: TurnChat| {
-            assert!(chat.call(call(None, "a")).await.is_err());
-        };
+        check(&["1:hang"], given_up, &["b"], &[None, None]);
+        check(&["1:slow:700ms"], given_up, &["b"], &[None, None]);
         check(&["1:server-error"], refused, &[], &[None]);
     }
 }

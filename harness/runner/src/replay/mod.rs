@@ -41,5 +41,7 @@ pub(crate) use pulse::count_replays;
 pub(crate) use pulse::replay_ended;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
+#[cfg(test)]
+pub(crate) use stated::read as read_stated;
 pub use stated::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 pub use trace::{Entry, Lane};

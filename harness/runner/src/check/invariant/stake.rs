@@ -1,11 +1,14 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
+use super::event_stream::is_search;
 use super::{secrets, turns};
-use crate::replay::{Entry, Lane, Replay};
+use crate::replay::{Lane, Replay, StatedCall};
 use crate::scenario::DeliverySpec;
 
 /// Milliseconds after which a call is a long one.
 const LONG_CALL_MS: u64 = 10_000;
+/// Milliseconds for which an agent is silent that its watchdog may give up.
+const SILENCE_MS: u64 = 60_000;
 /// Characters that fit on a page of every service.
 const PAGE: usize = 2_000;
 
@@ -54,6 +57,16 @@ pub enum Stake {
     HostMessages,
     /// A call that takes long.
     LongCalls,
+    /// A search whose result is summarised.
+    Searches,
+    /// An editor.
+    Editors,
+    /// A call of a tool, and an editor.
+    EditorCalls,
+    /// A question to the person, and an editor.
+    EditorQuestions,
+    /// A silence of the agent that is longer than any limit.
+    Silences,
 }
 
 impl Stake {
@@ -81,6 +94,11 @@ impl Stake {
             Self::Turns => "several turns",
             Self::HostMessages => "messages of a host",
             Self::LongCalls => "a call of ten seconds",
+            Self::Searches => "a search that is summarised",
+            Self::Editors => "an editor",
+            Self::EditorCalls => "a call of a tool, and an editor",
+            Self::EditorQuestions => "a question, and an editor",
+            Self::Silences => "a silence of a minute",
         }
     }
 
@@ -125,17 +143,30 @@ impl Stake {
             Self::HostMessages => {
                 replay.lane(Lane::Lifecycle).any(|entry| entry.kind == "host_message")
             }
-            Self::LongCalls => {
-                let is = |kind: &'static str| move |entry: &&Entry| entry.kind == kind;
-                let starts = replay.lane(Lane::Lifecycle).filter(is("tool_start"));
-                let end = |start: &Entry| {
-                    let mut ends = replay.lane(Lane::Lifecycle).filter(is("tool_result"));
-                    ends.find(|end| end.text("id") == start.text("id")).map(|end| end.at)
-                };
-                starts
-                    .into_iter()
-                    .any(|start| end(start).is_some_and(|end| end > start.at + LONG_CALL_MS))
+            Self::LongCalls => has_long_call(replay),
+            Self::Searches => {
+                let is_search = |call: &StatedCall| is_search(&call.name) && call.result.is_some();
+                stated.calls.iter().any(is_search)
+            }
+            Self::Editors => replay.setup.acp.is_some(),
+            Self::EditorCalls => Self::Editors.is_in(replay) && Self::Calls.is_in(replay),
+            Self::EditorQuestions => Self::Editors.is_in(replay) && Self::Questions.is_in(replay),
+            Self::Silences => {
+                let ends = replay.lane(Lane::Bus).filter(|entry| entry.kind == "lifecycle");
+                let mut moments: Vec<u64> = replay.lane(Lane::Read).map(|read| read.at).collect();
+                moments.extend(ends.map(|entry| entry.at));
+                moments.sort_unstable();
+                moments.windows(2).any(|pair| pair[1] - pair[0] > SILENCE_MS)
             }
         }
     }
+}
+
+fn has_long_call(replay: &Replay) -> bool {
+    let of =
+        |kind: &'static str| replay.lane(Lane::Lifecycle).filter(move |entry| entry.kind == kind);
+    of("tool_start").any(|start| {
+        let end = of("tool_result").find(|end| end.text("id") == start.text("id"));
+        end.is_some_and(|end| end.at > start.at + LONG_CALL_MS)
+    })
 }

@@ -170,4 +170,49 @@ invariants! {
     SilentStart, turns::silent_start,
         "The person sees a sign of life soon after a tool starts.",
         LongCalls;
+    EventAfterComplete, event_stream::event_after_complete,
+        "The last event of a turn in the event stream is its one `complete`.",
+        Every;
+    TextAfterCall, event_stream::text_after_call,
+        "The text before a call is in the event stream before the call.",
+        Calls;
+    StreamedCallNotOnce, event_stream::streamed_call_not_once,
+        "Each call that started is one `tool_use` of the event stream.",
+        Calls;
+    StreamedCallAltered, event_stream::streamed_call_altered,
+        "A `tool_use` has the name and the input of its start, and says whether it failed.",
+        Calls;
+    CallUncollected, event_stream::call_uncollected,
+        "What is collected of an event stream has each of its calls.",
+        Calls;
+    HitLost, event_stream::hit_lost,
+        "The summary of a search names each hit of its result.",
+        Searches;
+    StreamedTextLost, event_stream::streamed_text_lost,
+        "Each text of stdout is in the event stream, once and in order.",
+        Messages;
+    UnannouncedUpdate, editor::unannounced_update,
+        "The editor learns of a call once, before anything else is said of it.",
+        EditorCalls;
+    InProgressWhileAsked, editor::in_progress_while_asked,
+        "A call about which the person is asked is not in progress in the editor.",
+        EditorQuestions;
+    CallEndNotOnce, editor::call_end_not_once,
+        "Each call that the editor knows ends once, before its turn is answered.",
+        EditorCalls;
+    ResponseNotOnce, editor::response_not_once,
+        "Each turn that is over has one response to the editor, and nothing comes after the last.",
+        Editors;
+    ResultAltered, editor::result_altered,
+        "The result of a call in the editor is that of stdout.",
+        EditorCalls;
+    EditorTextLost, editor::editor_text_lost,
+        "Each text of stdout is in the editor, once and in order.",
+        Editors;
+    EditorCallMissing, editor::editor_call_missing,
+        "Each call of stdout that has a result is in the editor.",
+        EditorCalls;
+    SilenceEndured, watchdog::silence_endured,
+        "A run does not outlast a silence of the agent that is longer than its limit.",
+        Silences;
 }

@@ -10,6 +10,7 @@ use super::*;
 use crate::replay::{Plan, ReplayCounts, Setup, replay};
 use crate::scenario::{self, Chat, ChatMode, RunSpec};
 
+mod channels;
 mod live;
 mod planted;
 mod stdout;
@@ -24,7 +25,7 @@ fn check(entries: &[&str], stats: Stats, expect: &[(FindingKind, &str)]) {
 }
 
 /// As [`check`], of a run that is run as `run` says, with the reports of its channels.
-fn check_run(
+pub(super) fn check_run(
     entries: &[&str],
     stats: Stats,
     run: RunSpec,

@@ -1,0 +1,182 @@
+//! The rules of an editor: what a client of the Agent Client Protocol gets of the turns of a session.
+//!
+//! The calls and the texts that must come are those of stdout (`replay/stated`), and the results are masked as the bus
+//! masks them; no golden is needed. They guard what agents of that protocol got wrong: an update of a call that the
+//! editor does not know, a call that runs while the person is asked, a result that is spread by character.
+
+use std::collections::HashMap;
+
+use clitape_gateway::sanitise::sanitise_result;
+use serde_json::{Value, json};
+
+use super::texts::{beginning, missing, repeated, whole_texts};
+use super::violation::{Violation, by, by_turn, whole};
+use crate::replay::{Entry, Lane, Replay, StatedCall};
+
+/// Tools whose calls become a plan in an editor.
+const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
+
+/// A1: a call is announced once, before anything else is said of it.
+pub(super) fn unannounced_update(replay: &Replay) -> Option<Violation<'_>> {
+    let mut known: HashMap<&str, ()> = HashMap::new();
+    replay.lane(Lane::Acp).find_map(|entry| {
+        let id = call_id(entry)?;
+        match entry.kind.as_ref() {
+            "tool_call" if known.insert(id, ()).is_some() => {
+                by(entry, format!("call {id} is announced a second time"))
+            }
+            "tool_call_update" if !known.contains_key(id) => {
+                by(entry, format!("an update names call {id}, which was not announced"))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Q6, F13: a call about which the person is asked is not in progress yet.
+pub(super) fn in_progress_while_asked(replay: &Replay) -> Option<Violation<'_>> {
+    let mut states: HashMap<&str, &str> = HashMap::new();
+    replay.lane(Lane::Acp).find_map(|entry| {
+        let id = call_id(entry)?;
+        if entry.kind == "request_permission" {
+            let state = states.get(id).copied().filter(|state| *state != "pending")?;
+            let asked = "when the person is asked whether it may run";
+            return by(entry, format!("call {id} is {state} for the editor {asked}"));
+        }
+        if let Some(state) = entry.data.get("status").and_then(Value::as_str) {
+            states.insert(id, state);
+        }
+        None
+    })
+}
+
+/// A1: each call that is announced ends once, before its turn is answered.
+pub(super) fn call_end_not_once(replay: &Replay) -> Option<Violation<'_>> {
+    // The calls that are open, in their order.
+    let mut open: Vec<&str> = Vec::new();
+    replay.lane(Lane::Acp).find_map(|entry| {
+        if entry.kind == "response" {
+            let id = open.first()?;
+            return by(entry, format!("the turn is over for the editor, and call {id} is open"));
+        }
+        let id = call_id(entry)?;
+        match (entry.kind.as_ref(), entry.text("status")) {
+            ("tool_call", "completed" | "failed") => {}
+            ("tool_call", _) => open.push(id),
+            ("tool_call_update", state) if !state.is_empty() => {
+                let Some(place) = open.iter().position(|open| *open == id) else {
+                    return by(entry, format!("call {id} is {state} for the editor after its end"));
+                };
+                if matches!(state, "completed" | "failed") {
+                    open.remove(place);
+                }
+            }
+            _ => {}
+        }
+        None
+    })
+}
+
+/// A1: each turn that is over has one response, and nothing comes after the last one.
+pub(super) fn response_not_once(replay: &Replay) -> Option<Violation<'_>> {
+    if replay.setup.acp.is_none() || replay.setup.run.silent {
+        return None;
+    }
+    let is_end = |event: &&Entry| {
+        event.kind == "lifecycle" && matches!(event.text("phase"), "end" | "error")
+    };
+    let over = by_turn(replay, Lane::Bus).into_values().flatten().filter(is_end).count();
+    let mut responses = 0;
+    for entry in replay.lane(Lane::Acp) {
+        if responses == over {
+            return by(entry, format!("{} comes after the last response", entry.kind));
+        }
+        responses += usize::from(entry.kind == "response");
+    }
+    (responses < over)
+        .then(|| format!("{over} turns are over, and the editor has {responses} responses"))
+        .and_then(whole)
+}
+
+/// H18: the result of a call in the editor is that of stdout, masked as the bus does.
+pub(super) fn result_altered(replay: &Replay) -> Option<Violation<'_>> {
+    let ends = replay.lane(Lane::Acp).filter(|entry| entry.data.contains_key("rawOutput"));
+    let ends: Vec<(&str, &Entry)> =
+        ends.filter_map(|entry| Some((call_id(entry)?, entry))).collect();
+    single_calls(replay).find_map(|call| {
+        let (result, is_error) = call.result.as_ref()?;
+        let mut told = ends.iter().filter(|(id, _)| *id == call.id);
+        let (Some((_, entry)), None) = (told.next(), told.next()) else { return None };
+        let output = entry.data.get("rawOutput")?;
+        let has_failed = output["isError"] == true;
+        if has_failed != *is_error {
+            let words = |failed| if failed { "failed" } else { "succeeded" };
+            let [stdout, editor] = [*is_error, has_failed].map(words);
+            let sentence =
+                format!("call {} {stdout}, and the editor learns that it {editor}", call.id);
+            return by(entry, sentence);
+        }
+        if output["content"] == json!(blocks(&sanitise_result(result))) {
+            return None;
+        }
+        by(entry, format!("the result of call {} is not the one of stdout", call.id))
+    })
+}
+
+/// A1, H18: each whole text of the main conversation is in the editor, once and in order.
+pub(super) fn editor_text_lost(replay: &Replay) -> Option<Violation<'_>> {
+    if replay.setup.acp.is_none() || replay.setup.run.silent {
+        return None;
+    }
+    let is_main = |entry: &&Entry| {
+        let meta = entry.data.get("_meta");
+        meta.is_none_or(|meta| meta["claudeCode"]["parentToolCallId"].is_null())
+    };
+    let chunks = replay.lane(Lane::Acp).filter(|entry| entry.kind == "agent_message_chunk");
+    let chunks = chunks.filter(is_main);
+    let text = |entry: &Entry| entry.data.get("content")?["text"].as_str().map(str::to_owned);
+    let shown: String = chunks.filter_map(text).collect();
+    let texts = whole_texts(&replay.stated);
+    if let Some(text) = missing(&texts, &shown) {
+        return whole(format!("the editor does not have the text “{}”", beginning(text)));
+    }
+    let twice = beginning(repeated(&replay.stated, &shown)?);
+    whole(format!("the editor has the text “{twice}” more often than stdout"))
+}
+
+/// A1, H01: each call of stdout that has a result is announced to the editor. A call that becomes a plan is none.
+pub(super) fn editor_call_missing(replay: &Replay) -> Option<Violation<'_>> {
+    if replay.setup.acp.is_none() || replay.setup.run.silent {
+        return None;
+    }
+    let announced = replay.lane(Lane::Acp).filter(|entry| entry.kind == "tool_call");
+    let announced: Vec<&str> = announced.filter_map(call_id).collect();
+    let shown = single_calls(replay).filter(|call| !PLANS.contains(&call.name.as_str()));
+    let mut ended = shown.filter(|call| call.result.is_some());
+    let lost = ended.find(|call| !announced.contains(&call.id.as_str()))?;
+    whole(format!("call {} of {} ran, and the editor never learns of it", lost.id, lost.name))
+}
+
+/// The calls of stdout whose id no other call has.
+fn single_calls(replay: &Replay) -> impl Iterator<Item = &StatedCall> {
+    let calls = &replay.stated.calls;
+    let is_single =
+        |call: &&StatedCall| calls.iter().filter(|other| other.id == call.id).count() == 1;
+    calls.iter().filter(is_single)
+}
+
+/// The call that an update, or a request, is about.
+fn call_id(entry: &Entry) -> Option<&str> {
+    let call = || entry.data.get("toolCall")?.get("toolCallId");
+    entry.data.get("toolCallId").or_else(call)?.as_str()
+}
+
+/// The blocks of a result: a text is one, and so is an object.
+fn blocks(result: &Value) -> Vec<Value> {
+    match result {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![json!({ "type": "text", "text": text })],
+        Value::Array(blocks) => blocks.clone(),
+        other => vec![other.clone()],
+    }
+}

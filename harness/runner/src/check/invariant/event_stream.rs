@@ -1,0 +1,261 @@
+//! The rules of the event stream, which a reader on the other side of a network has in place of the bus.
+//!
+//! What must come is what stdout states (`replay/stated`) and what the bus has; no golden is needed. The texts of the
+//! answer are not masked on any channel, so that they must be there as they are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+
+use super::texts::{beginning, missing, repeated, whole_texts};
+use super::violation::{Violation, by, by_turn, whole};
+use crate::replay::{Entry, Lane, Replay, StatedCall};
+
+/// The tools whose results are summarised, without the server of an MCP tool.
+const SEARCHES: [&str; 2] = ["search_memory", "lobu_search_memory"];
+/// Characters of a result of which the first part stays.
+const CUT_AT: usize = 8_000;
+/// Bytes of hits that are before the cut of a long result, whatever else is in it.
+const BEFORE_CUT: usize = 4_000;
+
+/// S1: the last event of a turn is its one `complete`; an error comes before it.
+pub(super) fn event_after_complete(replay: &Replay) -> Option<Violation<'_>> {
+    let ends = by_turn(replay, Lane::Bus);
+    let streams = by_turn(replay, Lane::Sse);
+    streams.iter().find_map(|(turn, events)| {
+        let mut events = events.iter().filter(|event| event.kind != "collected");
+        let is_complete = |event: &&&Entry| event.kind == "complete";
+        let is_over = || ends.get(turn)?.iter().find(|event| is_end(event));
+        if !events.any(|event| is_complete(&event)) {
+            let sentence = format!("the event stream of turn {turn} never says `complete`");
+            return is_over().and_then(|_| whole(sentence));
+        }
+        let late = events.next()?;
+        by(late, format!("`{}` comes after `complete`", late.kind))
+    })
+}
+
+/// H20: the text that came before a call is in the stream before the call.
+pub(super) fn text_after_call(replay: &Replay) -> Option<Violation<'_>> {
+    let texts = whole_texts(&replay.stated);
+    let main: Vec<&StatedCall> =
+        replay.stated.calls.iter().filter(|call| call.parent.is_none()).collect();
+    let mut shown = StreamedText::default();
+    for event in replay.lane(Lane::Sse) {
+        shown.apply(event);
+        if event.kind != "tool_use" {
+            continue;
+        }
+        let id = event.text("toolCallId");
+        let mut places = (0..main.len()).filter(|place| main[*place].id == id);
+        let (Some(place), None) = (places.next(), places.next()) else { continue };
+        let before = texts.iter().filter(|text| text.calls_before <= place);
+        if let Some(text) = missing(before, &shown.ever()) {
+            let call = event.text("name");
+            return by(event, format!("{call} comes before the text “{}”", beginning(text)));
+        }
+    }
+    None
+}
+
+/// S1: each call that the bus has started is one `tool_use`, once its turn is over.
+pub(super) fn streamed_call_not_once(replay: &Replay) -> Option<Violation<'_>> {
+    let streams = by_turn(replay, Lane::Sse);
+    by_turn(replay, Lane::Bus).into_iter().find_map(|(turn, bus)| {
+        let stream = streams.get(&turn)?;
+        let end = bus.iter().find(|event| is_end(event))?;
+        calls_of(&bus).into_iter().filter(|(_, events)| is_one_call(events)).find_map(|(id, _)| {
+            let mut uses = uses_of(stream, id);
+            match (uses.next(), uses.next()) {
+                (Some(_), None) => None,
+                (None, _) => by(end, format!("the stream has no `tool_use` of call {id}")),
+                (Some(_), Some(again)) => by(again, format!("call {id} is told a second time")),
+            }
+        })
+    })
+}
+
+/// H19: a `tool_use` has the name and the input with which the call started, and says whether it failed.
+pub(super) fn streamed_call_altered(replay: &Replay) -> Option<Violation<'_>> {
+    let streams = by_turn(replay, Lane::Sse);
+    by_turn(replay, Lane::Bus).into_iter().find_map(|(turn, bus)| {
+        let stream = streams.get(&turn)?;
+        calls_of(&bus).into_iter().filter(|(_, events)| is_one_call(events)).find_map(
+            |(id, events)| {
+                let told = uses_of(stream, id).next()?;
+                let start = events.iter().find(|event| event.text("phase") == "start")?;
+                let is_corrected = events
+                    .iter()
+                    .skip_while(|event| event.text("phase") != "start")
+                    .any(|event| event.text("phase") == "update");
+                let field =
+                    |entry: &Entry, key: &str| entry.data.get(key).cloned().unwrap_or_default();
+                let input = match start.data.get("truncated") {
+                    Some(raw) => raw.clone(),
+                    None => field(start, "args"),
+                };
+                if told.text("name") != start.text("name") {
+                    let [name, now] = [start, told].map(|event| event.text("name"));
+                    return by(told, format!("call {id} started as {name} and ends as {now}"));
+                }
+                if !is_corrected && field(told, "input") != input {
+                    return by(
+                        told,
+                        format!("the input of call {id} is not that with which it started"),
+                    );
+                }
+                let result = events.iter().find(|event| event.text("phase") == "result")?;
+                let has_failed = result.data.contains_key("incomplete")
+                    || result.data.get("is_error") == Some(&Value::Bool(true));
+                let is_error = told.data.get("isError") == Some(&Value::Bool(true));
+                if is_error == has_failed {
+                    return None;
+                }
+                let words = |failed| if failed { "failed" } else { "succeeded" };
+                let [bus, stream] = [has_failed, is_error].map(words);
+                by(told, format!("call {id} {bus}, and the stream says that it {stream}"))
+            },
+        )
+    })
+}
+
+/// S2, H22: what is collected of a turn has each call of its stream.
+pub(super) fn call_uncollected(replay: &Replay) -> Option<Violation<'_>> {
+    by_turn(replay, Lane::Sse).into_values().find_map(|events| {
+        let collected = events.iter().find(|event| event.kind == "collected")?;
+        let calls = collected.data.get("metadata").and_then(|all| all.get("toolCalls"));
+        let calls = calls.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let is_kept = |event: &Entry| {
+            let id = event.text("toolCallId");
+            calls.iter().any(|call| call["toolCallId"] == id && call["name"] == event.text("name"))
+        };
+        let is_named = |event: &&&Entry| event.kind == "tool_use" && !event.text("name").is_empty();
+        let lost = events.iter().filter(is_named).find(|event| !is_kept(event))?;
+        let id = lost.text("toolCallId");
+        by(collected, format!("call {id} of the stream is not collected"))
+    })
+}
+
+/// H21: the summary of a search names each hit that the result of stdout has.
+pub(super) fn hit_lost(replay: &Replay) -> Option<Violation<'_>> {
+    let calls = &replay.stated.calls;
+    calls.iter().filter(|call| is_search(&call.name)).find_map(|call| {
+        let (result, false) = call.result.as_ref()? else { return None };
+        let hits = hits(result)?;
+        let told = replay
+            .lane(Lane::Sse)
+            .find(|event| event.kind == "tool_use" && event.text("toolCallId") == call.id)?;
+        let ids = told.data.get("result_summary").and_then(|summary| summary.get("event_ids"));
+        let ids = ids.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let lost = hits.iter().find(|id| !ids.contains(id))?;
+        by(told, format!("the summary of {} does not name the hit {lost}", call.name))
+    })
+}
+
+/// S1, H18: each whole text of the main conversation is in the stream, once and in order.
+pub(super) fn streamed_text_lost(replay: &Replay) -> Option<Violation<'_>> {
+    if replay.setup.run.silent {
+        return None;
+    }
+    let mut shown = StreamedText::default();
+    replay.lane(Lane::Sse).for_each(|event| shown.apply(event));
+    if let Some(text) = missing(&whole_texts(&replay.stated), &shown.ever()) {
+        return whole(format!("the event stream does not have the text “{}”", beginning(text)));
+    }
+    let twice = beginning(repeated(&replay.stated, &shown.all())?);
+    whole(format!("the event stream has the text “{twice}” more often than stdout"))
+}
+
+/// The answer of each turn as a stream has it so far.
+#[derive(Default)]
+struct StreamedText {
+    answers: BTreeMap<u64, String>,
+    /// What was there before the stream replaced it.
+    replaced: BTreeMap<u64, String>,
+}
+
+impl StreamedText {
+    fn apply(&mut self, event: &Entry) {
+        if event.kind != "output" {
+            return;
+        }
+        let turn = event.turn();
+        let answer = self.answers.entry(turn).or_default();
+        if event.text("type") == "replace" {
+            let before = self.replaced.entry(turn).or_default();
+            before.push_str(&std::mem::take(answer));
+            before.push_str("\n\n");
+        }
+        answer.push_str(event.text("content"));
+    }
+
+    /// The answers of all turns.
+    fn all(&self) -> String {
+        self.answers.values().map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The answers of all turns, each after what was there before it: a message that broke off may have had a whole
+    /// text.
+    fn ever(&self) -> String {
+        let of_turn = |(turn, answer): (&u64, &String)| {
+            let before = self.replaced.get(turn).map_or("", String::as_str);
+            format!("{before}{answer}")
+        };
+        self.answers.iter().map(of_turn).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Whether the bus says that the run is over.
+fn is_end(event: &Entry) -> bool {
+    event.kind == "lifecycle" && matches!(event.text("phase"), "end" | "error")
+}
+
+/// The events of each call on the bus of a turn.
+fn calls_of<'r>(bus: &[&'r Entry]) -> BTreeMap<&'r str, Vec<&'r Entry>> {
+    let mut calls: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for event in bus.iter().filter(|event| event.kind == "tool") {
+        calls.entry(event.text("id")).or_default().push(event);
+    }
+    calls
+}
+
+/// Whether the events are those of one call, which started: its id is not used again.
+fn is_one_call(events: &[&Entry]) -> bool {
+    let mut phases: HashMap<&str, usize> = HashMap::new();
+    for event in events {
+        *phases.entry(event.text("phase")).or_default() += 1;
+    }
+    let of = |phase: &str| phases.get(phase).copied().unwrap_or_default();
+    of("start") == 1 && of("result") <= 1
+}
+
+/// The events of a stream with the end of a call.
+fn uses_of<'r, 's>(stream: &'s [&'r Entry], id: &'s str) -> impl Iterator<Item = &'r Entry> + 's {
+    let is_it = move |event: &&&Entry| event.kind == "tool_use" && event.text("toolCallId") == id;
+    stream.iter().filter(is_it).copied()
+}
+
+/// Whether the results of a tool are summarised.
+pub(super) fn is_search(name: &str) -> bool {
+    let tool = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    SEARCHES.contains(&tool.map_or(name, |(_, tool)| tool))
+}
+
+/// The ids of the hits in the first text of a result that has some; of a text that is cut, those before the cut.
+fn hits(result: &Value) -> Option<Vec<Value>> {
+    let parts = result.as_array().map_or(&[][..], Vec::as_slice).iter();
+    let parts =
+        parts.filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
+    result.as_str().into_iter().chain(parts).find_map(|text| {
+        let body: Value = serde_json::from_str(text).ok()?;
+        let is_cut = text.chars().count() > CUT_AT;
+        let mut size = 0;
+        let items = body["content"].as_array()?.iter().take_while(|item| {
+            size += item.to_string().len();
+            !is_cut || size < BEFORE_CUT
+        });
+        let ids: Vec<Value> =
+            items.map(|item| item["id"].clone()).filter(Value::is_number).collect();
+        (!ids.is_empty()).then_some(ids)
+    })
+}

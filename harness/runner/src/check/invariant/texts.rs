@@ -1,0 +1,102 @@
+//! The texts of the main conversation that a channel with all texts must have, in their order.
+//!
+//! They are those that stdout states as whole. What broke off, what the CLI says itself about an error of the API, what
+//! subagents say, and texts with reasoning between think tags are left out, because a channel may treat them in more
+//! ways than one.
+
+use crate::replay::{Stated, StatedBlock, StatedMessage};
+use crate::text::{Keep, plain, truncate};
+
+/// Characters that a text has at least for a search for its repetition: a short one may be part of another.
+const REPEATED_LENGTH: usize = 16;
+/// Columns of a text in a sentence about it.
+const BEGINNING: usize = 60;
+/// What a text has in it that may be reasoning.
+const THINK_TAG: &str = "<think";
+
+/// A text that stdout states as whole.
+pub(super) struct WholeText<'s> {
+    /// The text without the blanks around it.
+    pub(super) text: &'s str,
+    /// The number of calls of the main conversation that began before it.
+    pub(super) calls_before: usize,
+}
+
+/// The texts of the main conversation, in their order.
+pub(super) fn whole_texts(stated: &Stated) -> Vec<WholeText<'_>> {
+    let messages = stated.messages.iter().filter(|message| is_main(message) && !message.is_error);
+    messages.flat_map(|message| &message.texts).filter_map(whole_text).collect()
+}
+
+/// The text of a block that stdout states as whole.
+fn whole_text(block: &StatedBlock) -> Option<WholeText<'_>> {
+    let text = block.whole.as_deref()?.trim();
+    let is_plain = !text.is_empty() && !text.contains(THINK_TAG);
+    is_plain.then_some(WholeText { text, calls_before: block.calls_before })
+}
+
+/// The first of `texts` that is not in `shown`, in their order.
+pub(super) fn missing<'t>(
+    texts: impl IntoIterator<Item = &'t WholeText<'t>>,
+    shown: &str,
+) -> Option<&'t str> {
+    let mut rest = shown;
+    texts.into_iter().map(|text| text.text).find(|text| match rest.find(text) {
+        Some(at) => {
+            rest = &rest[at + text.len()..];
+            false
+        }
+        None => true,
+    })
+}
+
+/// The first text that is in `shown` more often than stdout says it.
+pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
+    let times = |text: &str| {
+        let blocks = stated.messages.iter().flat_map(|message| &message.texts);
+        blocks.map(|block| block.text().matches(text).count()).sum::<usize>()
+    };
+    let texts = whole_texts(stated).into_iter().map(|text| text.text);
+    let mut long = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH);
+    long.find(|text| shown.matches(text).count() > times(text))
+}
+
+/// The beginning of a text, for a sentence about it.
+pub(super) fn beginning(text: &str) -> String {
+    truncate(&plain(text), BEGINNING, Keep::Start).into_owned()
+}
+
+fn is_main(message: &StatedMessage) -> bool {
+    message.parent.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts of `stdout`, one message each.
+    fn stated(texts: &[&str]) -> Stated {
+        let message = |text: &&str| StatedMessage {
+            texts: vec![StatedBlock { whole: Some((*text).to_owned()), ..StatedBlock::default() }],
+            ..StatedMessage::default()
+        };
+        Stated { messages: texts.iter().map(message).collect(), ..Stated::default() }
+    }
+
+    #[test]
+    fn texts_are_in_order_and_once() {
+        let check = |texts: &[&str], shown: &str, lost: Option<&str>, twice: Option<&str>| {
+            let stated = stated(texts);
+            assert_eq!(missing(&whole_texts(&stated), shown), lost, "{texts:?} {shown}");
+            assert_eq!(repeated(&stated, shown), twice, "{texts:?} {shown}");
+        };
+        let long = "The release is on Monday.";
+        check(&["a", "b"], "a\n\nb", None, None);
+        check(&["a", "b"], "b\n\na", Some("b"), None);
+        check(&["a", " b\n", ""], "a", Some("b"), None);
+        check(&[long], &format!("{long}\n\n{long}"), None, Some(long));
+        check(&[long, long], &format!("{long}\n\n{long}"), None, None);
+        check(&["a"], "a a", None, None);
+        check(&["<think>x</think>a"], "", None, None);
+    }
+}

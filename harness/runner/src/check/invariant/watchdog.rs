@@ -1,0 +1,102 @@
+//! The rule of the watchdog: an agent that prints nothing for longer than it may is given up.
+
+use crate::replay::{Entry, Lane, Replay};
+use crate::scenario::RunSpec;
+
+use super::violation::{Violation, by, by_turn};
+
+/// Milliseconds for which an agent may be silent while a tool runs.
+const TOOL_MS: u64 = 900_000;
+
+/// G8: a run does not outlast a silence that is longer than its limit allows.
+///
+/// The silence is that between two pieces of stdout. One in which a question waits for a person, or in which no run was
+/// under way at its beginning, does not count.
+pub(super) fn silence_endured(replay: &Replay) -> Option<Violation<'_>> {
+    let limit = silence_ms(replay.setup.run);
+    let pieces: Vec<&Entry> =
+        replay.lane(Lane::Read).filter(|entry| entry.kind == "chunk").collect();
+    let runs = by_turn(replay, Lane::Bus);
+    pieces.windows(2).find_map(|pair| {
+        let (from, until) = (pair[0].at, pair[1].at);
+        if until - from <= limit {
+            return None;
+        }
+        runs.values().find_map(|bus| {
+            let is_under_way = bus.first()?.at <= from && bus.last()?.at >= until;
+            let mut seen = bus.iter().filter(|event| event.at <= until);
+            let is_asked = seen.any(|event| event.data.contains_key("asked"));
+            let tools = bus.iter().filter(|event| event.kind == "tool" && event.at <= from);
+            let count = |phase| tools.clone().filter(|event| event.text("phase") == phase).count();
+            let runs_tool = count("start") > count("result");
+            let allowed = if runs_tool { limit.max(TOOL_MS) } else { limit };
+            if !is_under_way || is_asked || until - from <= allowed {
+                return None;
+            }
+            let [silence, allowed] = [until - from, allowed].map(|ms| ms / 1_000);
+            let what = format!("the agent was silent for {silence} s, which may be {allowed} s");
+            by(pair[1], format!("{what}, and the run went on"))
+        })
+    })
+}
+
+/// The milliseconds for which an agent may be silent while no tool runs: 0.8 of the run's limit in 180 to 600 s, for a
+/// resumed session 0.3 of it in 60 to 180 s, and a second under the limit.
+fn silence_ms(run: RunSpec) -> u64 {
+    let limit = run.limit_s * 1_000;
+    let share = match run.resume {
+        false => (limit / 10 * 8).clamp(180_000, 600_000),
+        true => (limit / 10 * 3).clamp(60_000, 180_000),
+    };
+    share.min(limit.saturating_sub(1_000)).max(1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FindingKind;
+    use super::super::tests::check_run;
+    use super::*;
+    use clitape_stream::Stats;
+
+    const START: &str = r#"0 bus lifecycle {"seq":1,"phase":"start"}"#;
+    const FINAL: &str = r#"9 telegram final {}"#;
+
+    #[test]
+    fn issue_17_wd001_a_run_does_not_outlast_a_long_silence() {
+        let run = RunSpec { limit_s: 3, ..RunSpec::default() };
+        let check = |from: u64, until: u64, between: &str, expect: Option<&str>| {
+            let pieces = [from, until].map(|at| format!(r#"{at} read chunk {{"bytes":1}}"#));
+            let between: Vec<String> = match between {
+                "" => Vec::new(),
+                what => vec![format!(r#"{from} bus {what}"#)],
+            };
+            let end_seq = 2 + between.len();
+            let end = format!(r#"{until} bus lifecycle {{"seq":{end_seq},"phase":"end"}}"#);
+            let mut entries = vec![START, &pieces[0]];
+            entries.extend(between.iter().map(String::as_str));
+            entries.extend([&pieces[1], &end, FINAL]);
+            let expect: Vec<_> =
+                expect.map(|what| (FindingKind::SilenceEndured, what)).into_iter().collect();
+            check_run(&entries, Stats::default(), run, Vec::new(), &expect);
+        };
+        let broken = "the agent was silent for 2 s, which may be 2 s, and the run went on";
+        check(5, 2_005, "", None);
+        check(5, 2_006, "", Some(broken));
+        check(5, 9_000, r#"tool {"seq":2,"phase":"start","id":"t"}"#, None);
+        check(5, 9_000, r#"question {"seq":2,"asked":{"id":"q"}}"#, None);
+    }
+
+    #[test]
+    fn issue_17_wd001_the_limit_is_a_share_of_that_of_the_run() {
+        let check = |limit_s, resume, expect| {
+            let run = RunSpec { limit_s, resume, ..RunSpec::default() };
+            assert_eq!(silence_ms(run), expect, "{limit_s} {resume}");
+        };
+        check(600, false, 480_000);
+        check(200, false, 180_000);
+        check(172_800, false, 600_000);
+        check(3, false, 2_000);
+        check(300, true, 90_000);
+        check(100, true, 60_000);
+    }
+}
