@@ -112,6 +112,7 @@ fn issue_13_point_5_the_page_of_limits_says_what_a_format_allows() {
         ("faults (entries)", 0..=FAULTS as u64),
         ("faults, s of `rate-limit`", 0..=FAULT_WAIT_S),
         ("faults, ms of `slow`", 0..=FAULT_SLOW_MS),
+        ("agent (entries)", 0..=FAULTS as u64),
     ];
     assert_eq!(rows(&page, "key of a plan"), keys(&plan));
     // There is no table that none of these tests reads.

@@ -25,6 +25,7 @@ mod rig;
 mod scan;
 mod secret;
 mod session;
+mod shrink;
 mod signals;
 mod stand_in;
 mod subject;
@@ -82,6 +83,7 @@ enum Command {
     Review(review::Args),
     Collect(collect::Args),
     Session(session::Args),
+    Shrink(shrink::Args),
     Report(report::Args),
     Completions(completions::Completions),
     Man(completions::Man),
@@ -127,6 +129,7 @@ fn main() -> ExitCode {
             Command::Test(test) => test::run(&workspace(args.root)?, &test, args.quiet),
             Command::Review(review) => review::run(&workspace(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),
+            Command::Shrink(shrink) => shrink::run(&workspace(args.root)?, &shrink),
             Command::Session(session) => session::run(&session),
             Command::Report(report) => report::run(&report, args.quiet),
             Command::Completions(shell) => completions::completions(&shell, Args::command()),

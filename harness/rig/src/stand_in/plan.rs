@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clitape_runner::cassette::{Cassette, TickKind};
 use clitape_runner::files;
-use clitape_runner::replay::{PLAN_FORMAT, Plan};
+use clitape_runner::replay::Plan;
 use clitape_runner::scenario::RunSpec;
 
 use super::error::StandInError;
@@ -30,11 +30,7 @@ impl Schedule {
             None if play == "canonical" => {
                 (Plan::canonical(&cassette.stdout, RunSpec::default().pace_ms), false)
             }
-            None if play == "instant" => {
-                let steps = vec![(0, total).into()];
-                let (host, faults) = (Vec::new(), Vec::new());
-                (Plan { format: PLAN_FORMAT, seed: None, steps, host, faults }, false)
-            }
+            None if play == "instant" => (Plan::at_once(total), false),
             Some(("pace", pace)) => match pace.parse() {
                 Ok(pace) => (Plan::canonical(&cassette.stdout, pace), false),
                 Err(_) => return Err(StandInError::Play(play.to_owned())),
@@ -45,7 +41,7 @@ impl Schedule {
             },
             Some(("plan", path)) => {
                 let text = files::read_named_text(Path::new(path))?;
-                let plan = Plan::parse(&text, total);
+                let plan = Plan::parse(&text, total).and_then(Plan::without_agent_faults);
                 let path = path.into();
                 (plan.map_err(|error| StandInError::Plan { path, error })?, false)
             }

@@ -136,6 +136,36 @@ pub fn import(
     })
 }
 
+/// Makes a take for `scenario` from what is left of a recording: bytes of its stdout, and lines of its stdin, each
+/// with the number of bytes of stdout that had been read before.
+pub fn reduced(
+    of: &Manifest,
+    scenario: &ScenarioName,
+    stdout: Vec<u8>,
+    stdin: &[(&[u8], u64)],
+) -> Take {
+    let lines: Vec<u8> = stdin.iter().flat_map(|(line, _)| line.iter().copied()).collect();
+    let timeline = with_stdin(line_by_line(&stdout), stdin.iter().map(|(_, offset)| *offset));
+    let manifest = Manifest {
+        scenario: scenario.clone(),
+        origin: Origin::Edited,
+        exit: None,
+        counts: RecordCounts::default(),
+        sha256: BTreeMap::new(),
+        runs: Vec::new(),
+        ..of.clone()
+    };
+    Take {
+        manifest,
+        stdout,
+        timeline,
+        stderr: Vec::new(),
+        stdin: lines,
+        transcript: Vec::new(),
+        further: Vec::new(),
+    }
+}
+
 /// The lines that were written, each with its LF, and the offset of each.
 fn stdin_lines(written: &[CapturedWrite]) -> (Vec<u8>, Vec<u64>) {
     let mut lines = Vec::new();

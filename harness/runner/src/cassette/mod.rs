@@ -13,7 +13,7 @@ pub use format::{
     Cli, Confinement, FORMAT, Manifest, Origin, RecordCounts, RunFacts, Tick, TickKind,
     line_by_line, parse_timeline, render_timeline, today,
 };
-pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture};
+pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture, reduced};
 pub use store::{Cassette, CassetteError};
 pub(crate) use store::{hex, sha256, sha256_of_file};
 pub(crate) use timeline::{moved, timeline};

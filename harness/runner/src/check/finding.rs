@@ -58,6 +58,8 @@ finding_kinds! {
     WrongFinalText = "PL002" "misread",
     /// With the recorded cuts and times a person ends up reading something else.
     RecordedDiverges = "PL003" "recorded-diverges",
+    /// With a fault of the agent's side a person does not see what they must.
+    FaultUnseen = "PL004" "fault-unseen",
     /// A scenario, or a CLI version it names, has no cassette.
     NotRecorded = "TP001" "not-recorded",
     /// A cassette whose scenario is not there.

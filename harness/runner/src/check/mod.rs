@@ -1,5 +1,6 @@
 //! Compares replays with goldens, invariants and each other; what does not hold is a finding.
 
+mod agent;
 mod bytes;
 mod change;
 mod context;
@@ -14,6 +15,7 @@ mod pairs;
 mod recorded;
 mod recording;
 mod secrets;
+mod shrink;
 mod sweep;
 mod trace_diff;
 mod unmet;
@@ -35,5 +37,6 @@ pub use judge::{Check, ScenarioChecks};
 pub(crate) use pairs::Pair;
 pub use recording::Recording;
 pub(crate) use recording::setups;
+pub use shrink::{Shrunk, shrink};
 pub use trace_diff::{Times, TraceDiff};
 pub use workspace::{check_workspace, unusable};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::golden::View;
-use crate::cassette::{Cassette, CassetteError};
+use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{
-    AcpClient, Capture, Plan, Replay, ReplayRequest, Setup, StdinLine, replay, replay_all,
-    stdin_lines,
+    AcpClient, Capture, Plan, Replay, ReplayRequest, RequestError, Setup, StdinLine, replay,
+    replay_all, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
@@ -53,6 +53,20 @@ impl Recording {
             canonical: OnceLock::new(),
             fault_free: OnceLock::new(),
         })
+    }
+
+    /// The cassette's manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.cassette.manifest
+    }
+
+    /// The plan that `request` asks for, checked against the recording.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError`] when the plan can't be read or is for another recording.
+    pub fn plan(&self, request: &ReplayRequest) -> Result<Plan, RequestError> {
+        request.plan(self.capture(), &self.cassette.timeline)
     }
 
     /// The CLI's version.

@@ -5,9 +5,13 @@
 //! the bus, the ACP updates and the event stream are the same, times aside, and the person ends up
 //! reading the same. In its own twin, every line comes whole at the moment at which the plan completes
 //! it, and every lane is the same, times included.
+//!
+//! Some further plans have a fault of the agent's side each. The replay is compared with its twin, which has the
+//! same fault, and a person must see what `check/agent.rs` says.
 
 use std::sync::Arc;
 
+use super::agent::{self, FaultyRun, Unseen};
 use super::context::context;
 use super::divergence::Divergence;
 use super::final_text::{FinalTextDiff, wrong_final_text};
@@ -15,11 +19,15 @@ use super::finding::{Finding, FindingKind};
 use super::invariant::{self, BrokenInvariant};
 use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
-use crate::replay::{Capture, Entry, Lane, Plan, Replay, Setup, replay, replay_all};
+use crate::replay::{
+    AgentFault, Capture, Entry, Lane, Plan, PlayedPlan, Replay, Setup, replay_played,
+};
 use crate::scenario::{Fault, FaultKind};
 
 /// Replays spent at most on making a plan smaller.
 const SHRINK_TRIES: u32 = 600;
+/// The number of seeds for each plan with a fault of the agent's side.
+const SEEDS_PER_AGENT_FAULT: u64 = 16;
 
 /// One sweep: a cassette under its seeded plans, in every channel.
 pub(super) struct PlanSweep<'a> {
@@ -31,6 +39,8 @@ pub(super) struct PlanSweep<'a> {
     pub(super) bases: Vec<Arc<Replay>>,
     /// The number of seeds, which begin with 1.
     pub(super) plans: u64,
+    /// Plans that the scenario names.
+    pub(super) listed: &'a [Plan],
     /// The faults of the chat's server in every plan.
     pub(super) faults: &'a [Fault],
     /// The kinds of faults that each plan draws in addition.
@@ -49,31 +59,62 @@ enum Mismatch<'a> {
     Lane(Lane, Divergence, TraceDiff<'a>, &'a Replay),
     /// A person ends up reading something else.
     FinalText(String, FinalTextDiff, &'a Replay),
+    /// With a fault of the agent's side, a person does not see what they must.
+    Unseen(AgentFault, Unseen<'a>, &'a Replay),
+}
+
+/// The replays of a plan in one setup.
+struct PlannedReplays<'a> {
+    /// The canonical replay of the recorded bytes.
+    base: &'a Replay,
+    /// The replay of the plan.
+    cut: &'a Replay,
+    /// The replay of its uncut twin.
+    twin: &'a Replay,
 }
 
 impl PlanSweep<'_> {
     /// Replays every plan, and adds the kinds of faults that a call got to `met`; the first mismatch is reported
     /// with the smallest plan that shows it.
     pub(super) fn run(&self, met: &mut Vec<FaultKind>) -> Option<Finding> {
+        let (name, plan, setup) = self.first(met)?;
+        let base = self.bases.iter().find(|base| base.setup == setup)?;
+        let small = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
+        self.judge(base, &small, |mismatch| self.finding(&name, &small, setup, mismatch))
+    }
+
+    /// The first plan that fails, with its name and the setup in which it does.
+    pub(super) fn first(&self, met: &mut Vec<FaultKind>) -> Option<(String, Plan, Setup)> {
         let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
         self.all_plans().find_map(|(name, plan)| {
-            let twin = plan.uncut(self.capture.stdout);
-            let cuts = replay_all(self.capture, &plan, &setups);
+            let played = plan.played(self.capture);
+            let cuts = replay_played(&played, &setups);
             for fault in cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults)) {
                 if !met.contains(&fault.kind) {
                     met.push(fault.kind);
                 }
             }
-            let twins = replay_all(self.capture, &twin, &setups);
+            let twins = replay_played(&played.uncut(), &setups);
             let mut replays = self.bases.iter().zip(cuts.iter().zip(&twins));
-            let (base, _) =
-                replays.find(|(base, (cut, twin))| mismatch(base, cut, twin).is_some())?;
-            let small = smallest(plan, |plan| self.judge(base, plan, |_| ()).is_some());
-            self.judge(base, &small, |mismatch| self.finding(&name, &small, base.setup, mismatch))
+            let (base, _) = replays.find(|(base, (cut, twin))| {
+                self.mismatch(&played, &PlannedReplays { base, cut, twin }).is_some()
+            })?;
+            let setup = base.setup;
+            drop(played);
+            Some((name, plan, setup))
         })
     }
 
-    /// The plans with their names: one for each seed, and one for each fault of each answer of the host.
+    /// The first setup in which the replay of a plan is wrong, and what is wrong with it.
+    pub(super) fn finding_of(&self, name: &str, plan: &Plan) -> Option<(Setup, Finding)> {
+        self.bases.iter().find_map(|base| {
+            let report = |mismatch: Mismatch<'_>| self.finding(name, plan, base.setup, mismatch);
+            Some((base.setup, self.judge(base, plan, report)?))
+        })
+    }
+
+    /// The plans with their names: those that the scenario names, one for each seed, one for each fault of each answer of the host, and some with
+    /// a fault of the agent's side.
     fn all_plans(&self) -> impl Iterator<Item = (String, Plan)> {
         let seeded = move |seed| {
             let drawn = Plan::random_faults(seed, self.drawn);
@@ -84,7 +125,17 @@ impl PlanSweep<'_> {
         let plan = plan.with_faults(self.faults.iter().copied());
         // A sweep without seeds is a sweep that its scenario turned off.
         let faulty = (self.plans > 0).then(|| plan.faulty_dialogues(self.capture));
-        (1..=self.plans).map(seeded).chain(faulty.into_iter().flatten())
+        let agent = move |seed| {
+            let plan = Plan::seeded_agent_fault(self.capture, seed, self.pace_ms);
+            let words: Vec<String> = plan.agent.iter().map(AgentFault::to_string).collect();
+            let name = format!("seed {seed} with {}", words.join(" "));
+            (name, plan.with_faults(self.faults.iter().copied()))
+        };
+        let agents = (1..=self.plans.div_ceil(SEEDS_PER_AGENT_FAULT)).map(agent);
+        let listed = (1..).zip(self.listed);
+        let listed = listed.map(|(number, plan)| (format!("listed plan {number}"), plan.clone()));
+        let faulty = faulty.into_iter().flatten();
+        listed.chain((1..=self.plans).map(seeded)).chain(faulty).chain(agents)
     }
 
     /// Replays a plan in the setup of `base`, and gives what `report` makes of the first mismatch.
@@ -94,9 +145,47 @@ impl PlanSweep<'_> {
         plan: &Plan,
         report: impl FnOnce(Mismatch<'_>) -> T,
     ) -> Option<T> {
-        let cut = replay(self.capture, plan, base.setup);
-        let twin = replay(self.capture, &plan.uncut(self.capture.stdout), base.setup);
-        mismatch(base, &cut, &twin).map(report)
+        let played = plan.played(self.capture);
+        let replay = |played: &PlayedPlan<'_>| replay_played(played, &[base.setup]).pop();
+        let (cut, twin) = (replay(&played)?, replay(&played.uncut())?);
+        let replays = PlannedReplays { base, cut: &cut, twin: &twin };
+        self.mismatch(&played, &replays).map(report)
+    }
+
+    /// The first thing that is wrong with the replay of a plan.
+    fn mismatch<'r>(
+        &'r self,
+        played: &'r PlayedPlan<'_>,
+        replays: &PlannedReplays<'r>,
+    ) -> Option<Mismatch<'r>> {
+        let &PlannedReplays { base, cut, twin } = replays;
+        let agent = &played.plan.agent;
+        let is_exempt = |kind| agent.iter().any(|fault| agent::exempt(fault.kind).contains(&kind));
+        let mut broken = invariant::broken(cut).into_iter().filter(|it| !is_exempt(it.kind));
+        if let Some(broken) = broken.next() {
+            return Some(Mismatch::Broken(broken));
+        }
+        let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
+        let other_than_twin = || other_lane(twin, cut, all, Times::Compared);
+        match agent[..] {
+            [] => {}
+            // What a person must see is known of one fault alone.
+            [fault] => {
+                let (recorded, came) = (self.capture.stdout, &*played.stdout);
+                let run = FaultyRun { fault, recorded, came, base, faulty: cut };
+                let unseen = || Some(Mismatch::Unseen(fault, run.unseen()?, cut));
+                return other_than_twin().or_else(unseen);
+            }
+            [..] => return other_than_twin(),
+        }
+        // Where the plan is not faithful to the host's side, the gateway hears something else than in `base`, so
+        // that only what a person ends up reading is compared with it.
+        let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
+        let inner = inner.filter(|_| cut.is_faithful);
+        other_lane(base, cut, inner, Times::Ignored).or_else(other_than_twin).or_else(|| {
+            let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
+            Some(Mismatch::FinalText(sentence, diff, cut))
+        })
     }
 
     fn finding(&self, name: &str, plan: &Plan, setup: Setup, mismatch: Mismatch<'_>) -> Finding {
@@ -120,22 +209,34 @@ impl PlanSweep<'_> {
                     .with_difference(change, lines)
                     .with_context(context(&cut.entries, Lane::Telegram, None))
             }
+            Mismatch::Unseen(fault, unseen, cut) => {
+                let kind = FindingKind::FaultUnseen;
+                let (lane, sentence, change, lines, at) = match unseen {
+                    Unseen::Lane(lane, Divergence { at, sentence }, diff) => {
+                        (lane, sentence, diff.change(), diff.lines(), at)
+                    }
+                    Unseen::FinalText(sentence, diff) => {
+                        let (change, lines) = diff.difference();
+                        (Lane::Telegram, sentence, change, lines, None)
+                    }
+                    Unseen::Missing(lane, sentence) => (lane, sentence, None, Vec::new(), None),
+                };
+                new(kind, Some(lane), &format!("with the fault {fault}: {sentence}"))
+                    .with_difference(change, lines)
+                    .with_context(context(&cut.entries, lane, at))
+            }
         }
     }
 }
 
-/// The first thing that is wrong with a cut replay: `base` is the canonical replay, `twin` the uncut one with
-/// the same arrival times. Where the plan is not faithful to the host's side, the gateway hears something else
-/// than in `base`, so that only what a person ends up reading is compared with it.
-fn mismatch<'r>(base: &'r Replay, cut: &'r Replay, twin: &'r Replay) -> Option<Mismatch<'r>> {
-    if let Some(broken) = invariant::broken(cut).into_iter().next() {
-        return Some(Mismatch::Broken(broken));
-    }
-    let inner = [Lane::Lifecycle, Lane::Bus, Lane::Acp, Lane::Sse].into_iter();
-    let inner = inner.filter(|_| cut.is_faithful).map(|lane| (base, lane, Times::Ignored));
-    let all = Lane::ALL.into_iter().filter(|lane| *lane != Lane::Read);
-    let all = all.map(|lane| (twin, lane, Times::Compared));
-    for (uncut, lane, times) in inner.chain(all) {
+/// The first of `lanes` in which a replay differs from an uncut one.
+fn other_lane<'r>(
+    uncut: &'r Replay,
+    cut: &'r Replay,
+    mut lanes: impl Iterator<Item = Lane>,
+    times: Times,
+) -> Option<Mismatch<'r>> {
+    lanes.find_map(|lane| {
         let [old, new] = [uncut, cut].map(|replay| {
             let mut entries: Vec<&Entry> = replay.lane(lane).collect();
             if times == Times::Ignored {
@@ -145,12 +246,9 @@ fn mismatch<'r>(base: &'r Replay, cut: &'r Replay, twin: &'r Replay) -> Option<M
             entries
         });
         let diff = TraceDiff::new(old, new, times).within(&cut.entries);
-        if let Some(divergence) = diff.first() {
-            return Some(Mismatch::Lane(lane, divergence, diff, cut));
-        }
-    }
-    let (sentence, diff) = wrong_final_text(&base.entries, &cut.entries)?;
-    Some(Mismatch::FinalText(sentence, diff, cut))
+        let divergence = diff.first()?;
+        Some(Mismatch::Lane(lane, divergence, diff, cut))
+    })
 }
 
 /// Takes cuts, delays and faults out of a plan for as long as it still `shows` what is looked for.
@@ -184,13 +282,20 @@ pub(super) fn smallest(mut plan: Plan, shows: impl Fn(&Plan) -> bool) -> Plan {
             plan = smaller;
         }
     }
+    for i in (0..plan.agent.len()).rev() {
+        let mut smaller = plan.clone();
+        smaller.agent.remove(i);
+        if shows(&smaller) {
+            plan = smaller;
+        }
+    }
     plan
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::replay::AcpClient;
+    use crate::replay::{AcpClient, replay};
     use crate::scenario::{Chat, ChatMode, RunSpec};
 
     /// The output of a run with one answer.
@@ -217,6 +322,7 @@ pub(super) mod tests {
             pace_ms: 200,
             bases: vec![Arc::new(base)],
             plans,
+            listed: &[],
             faults: &faults,
             drawn: if faults.is_empty() { &[] } else { &[FaultKind::Slow] },
             place: "x 1.0 plans".into(),

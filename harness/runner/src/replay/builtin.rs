@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
-use clitape_stream::{Event, Parser, Stats};
+use clitape_stream::{Event, Parser, ParserLimits, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
 
+use super::agent_fault::PlayedPlan;
 use super::capture::Capture;
 use super::dialogue::Action;
 use super::lanes::lifecycle_entry;
@@ -92,13 +93,17 @@ pub fn replay<'a>(capture: impl Into<Capture<'a>>, plan: &Plan, setup: Setup) ->
 /// Replays `capture` as `plan` says, once in each of `setups`, which share how the run is run. One parse feeds
 /// all of them, and none knows of the others.
 pub(crate) fn replay_all(capture: Capture<'_>, plan: &Plan, setups: &[Setup]) -> Vec<Replay> {
-    replay_wired(capture, plan, setups, Wiring::built_in)
+    replay_played(&plan.played(capture), setups)
 }
 
-/// Replays `capture` as `plan` says, in each of `setups` with a gateway that `wiring` puts together.
+/// The same for a plan on the bytes that it plays.
+pub(crate) fn replay_played(played: &PlayedPlan<'_>, setups: &[Setup]) -> Vec<Replay> {
+    replay_wired(played, setups, Wiring::built_in)
+}
+
+/// Replays a plan in each of `setups` with a gateway that `wiring` puts together.
 pub(super) fn replay_wired(
-    capture: Capture<'_>,
-    plan: &Plan,
+    played: &PlayedPlan<'_>,
     setups: &[Setup],
     wiring: impl Fn() -> Wiring,
 ) -> Vec<Replay> {
@@ -107,7 +112,7 @@ pub(super) fn replay_wired(
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {
         Ok(runtime) => {
-            let replays = runtime.block_on(run(capture, plan, setups, wiring));
+            let replays = runtime.block_on(run(played, setups, wiring));
             replay_ended();
             replays
         }
@@ -117,16 +122,18 @@ pub(super) fn replay_wired(
 }
 
 async fn run(
-    capture: Capture<'_>,
-    plan: &Plan,
+    played: &PlayedPlan<'_>,
     setups: &[Setup],
     wiring: impl Fn() -> Wiring,
 ) -> Vec<Replay> {
+    let plan = &*played.plan;
     let mut runs: Vec<ObservedConversation> =
         setups.iter().map(|setup| ObservedConversation::start(*setup, plan, wiring())).collect();
-    let mut parser = Parser::new();
+    let mut limits = ParserLimits::default();
+    limits.line = played.line_limit.unwrap_or(limits.line);
+    let mut parser = Parser::with_limits(limits);
     let mut counted = ReplayCounts::default();
-    for (after_ms, action) in plan.actions(capture) {
+    for (after_ms, action) in plan.actions(played.capture()) {
         if after_ms > 0 {
             tokio::select! {
                 biased;
@@ -154,11 +161,10 @@ async fn run(
         }
     }
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
-    let is_faithful = plan.is_faithful(capture.stdin);
-    let read =
-        usize::try_from(counted.bytes).map_or(capture.stdout, |bytes| &capture.stdout[..bytes]);
+    let came = played.capture().stdout;
+    let read = usize::try_from(counted.bytes).map_or(came, |bytes| &came[..bytes]);
     let stated = Arc::new(stated::read(read));
-    let input = ReplayInput { stats, counted, stated, is_faithful };
+    let input = ReplayInput { stats, counted, stated, is_faithful: played.is_faithful };
     join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await
 }
 

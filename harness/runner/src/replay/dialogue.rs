@@ -82,7 +82,7 @@ impl Plan {
     /// The same plan with the lines of the host at their places: a person takes 3 s for an answer, and the
     /// other lines come `pace_ms` after what made the host write them.
     #[must_use]
-    fn with_dialogue(mut self, stdin: &[StdinLine], pace_ms: u64) -> Self {
+    pub(super) fn with_dialogue(mut self, stdin: &[StdinLine], pace_ms: u64) -> Self {
         self.host = steps(stdin, |line| if line.is_answer { ANSWER_MS } else { pace_ms });
         self
     }

@@ -42,7 +42,8 @@ pub async fn live(
         delivered: Box::new(|_| ()),
     });
     let mut parser = Parser::new();
-    for (after_ms, action) in plan.actions(capture) {
+    let played = plan.played(capture);
+    for (after_ms, action) in played.plan.actions(played.capture()) {
         let pause = Duration::from_millis(after_ms).div_f64(speed);
         tokio::select! {
             biased;

@@ -1,5 +1,6 @@
 //! Replays the bytes of a cassette: a plan cuts and delays them, a subject turns them into a trace.
 
+mod agent_fault;
 mod builtin;
 mod capture;
 mod chat;
@@ -24,8 +25,12 @@ mod trace;
 mod turns;
 mod wiring;
 
-pub(crate) use builtin::replay_all;
+pub(crate) use agent_fault::PlayedPlan;
+pub use agent_fault::{
+    AgentFault, AgentFaultError, AgentFaultKind, AgentFaultRow, MustSee, ROWS as AGENT_FAULTS,
+};
 pub use builtin::{Replay, ReplayCounts, replay};
+pub(crate) use builtin::{replay_all, replay_played};
 pub use capture::{Capture, StdinLine, stdin_lines};
 pub(crate) use chat::LATENCY;
 pub use chat::call_entry;

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::agent_fault::AgentFault;
 use super::capture::Capture;
 use super::host_step::HostStep;
 use super::random;
@@ -35,6 +36,10 @@ pub struct Plan {
     /// The faults of the chat's server. If a call has two of them, the first one counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
+    /// The faults of the agent's side, which change the bytes. The sizes and places of the plan are those of the
+    /// bytes without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agent: Vec<AgentFault>,
 }
 
 /// One piece of the bytes; printed as `[after_ms, bytes]`.
@@ -149,6 +154,23 @@ pub enum PlanError {
         /// Bytes there are.
         input: u64,
     },
+    /// It has a fault of the agent's side at a line or a byte that is not there.
+    #[error(
+        "the plan has the fault `{fault}`, and the input, which has {lines} lines, has no such place; it was made \
+         for another cassette"
+    )]
+    OtherLines {
+        /// The fault.
+        fault: AgentFault,
+        /// The number of lines that there are.
+        lines: u64,
+    },
+    /// It has faults of the agent's side, and the bytes are printed as they were recorded.
+    #[error(
+        "the plan has faults of the agent's side, and only `clitape replay` and `clitape test` play those; remove \
+         `agent`"
+    )]
+    AgentFaults,
     /// It was made for another dialogue.
     #[error(
         "the plan hands over line {line} of stdin at byte {at}; the input has {lines} lines of stdin and \
@@ -167,6 +189,17 @@ pub enum PlanError {
 }
 
 impl Plan {
+    /// A plan without bytes, lines and faults.
+    fn empty() -> Self {
+        let (steps, host) = (Vec::new(), Vec::new());
+        Self { format: PLAN_FORMAT, seed: None, steps, host, faults: Vec::new(), agent: Vec::new() }
+    }
+
+    /// All `bytes` at once, without the host's lines.
+    pub fn at_once(bytes: u64) -> Self {
+        Self { steps: vec![PlanStep { after_ms: 0, bytes }], ..Self::empty() }
+    }
+
     /// The reads as they were recorded, at the times they were recorded.
     pub fn recorded(timeline: &[Tick]) -> Self {
         let reads = reads(timeline);
@@ -203,19 +236,13 @@ impl Plan {
             start = end;
             PlanStep { after_ms: if i == 0 { 0 } else { pace_ms }, bytes }
         });
-        Self {
-            format: PLAN_FORMAT,
-            seed: None,
-            steps: steps.collect(),
-            faults: Vec::new(),
-            host: Vec::new(),
-        }
+        Self { steps: steps.collect(), ..Self::empty() }
     }
 
     /// Random cuts and delays, the same ones for the same seed on every machine, without the host's lines.
     pub(super) fn random(total: u64, seed: u64) -> Self {
         let steps = random::pieces(total, seed).into_iter().map(PlanStep::from).collect();
-        Self { format: PLAN_FORMAT, seed: Some(seed), steps, faults: Vec::new(), host: Vec::new() }
+        Self { seed: Some(seed), steps, ..Self::empty() }
     }
 
     /// The same cuts and delays with these faults of the chat's server after those it has.
@@ -295,6 +322,10 @@ impl Plan {
         if plan.faults.len() > FAULTS {
             return too_much(format!("{} faults", plan.faults.len()), FAULTS as u64);
         }
+        if plan.agent.len() > FAULTS {
+            let what = format!("{} faults of the agent's side", plan.agent.len());
+            return too_much(what, FAULTS as u64);
+        }
         let pauses = plan.steps.iter().map(|step| step.after_ms);
         let mut pauses = pauses.chain(plan.host.iter().map(|step| step.after_ms));
         if let Some(pause) = pauses.find(|&pause| pause > PAUSE_MS) {
@@ -305,6 +336,15 @@ impl Plan {
             return Err(PlanError::OtherBytes { plan: bytes, input: total });
         }
         Ok(plan)
+    }
+
+    /// The plan, if it leaves the bytes as they were recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::AgentFaults`] when it does not.
+    pub fn without_agent_faults(self) -> Result<Self, PlanError> {
+        if self.agent.is_empty() { Ok(self) } else { Err(PlanError::AgentFaults) }
     }
 
     /// The plan as one line of JSON, without LF.
@@ -324,7 +364,7 @@ impl Plan {
             steps.push(PlanStep { after_ms: at - before, bytes: end - start });
             (start, before) = (end, at);
         }
-        Self { format: PLAN_FORMAT, seed: None, steps, faults: Vec::new(), host: Vec::new() }
+        Self { steps, ..Self::empty() }
     }
 }
 

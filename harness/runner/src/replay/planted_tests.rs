@@ -103,7 +103,7 @@ pub(crate) fn replay_planted(
     setups: &[Setup],
     fault: PlantedFault,
 ) -> Vec<Replay> {
-    replay_wired(capture, plan, setups, || fault.wiring(capture))
+    replay_wired(&plan.played(capture), setups, || fault.wiring(capture))
 }
 
 /// Ends the one run with the last outcome of the process.

@@ -88,6 +88,25 @@ impl Dialogue {
     }
 }
 
+/// The random fault of the agent's side of a seed and a capture.
+pub(super) struct AgentDraw(ChaCha8Rng);
+
+impl AgentDraw {
+    /// The size of the capture takes part, so that the same seed draws other kinds for other captures.
+    pub(super) fn new(seed: u64, total: u64) -> Self {
+        let mut rng = generator(seed, "agent");
+        for _ in 0..total % 64 {
+            rng.next_u32();
+        }
+        Self(rng)
+    }
+
+    /// A draw from `0..n`, which is 0 for an `n` of 0.
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        below(&mut self.0, u32::try_from(n).unwrap_or(u32::MAX)).into()
+    }
+}
+
 /// A generator of its own for every seed and purpose.
 fn generator(seed: u64, purpose: &str) -> ChaCha8Rng {
     let mut key = [0; 32];

@@ -221,6 +221,7 @@ impl ReplayRequest {
             }
         };
         plan.check_dialogue(capture)?;
+        plan.check_agent(capture.stdout)?;
         input::check_pieces(&self.input, plan.pieces_and_lines())?;
         let drawn = self.seed.map(|seed| Plan::random_faults(seed, &self.seed_faults));
         Ok(plan.with_faults(self.faults.iter().copied()).with_faults(drawn.unwrap_or_default()))

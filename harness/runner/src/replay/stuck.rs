@@ -1,29 +1,57 @@
-//! A channel one of whose callbacks never settles, as a gateway's own may (G2).
+//! A channel some of whose callbacks fail or never settle, as a gateway's own may (G2).
 
 use clitape_gateway::question::{Question, QuestionClosed, QuestionWaits};
-use clitape_gateway::{Callback, Channel, FinishFuture, Notice, RunEnding, Tool};
+use clitape_gateway::{Callback, CallbackError, Channel, FinishFuture, Notice, RunEnding, Tool};
 
-/// Passes everything on to `channel` but for one callback.
+use super::agent_fault::{AgentFault, AgentFaultKind};
+
+/// A callback that goes wrong. Typing and the final message are none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StuckCallback {
+    /// Its number, from 1.
+    number: u64,
+    /// Whether it never settles; otherwise it fails.
+    hangs: bool,
+}
+
+impl StuckCallback {
+    /// The callback with this number, which never settles.
+    pub(super) fn hangs(number: u64) -> Self {
+        Self { number, hangs: true }
+    }
+
+    /// The callback of a fault of a plan; none for a fault that changes the bytes.
+    pub(super) fn of_fault(fault: &AgentFault) -> Option<Self> {
+        let hangs = fault.kind == AgentFaultKind::CallbackHangs;
+        fault.kind.is_of_channel().then_some(Self { number: fault.number, hangs })
+    }
+}
+
+/// Passes everything on to `channel` but for some callbacks.
 pub(super) struct Stuck {
     channel: Box<dyn Channel>,
-    /// Callbacks until the one that never settles, itself included.
-    left: u64,
+    callbacks: Vec<StuckCallback>,
+    /// The number of callbacks so far.
+    count: u64,
 }
 
 impl Stuck {
-    /// The callback with this `number`, from 1, never settles; typing and the final message are none.
-    pub(super) fn new(channel: Box<dyn Channel>, number: u64) -> Self {
-        Self { channel, left: number }
+    /// The channel with these callbacks.
+    pub(super) fn new(channel: Box<dyn Channel>, callbacks: Vec<StuckCallback>) -> Self {
+        Self { channel, callbacks, count: 0 }
     }
 
-    /// The callback that `pass` makes, or one that never settles.
+    /// The callback that `pass` makes, or one that goes wrong.
     fn call<'a>(
         &'a mut self,
         pass: impl FnOnce(&'a mut dyn Channel) -> Callback<'a>,
     ) -> Callback<'a> {
-        let is_stuck = self.left == 1;
-        self.left = self.left.saturating_sub(1);
-        if is_stuck { Box::pin(std::future::pending()) } else { pass(self.channel.as_mut()) }
+        self.count += 1;
+        match self.callbacks.iter().find(|callback| callback.number == self.count) {
+            None => pass(self.channel.as_mut()),
+            Some(StuckCallback { hangs: true, .. }) => Box::pin(std::future::pending()),
+            Some(_) => Box::pin(std::future::ready(Err(CallbackError::new("planned")))),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
 use super::log::{Log, turn_field};
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
-use super::stuck::Stuck;
+use super::stuck::{Stuck, StuckCallback};
 use super::trace::{Lane, object};
 use super::wiring::{OnBus, OpenChat};
 
@@ -29,12 +29,15 @@ use super::wiring::{OnBus, OpenChat};
 pub(super) struct Outside {
     pub(super) chat: Arc<ChatServer>,
     buses: Arc<Mutex<Vec<Bus>>>,
+    /// The callbacks of the first turn's channel that go wrong.
+    callbacks: Arc<[StuckCallback]>,
 }
 
 impl Outside {
     pub(super) fn new(plan: &Plan, log: Log) -> Self {
         let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
-        Self { chat, buses: Arc::default() }
+        let callbacks = plan.agent.iter().filter_map(StuckCallback::of_fault).collect();
+        Self { chat, buses: Arc::default(), callbacks }
     }
 
     /// The number of listeners on all buses.
@@ -120,9 +123,11 @@ impl TurnOpener {
         let channel = setup.channel.map(|chat| {
             let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
             let chat = (self.open_chat)(chat_settings(chat), api);
-            match setup.run.stuck_callback.filter(|_| turn == 1) {
-                Some(number) => Box::new(Stuck::new(chat, number)),
-                None => chat,
+            let never = setup.run.stuck_callback.map(StuckCallback::hangs).into_iter();
+            let callbacks: Vec<_> = never.chain(self.outside.callbacks.iter().copied()).collect();
+            match callbacks.is_empty() || turn > 1 {
+                true => chat,
+                false => Box::new(Stuck::new(chat, callbacks)),
             }
         });
         let log = log.clone();

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 type Range = (&'static str, RangeInclusive<u64>);
 
 /// The keys of `scenario.toml`.
-pub const SCENARIO: [Range; 22] = [
+pub const SCENARIO: [Range; 23] = [
     ("tracks (entries)", 0..=100),
     ("record.args (entries)", 0..=200),
     ("record.versions (entries)", 0..=100),
@@ -31,6 +31,7 @@ pub const SCENARIO: [Range; 22] = [
     ("chat.faults (entries)", 0..=1_000),
     ("sweep.plans", 0..=1_000_000_000),
     ("sweep.faults (entries)", 0..=50),
+    ("sweep.listed (entries)", 0..=50),
     ("title and about (bytes)", 0..=10_000),
 ];
 

@@ -88,11 +88,13 @@ pub struct SweepSpec {
     pub plans: u64,
     /// Kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
+    /// Plans that are replayed beside the seeded ones, each as a line of JSON; they are for the bytes of one cassette.
+    pub listed: Vec<String>,
 }
 
 impl Default for SweepSpec {
     fn default() -> Self {
-        Self { plans: 64, faults: Vec::new() }
+        Self { plans: 64, faults: Vec::new(), listed: Vec::new() }
     }
 }
 
@@ -203,6 +205,7 @@ impl Scenario {
             ("chat.faults (entries)", count(self.chat.faults.len())),
             ("sweep.plans", self.sweep.plans),
             ("sweep.faults (entries)", count(self.sweep.faults.len())),
+            ("sweep.listed (entries)", count(self.sweep.listed.len())),
             ("title and about (bytes)", count(self.title.len() + self.about.len())),
         ];
         values.extend(record.say.iter().flat_map(SayStep::numbers));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fs_err as fs;
+use toml::{Table, Value};
 
 use super::error::ScenarioError;
 use super::workspace::Workspace;
@@ -58,5 +59,49 @@ pub fn skeleton(
     let dir = workspace.make_scenario(name)?;
     let text = SKELETON.replace(NAME, name).replace(VERSION, version);
     files::replace(&dir.join("scenario.toml"), text)?;
+    Ok(dir)
+}
+
+/// The keys of `[record]` that a scenario with a part of a recording keeps.
+const KEPT: [&str; 6] = ["prompt", "host", "say", "args", "login", "partial_messages"];
+/// The seeded plans of such a scenario.
+const PLANS: i64 = 16;
+
+/// Writes the scenario `name` around a part of the recording of `of` by CLI `version`, and one plan that fails;
+/// returns its folder. `about` says what the plan shows.
+///
+/// # Errors
+///
+/// As [`write()`], and when the scenario `of` can't be read.
+pub fn smallest(
+    workspace: &Workspace,
+    name: &ScenarioName,
+    (of, version): (&ScenarioName, &CliVersion),
+    about: &str,
+    plan: &str,
+) -> Result<PathBuf, ScenarioError> {
+    let path = workspace.scenario(of).join("scenario.toml");
+    let invalid = |what: String| ScenarioError::Invalid { path: path.clone(), what };
+    let text = files::read_text(&path)?;
+    let mut file: Table =
+        text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
+    file.insert("title".into(), format!("The smallest part of {of} that fails").into());
+    file.insert("about".into(), about.into());
+    for key in ["tracks", "chat", "variant", "proof"] {
+        file.remove(key);
+    }
+    let mut record = Table::from_iter([("versions".to_owned(), vec![version.to_string()].into())]);
+    if let Some(Value::Table(whole)) = file.remove("record") {
+        record.extend(whole.into_iter().filter(|(key, _)| KEPT.contains(&key.as_str())));
+    }
+    file.insert("record".into(), record.into());
+    let listed = vec![plan.to_owned()];
+    let sweep = [("plans".to_owned(), PLANS.into()), ("listed".to_owned(), listed.into())];
+    file.insert("sweep".into(), Table::from_iter(sweep).into());
+    let text = toml::to_string(&file).map_err(|error| invalid(error.to_string()))?;
+    let head =
+        format!("# Written by `clitape shrink`: a part of the recording of {of} {version}.\n");
+    let dir = workspace.make_scenario(name)?;
+    files::replace(&dir.join("scenario.toml"), head + &text)?;
     Ok(dir)
 }

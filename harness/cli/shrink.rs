@@ -1,0 +1,79 @@
+//! `clitape shrink`: makes a recording and a plan that fail as small as they get, and writes them as a scenario.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use clitape_runner::cassette::reduced;
+use clitape_runner::check::{Recording, shrink};
+use clitape_runner::files;
+use clitape_runner::names::{CliVersion, ScenarioName};
+use clitape_runner::replay::{Plan, PlanArg, ReplayRequest};
+use clitape_runner::scenario::{Workspace, template};
+use clitape_runner::text::{plural, shell_quote};
+
+use crate::confirm::remember;
+use crate::exit::ExitStatus;
+use crate::terminal;
+
+/// Makes a recording and a plan that fail as small as they get, and writes them as a scenario
+///
+/// Records are left out of the recording, and cuts, delays and faults of the plan, as long as the same kind of finding
+/// shows.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The scenario that fails
+    scenario: ScenarioName,
+    /// Name of the scenario that is written
+    #[arg(value_name = "NEW")]
+    new: ScenarioName,
+    /// The version of the cassette [default: the first one of the scenario]
+    #[arg(long, value_name = "VERSION")]
+    cli_version: Option<CliVersion>,
+    /// The plan that fails: a file, or the JSON text that a finding prints [default: the first one that fails]
+    #[arg(long, value_name = "FILE|JSON")]
+    plan: Option<PlanArg>,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+    let (name, new) = (&args.scenario, &args.new);
+    let scenario = Arc::new(workspace.scenario_of(name)?);
+    let first = scenario.record.versions.first();
+    let version = args.cli_version.as_ref().or(first).context("the scenario names no version")?;
+    for there in [workspace.scenario(new), workspace.cassette(new, version)] {
+        if files::is_there(&there) {
+            let shown = workspace.shown(&there);
+            bail!("{shown} is there already, and nothing is overwritten; choose another name");
+        }
+    }
+    let recording = Recording::load(workspace, &scenario, version)?;
+    let plan = given(&recording, args.plan.clone())?;
+    let mut out = terminal::stdout();
+    let Some(shrunk) = shrink(&recording, plan) else {
+        let plan = if args.plan.is_some() { "the plan does" } else { "all plans do" };
+        out.line(format_args!(
+            "{name} {version}: {plan} not fail, and there is nothing to shrink"
+        ))?;
+        return Ok(ExitStatus::Nothing);
+    };
+    let about = format!("{}: {}", shrunk.finding.id, shrunk.finding.sentence);
+    let stdin: Vec<(&[u8], u64)> =
+        shrunk.stdin.iter().map(|line| (line.line.as_slice(), line.offset)).collect();
+    let plan = shrunk.plan.to_line();
+    let dir = template::smallest(workspace, new, (name, version), &about, &plan)?;
+    remember(workspace, new);
+    reduced(recording.manifest(), new, shrunk.stdout, &stdin).write(workspace)?;
+    let [before, after] = shrunk.lines;
+    let before = plural(before, "line");
+    out.line(format_args!("wrote {}: {after} of {before}", workspace.shown(&dir)))?;
+    out.line(format_args!("{about}"))?;
+    out.line(format_args!("plan: {plan}"))?;
+    out.lines(format_args!("then:\n  clitape test {}", shell_quote(new)))?;
+    Ok(ExitStatus::Ok)
+}
+
+/// The plan that was given, checked against the recording.
+fn given(recording: &Recording, plan: Option<PlanArg>) -> anyhow::Result<Option<Plan>> {
+    let Some(plan) = plan else { return Ok(None) };
+    let request = ReplayRequest { plan: Some(plan), ..ReplayRequest::new("") };
+    Ok(Some(recording.plan(&request)?))
+}

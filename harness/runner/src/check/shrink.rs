@@ -1,0 +1,209 @@
+//! Makes a recording and a plan that fail as small as they get: records are left out of stdout, and cuts, delays and
+//! faults of the plan.
+
+use std::sync::Arc;
+
+use super::finding::Finding;
+use super::recording::{Recording, setups};
+use super::sweep::{PlanSweep, smallest};
+use crate::replay::{AgentFaultKind, Capture, HostStep, Plan, PlanStep, Setup, StdinLine, replay};
+use crate::scenario::Scenario;
+
+/// The most recordings that are tried with some of their records left out.
+const TRIES: u32 = 3_000;
+
+/// A recording and a plan that still show what they showed before they were made smaller.
+#[derive(Debug, Clone)]
+pub struct Shrunk {
+    /// What is left of stdout.
+    pub stdout: Vec<u8>,
+    /// The lines of the host, at their places in it.
+    pub stdin: Vec<StdinLine>,
+    /// The plan.
+    pub plan: Plan,
+    /// What it shows.
+    pub finding: Finding,
+    /// The number of lines of stdout before and after.
+    pub lines: [usize; 2],
+}
+
+/// Looks for the first plan of a recording that fails, or takes `plan`, and makes both as small as they get. Gives
+/// `None` when nothing fails.
+pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
+    let scenario = &*recording.scenario;
+    let bases = setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect();
+    let (plan, setup, finding) = sweep(scenario, recording.capture(), bases, |sweep| match plan {
+        Some(plan) => {
+            let (setup, finding) = sweep.finding_of("the plan", &plan)?;
+            Some((plan, setup, finding))
+        }
+        None => {
+            let (name, plan, setup) = sweep.first(&mut Vec::new())?;
+            let (_, finding) = sweep.finding_of(&name, &plan)?;
+            Some((plan, setup, finding))
+        }
+    })?;
+    // The same kind of finding in the same setup; other records may well show another kind.
+    let shows = |capture: Capture<'_>, plan: &Plan| {
+        let base = replay(capture, &Plan::canonical(capture, scenario.run.pace_ms), setup);
+        let found = sweep(scenario, capture, vec![Arc::new(base)], |sweep| {
+            sweep.finding_of("the smallest plan", plan)
+        });
+        found.map(|(_, found)| found).filter(|found| found.id == finding.id)
+    };
+    let capture = recording.capture();
+    let plan = smallest(plan, |plan| shows(capture, plan).is_some());
+    let records = Records::of(capture);
+    let left = records.fewest(&plan, |capture, plan| shows(capture, plan).is_some());
+    let (stdout, stdin, plan) = records.without(&left, &plan)?;
+    let capture = Capture { stdout: &stdout, stdin: &stdin };
+    let plan = smallest(plan, |plan| shows(capture, plan).is_some());
+    let finding = shows(capture, &plan)?;
+    let lines = [records.lines.len(), left.iter().filter(|is_kept| **is_kept).count()];
+    Some(Shrunk { stdout, stdin, plan, finding, lines })
+}
+
+/// Uses a sweep over a capture of a scenario.
+fn sweep<T>(
+    scenario: &Scenario,
+    capture: Capture<'_>,
+    bases: Vec<Arc<crate::replay::Replay>>,
+    use_it: impl FnOnce(&PlanSweep<'_>) -> T,
+) -> T {
+    use_it(&PlanSweep {
+        capture,
+        pace_ms: scenario.run.pace_ms,
+        bases,
+        plans: scenario.sweep.plans,
+        listed: &[],
+        faults: &scenario.chat.faults,
+        drawn: &scenario.sweep.faults,
+        place: scenario.name.to_string(),
+        reproduce: &|plan: &Plan, _: Setup, _| plan.to_line(),
+    })
+}
+
+/// The lines of a capture, each of which may be left out.
+struct Records<'a> {
+    lines: Vec<&'a [u8]>,
+    stdin: &'a [StdinLine],
+}
+
+impl<'a> Records<'a> {
+    fn of(capture: Capture<'a>) -> Self {
+        let lines = capture.stdout.split_inclusive(|&byte| byte == b'\n').collect();
+        Self { lines, stdin: capture.stdin }
+    }
+
+    /// The lines that are kept when as many as possible are left out and the rest still `shows` it.
+    fn fewest(&self, plan: &Plan, shows: impl Fn(Capture<'_>, &Plan) -> bool) -> Vec<bool> {
+        let mut kept = vec![true; self.lines.len()];
+        let mut width = self.lines.len() / 2;
+        let mut tries = 0;
+        while width > 0 {
+            let (mut from, mut is_smaller) = (0, false);
+            loop {
+                let numbers = (0..kept.len()).filter(|number| kept[*number]);
+                let window: Vec<usize> = numbers.skip(from).take(width).collect();
+                if window.is_empty() || tries >= TRIES {
+                    break;
+                }
+                tries += 1;
+                let mut fewer = kept.clone();
+                window.iter().for_each(|number| fewer[*number] = false);
+                let shown = self.without(&fewer, plan).is_some_and(|(stdout, stdin, plan)| {
+                    shows(Capture { stdout: &stdout, stdin: &stdin }, &plan)
+                });
+                if shown {
+                    (kept, is_smaller) = (fewer, true);
+                } else {
+                    from += width;
+                }
+            }
+            // What was needed before may not be needed any more.
+            if !is_smaller || width > 1 {
+                width /= 2;
+            }
+        }
+        kept
+    }
+
+    /// What is left when only these lines are kept, and the plan for it; none when a fault is in a line that is left
+    /// out, or nothing is left.
+    fn without(&self, kept: &[bool], plan: &Plan) -> Option<(Vec<u8>, Vec<StdinLine>, Plan)> {
+        let mut stdout = Vec::new();
+        // Where each line begins, before and after.
+        let mut places = vec![(0_u64, 0_u64)];
+        let mut begin = 0;
+        for (line, is_kept) in self.lines.iter().zip(kept) {
+            if *is_kept {
+                stdout.extend_from_slice(line);
+            }
+            begin += line.len() as u64;
+            places.push((begin, stdout.len() as u64));
+        }
+        if stdout.is_empty() {
+            return None;
+        }
+        let moved = |place: u64| {
+            let index = places.partition_point(|(before, _)| *before <= place) - 1;
+            let (before, after) = places[index];
+            let is_kept = kept.get(index).copied().unwrap_or(false);
+            if is_kept { after + (place - before) } else { after }
+        };
+        let is_kept = |number: u64| {
+            let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+            index.and_then(|index| kept.get(index)).copied().unwrap_or(false)
+        };
+        let mut agent = Vec::with_capacity(plan.agent.len());
+        for fault in &plan.agent {
+            let mut fault = *fault;
+            if !fault.kind.is_of_channel() {
+                let needs_next = fault.kind == AgentFaultKind::Swapped;
+                if !is_kept(fault.number) || needs_next && !is_kept(fault.number + 1) {
+                    return None;
+                }
+                fault.number = (1..=fault.number).filter(|number| is_kept(*number)).count() as u64;
+            }
+            agent.push(fault);
+        }
+        let (mut from, mut to) = (0, 0);
+        let step = |step: &PlanStep| {
+            from += step.bytes;
+            let bytes = moved(from) - to;
+            to += bytes;
+            PlanStep { after_ms: step.after_ms, bytes }
+        };
+        let steps = plan.steps.iter().map(step).collect();
+        let host = plan.host.iter().map(|step| HostStep { at: moved(step.at), ..step.clone() });
+        let host = host.collect();
+        let stdin = self.stdin.iter();
+        let stdin = stdin.map(|line| StdinLine { offset: moved(line.offset), ..line.clone() });
+        Some((stdout, stdin.collect(), Plan { steps, host, agent, ..plan.clone() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_17_point_4_records_are_left_out_of_a_plan() {
+        let stdout = b"aa\nbbb\nc\nddd\n";
+        let stdin = [StdinLine::new(b"{}\n", 7)];
+        let records = Records::of(Capture { stdout, stdin: &stdin });
+        let plan = r#"{"format":1,"steps":[[0,1],[5,5],[7,7]],"host":[{"line":1,"at":7}],"agent":["4:cut:2"]}"#;
+        let plan = Plan::parse(plan, 13).unwrap();
+        let (left, lines, smaller) = records.without(&[true, false, false, true], &plan).unwrap();
+        assert_eq!((left.as_slice(), lines[0].offset), (&b"aa\nddd\n"[..], 3));
+        let expect = r#"{"format":1,"steps":[[0,1],[5,2],[7,4]],"host":[{"line":1,"at":3,"after_ms":0}],"agent":["2:cut:2"]}"#;
+        assert_eq!(smaller.to_line(), expect);
+        // The line with the fault must be kept, and something must.
+        assert!(records.without(&[true, true, true, false], &plan).is_none());
+        assert!(records.without(&[false; 4], &plan).is_none());
+        // As long as `c` is there, it fails.
+        let plan = Plan { agent: Vec::new(), ..plan };
+        let kept = records.fewest(&plan, |capture, _| capture.stdout.contains(&b'c'));
+        assert_eq!(kept, [false, false, true, false]);
+    }
+}

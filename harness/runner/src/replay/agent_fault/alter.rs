@@ -1,0 +1,299 @@
+//! Changes the bytes of a capture as the faults of a plan say, and moves the plan's steps onto the new bytes.
+
+use std::borrow::Cow;
+
+use super::{AgentFault, AgentFaultKind};
+use crate::replay::capture::{Capture, StdinLine};
+use crate::replay::host_step::HostStep;
+use crate::replay::plan::{Plan, PlanError, PlanStep, line_ends};
+
+/// The texts of [`AgentFaultKind::LogLine`]; the number of the line says which of them it is.
+const LOG_LINES: [&str; 6] = [
+    "Welcome! A new version is available. \u{26a0}\u{fe0f} Run `update` to get it.\n",
+    "{\"level\":\"warn\",\"time\":1764000000000,\"msg\":\"slow network\",\"result\":\"none\"}\n",
+    "null\n",
+    "\n",
+    "[]\n",
+    "(node:4242) Warning: {\"type\":\"result\" is deprecated\n",
+];
+/// The text of [`AgentFaultKind::LogInside`].
+const LOG_INSIDE: &str = "2026-11-22T10:00:00Z WARN the pipe is shared\n";
+/// The records of [`AgentFaultKind::UnknownKind`]; the number of the line says which of them it is.
+const UNKNOWN: [&str; 4] = [
+    "{\"type\":\"from_the_future\",\"subtype\":\"success\",\"result\":\"Not the answer.\",\"is_error\":true}\n",
+    "{\"type\":\"system\",\"subtype\":\"from_the_future\",\"content\":\"Not for people.\"}\n",
+    "{\"type\":\"stream_event\",\"event\":{\"type\":\"from_the_future\",\"index\":0,\"text\":\"Not the answer.\"}}\n",
+    "{\"type\":\"stream_event\",\"event\":{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"from_the_future_delta\",\"text\":\"Not the answer.\"}}}\n",
+];
+/// The field of [`AgentFaultKind::UnknownField`].
+const FIELD: &str = "\"from_the_future\":{\"type\":\"result\",\"text\":[1,\"\\u00e9\",null]},";
+/// A byte that is in no UTF-8.
+const BAD_BYTE: u8 = 0xff;
+/// The byte order mark.
+const BOM: &[u8] = "\u{feff}".as_bytes();
+/// The least limit of a line in a replay with [`AgentFaultKind::LongLine`].
+const LINE_LIMIT: usize = 64 << 10;
+
+/// A change of the bytes at one place.
+#[derive(Debug)]
+struct Edit {
+    /// Where, in the recorded bytes.
+    at: usize,
+    /// The number of bytes that go.
+    removed: usize,
+    /// The bytes that come in their place.
+    inserted: Vec<u8>,
+    /// Where they come, in the new bytes.
+    new_at: usize,
+}
+
+impl Edit {
+    fn insert(at: usize, inserted: impl Into<Vec<u8>>) -> Self {
+        Self { at, removed: 0, inserted: inserted.into(), new_at: 0 }
+    }
+
+    /// Whether the output ends here.
+    fn is_cut(&self) -> bool {
+        self.removed > 0 && self.inserted.is_empty()
+    }
+}
+
+/// A plan on the bytes that it plays: those of the capture, changed as its faults say.
+#[derive(Debug, Clone)]
+pub(crate) struct PlayedPlan<'a> {
+    /// The bytes of stdout.
+    pub(crate) stdout: Cow<'a, [u8]>,
+    /// The lines of the host.
+    pub(crate) stdin: &'a [StdinLine],
+    /// The plan, whose sizes and places are those of `stdout`.
+    pub(crate) plan: Cow<'a, Plan>,
+    /// The longest line that the parser reads, where the faults say so.
+    pub(crate) line_limit: Option<usize>,
+    /// Whether the host's side is as it was recorded.
+    pub(crate) is_faithful: bool,
+}
+
+impl PlayedPlan<'_> {
+    /// Both sides as they are played.
+    pub(crate) fn capture(&self) -> Capture<'_> {
+        Capture { stdout: &self.stdout, stdin: self.stdin }
+    }
+
+    /// The same bytes without the cuts: every line comes whole, at the moment the plan brings its last byte.
+    pub(crate) fn uncut(&self) -> Self {
+        Self { plan: Cow::Owned(self.plan.uncut(&self.stdout)), ..self.clone() }
+    }
+}
+
+impl Plan {
+    /// The bytes of `capture` as the plan's faults of the agent's side change them, and the plan for these bytes.
+    pub(crate) fn played<'a>(&'a self, capture: Capture<'a>) -> PlayedPlan<'a> {
+        let Capture { stdout, stdin } = capture;
+        let is_faithful = self.is_faithful(stdin);
+        let edits = edits(&self.agent, stdout);
+        let is_long = |fault: &AgentFault| fault.kind == AgentFaultKind::LongLine;
+        let line_limit = self.agent.iter().any(is_long).then(|| line_limit(stdout));
+        let (stdout, plan) = match edits.is_empty() {
+            true => (Cow::Borrowed(stdout), Cow::Borrowed(self)),
+            false => (Cow::Owned(altered(stdout, &edits)), Cow::Owned(self.moved(&edits))),
+        };
+        PlayedPlan { stdout, stdin, plan, line_limit, is_faithful }
+    }
+
+    /// Checks that the lines and bytes of the faults of the agent's side are there.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::OtherLines`] when a fault names a line or a byte that the capture does not have.
+    pub fn check_agent(&self, stdout: &[u8]) -> Result<(), PlanError> {
+        let lines = Lines::of(stdout);
+        for fault in self.agent.iter().filter(|fault| !fault.kind.is_of_channel()) {
+            let line = lines.get(fault.number);
+            let follows =
+                fault.kind != AgentFaultKind::Swapped || lines.get(fault.number + 1).is_some();
+            if line.is_none_or(|line| line.size() < fault.byte) || !follows {
+                return Err(PlanError::OtherLines {
+                    fault: *fault,
+                    lines: lines.ends.len() as u64,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same plan for the bytes that `edits` give.
+    fn moved(&self, edits: &[Edit]) -> Self {
+        let cut = edits.last().filter(|edit| edit.is_cut());
+        let end = cut.map_or(u64::MAX, |edit| edit.at as u64);
+        let (mut from, mut to) = (0_u64, 0_u64);
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            // What is killed brings nothing more, not even a pause.
+            if from >= end {
+                break;
+            }
+            from += step.bytes;
+            let place = moved(from, edits);
+            steps.push(PlanStep { after_ms: step.after_ms, bytes: place - to });
+            to = place;
+        }
+        let host = self.host.iter().filter(|step| step.at <= end);
+        let host = host.map(|step| HostStep { at: moved(step.at, edits), ..step.clone() });
+        Self { steps, host: host.collect(), ..self.clone() }
+    }
+}
+
+/// A line of stdout: where it begins, where its text ends, and where it ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    pub(super) start: usize,
+    text_end: usize,
+    end: usize,
+}
+
+impl Line {
+    /// The number of bytes without the line feed.
+    pub(super) fn size(self) -> u64 {
+        (self.text_end - self.start) as u64
+    }
+
+    /// The bytes without the line feed.
+    pub(super) fn text(self, stdout: &[u8]) -> &[u8] {
+        &stdout[self.start..self.text_end]
+    }
+}
+
+/// The lines of stdout.
+pub(super) struct Lines<'a> {
+    stdout: &'a [u8],
+    ends: Vec<u64>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(stdout: &'a [u8]) -> Self {
+        Self { stdout, ends: line_ends(stdout) }
+    }
+
+    /// The number of lines.
+    pub(super) fn len(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    /// The line with this number, from 1.
+    pub(super) fn get(&self, number: u64) -> Option<Line> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        let place = |at: u64| usize::try_from(at).ok();
+        let end = place(*self.ends.get(index)?)?;
+        let start = index.checked_sub(1).map_or(Some(0), |before| place(self.ends[before]))?;
+        let is_ended = self.stdout[start..end].ends_with(b"\n");
+        Some(Line { start, text_end: end - usize::from(is_ended), end })
+    }
+}
+
+/// The longest line that is read where a longer one is planned.
+fn line_limit(stdout: &[u8]) -> usize {
+    let longest = stdout.split(|&byte| byte == b'\n').map(<[u8]>::len).max();
+    longest.unwrap_or(0).max(LINE_LIMIT)
+}
+
+/// What the faults change, in the order of the bytes. A change inside another one, and one behind the end of the
+/// output, is left out.
+fn edits(faults: &[AgentFault], stdout: &[u8]) -> Vec<Edit> {
+    let faults = || faults.iter().filter(|fault| !fault.kind.is_of_channel());
+    if faults().next().is_none() {
+        return Vec::new();
+    }
+    let lines = Lines::of(stdout);
+    let mut edits: Vec<Edit> = faults().flat_map(|fault| edits_of(*fault, &lines)).collect();
+    edits.sort_by_key(|edit| edit.at);
+    let (mut from, mut size, mut is_over) = (0, 0, false);
+    edits.retain_mut(|edit| {
+        let is_free = !is_over && edit.at >= from;
+        if is_free {
+            edit.new_at = size + (edit.at - from);
+            size = edit.new_at + edit.inserted.len();
+            from = edit.at + edit.removed;
+            is_over = edit.is_cut();
+        }
+        is_free
+    });
+    edits
+}
+
+fn edits_of(fault: AgentFault, lines: &Lines<'_>) -> Vec<Edit> {
+    let AgentFault { number, kind, byte } = fault;
+    let Some(line) = lines.get(number) else { return Vec::new() };
+    let stdout = lines.stdout;
+    let inside = line.start + usize::try_from(byte.min(line.size())).unwrap_or(0);
+    let one_of = |texts: &[&str]| {
+        let index = usize::try_from(number % texts.len() as u64).unwrap_or(0);
+        Edit::insert(line.start, texts[index])
+    };
+    let edit = match kind {
+        AgentFaultKind::Cut => {
+            Edit { at: inside, removed: stdout.len() - inside, inserted: Vec::new(), new_at: 0 }
+        }
+        AgentFaultKind::LogLine => one_of(&LOG_LINES),
+        AgentFaultKind::UnknownKind => one_of(&UNKNOWN),
+        AgentFaultKind::LogInside => Edit::insert(inside, LOG_INSIDE),
+        AgentFaultKind::UnknownField => Edit::insert(inside, FIELD),
+        AgentFaultKind::BadUtf8 => Edit::insert(inside, [BAD_BYTE]),
+        AgentFaultKind::Bom => Edit::insert(line.start, BOM),
+        AgentFaultKind::LongLine => Edit::insert(line.start, long_line(line_limit(stdout))),
+        AgentFaultKind::Twice => {
+            let again = line.text(stdout);
+            match line.end > line.text_end {
+                true => Edit::insert(line.end, [again, b"\n"].concat()),
+                false => Edit::insert(line.end, [b"\n", again].concat()),
+            }
+        }
+        AgentFaultKind::Swapped => {
+            let Some(next) = lines.get(number + 1) else { return Vec::new() };
+            let feed = &stdout[next.text_end..next.end];
+            let inserted = [next.text(stdout), b"\n", line.text(stdout), feed].concat();
+            Edit { at: line.start, removed: next.end - line.start, inserted, new_at: 0 }
+        }
+        AgentFaultKind::Crlf => {
+            let feeds = (line.start..stdout.len()).filter(|&at| stdout[at] == b'\n');
+            return feeds.map(|at| Edit::insert(at, *b"\r")).collect();
+        }
+        AgentFaultKind::CallbackFails | AgentFaultKind::CallbackHangs => return Vec::new(),
+    };
+    vec![edit]
+}
+
+/// A record of more bytes than `limit`, whose text a person would read.
+fn long_line(limit: usize) -> Vec<u8> {
+    let head = "{\"type\":\"assistant\",\"message\":{\"id\":\"msg_too_long\",\"content\":[{\"type\":\"text\",\"text\":\"";
+    let text = "too long ".repeat(limit / 9 + 1);
+    format!("{head}{text}\"}}]}}}}\n").into_bytes()
+}
+
+/// The bytes after the changes.
+fn altered(stdout: &[u8], edits: &[Edit]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(stdout.len());
+    let mut from = 0;
+    for edit in edits {
+        bytes.extend_from_slice(&stdout[from..edit.at]);
+        bytes.extend_from_slice(&edit.inserted);
+        from = edit.at + edit.removed;
+    }
+    bytes.extend_from_slice(&stdout[from..]);
+    bytes
+}
+
+/// The place of a recorded place in the new bytes. What comes anew belongs to the piece before it, and at the
+/// beginning to the first piece.
+fn moved(place: u64, edits: &[Edit]) -> u64 {
+    let at = usize::try_from(place).unwrap_or(usize::MAX);
+    let before = edits.partition_point(|edit| edit.at <= at);
+    let Some(edit) = before.checked_sub(1).map(|index| &edits[index]).filter(|_| at > 0) else {
+        return place;
+    };
+    let (behind, size) = (at - edit.at, edit.inserted.len());
+    let moved = match behind < edit.removed {
+        true => edit.new_at + behind.min(size),
+        false => edit.new_at + size + (behind - edit.removed),
+    };
+    moved as u64
+}
