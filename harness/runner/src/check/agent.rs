@@ -14,8 +14,29 @@ use super::trace_diff::{Times, TraceDiff};
 use crate::replay::{AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay};
 use crate::scenario::DeliverySpec;
 
+/// The invariants for which each record has to be what the CLI printed.
+const BROKEN_RECORD: &[FindingKind] = &[
+    FindingKind::NotAnsweredOnce,
+    FindingKind::RecordRefused,
+    FindingKind::CallNotStated,
+    FindingKind::CallMisread,
+    FindingKind::ResultMisread,
+    FindingKind::InputMisread,
+    FindingKind::FieldUnreported,
+    FindingKind::TextMisread,
+    FindingKind::TextKept,
+    FindingKind::EndingMisread,
+    FindingKind::AnswerMisread,
+    FindingKind::TextAfterCall,
+    FindingKind::HitLost,
+    FindingKind::StreamedTextLost,
+    FindingKind::ResultAltered,
+    FindingKind::EditorTextLost,
+    FindingKind::EditorCallMissing,
+];
+
 /// The invariants that a fault of the agent's side takes away, with the reason.
-const EXEMPT: [(AgentFaultKind, &[FindingKind], &str); 3] = [
+const EXEMPT: [(AgentFaultKind, &[FindingKind], &str); 4] = [
     (
         AgentFaultKind::CallbackFails,
         &[FindingKind::CallbackFailed, FindingKind::SilentStart],
@@ -28,8 +49,13 @@ const EXEMPT: [(AgentFaultKind, &[FindingKind], &str); 3] = [
     ),
     (
         AgentFaultKind::LogInside,
-        &[FindingKind::NotAnsweredOnce],
-        "the record that says which message a turn answers may be the one that is in two pieces",
+        BROKEN_RECORD,
+        "the record that says what another one is about may be the one that is in two pieces",
+    ),
+    (
+        AgentFaultKind::BadUtf8,
+        BROKEN_RECORD,
+        "the record that says what another one is about may be the one that is spoilt",
     ),
 ];
 

@@ -131,6 +131,7 @@ async fn run(
         setups.iter().map(|setup| ObservedConversation::start(*setup, plan, wiring())).collect();
     let mut limits = ParserLimits::default();
     limits.line = played.line_limit.unwrap_or(limits.line);
+    let line_limit = limits.line;
     let mut parser = Parser::with_limits(limits);
     let mut counted = ReplayCounts::default();
     for (after_ms, action) in plan.actions(played.capture()) {
@@ -163,7 +164,7 @@ async fn run(
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
     let came = played.capture().stdout;
     let read = usize::try_from(counted.bytes).map_or(came, |bytes| &came[..bytes]);
-    let stated = Arc::new(stated::read(read));
+    let stated = Arc::new(stated::read(read, line_limit));
     let input = ReplayInput { stats, counted, stated, is_faithful: played.is_faithful };
     join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await
 }

@@ -1,14 +1,13 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
 use super::event_stream::is_search;
+use super::watchdog::silence_ms;
 use super::{secrets, turns};
 use crate::replay::{Lane, Replay, StatedCall};
 use crate::scenario::DeliverySpec;
 
 /// Milliseconds after which a call is a long one.
 const LONG_CALL_MS: u64 = 10_000;
-/// Milliseconds for which an agent is silent that its watchdog may give up.
-const SILENCE_MS: u64 = 60_000;
 /// Characters that fit on a page of every service.
 const PAGE: usize = 2_000;
 
@@ -65,7 +64,7 @@ pub enum Stake {
     EditorCalls,
     /// A question to the person, and an editor.
     EditorQuestions,
-    /// A silence of the agent that is longer than any limit.
+    /// A silence of the agent that is as long as it may be.
     Silences,
 }
 
@@ -98,7 +97,7 @@ impl Stake {
             Self::Editors => "an editor",
             Self::EditorCalls => "a call of a tool, and an editor",
             Self::EditorQuestions => "a question, and an editor",
-            Self::Silences => "a silence of a minute",
+            Self::Silences => "a silence as long as it may be",
         }
     }
 
@@ -156,7 +155,8 @@ impl Stake {
                 let mut moments: Vec<u64> = replay.lane(Lane::Read).map(|read| read.at).collect();
                 moments.extend(ends.map(|entry| entry.at));
                 moments.sort_unstable();
-                moments.windows(2).any(|pair| pair[1] - pair[0] > SILENCE_MS)
+                let limit = silence_ms(replay.setup.run);
+                moments.windows(2).any(|pair| pair[1] - pair[0] >= limit)
             }
         }
     }

@@ -11,8 +11,6 @@ use crate::text::{Keep, plain, truncate};
 const REPEATED_LENGTH: usize = 16;
 /// Columns of a text in a sentence about it.
 const BEGINNING: usize = 60;
-/// What a text has in it that may be reasoning.
-const THINK_TAG: &str = "<think";
 
 /// A text that stdout states as whole.
 pub(super) struct WholeText<'s> {
@@ -31,8 +29,8 @@ pub(super) fn whole_texts(stated: &Stated) -> Vec<WholeText<'_>> {
 /// The text of a block that stdout states as whole.
 fn whole_text(block: &StatedBlock) -> Option<WholeText<'_>> {
     let text = block.whole.as_deref()?.trim();
-    let is_plain = !text.is_empty() && !text.contains(THINK_TAG);
-    is_plain.then_some(WholeText { text, calls_before: block.calls_before })
+    (!text.is_empty() && block.is_plain())
+        .then_some(WholeText { text, calls_before: block.calls_before })
 }
 
 /// The first of `texts` that is not in `shown`, in their order.

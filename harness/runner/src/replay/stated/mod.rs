@@ -7,7 +7,7 @@
 mod json;
 mod reader;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(crate) use reader::read;
 
@@ -105,9 +105,9 @@ impl StatedMessage {
 }
 
 impl StatedBlock {
-    /// The text of the block as far as stdout has it.
+    /// The text of the block as far as stdout has it. A CLI may leave what came in pieces out of the whole message.
     pub fn text(&self) -> &str {
-        self.whole.as_deref().unwrap_or(&self.streamed)
+        self.whole.as_deref().filter(|whole| !whole.is_empty()).unwrap_or(&self.streamed)
     }
 
     /// Whether the text is what a person reads. A CLI may spoil a character, and a model may write its reasoning into
@@ -134,7 +134,9 @@ impl StatedCall {
         if streamed.is_none() && !self.streamed.is_empty() {
             return None;
         }
-        self.whole.clone().or(streamed).filter(Value::is_object)
+        let is_empty = |input: &Value| input.as_object().is_none_or(Map::is_empty);
+        let whole = self.whole.clone().filter(|whole| streamed.is_none() || !is_empty(whole));
+        whole.or(streamed).filter(Value::is_object)
     }
 }
 

@@ -13,12 +13,18 @@ const NO_CONTENT: &str = "(no content)";
 /// The model's name in what the CLI says itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Reads what `stdout` states.
-pub(crate) fn read(stdout: &[u8]) -> Stated {
+/// Reads what `stdout` states. A line of more than `limit` bytes states nothing, and neither does a result that is
+/// said again at once.
+pub(crate) fn read(stdout: &[u8], limit: usize) -> Stated {
     let mut reader = Reader::default();
-    let lines = stdout.split(|byte| *byte == b'\n').filter_map(json::value);
-    for record in lines.filter(Value::is_object) {
-        reader.record(&record);
+    let mut before: &[u8] = &[];
+    for line in stdout.split(|byte| *byte == b'\n').filter(|line| line.len() <= limit) {
+        let Some(record) = json::value(line).filter(Value::is_object) else { continue };
+        match record["type"] == "result" && line == before {
+            true => reader.stated.objects += 1,
+            false => reader.record(&record),
+        }
+        before = line;
     }
     reader.stated
 }
@@ -121,20 +127,20 @@ impl Reader {
             "content_block_delta" => {
                 let delta = &event["delta"];
                 let messages = &mut self.stated.messages;
-                match self.open.get(&at) {
-                    Some(Open::Text(message, block)) => {
+                match (self.open.get(&at), string(&delta["type"])) {
+                    (Some(Open::Text(message, block)), "text_delta") => {
                         messages[*message].texts[*block].streamed.push_str(string(&delta["text"]));
                     }
-                    Some(Open::Reasoning(message, block)) => {
+                    (Some(Open::Reasoning(message, block)), "thinking_delta") => {
                         let block = &mut messages[*message].reasoning[*block];
                         block.streamed.push_str(string(&delta["thinking"]));
                     }
-                    Some(Open::Call(call)) => {
+                    (Some(Open::Call(call)), "input_json_delta") => {
                         let call = &mut self.stated.calls[*call];
                         call.streamed.push_str(string(&delta["partial_json"]));
                         call.pieces.push(call.streamed.len());
                     }
-                    None => {}
+                    _ => {}
                 }
             }
             _ => {}

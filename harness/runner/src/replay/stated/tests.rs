@@ -7,7 +7,7 @@ const START: &str =
 
 /// Reads `records`, one a line.
 fn stated(records: &[&str]) -> Stated {
-    read(records.join("\n").as_bytes())
+    read(records.join("\n").as_bytes(), usize::MAX)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_block_is_what_streamed_and_what_the_whole_message_says() {
 #[test]
 fn a_call_has_its_input_and_its_result() {
     let open = r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":" t ","name":"Bash","input":{}}}}"#;
-    let piece = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":1,"delta":{"partial_json":"{\"a\":1}"}}}"#;
+    let piece = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}}"#;
     let whole = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"a":2}}]}}"#;
     let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"x","is_error":true}]}}"#;
     let other = whole.replace("\"m\"", "\"n\"");
@@ -67,4 +67,12 @@ fn a_result_is_a_failure_or_not_or_leaves_it_open() {
     check(r#""subtype":"success","result":"","terminal_reason":"hook_stopped""#, Some(true));
     check(r#""subtype":"success","result":"","terminal_reason":"completed""#, Some(false));
     check(r#""subtype":"success","result":"""#, None);
+}
+
+#[test]
+fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
+    let result = r#"{"type":"result","result":"yes"}"#;
+    let read = |limit| read([result, result, "", result].join("\n").as_bytes(), limit);
+    assert_eq!((read(result.len()).turns.len(), read(result.len()).objects), (1, 3));
+    assert_eq!(read(result.len() - 1), Stated::default());
 }

@@ -107,9 +107,10 @@ fn is_beginning(part: &Value, value: &Value) -> bool {
                     if at == last { is_beginning(part, value) } else { part == value }
                 })
         }
-        (Value::Object(part), Value::Object(value)) => part
-            .iter()
-            .all(|(key, part)| value.get(key).is_some_and(|value| is_beginning(part, value))),
+        // A model may say a key twice, so that an object has another value in the end.
+        (Value::Object(part), Value::Object(value)) => {
+            part.keys().all(|key| value.contains_key(key))
+        }
         (part, value) => part == value,
     }
 }
