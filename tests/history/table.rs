@@ -115,7 +115,7 @@ rows! {
     FirstTurnEndsProcess: ["permission-late", "subagent-background"], "";
     NotificationNeedsAnswer: ["notification-first", "bash-left-running"], "no scenario: every recorded notification is answered with text";
     QuestionUnasked: ["permission-deny-interrupt", "ask-user"], "";
-    RunsBeforeYes: ["mcp-image", "no-partials"], "a call is in progress for the editor when it is announced";
+    RunsBeforeYes: ["permission-allow", "permission-parallel"], "";
     AskerLost: ["permission-from-subagent", "subagent-background-live"], "";
     CancelledQuestionStays: ["permission-unanswered", "live-interrupt-while-asking"], "";
     ChoiceUnasked: ["ask-user", "ask-user-multi"], "";
@@ -143,7 +143,7 @@ rows! {
     DraftAgainAfterLoss: ["chat-lost-replies", "chat-lost-replies-live"], "";
     FinalAgainAfterLoss: ["long-answer"], "";
     ListenerPanics: ["cut-off-line", "raw-line-separators"], "";
-    WatchdogAsleep: ["stalled", "stalled-resumed"], "the agent is silent for longer than it may be, and the run does not end";
+    WatchdogAsleep: ["stalled", "stalled-resumed"], "";
     WatchdogDeafToBytes: ["slow-lines", "stalled-resumed"], "";
     QuestionClosedTwice: ["permission-deny-interrupt", "ask-user"], "";
 }

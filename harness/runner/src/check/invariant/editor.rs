@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::texts::{beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, by_turn, whole};
 use crate::replay::{Entry, Lane, Replay, StatedCall};
+use crate::text::plural;
 
 /// Tools whose calls become a plan in an editor.
 const PLANS: [&str; 5] = ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
@@ -93,9 +94,9 @@ pub(super) fn response_not_once(replay: &Replay) -> Option<Violation<'_>> {
         }
         responses += usize::from(entry.kind == "response");
     }
-    (responses < over)
-        .then(|| format!("{over} turns are over, and the editor has {responses} responses"))
-        .and_then(whole)
+    let [turns, had] = [plural(over, "turn"), plural(responses, "response")];
+    let sentence = format!("{turns} ended, and the editor has {had}");
+    (responses < over).then_some(sentence).and_then(whole)
 }
 
 /// H18: the result of a call in the editor is that of stdout, masked as the bus does.

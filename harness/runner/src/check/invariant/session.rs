@@ -15,8 +15,10 @@ use crate::cassette::Cassette;
 use crate::replay::{Entry, Lane, Replay};
 use crate::text::plural;
 
-/// The rules of a verdict on a transcript, each with the kind of its finding.
-const RULES: [(FindingKind, fn(&Entry, &RawTranscript) -> Option<String>); 4] = [
+/// A rule of a verdict on a transcript: the kind of its finding, and how the verdict breaks it.
+type VerdictRule = (FindingKind, fn(&Entry, &RawTranscript) -> Option<String>);
+
+const RULES: [VerdictRule; 4] = [
     (FindingKind::OpenCallUntold, open_call_untold),
     (FindingKind::AnswerAssumed, answer_assumed),
     (FindingKind::GivenUpWithoutCause, given_up_without_cause),

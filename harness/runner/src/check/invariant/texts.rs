@@ -1,8 +1,8 @@
 //! The texts of the main conversation that a channel with all texts must have, in their order.
 //!
 //! They are those that stdout states as whole. What broke off, what the CLI says itself about an error of the API, what
-//! subagents say, and texts with reasoning between think tags are left out, because a channel may treat them in more
-//! ways than one.
+//! subagents say, and texts that the CLI has spoilt or that have reasoning between think tags are left out, because a
+//! channel may treat them in more ways than one.
 
 use crate::replay::{Stated, StatedBlock, StatedMessage};
 use crate::text::{Keep, plain, truncate};
@@ -28,9 +28,9 @@ pub(super) fn whole_texts(stated: &Stated) -> Vec<WholeText<'_>> {
 
 /// The text of a block that stdout states as whole.
 fn whole_text(block: &StatedBlock) -> Option<WholeText<'_>> {
-    let text = block.whole.as_deref()?.trim();
-    (!text.is_empty() && block.is_plain())
-        .then_some(WholeText { text, calls_before: block.calls_before })
+    let text = block.whole.as_deref().filter(|_| block.is_plain())?.trim();
+    let text = WholeText { text, calls_before: block.calls_before };
+    (!text.text.is_empty()).then_some(text)
 }
 
 /// The first of `texts` that is not in `shown`, in their order.
@@ -48,11 +48,20 @@ pub(super) fn missing<'t>(
     })
 }
 
-/// The first text that is in `shown` more often than stdout says it.
+/// The first text that is in `shown` more often than stdout says it: in a message, or in the result of a turn in which
+/// no message has it.
 pub(super) fn repeated<'s>(stated: &'s Stated, shown: &str) -> Option<&'s str> {
     let times = |text: &str| {
-        let blocks = stated.messages.iter().flat_map(|message| &message.texts);
-        blocks.map(|block| block.text().matches(text).count()).sum::<usize>()
+        let in_block = |block: &StatedBlock| block.text().matches(text).count();
+        let in_message =
+            |message: &StatedMessage| message.texts.iter().map(in_block).sum::<usize>();
+        let is_said = |turn: usize| {
+            let mut of_turn = stated.messages.iter().filter(|message| message.turn == turn);
+            of_turn.any(|message| in_message(message) > 0)
+        };
+        let results = stated.turns.iter().enumerate();
+        let alone = results.filter(|(turn, result)| result.text.contains(text) && !is_said(*turn));
+        stated.messages.iter().map(in_message).sum::<usize>() + alone.count()
     };
     let texts = whole_texts(stated).into_iter().map(|text| text.text);
     let mut long = texts.filter(|text| text.chars().count() >= REPEATED_LENGTH);

@@ -64,26 +64,26 @@ mod tests {
     #[test]
     fn issue_17_wd001_a_run_does_not_outlast_a_long_silence() {
         let run = RunSpec { limit_s: 3, ..RunSpec::default() };
-        let check = |from: u64, until: u64, between: &str, expect: Option<&str>| {
-            let pieces = [from, until].map(|at| format!(r#"{at} read chunk {{"bytes":1}}"#));
-            let between: Vec<String> = match between {
-                "" => Vec::new(),
-                what => vec![format!(r#"{from} bus {what}"#)],
-            };
-            let end_seq = 2 + between.len();
-            let end = format!(r#"{until} bus lifecycle {{"seq":{end_seq},"phase":"end"}}"#);
-            let mut entries = vec![START, &pieces[0]];
-            entries.extend(between.iter().map(String::as_str));
-            entries.extend([&pieces[1], &end, FINAL]);
+        let check = |from: u64, until: u64, between: &[&str], expect: Option<&str>| {
+            let piece = |at: u64| format!(r#"{at} read chunk {{"bytes":1}}"#);
+            let seq = between.len() + 2;
+            let end = format!(r#"{until} bus lifecycle {{"seq":{seq},"phase":"end"}}"#);
+            let (first, last) = (piece(from), piece(until));
+            let entries = [&[START, &first], between, &[&last, &end, FINAL]].concat();
             let expect: Vec<_> =
                 expect.map(|what| (FindingKind::SilenceEndured, what)).into_iter().collect();
             check_run(&entries, Stats::default(), run, Vec::new(), &expect);
         };
         let broken = "the agent was silent for 2 s, which may be 2 s, and the run went on";
-        check(5, 2_005, "", None);
-        check(5, 2_006, "", Some(broken));
-        check(5, 9_000, r#"tool {"seq":2,"phase":"start","id":"t"}"#, None);
-        check(5, 9_000, r#"question {"seq":2,"asked":{"id":"q"}}"#, None);
+        check(5, 2_005, &[], None);
+        check(5, 2_006, &[], Some(broken));
+        let start = r#"5 bus tool {"seq":2,"phase":"start","id":"t"}"#;
+        let result = r#"5 bus tool {"seq":3,"phase":"result","id":"t"}"#;
+        check(5, 9_000, &[start], None);
+        check(5, 2_006, &[start, result], Some(broken));
+        let asked = r#"5 bus question {"seq":2,"asked":{"id":"q"}}"#;
+        let closed = r#"8000 bus question {"seq":3,"closed":{"id":"q","how":"denied"}}"#;
+        check(5, 9_000, &[asked, closed], None);
     }
 
     #[test]

@@ -44,7 +44,10 @@ fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
         is_faithful: true,
         reports: Vec::new(),
     };
-    let own = |kind: &FindingKind| ["SE", "ED"].iter().any(|of| kind.to_string().starts_with(of));
+    // The rules of a lane that a trace leaves out find that all is missing.
+    let lanes = [(Lane::Sse, "SE"), (Lane::Acp, "ED")];
+    let lanes = lanes.into_iter().filter(|(lane, _)| replay.lane(*lane).next().is_some());
+    let own = |kind: &FindingKind| lanes.clone().any(|(_, of)| kind.to_string().starts_with(of));
     let broken = broken(&replay).into_iter().filter(|broken| own(&broken.kind));
     broken
         .map(|BrokenInvariant { kind, sentence, .. }| {
@@ -165,7 +168,7 @@ fn issue_17_ed004_a_turn_has_one_response_and_nothing_after_it() {
     check_channel(&[], &[chunk, RESPONSE, RUN_END], &[]);
     let late = (kind, "agent_message_chunk comes after the last response");
     check_channel(&[], &[RESPONSE, chunk, RUN_END], &[late]);
-    let none = (kind, "1 turns are over, and the editor has 0 responses");
+    let none = (kind, "1 turn ended, and the editor has 0 responses");
     check_channel(&[], &[chunk, RUN_END], &[none]);
 }
 

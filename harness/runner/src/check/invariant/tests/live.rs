@@ -46,12 +46,13 @@ fn check_question(middle: &[&str], ends: u64, expect: &[(FindingKind, &str)]) {
 
 #[test]
 fn qu001_an_editor_is_not_told_that_the_call_is_in_progress() {
+    let known = r#"1 acp tool_call {"toolCallId":"t","status":"pending"}"#;
     let update = r#"4 acp tool_call_update {"toolCallId":"t","status":"in_progress"}"#;
     let after = update.replacen('4', "6", 1);
-    check_question(&[ASKED, BUTTONS, CLOSED, DECIDED, &after], 4, &[]);
+    check_question(&[known, ASKED, BUTTONS, CLOSED, DECIDED, &after], 4, &[]);
     let what = "call t is in progress for the editor before its question is closed";
     let broken = [(FindingKind::ToolBeforeYes, what)];
-    check_question(&[ASKED, BUTTONS, update, CLOSED, DECIDED], 4, &broken);
+    check_question(&[known, ASKED, BUTTONS, update, CLOSED, DECIDED], 4, &broken);
 }
 
 #[test]
