@@ -385,3 +385,29 @@ fn b2_what_was_masked_is_told_by_rule() {
     let out = check(&args, 0, &["masked: secret-name ×1"], &[]);
     assert!(!out.contains("hunter2"), "{out}");
 }
+
+#[test]
+fn issue_17_point_4_what_fails_is_made_small_and_kept_as_a_scenario() {
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    let cassette = dir.join("cassettes/plain-text/2.1.329/stdout.jsonl");
+    let size = fs::metadata(cassette).unwrap().len();
+    let faults: Vec<String> = (1..=6).map(|call| format!("\"{call}:server-error\"")).collect();
+    let faults = faults.join(",");
+    let plan = format!(r#"{{"format":1,"steps":[[0,9],[40,{}]],"faults":[{faults}]}}"#, size - 9);
+    let args = ["shrink", "plain-text", "small", "--cli-version", "2.1.329"];
+    let nothing = "plain-text 2.1.329: no plan fails, so that there is nothing to shrink";
+    common::check(dir, &args, 4, &[nothing], &[]);
+    let args = [&args[..], &["--plan", &plan]].concat();
+    let out = common::check(dir, &args, 0, &["wrote scenarios/small: 1 of ", "GW004"], &[]);
+    assert!(out.contains("final-not-once"), "{out}");
+    let out =
+        common::check(dir, &["test", "small"], 3, &["GW004 final-not-once small 2.1.329"], &[]);
+    assert!(out.contains("listed plan 1: "), "{out}");
+    common::check(dir, &args, 2, &[], &["scenarios/small is there already"]);
+    // A plan of another recording is a finding.
+    let scenario = dir.join("scenarios/small/scenario.toml");
+    let text = fs::read_to_string(&scenario).unwrap().replace("\"steps\":[[0,", "\"steps\":[[0,9");
+    fs::write(&scenario, text).unwrap();
+    common::check(dir, &["test", "small"], 3, &["plan 1 of `sweep.listed` can't be used"], &[]);
+}

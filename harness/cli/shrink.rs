@@ -49,10 +49,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     let plan = given(&recording, args.plan.clone())?;
     let mut out = terminal::stdout();
     let Some(shrunk) = shrink(&recording, plan) else {
-        let plan = if args.plan.is_some() { "the plan does" } else { "all plans do" };
-        out.line(format_args!(
-            "{name} {version}: {plan} not fail, and there is nothing to shrink"
-        ))?;
+        let which = if args.plan.is_some() { "the plan does not fail" } else { "no plan fails" };
+        out.line(format_args!("{name} {version}: {which}, so that there is nothing to shrink"))?;
         return Ok(ExitStatus::Nothing);
     };
     let about = format!("{}: {}", shrunk.finding.id, shrunk.finding.sentence);

@@ -23,7 +23,7 @@ use super::unmet;
 use super::variant;
 use crate::cassette::CassetteError;
 use crate::names::CliVersion;
-use crate::replay::{Plan, Replay, ReplayRequest, Setup};
+use crate::replay::{Replay, ReplayRequest, Setup};
 use crate::scenario::{Scenario, Workspace};
 use crate::text::shell_quote;
 
@@ -292,7 +292,7 @@ impl ScenarioChecks {
     fn plans(&self, version: &CliVersion) -> Result<CheckResult, CassetteError> {
         let recording = self.recordings.get(version)?;
         let scenario = self.scenario();
-        let (listed, mut findings) = self.listed(&recording);
+        let (listed, unusable) = recording.listed_plans();
         let mut met = Vec::new();
         let sweep = |setups: &[Setup]| {
             let bases = setups.iter().map(|setup| recording.fault_free(*setup)).collect();
@@ -319,7 +319,7 @@ impl ScenarioChecks {
         let found = setups(scenario).chunks(recording.at_once()).find_map(sweep);
         // After a finding, the rest of the plans was not replayed.
         let is_swept = found.is_none();
-        findings.extend(found);
+        let mut findings: Vec<Finding> = found.into_iter().collect();
         let mut unmet = self.unmet_in_chats(&recording);
         if is_swept {
             unmet.extend(unmet::of_sweep(&scenario.sweep.faults, scenario.sweep.plans, &met));
@@ -327,33 +327,10 @@ impl ScenarioChecks {
         let place = format!("{} {version} plans", scenario.name);
         let again = format!("{} test {}", self.workspace().program(), scenario.name);
         let unmet = unmet.into_iter();
-        findings.extend(unmet.map(|(kind, what)| Finding::new(kind, &place, what, again.clone())));
+        let unusable = unusable.into_iter().map(|what| (FindingKind::ScenarioUnusable, what));
+        let more = unmet.chain(unusable);
+        findings.extend(more.map(|(kind, what)| Finding::new(kind, &place, what, again.clone())));
         Ok(CheckResult { plans: scenario.sweep.plans, findings, ..CheckResult::default() })
-    }
-
-    /// The plans that the scenario names, and a finding for each that is none for the recording.
-    fn listed(&self, recording: &Recording) -> (Vec<Plan>, Vec<Finding>) {
-        let capture = recording.capture();
-        let total = capture.stdout.len() as u64;
-        let (mut plans, mut findings) = (Vec::new(), Vec::new());
-        for (number, text) in (1..).zip(&self.scenario().sweep.listed) {
-            let checked = Plan::parse(text, total).and_then(|plan| {
-                plan.check_dialogue(capture)?;
-                plan.check_agent(capture.stdout)?;
-                Ok(plan)
-            });
-            match checked {
-                Ok(plan) => plans.push(plan),
-                Err(error) => {
-                    let name = &self.scenario().name;
-                    let what = format!("plan {number} of `sweep.listed` can't be used: {error}");
-                    let again = format!("{} test {name}", self.workspace().program());
-                    let place = format!("{name} {} plans", recording.version());
-                    findings.push(Finding::new(FindingKind::ScenarioUnusable, &place, what, again));
-                }
-            }
-        }
-        (plans, findings)
     }
 
     /// What is to be said of the faults of `[chat]` that no chat gets in its canonical replay.

@@ -7,8 +7,8 @@ use super::golden::View;
 use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{
-    AcpClient, Capture, Plan, Replay, ReplayRequest, RequestError, Setup, StdinLine, replay,
-    replay_all, stdin_lines,
+    AcpClient, Capture, Plan, PlanArg, Replay, ReplayRequest, RequestError, Setup, StdinLine,
+    replay, replay_all, stdin_lines,
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
@@ -67,6 +67,23 @@ impl Recording {
     /// [`RequestError`] when the plan can't be read or is for another recording.
     pub fn plan(&self, request: &ReplayRequest) -> Result<Plan, RequestError> {
         request.plan(self.capture(), &self.cassette.timeline)
+    }
+
+    /// The plans that the scenario names, and a sentence about each that is none for the recording.
+    pub(super) fn listed_plans(&self) -> (Vec<Plan>, Vec<String>) {
+        let (mut plans, mut unusable) = (Vec::new(), Vec::new());
+        for (number, text) in (1..).zip(&self.scenario.sweep.listed) {
+            let request =
+                ReplayRequest { plan: Some(PlanArg::Json(text.clone())), ..ReplayRequest::new("") };
+            match self.plan(&request) {
+                Ok(plan) => plans.push(plan),
+                Err(error) => {
+                    unusable
+                        .push(format!("plan {number} of `sweep.listed` can't be used: {error}"));
+                }
+            }
+        }
+        (plans, unusable)
     }
 
     /// The CLI's version.

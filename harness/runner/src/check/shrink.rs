@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::finding::Finding;
 use super::recording::{Recording, setups};
 use super::sweep::{PlanSweep, smallest};
-use crate::replay::{AgentFaultKind, Capture, HostStep, Plan, PlanStep, Setup, StdinLine, replay};
+use crate::replay::{
+    AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, Setup, StdinLine, replay,
+};
 use crate::scenario::Scenario;
 
 /// The most recordings that are tried with some of their records left out.
@@ -32,7 +34,9 @@ pub struct Shrunk {
 pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     let scenario = &*recording.scenario;
     let bases = setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect();
-    let (plan, setup, finding) = sweep(scenario, recording.capture(), bases, |sweep| match plan {
+    let (listed, _) = recording.listed_plans();
+    let whole = (recording.capture(), listed.as_slice());
+    let (plan, setup, finding) = sweep(scenario, whole, bases, |sweep| match plan {
         Some(plan) => {
             let (setup, finding) = sweep.finding_of("the plan", &plan)?;
             Some((plan, setup, finding))
@@ -46,7 +50,7 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     // The same kind of finding in the same setup; other records may well show another kind.
     let shows = |capture: Capture<'_>, plan: &Plan| {
         let base = replay(capture, &Plan::canonical(capture, scenario.run.pace_ms), setup);
-        let found = sweep(scenario, capture, vec![Arc::new(base)], |sweep| {
+        let found = sweep(scenario, (capture, &[]), vec![Arc::new(base)], |sweep| {
             sweep.finding_of("the smallest plan", plan)
         });
         found.map(|(_, found)| found).filter(|found| found.id == finding.id)
@@ -63,11 +67,11 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
     Some(Shrunk { stdout, stdin, plan, finding, lines })
 }
 
-/// Uses a sweep over a capture of a scenario.
+/// Uses a sweep over a capture of a scenario, with these plans beside the seeded ones.
 fn sweep<T>(
     scenario: &Scenario,
-    capture: Capture<'_>,
-    bases: Vec<Arc<crate::replay::Replay>>,
+    (capture, listed): (Capture<'_>, &[Plan]),
+    bases: Vec<Arc<Replay>>,
     use_it: impl FnOnce(&PlanSweep<'_>) -> T,
 ) -> T {
     use_it(&PlanSweep {
@@ -75,7 +79,7 @@ fn sweep<T>(
         pace_ms: scenario.run.pace_ms,
         bases,
         plans: scenario.sweep.plans,
-        listed: &[],
+        listed,
         faults: &scenario.chat.faults,
         drawn: &scenario.sweep.faults,
         place: scenario.name.to_string(),

@@ -5,15 +5,10 @@
 //! outputs: `7:cut:120` ends the output after 120 bytes of line 7. [`ROWS`] says of each kind how it changes the
 //! bytes and what a person must still see; `docs/faults.md` is the same table.
 
-mod alter;
-mod draw;
-
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-
-pub(crate) use alter::PlayedPlan;
 
 /// The kinds of faults of the agent's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -302,6 +297,3 @@ impl From<AgentFault> for String {
         fault.to_string()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,12 +12,12 @@ use clitape_stream::{Event, Parser, ParserLimits, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::agent_fault::PlayedPlan;
 use super::capture::Capture;
 use super::dialogue::Action;
 use super::lanes::lifecycle_entry;
 use super::log::Log;
 use super::plan::Plan;
+use super::played::PlayedPlan;
 use super::pulse::replay_ended;
 use super::setup::Setup;
 use super::stated::{self, Stated};

@@ -1,5 +1,6 @@
 //! Replays the bytes of a cassette: a plan cuts and delays them, a subject turns them into a trace.
 
+mod agent_draw;
 mod agent_fault;
 mod builtin;
 mod capture;
@@ -14,6 +15,7 @@ mod log;
 mod plan;
 #[cfg(test)]
 mod planted_tests;
+mod played;
 mod pulse;
 mod random;
 mod request;
@@ -25,7 +27,6 @@ mod trace;
 mod turns;
 mod wiring;
 
-pub(crate) use agent_fault::PlayedPlan;
 pub use agent_fault::{
     AgentFault, AgentFaultError, AgentFaultKind, AgentFaultRow, MustSee, ROWS as AGENT_FAULTS,
 };
@@ -41,6 +42,7 @@ pub use live::live;
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 #[cfg(test)]
 pub(crate) use planted_tests::{PlantedFault, replay_planted};
+pub(crate) use played::PlayedPlan;
 pub(crate) use pulse::count_replays;
 #[cfg(test)]
 pub(crate) use pulse::replay_ended;

@@ -137,6 +137,7 @@ mod tests {
         check(&format!("args = [{}]", many("'x'", 201)), Some("`record.args` has 201 entries"));
         check(&format!("[chat]\nfaults = [{}]", many("'1:hang'", 1_001)), Some("`chat.faults`"));
         check(&format!("[sweep]\nfaults = [{}]", many("'hang'", 51)), Some("`sweep.faults`"));
+        check(&format!("[sweep]\nlisted = [{}]", many("'{}'", 51)), Some("`sweep.listed`"));
         let then = "[[record.then]]\nresume = 'id'\nprompt = 'p'\n".repeat(51);
         check(&then, Some("`[[record.then]]` has 51 entries; 50 are the most"));
         let variant =

@@ -75,6 +75,10 @@ fn issue_13_finding_15_a_plan_waits_a_day_at_most_and_has_a_number_of_faults() {
             format!(r#""steps":[[0,5]],"faults":[{}]"#, vec![r#""1:hang""#; 1_001].join(",")),
             Some("the plan has 1001 faults; 1000 are the most"),
         ),
+        (
+            format!(r#""steps":[[0,5]],"agent":[{}]"#, vec![r#""1:bom""#; 1_001].join(",")),
+            Some("the plan has 1001 faults of the agent's side; 1000 are the most"),
+        ),
     ] {
         let plan = Plan::parse(&format!(r#"{{"format":1,{plan}}}"#), 5);
         assert_eq!(plan.err().map(|error| error.to_string()).as_deref(), expect);

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{AgentFault, AgentFaultKind};
-use crate::replay::capture::{Capture, StdinLine};
-use crate::replay::host_step::HostStep;
-use crate::replay::plan::{Plan, PlanError, PlanStep, line_ends};
+use super::agent_fault::{AgentFault, AgentFaultKind};
+use super::capture::{Capture, StdinLine};
+use super::host_step::HostStep;
+use super::plan::{Plan, PlanError, PlanStep, line_ends};
 
 /// The texts of [`AgentFaultKind::LogLine`]; the number of the line says which of them it is.
 const LOG_LINES: [&str; 6] = [
@@ -297,3 +297,6 @@ fn moved(place: u64, edits: &[Edit]) -> u64 {
     };
     moved as u64
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::alter::{Line, Lines};
-use super::{AgentFault, AgentFaultKind, ROWS};
-use crate::replay::capture::Capture;
-use crate::replay::plan::Plan;
-use crate::replay::random::AgentDraw;
+use super::agent_fault::{AgentFault, AgentFaultKind, ROWS};
+use super::capture::Capture;
+use super::plan::Plan;
+use super::played::{Line, Lines};
+use super::random::AgentDraw;
 
 /// The most lines that are read in search of one that a kind of fault fits.
 const SEARCHED: u64 = 256;

@@ -1,6 +1,5 @@
 use super::*;
-use crate::replay::capture::Capture;
-use crate::replay::plan::Plan;
+use crate::replay::agent_fault::{AgentFaultError, ROWS};
 
 const STDOUT: &[u8] = b"{\"a\":1}\n{\"b\":\"\xc3\xbc\"}\n{\"c\":3}\n";
 
