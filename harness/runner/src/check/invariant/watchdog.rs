@@ -10,8 +10,8 @@ const TOOL_MS: u64 = 900_000;
 
 /// G8: a run does not outlast a silence that is longer than its limit allows.
 ///
-/// The silence is that between two pieces of stdout. One in which a question waits for a person, or in which no run was
-/// under way at its beginning, does not count.
+/// The silence is that between two pieces of stdout. One in which a question waits for a person, in which the host writes
+/// a message, or at whose beginning no run was under way, does not count.
 pub(super) fn silence_endured(replay: &Replay) -> Option<Violation<'_>> {
     let limit = silence_ms(replay.setup.run);
     let pieces: Vec<&Entry> =
@@ -19,7 +19,8 @@ pub(super) fn silence_endured(replay: &Replay) -> Option<Violation<'_>> {
     let runs = by_turn(replay, Lane::Bus);
     pieces.windows(2).find_map(|pair| {
         let (from, until) = (pair[0].at, pair[1].at);
-        if until - from <= limit {
+        let mut written = replay.lane(Lane::Lifecycle).filter(|entry| is_message(entry));
+        if until - from <= limit || written.any(|entry| (from..=until).contains(&entry.at)) {
             return None;
         }
         runs.values().find_map(|bus| {
@@ -38,6 +39,11 @@ pub(super) fn silence_endured(replay: &Replay) -> Option<Violation<'_>> {
             by(pair[1], format!("{what}, and the run went on"))
         })
     })
+}
+
+/// Whether the host wrote a message to the agent.
+fn is_message(entry: &Entry) -> bool {
+    entry.kind == "host_message" && entry.text("type") == "user"
 }
 
 /// The milliseconds for which an agent may be silent while no tool runs: 0.8 of the run's limit in 180 to 600 s, for a
@@ -66,7 +72,8 @@ mod tests {
         let run = RunSpec { limit_s: 3, ..RunSpec::default() };
         let check = |from: u64, until: u64, between: &[&str], expect: Option<&str>| {
             let piece = |at: u64| format!(r#"{at} read chunk {{"bytes":1}}"#);
-            let seq = between.len() + 2;
+            let on_bus = between.iter().filter(|entry| entry.contains(" bus ")).count();
+            let seq = on_bus + 2;
             let end = format!(r#"{until} bus lifecycle {{"seq":{seq},"phase":"end"}}"#);
             let (first, last) = (piece(from), piece(until));
             let entries = [&[START, &first], between, &[&last, &end, FINAL]].concat();
@@ -84,6 +91,8 @@ mod tests {
         let asked = r#"5 bus question {"seq":2,"asked":{"id":"q"}}"#;
         let closed = r#"8000 bus question {"seq":3,"closed":{"id":"q","how":"denied"}}"#;
         check(5, 9_000, &[asked, closed], None);
+        let message = r#"2000 lifecycle host_message {"id":"m","type":"user","text":"Go on."}"#;
+        check(5, 9_000, &[message], None);
     }
 
     #[test]
