@@ -1,7 +1,6 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
 use super::event_stream::is_search;
-use super::watchdog::silence_ms;
 use super::{secrets, turns};
 use crate::replay::{Lane, Replay, StatedCall};
 use crate::scenario::DeliverySpec;
@@ -64,7 +63,7 @@ pub enum Stake {
     EditorCalls,
     /// A question to the person, and an editor.
     EditorQuestions,
-    /// A silence of the agent that is as long as it may be.
+    /// An agent that is given up, because it is silent for too long.
     Silences,
 }
 
@@ -97,7 +96,7 @@ impl Stake {
             Self::Editors => "an editor",
             Self::EditorCalls => "a call of a tool, and an editor",
             Self::EditorQuestions => "a question, and an editor",
-            Self::Silences => "a silence as long as it may be",
+            Self::Silences => "a silence that is too long",
         }
     }
 
@@ -150,14 +149,10 @@ impl Stake {
             Self::Editors => replay.setup.acp.is_some(),
             Self::EditorCalls => Self::Editors.is_in(replay) && Self::Calls.is_in(replay),
             Self::EditorQuestions => Self::Editors.is_in(replay) && Self::Questions.is_in(replay),
-            Self::Silences => {
-                let ends = replay.lane(Lane::Bus).filter(|entry| entry.kind == "lifecycle");
-                let mut moments: Vec<u64> = replay.lane(Lane::Read).map(|read| read.at).collect();
-                moments.extend(ends.map(|entry| entry.at));
-                moments.sort_unstable();
-                let limit = silence_ms(replay.setup.run);
-                moments.windows(2).any(|pair| pair[1] - pair[0] >= limit)
-            }
+            Self::Silences => replay.lane(Lane::Bus).any(|entry| {
+                let error = entry.data.get("error").and_then(|error| error.get("kind"));
+                error.is_some_and(|kind| kind == "stalled")
+            }),
         }
     }
 }

@@ -48,7 +48,7 @@ fn is_message(entry: &Entry) -> bool {
 
 /// The milliseconds for which an agent may be silent while no tool runs: 0.8 of the run's limit in 180 to 600 s, for a
 /// resumed session 0.3 of it in 60 to 180 s, and a second under the limit.
-pub(super) fn silence_ms(run: RunSpec) -> u64 {
+fn silence_ms(run: RunSpec) -> u64 {
     let limit = run.limit_s * 1_000;
     let share = match run.resume {
         false => (limit / 10 * 8).clamp(180_000, 600_000),
