@@ -74,7 +74,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     }
     let mut replay = replay(capture, &plan, setup);
     if let Some(cassette) = &cassette {
-        replay.add_session(cassette);
+        // A cassette may be of another workspace, where its scenario is not.
+        let scenario = workspace.load(cassette.manifest.scenario.as_str()).ok();
+        replay.add_session(cassette, scenario.and_then(|scenario| scenario.session).as_ref());
     }
     let entries = replay.entries.iter().filter(|entry| request.lanes.contains(&entry.lane));
     let Some(speed) = *speed else {

@@ -72,7 +72,7 @@ pub(crate) mod summary;
 #[cfg(feature = "sse-http")]
 pub use answers::PostedAnswer;
 #[cfg(feature = "sse-http")]
-pub use broker::{Broker, BrokerError, BrokerLimits, StreamFeed, StreamLifetime};
+pub use broker::{Broker, BrokerError, BrokerLimits, LocalReader, StreamFeed, StreamLifetime};
 #[cfg(feature = "sse-http")]
 pub use collect::{CollectError, CollectLimits, CollectTarget, converse, listen};
 pub use collector::{

@@ -199,7 +199,8 @@ impl ScenarioChecks {
             verdict.findings.push(Finding::new(kind, &place, sentence, reproduce));
         }
         if view == View::Session {
-            Arc::make_mut(&mut replay).add_session(&recording.cassette);
+            let spec = scenario.session.as_ref();
+            Arc::make_mut(&mut replay).add_session(&recording.cassette, spec);
             let broken = invariant::session::broken(&replay, &recording.cassette).into_iter();
             let request = recording.request(setup).lanes([view.lane()]);
             verdict.findings.extend(broken.map(|one| self.finding(one, &place, &request)));

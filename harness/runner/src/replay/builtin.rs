@@ -208,7 +208,7 @@ impl ObservedConversation {
     fn start(setup: Setup, plan: &Plan, wiring: Wiring) -> Self {
         let log = Log::new();
         let Wiring { on_event, open_chat, on_bus } = wiring;
-        let outside = Outside::new(plan, log.clone());
+        let outside = Outside::new(setup, plan, log.clone());
         let wired = (open_chat, on_bus, outside.clone());
         let conversation = conversation(setup, log.clone(), wired);
         Self { setup, log, conversation, on_event, outside }
@@ -218,6 +218,7 @@ impl ObservedConversation {
     async fn finish(self, input: ReplayInput) -> Replay {
         let Self { setup, log, conversation, on_event: _, outside } = self;
         let reports = conversation.finish().await;
+        outside.end_of_stream();
         tokio::time::sleep(AFTERMATH).await;
         let ReplayInput { stats, counted, stated, is_faithful } = input;
         let counted = ReplayCounts {

@@ -22,6 +22,7 @@ mod request;
 mod session;
 mod setup;
 mod stated;
+mod stream_reading;
 mod stuck;
 mod trace;
 mod turns;

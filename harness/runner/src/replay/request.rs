@@ -242,6 +242,7 @@ impl ReplayRequest {
         args.option("--limit", Some(run.limit_s).filter(|it| *it != usual.run.limit_s));
         args.flag("--resume", run.resume);
         args.option("--stuck-callback", run.stuck_callback);
+        args.option("--stream-break", run.stream_break);
         for fault in &self.faults {
             args.option("--fault", Some(fault));
         }

@@ -6,25 +6,39 @@
 //! | `verdict` | run, and the verdict of [`clitape_gateway::session`] on the transcript it left |
 //! | `resume` | run, how it was resumed, whether the CLI `went_on`, under the `same` id or a `new` one, its status and words, and what became of the calls that were open: `dropped`, `answered` or `open` in what the model was sent |
 //! | `disagreement` | run, and a sentence |
+//!
+//! A scenario with `[session]` says what the gateway knows of the session, so that there is more to see:
+//!
+//! | kind | data |
+//! |---|---|
+//! | `place` | the folder in which the gateway looks for transcripts |
+//! | `stored` | run, the `provider` of the session, whether it was `kept`, and how often its transcript was `looked` for |
+//! | `settings` | run, and the sentence about the settings that changed before it |
 
-use clitape_gateway::session::{Orphan, Resumability, resumability, transcript};
+use std::ffi::OsStr;
+
+use clitape_gateway::session::fingerprint::difference;
+use clitape_gateway::session::gate::{BoundSession, SessionRetention, flushed};
+use clitape_gateway::session::{Orphan, Resumability, config_dir, resumability, slug, transcript};
 use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
 use super::builtin::Replay;
 use super::trace::{Entry, Lane, object};
+use crate::cassette::canon::MachineFolder;
 use crate::cassette::{Cassette, Exit, FurtherRun, Resume};
+use crate::scenario::SessionSpec;
 
 impl Replay {
     /// Adds the lane `session` at the replay's end: the session is looked at when the run is over. A
-    /// cassette of one run has none.
-    pub fn add_session(&mut self, cassette: &Cassette) {
+    /// cassette of one run has none. `spec` is what the scenario says of the session.
+    pub fn add_session(&mut self, cassette: &Cassette, spec: Option<&SessionSpec>) {
         let over = self.entries.last().map_or(0, |entry| entry.at);
-        self.entries.extend(entries(cassette, over));
+        self.entries.extend(entries(cassette, spec, over));
     }
 }
 
-fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
+fn entries(cassette: &Cassette, spec: Option<&SessionSpec>, at: u64) -> Vec<Entry> {
     let mut entries = Vec::new();
     if cassette.further.is_empty() {
         return entries;
@@ -43,10 +57,21 @@ fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
     };
     let mut before = judged(&cassette.transcript);
     let mut session = said(&cassette.stdout).session;
+    if let Some(spec) = spec {
+        add("place", json!({ "folder": place(spec) }));
+    }
     add("verdict", told(1, &before));
+    if let Some(spec) = spec {
+        add("stored", stored(spec, 1, session.as_deref(), &before));
+    }
     for (number, run) in (2..).zip(&cassette.further) {
         if run.facts.resume == Resume::UnknownId {
             before = Resumability::not_found();
+        }
+        let settings = spec.and_then(|spec| spec.fingerprints.get(number - 2..number));
+        if let Some([old, new]) = settings {
+            let sentence = difference(old, new).to_string();
+            add("settings", json!({ "run": number, "sentence": sentence }));
         }
         let said = said(&run.stdout);
         let went_on = !run.history.is_empty();
@@ -77,8 +102,38 @@ fn entries(cassette: &Cassette, at: u64) -> Vec<Entry> {
         before = judged(&run.transcript);
         add("verdict", told(number, &before));
         session = said.session.or(session);
+        if let Some(spec) = spec {
+            add("stored", stored(spec, number, session.as_deref(), &before));
+        }
     }
     entries
+}
+
+/// The folder in which the gateway looks for the transcripts of the project (X1).
+fn place(spec: &SessionSpec) -> Option<String> {
+    let [project, home] = [MachineFolder::Project, MachineFolder::Home].map(MachineFolder::path);
+    let config =
+        config_dir(spec.claude_config_dir.as_deref().map(OsStr::new), Some(OsStr::new(home)))?;
+    Some(config.join("projects").join(slug(project)).to_string_lossy().into_owned())
+}
+
+/// What the gateway stores of the session after a run (X3).
+fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumability) -> Value {
+    let session = BoundSession { binding: (), id: id.unwrap_or_default().to_owned() };
+    let mut looked = 0;
+    let probe = |_: &str| {
+        looked += 1;
+        std::future::ready(verdict.rules.has_assistant)
+    };
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let retention = match runtime {
+        Ok(runtime) => runtime.block_on(flushed(&spec.provider, session, probe)),
+        // A runtime without IO asks nothing of the system that could fail.
+        Err(error) => unreachable!("no runtime in memory: {error}"),
+    };
+    let kept = matches!(retention, SessionRetention::Retained(_));
+    json!({ "run": run, "provider": spec.provider, "kept": kept, "looked": looked })
 }
 
 /// The verdict on a transcript of the cassette; it has none when the CLI kept none.
@@ -175,6 +230,30 @@ mod tests {
         ] {
             assert_eq!(fate(&verdict.orphans[0], history.as_bytes()), expect);
         }
+    }
+
+    #[test]
+    fn x3_a_session_is_stored_once_its_transcript_shows_an_answer() {
+        let answered = judged(
+            b"{\"type\":\"assistant\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n",
+        );
+        let check = |provider: &str, verdict: &Resumability, kept: bool, looked: usize| {
+            let spec = SessionSpec { provider: provider.to_owned(), ..SessionSpec::default() };
+            let expect = json!({ "run": 1, "provider": provider, "kept": kept, "looked": looked });
+            assert_eq!(stored(&spec, 1, Some("s"), verdict), expect);
+        };
+        check("claude-cli", &answered, true, 1);
+        check("claude-cli", &Resumability::not_found(), false, 3);
+        check("codex-cli", &Resumability::not_found(), true, 0);
+    }
+
+    #[test]
+    fn x1_the_folder_of_the_transcripts_hangs_on_the_environment() {
+        let own =
+            SessionSpec { claude_config_dir: Some("/srv/agent".into()), ..SessionSpec::default() };
+        assert_eq!(place(&own).as_deref(), Some("/srv/agent/projects/-clitape-project"));
+        let usual = place(&SessionSpec::default());
+        assert_eq!(usual.as_deref(), Some("/clitape/home/.claude/projects/-clitape-project"));
     }
 
     #[test]

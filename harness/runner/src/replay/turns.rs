@@ -20,6 +20,7 @@ use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
 use super::log::{Log, turn_field};
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
+use super::stream_reading::StreamReading;
 use super::stuck::{Stuck, StuckCallback};
 use super::trace::{Lane, object};
 use super::wiring::{OnBus, OpenChat};
@@ -31,13 +32,26 @@ pub(super) struct Outside {
     buses: Arc<Mutex<Vec<Bus>>>,
     /// The callbacks of the first turn's channel that go wrong.
     callbacks: Arc<[StuckCallback]>,
+    /// The reader of the event stream of all turns, if there is one.
+    reader: Option<Arc<Mutex<TurnByTurn<StreamReading>>>>,
 }
 
 impl Outside {
-    pub(super) fn new(plan: &Plan, log: Log) -> Self {
+    pub(super) fn new(setup: Setup, plan: &Plan, log: Log) -> Self {
+        // A silent run has no stream.
+        let at = setup.run.stream_break.filter(|_| !setup.run.silent);
+        let reading = at.and_then(|at| StreamReading::new(at, log.clone()));
+        let reader = reading.map(|reading| Arc::new(Mutex::new(TurnByTurn::new(reading))));
         let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
         let callbacks = plan.agent.iter().filter_map(StuckCallback::of_fault).collect();
-        Self { chat, buses: Arc::default(), callbacks }
+        Self { chat, buses: Arc::default(), callbacks, reader }
+    }
+
+    /// Adds what the reader of all turns has collected to the trace; no turn is under way any more.
+    pub(super) fn end_of_stream(&self) {
+        if let Some(reader) = &self.reader {
+            lock(reader).state.end();
+        }
     }
 
     /// The number of listeners on all buses.
@@ -54,7 +68,7 @@ struct TurnOpener {
     open_chat: OpenChat,
     on_bus: OnBus,
     /// The session of the ACP client, if there is one.
-    acp: Option<Arc<Mutex<AcpTurns>>>,
+    acp: Option<Arc<Mutex<TurnByTurn<AcpConverter>>>>,
     /// The subscriptions to the buses, which end when they are dropped.
     listeners: Arc<Mutex<Vec<Subscription>>>,
 }
@@ -72,7 +86,7 @@ pub(super) fn conversation(
         outside,
         open_chat,
         on_bus,
-        acp: acp.map(|client| Arc::new(Mutex::new(AcpTurns::new(acp_session(client))))),
+        acp: acp.map(|client| Arc::new(Mutex::new(TurnByTurn::new(acp_session(client))))),
         listeners: Arc::default(),
         log,
     };
@@ -119,6 +133,12 @@ impl TurnOpener {
                 }
             }));
         }
+        if let Some(reader) = &self.outside.reader {
+            let reader = reader.clone();
+            listeners.push(bus.subscribe(move |event: &BusEvent| {
+                lock(&reader).on(turn, event, StreamReading::on);
+            }));
+        }
         lock(&self.listeners).extend(listeners);
         let channel = setup.channel.map(|chat| {
             let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
@@ -143,38 +163,33 @@ impl TurnOpener {
     }
 }
 
-/// The session of an ACP client, which gets the turns one after another.
-struct AcpTurns {
-    session: AcpConverter,
-    /// The turn whose events the session gets.
+/// Something that outlives a turn, such as the session of an ACP client, and gets the turns one after another.
+struct TurnByTurn<S> {
+    state: S,
+    /// The turn whose events it gets.
     turn: u64,
     /// The events of later turns.
     waiting: BTreeMap<u64, Vec<BusEvent>>,
 }
 
-impl AcpTurns {
-    fn new(session: AcpConverter) -> Self {
-        Self { session, turn: 1, waiting: BTreeMap::new() }
+impl<S> TurnByTurn<S> {
+    fn new(state: S) -> Self {
+        Self { state, turn: 1, waiting: BTreeMap::new() }
     }
 
     /// Gives `hand` an event of `turn` once it is that turn's time, and later events that waited for it.
-    fn on(
-        &mut self,
-        turn: u64,
-        event: &BusEvent,
-        mut hand: impl FnMut(&mut AcpConverter, &BusEvent),
-    ) {
+    fn on(&mut self, turn: u64, event: &BusEvent, mut hand: impl FnMut(&mut S, &BusEvent)) {
         if turn != self.turn {
             self.waiting.entry(turn).or_default().push(event.clone());
             return;
         }
-        hand(&mut self.session, event);
+        hand(&mut self.state, event);
         let mut is_over = is_end(event);
         while is_over {
             self.turn += 1;
             let events = self.waiting.remove(&self.turn).unwrap_or_default();
             for event in &events {
-                hand(&mut self.session, event);
+                hand(&mut self.state, event);
             }
             is_over = events.last().is_some_and(is_end);
         }

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 type Range = (&'static str, RangeInclusive<u64>);
 
 /// The keys of `scenario.toml`.
-pub const SCENARIO: [Range; 23] = [
+pub const SCENARIO: [Range; 24] = [
     ("tracks (entries)", 0..=100),
     ("record.args (entries)", 0..=200),
     ("record.versions (entries)", 0..=100),
@@ -26,6 +26,7 @@ pub const SCENARIO: [Range; 23] = [
     ("run.limit_s", 1..=86_400),
     ("run.pace_ms", 1..=600_000),
     ("run.stuck_callback", 1..=1_000_000),
+    ("session.fingerprints (entries)", 0..=51),
     ("[[channel]] (entries)", 0..=1_000),
     ("[[variant]] (entries)", 0..=50),
     ("chat.faults (entries)", 0..=1_000),
@@ -140,6 +141,8 @@ mod tests {
         check(&format!("[sweep]\nlisted = [{}]", many("'{}'", 51)), Some("`sweep.listed`"));
         let then = "[[record.then]]\nresume = 'id'\nprompt = 'p'\n".repeat(51);
         check(&then, Some("`[[record.then]]` has 51 entries; 50 are the most"));
+        let settings = format!("[session]\nfingerprints = [{}]", many("'{}'", 52));
+        check(&settings, Some("`session.fingerprints` has 52 entries; 51 are the most"));
         let variant =
             "[[variant]]\nname = 'a'\nview = 'telegram-partial'\nabout = 'x'\n".repeat(51);
         check(&variant, Some("`[[variant]]` has 51 entries; 50 are the most"));

@@ -14,6 +14,7 @@ use super::fault::{Fault, FaultKind};
 use super::record::RecordSpec;
 use super::run::RunSpec;
 use super::say::SayStep;
+use super::session::SessionSpec;
 use super::signal::Trigger;
 use super::toml_file::read_toml;
 use super::variant::{self, Variant};
@@ -38,6 +39,8 @@ pub struct Scenario {
     pub record: RecordSpec,
     /// How the gateway runs it.
     pub run: RunSpec,
+    /// What a gateway knows of the session, if the scenario says it.
+    pub session: Option<SessionSpec>,
     /// Where a person sees it.
     pub channels: Vec<ChannelSpec>,
     /// The behaviour of the servers of its chats.
@@ -60,6 +63,7 @@ struct ScenarioFile {
     record: RecordSpec,
     #[serde(default)]
     run: RunSpec,
+    session: Option<SessionSpec>,
     #[serde(default, rename = "channel")]
     channels: Vec<ChannelSpec>,
     #[serde(default)]
@@ -133,6 +137,7 @@ impl Scenario {
             tracks: file.tracks,
             record: file.record,
             run: file.run,
+            session: file.session,
             channels: file.channels,
             chat: file.chat,
             variants: file.variants,
@@ -200,6 +205,10 @@ impl Scenario {
             ("run.limit_s", run.limit_s),
             ("run.pace_ms", run.pace_ms),
             ("run.stuck_callback", run.stuck_callback.unwrap_or(1)),
+            (
+                "session.fingerprints (entries)",
+                self.session.as_ref().map_or(0, |it| count(it.fingerprints.len())),
+            ),
             ("[[channel]] (entries)", count(self.channels.len())),
             ("[[variant]] (entries)", count(self.variants.len())),
             ("chat.faults (entries)", count(self.chat.faults.len())),
@@ -222,14 +231,8 @@ impl Scenario {
         if let Some(what) = self.record.complaint() {
             return Some(what);
         }
-        if self.run.limit_s == 0 {
-            return Some("`run.limit_s` is 0; write the seconds that the run may take".into());
-        }
-        if self.run.stuck_callback == Some(0) {
-            return Some("`run.stuck_callback` is 0; callbacks count from 1".into());
-        }
-        if self.run.pace_ms == 0 {
-            return Some("`run.pace_ms` is 0; write the milliseconds between two lines".into());
+        if let Some(what) = self.run.complaint(self.channels.contains(&ChannelSpec::Sse {})) {
+            return Some(what);
         }
         let outside = self.outside().or_else(|| self.unmade_check());
         outside.or_else(|| variant::complaint(&self.variants, &self.channels))
@@ -257,6 +260,10 @@ impl Scenario {
                      \"telegram\", or remove the faults"
                 ));
             }
+        }
+        let runs = self.record.then.len() + 1;
+        if let Some(what) = self.session.as_ref().and_then(|session| session.complaint(runs)) {
+            return Some(what);
         }
         (sweep.plans == 0 && !sweep.faults.is_empty()).then(|| {
             "`sweep.faults` are drawn by the plans, and `sweep.plans` is 0; write some plans, or \
@@ -338,6 +345,7 @@ mod tests {
     fn issue_17_checks_that_are_never_made_are_refused() {
         let chat = "[[channel]]\nkind = 'telegram'\nmode = 'partial'\n";
         let sse = "[[channel]]\nkind = 'sse'\n";
+        let resumed = "[[record.then]]\nresume = 'id'\nprompt = 'p'\n";
         for (keys, expect) in [
             (format!("{chat}{sse}"), None),
             (format!("{chat}reasoning = true\n{chat}"), None),
@@ -351,6 +359,17 @@ mod tests {
             (format!("{chat}[chat]\nfaults = ['1:hang']\n[sweep]\nplans = 0"), None),
             (format!("{sse}[chat]\nfaults = ['1:hang']"), Some("`chat.faults` needs a chat")),
             (format!("{sse}[sweep]\nfaults = ['hang']"), Some("`sweep.faults` needs a chat")),
+            (format!("{sse}[run]\nstream_break = '4:2'"), None),
+            (
+                format!("{chat}[run]\nstream_break = '4:2'"),
+                Some("`run.stream_break` needs an event stream"),
+            ),
+            ("[session]".to_owned(), Some("`[session]` is about a session that is resumed")),
+            (format!("{resumed}[session]\nfingerprints = ['{{}}', '{{}}']"), None),
+            (
+                format!("{resumed}[session]\nfingerprints = ['{{}}', '{{}}', '{{}}']"),
+                Some("`session.fingerprints` has 3 settings, and the scenario 2 runs"),
+            ),
         ] {
             let error = load(&keys).err().map(|error| error.to_string());
             match (&error, expect) {

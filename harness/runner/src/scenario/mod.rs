@@ -11,6 +11,7 @@ mod model;
 mod record;
 mod run;
 mod say;
+mod session;
 mod signal;
 mod step;
 pub mod template;
@@ -30,10 +31,11 @@ pub use model::{
     StepTurns, ToolSide,
 };
 pub use record::RecordSpec;
-pub use run::{DeliverySpec, RunSpec};
+pub use run::{DeliverySpec, RunSpec, StreamBreak, StreamBreakError};
 pub use say::{
     ChosenLabels, NamedTool, SayAction, SayAnswer, SayBehavior, SayInitialize, SayStep, SayTrigger,
 };
+pub use session::SessionSpec;
 pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::{Resume, SessionStep};
 pub use toml_file::read_toml;

@@ -43,7 +43,7 @@ impl CaseRun {
         let setup = Setup { run: recording.scenario.run, channel: Some(chat), acp };
         let cassette = &recording.cassette;
         let mut first = recording.replays(&[setup]).pop().expect("one setup gives one replay");
-        first.add_session(cassette);
+        first.add_session(cassette, recording.scenario.session.as_ref());
         let session: Vec<Entry> = first.lane(Lane::Session).cloned().collect();
         let request = recording.request(setup).lanes([Lane::Telegram]);
         let mut runs = vec![Self::first(cassette, request, entries(&first, &session, 1), first)];

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
-use crate::scenario::{ChatProfile, DeliverySpec};
+use crate::scenario::{ChatProfile, DeliverySpec, StreamBreak};
 
 /// The arguments of `clitape replay`, its name first.
 #[derive(Debug, Parser)]
@@ -26,13 +26,17 @@ fn one<T: ValueEnum + std::fmt::Debug + 'static>() -> impl Strategy<Value = T> {
 
 fn run() -> impl Strategy<Value = RunSpec> {
     let stuck = option::of(1..=1_000_000u64);
+    let stream_break = option::of((1..=1_000_000u64, 0..=9u64))
+        .prop_map(|parts| parts.map(|(after, last)| StreamBreak { after, last: last.min(after) }));
+    let stuck = (stuck, stream_break);
     let parts = (any::<bool>(), one::<DeliverySpec>(), 1..=86_400u64, any::<bool>(), stuck);
-    parts.prop_map(|(silent, delivery, limit_s, resume, stuck_callback)| RunSpec {
+    parts.prop_map(|(silent, delivery, limit_s, resume, (stuck_callback, stream_break))| RunSpec {
         silent,
         delivery,
         limit_s,
         resume,
         stuck_callback,
+        stream_break,
         ..RunSpec::default()
     })
 }

@@ -1,0 +1,95 @@
+//! A reader of the event stream of a whole conversation, whose connection breaks once (S2).
+//!
+//! The stream of all turns is in the library's broker, as over HTTP, but without any IO. The reader takes each event
+//! at once. After the event that `run.stream_break` names, its connection breaks, and it comes back with the id of an
+//! earlier event. The lane `sse` gets `reconnect`, the number of events that came `again`, and at the end
+//! `collected` with the number of `turns`: what one collector makes of all turns.
+
+use clitape_gateway::sse::{
+    Broker, BrokerLimits, Collector, LocalReader, SseConverter, StreamFeed, StreamLifetime,
+};
+use clitape_gateway::{BusData, BusEvent, Phase};
+use serde_json::json;
+
+use super::log::Log;
+use super::trace::{Lane, object};
+use crate::scenario::StreamBreak;
+
+/// The id of the one stream of a replay.
+const STREAM: &str = "conversation-1";
+
+/// The stream of a conversation, and its reader.
+pub(super) struct StreamReading {
+    broker: Broker,
+    feed: StreamFeed,
+    /// Converts the events of the turn that is under way.
+    converter: SseConverter,
+    reader: LocalReader,
+    collector: Collector,
+    /// Turns that have begun.
+    turns: u64,
+    /// Events that were read.
+    read: u64,
+    at: StreamBreak,
+    log: Log,
+}
+
+impl StreamReading {
+    /// Opens the stream, and connects the reader to it. A new broker refuses neither.
+    pub(super) fn new(at: StreamBreak, log: Log) -> Option<Self> {
+        let broker = Broker::new(BrokerLimits::default());
+        let feed = broker.open(STREAM, StreamLifetime::Conversation).ok()?;
+        let reader = broker.connect(STREAM, None)?;
+        let (converter, collector) = (SseConverter::new(), Collector::new());
+        Some(Self { broker, feed, converter, reader, collector, turns: 0, read: 0, at, log })
+    }
+
+    /// Adds an event of the turn that is under way to the stream, and reads what is new there.
+    pub(super) fn on(&mut self, event: &BusEvent) {
+        if matches!(event.data, BusData::Lifecycle(Phase::Start)) {
+            self.converter = SseConverter::new();
+            self.turns += 1;
+            if self.turns > 1 {
+                self.collector.begin(None);
+            }
+        }
+        self.feed.add(&self.converter.on(event));
+        for frame in self.reader.frames() {
+            self.collector.on(&frame);
+            self.read += 1;
+            if self.read == self.at.after {
+                return self.reconnect();
+            }
+        }
+    }
+
+    /// Comes back with the id of an earlier event, and reads on from there.
+    fn reconnect(&mut self) {
+        let StreamBreak { after, last } = self.at;
+        let Some(mut reader) = self.broker.connect(STREAM, (last > 0).then_some(last)) else {
+            self.log.add(Lane::Sse, "refused", object(json!({ "last_event_id": last })));
+            return;
+        };
+        let frames = reader.frames();
+        let is_again = |id: &Option<String>| {
+            id.as_deref().and_then(|id| id.parse().ok()).is_some_and(|id: u64| id <= after)
+        };
+        let again = frames.iter().filter(|frame| is_again(&frame.id)).count();
+        let data = json!({ "after": after, "last_event_id": last, "again": again });
+        self.log.add(Lane::Sse, "reconnect", object(data));
+        for frame in &frames {
+            self.collector.on(frame);
+        }
+        self.read += frames.len() as u64;
+        self.reader = reader;
+    }
+
+    /// Adds what was collected to the trace.
+    pub(super) fn end(&mut self) {
+        let collected = std::mem::take(&mut self.collector).collected();
+        // A struct of texts and numbers always serialises.
+        let mut data = object(serde_json::to_value(collected).unwrap_or_default());
+        data.insert("turns".into(), self.turns.into());
+        self.log.add(Lane::Sse, "collected", data);
+    }
+}
