@@ -120,7 +120,7 @@ rows! {
     CancelledQuestionStays: ["permission-unanswered", "live-interrupt-while-asking"], "";
     ChoiceUnasked: ["ask-user", "ask-user-multi"], "";
     ResultKeyNeeded: ["live-interrupt-then-next", "live-interrupt-while-asking"], "";
-    ResultEndsNextTurn: ["late-result"], "";
+    ResultEndsNextTurn: ["late-result", "late-result-live"], "";
     MessageInTurnLost: ["live-message-mid-tool", "live-two-messages-mid-tool"], "";
     MessageAnsweredTwice: ["subagent-background-live", "live-queue"], "";
     NamelessMessageTwice: ["message-without-id", "slow-proxy-live"], "";
