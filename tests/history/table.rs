@@ -54,14 +54,14 @@ rows! {
     ValuesNamed: ["resume-killed-mid-text", "resume-terminated-mid-text"], "a value of a setting is in the sentence about the restart";
     PartialLostAfterComma: ["subagent", "multi-edit"], "";
     PartialReportedEachPiece: ["subagent", "big-write"], "";
-    HalfCharacterReported: ["todo-write-pieces", "message-tool-chats"], "a text of an input is reported that its end does not begin with";
+    HalfCharacterReported: ["todo-write-pieces", "message-tool-chats"], "";
     ArrayShrinks: ["todo-write-pieces", "message-tool-chats"], "a list of an input is reported that its end does not continue";
-    NumberCut: ["todo-write-pieces", "message-tool-chats"], "a list of an input is reported that its end does not continue";
+    NumberCut: ["todo-write-pieces", "message-tool-chats"], "";
     InputParsedAgain: [], "nothing: only the time that it takes differs, and no rule limits it";
-    IndexReused: ["same-index", "subagent-background-streams"], "the input of a call is not reported while it streams";
-    ConversationsMixed: ["subagent-streams", "subagent-background-streams"], "text of a subagent is in the answer";
+    IndexReused: ["same-index", "subagent-background-streams"], "";
+    ConversationsMixed: ["subagent-streams", "subagent-background-streams"], "";
     FirstTryKept: ["sse-error-mid-text", "refusal"], "";
-    FirstTryKeptAtStart: ["second-try-streams", "subagent-streams"], "text that the stream has taken back is in the chat";
+    FirstTryKeptAtStart: ["second-try-streams", "subagent-streams"], "";
     UnannouncedCallUpdated: ["todo-write", "todo-write-pieces"], "";
     TextNeedsDeltas: ["sse-error-mid-text", "no-partials"], "";
     ResultByCharacter: ["sigint-mid-tool", "permission-denied"], "";
@@ -115,7 +115,7 @@ rows! {
     FirstTurnEndsProcess: ["permission-late", "subagent-background"], "";
     NotificationNeedsAnswer: ["notification-unanswered", "notification-unanswered-live"], "a turn without a word and without a question has a message in the chat";
     QuestionUnasked: ["permission-deny-interrupt", "ask-user"], "";
-    RunsBeforeYes: ["mcp-image", "no-partials"], "";
+    RunsBeforeYes: ["permission-allow", "permission-parallel"], "";
     AskerLost: ["permission-from-subagent", "two-subagents-ask"], "";
     CancelledQuestionStays: ["permission-unanswered", "live-interrupt-while-asking"], "";
     ChoiceUnasked: ["ask-user", "ask-user-multi"], "";

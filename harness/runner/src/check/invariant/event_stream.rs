@@ -13,6 +13,8 @@ use crate::replay::{Entry, Lane, Replay, StatedCall};
 
 /// The tools whose results are summarised, without the server of an MCP tool.
 const SEARCHES: [&str; 2] = ["search_memory", "lobu_search_memory"];
+/// The entries that say what a reader of the stream does, and not what is sent.
+const OF_THE_READER: [&str; 3] = ["collected", "reconnect", "refused"];
 /// Characters of a result of which the first part stays.
 const CUT_AT: usize = 8_000;
 /// Bytes of hits that are before the cut of a long result, whatever else is in it.
@@ -23,7 +25,8 @@ pub(super) fn event_after_complete(replay: &Replay) -> Option<Violation<'_>> {
     let ends = by_turn(replay, Lane::Bus);
     let streams = by_turn(replay, Lane::Sse);
     streams.iter().find_map(|(turn, events)| {
-        let mut events = events.iter().filter(|event| event.kind != "collected");
+        let is_sent = |event: &&&Entry| !OF_THE_READER.contains(&event.kind.as_ref());
+        let mut events = events.iter().filter(is_sent);
         let is_complete = |event: &&&Entry| event.kind == "complete";
         let is_over = || ends.get(turn)?.iter().find(|event| is_end(event));
         if !events.any(|event| is_complete(&event)) {

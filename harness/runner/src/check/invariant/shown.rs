@@ -25,17 +25,17 @@ const EARLIER: &str = " earlier";
 pub(super) fn reasoning_shown(replay: &Replay) -> Option<Violation<'_>> {
     let is_hidden = replay.setup.channel.is_some_and(|chat| !chat.reasoning);
     let blocks = replay.stated.messages.iter().flat_map(|message| &message.reasoning);
-    words_shown(replay, samples(replay, blocks.filter(|_| is_hidden)), "reasoning of the model")
+    words_shown(replay, &samples(replay, blocks.filter(|_| is_hidden)), "reasoning of the model")
 }
 
 /// T3: what a subagent says is not in the main chat.
 pub(super) fn subagent_shown(replay: &Replay) -> Option<Violation<'_>> {
     let others = replay.stated.messages.iter().filter(|message| message.parent.is_some());
     let blocks = others.flat_map(|message| &message.texts);
-    words_shown(replay, samples(replay, blocks), "what a subagent says")
+    words_shown(replay, &samples(replay, blocks), "what a subagent says")
 }
 
-fn words_shown<'r>(replay: &'r Replay, samples: Vec<String>, what: &str) -> Option<Violation<'r>> {
+fn words_shown<'r>(replay: &'r Replay, samples: &[String], what: &str) -> Option<Violation<'r>> {
     let mut calls = replay.lane(Lane::Telegram).filter(|_| !samples.is_empty());
     calls.find_map(|entry| {
         let text = solid(&plain(entry.text("text")));
