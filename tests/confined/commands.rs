@@ -125,6 +125,20 @@ pub(crate) const COMMANDS: &[Row] = &[
         args: &["proof", "--check", "{out}/proof.md"],
         ..QUIET
     },
+    Row {
+        name: "shrink",
+        prepare: |place| {
+            let size = fs::metadata(place.work.join(PLAIN).join("stdout.jsonl")).unwrap().len();
+            let faults: Vec<_> = (1..=6).map(|call| format!("\"{call}:server-error\"")).collect();
+            let faults = faults.join(",");
+            let plan = format!(r#"{{"format":1,"steps":[[0,{size}]],"faults":[{faults}]}}"#);
+            fs::write(place.out.join("plan.json"), plan).unwrap();
+        },
+        args: &["shrink", "plain-text", "small", "--plan", "{out}/plan.json"],
+        writes: &["work/scenarios/small", "work/cassettes/small", STATE],
+        says: "GW004",
+        ..QUIET
+    },
     Row { name: "scan", args: &["scan", "cassettes", "scenarios"], says: "0 secrets", ..QUIET },
     Row {
         name: "scan_json",

@@ -12,7 +12,7 @@ use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::FindingKind;
 use super::trace_diff::{Times, TraceDiff};
 use crate::replay::{AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay};
-use crate::scenario::DeliverySpec;
+use crate::scenario::{DeliverySpec, RunSpec};
 
 /// The invariants for which each record has to be what the CLI printed.
 const BROKEN_RECORD: &[FindingKind] = &[
@@ -33,18 +33,23 @@ const BROKEN_RECORD: &[FindingKind] = &[
     FindingKind::ResultAltered,
     FindingKind::EditorTextLost,
     FindingKind::EditorCallMissing,
+    FindingKind::LinesMiscounted,
 ];
+
+/// The invariants that are about what a callback shows.
+const SHOWN: &[FindingKind] =
+    &[FindingKind::CallbackFailed, FindingKind::SilentStart, FindingKind::LinesMiscounted];
 
 /// The invariants that a fault of the agent's side takes away, with the reason.
 const EXEMPT: [(AgentFaultKind, &[FindingKind], &str); 4] = [
     (
         AgentFaultKind::CallbackFails,
-        &[FindingKind::CallbackFailed, FindingKind::SilentStart],
+        SHOWN,
         "a callback fails, and the chat may show nothing of what it was about",
     ),
     (
         AgentFaultKind::CallbackHangs,
-        &[FindingKind::CallbackFailed, FindingKind::SilentStart],
+        SHOWN,
         "a callback never settles, and the chat shows nothing of what comes behind it",
     ),
     (
@@ -59,9 +64,17 @@ const EXEMPT: [(AgentFaultKind, &[FindingKind], &str); 4] = [
     ),
 ];
 
-/// The invariants that do not apply to a run with a fault of `kind`; all others do.
-pub(super) fn exempt(kind: AgentFaultKind) -> &'static [FindingKind] {
+/// The invariants that do not apply to a run with a fault of `kind`.
+fn exempt(kind: AgentFaultKind) -> &'static [FindingKind] {
     EXEMPT.iter().find(|(of, ..)| *of == kind).map_or(&[], |(_, kinds, _)| kinds)
+}
+
+/// Whether an invariant does not apply to a run with a fault; all others do.
+///
+/// A callback that a scenario lets hang may come behind the end of an output that is cut off.
+pub(super) fn is_exempt(fault: AgentFault, rule: FindingKind, run: &RunSpec) -> bool {
+    let is_cut = fault.kind == AgentFaultKind::Cut && run.stuck_callback.is_some();
+    exempt(fault.kind).contains(&rule) || is_cut && rule == FindingKind::CallbackFailed
 }
 
 /// How a replay with a fault shows a person something else than it must.
@@ -91,6 +104,7 @@ impl<'a> FaultyRun<'a> {
     /// The first thing that a person must see and does not.
     pub(super) fn unseen(&self) -> Option<Unseen<'a>> {
         match self.fault.kind.row().seen {
+            MustSee::Same if self.is_contradicted_twice() => self.other_final_text(),
             MustSee::Same => self.not_same().or_else(|| self.other_final_text()),
             MustSee::SameEnd => self.other_events().or_else(|| self.other_final_text()),
             MustSee::CutOff => self.lost_before().or_else(|| self.not_cut_off()),
@@ -107,7 +121,20 @@ impl<'a> FaultyRun<'a> {
         })
     }
 
+    /// Whether a record comes twice in a run whose whole messages contradict their pieces: nothing says then that the
+    /// second one says the same again.
+    fn is_contradicted_twice(&self) -> bool {
+        let is_mismatch = |entry: &Entry| entry.text("code") == "text-mismatch";
+        self.fault.kind == AgentFaultKind::Twice && self.base.lane(Lane::Lifecycle).any(is_mismatch)
+    }
+
+    /// A person who ends up reading something else. Where the agent sends its answer with a tool, the chat ends with
+    /// its draft, which may lack what a failed callback was about.
     fn other_final_text(&self) -> Option<Unseen<'a>> {
+        let is_by_tool = self.faulty.setup.run.delivery == DeliverySpec::MessageToolOnly;
+        if is_by_tool && self.fault.kind.is_of_channel() {
+            return None;
+        }
         let (sentence, diff) = wrong_final_text(&self.base.entries, &self.faulty.entries)?;
         Some(Unseen::FinalText(sentence, diff))
     }

@@ -160,7 +160,8 @@ impl PlanSweep<'_> {
     ) -> Option<Mismatch<'r>> {
         let &PlannedReplays { base, cut, twin } = replays;
         let agent = &played.plan.agent;
-        let is_exempt = |kind| agent.iter().any(|fault| agent::exempt(fault.kind).contains(&kind));
+        let run = &base.setup.run;
+        let is_exempt = |rule| agent.iter().any(|fault| agent::is_exempt(*fault, rule, run));
         let mut broken = invariant::broken(cut).into_iter().filter(|it| !is_exempt(it.kind));
         if let Some(broken) = broken.next() {
             return Some(Mismatch::Broken(broken));

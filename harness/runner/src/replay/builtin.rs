@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clitape_gateway::{Conversation, RunReport};
-use clitape_stream::{Event, Parser, ParserLimits, Stats};
+use clitape_stream::{Event, Parser, Stats};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -129,8 +129,7 @@ async fn run(
     let plan = &*played.plan;
     let mut runs: Vec<ObservedConversation> =
         setups.iter().map(|setup| ObservedConversation::start(*setup, plan, wiring())).collect();
-    let mut limits = ParserLimits::default();
-    limits.line = played.line_limit.unwrap_or(limits.line);
+    let limits = played.limits();
     let line_limit = limits.line;
     let mut parser = Parser::with_limits(limits);
     let mut counted = ReplayCounts::default();

@@ -41,8 +41,8 @@ pub async fn live(
         channels: channel().into_iter().collect(),
         delivered: Box::new(|_| ()),
     });
-    let mut parser = Parser::new();
     let played = plan.played(capture);
+    let mut parser = Parser::with_limits(played.limits());
     for (after_ms, action) in played.plan.actions(played.capture()) {
         let pause = Duration::from_millis(after_ms).div_f64(speed);
         tokio::select! {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use clitape_stream::ParserLimits;
+
 use super::agent_fault::{AgentFault, AgentFaultKind};
 use super::capture::{Capture, StdinLine};
 use super::host_step::HostStep;
@@ -68,7 +70,7 @@ pub(crate) struct PlayedPlan<'a> {
     /// The plan, whose sizes and places are those of `stdout`.
     pub(crate) plan: Cow<'a, Plan>,
     /// The longest line that the parser reads, where the faults say so.
-    pub(crate) line_limit: Option<usize>,
+    line_limit: Option<usize>,
     /// Whether the host's side is as it was recorded.
     pub(crate) is_faithful: bool,
 }
@@ -77,6 +79,13 @@ impl PlayedPlan<'_> {
     /// Both sides as they are played.
     pub(crate) fn capture(&self) -> Capture<'_> {
         Capture { stdout: &self.stdout, stdin: self.stdin }
+    }
+
+    /// What the parser reads at most.
+    pub(crate) fn limits(&self) -> ParserLimits {
+        let mut limits = ParserLimits::default();
+        limits.line = self.line_limit.unwrap_or(limits.line);
+        limits
     }
 
     /// The same bytes without the cuts: every line comes whole, at the moment the plan brings its last byte.
