@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::finding::FindingKind;
-use super::BrokenInvariant;
+use super::violation::BrokenInvariant;
 use crate::cassette::Cassette;
 use crate::replay::{Entry, Lane, Replay};
 use crate::text::plural;

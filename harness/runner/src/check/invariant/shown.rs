@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use super::chat::is_draft;
+use super::turns;
 use super::violation::{Violation, by, solid};
-use super::{is_draft, turns};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
 use crate::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use crate::text::markup::plain;

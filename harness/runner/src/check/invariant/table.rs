@@ -2,10 +2,14 @@
 //!
 //! `docs/invariants.md` is made from it, and `tests/history.rs` adds which bugs of the past each one convicts.
 
+use super::super::finding::FindingKind;
 use super::stake::Stake;
 use super::stdout::{calls, endings, growth, texts};
 use super::violation::Violation;
-use super::*;
+use super::{
+    bus, chat, editor, event_stream, questions, run, secrets, shown, stdout, turns, watchdog,
+};
+use crate::replay::Replay;
 
 /// One rule of a replay that needs no golden.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +44,7 @@ macro_rules! invariants {
 }
 
 invariants! {
-    LineLost, line_lost,
+    LineLost, run::line_lost,
         "Every line of stdout is accounted for.",
         Every;
     RecordRefused, stdout::record_refused,
@@ -80,10 +84,10 @@ invariants! {
     AnswerMisread, endings::answer_misread,
         "The answer is all that the model said in the turn, once and in order.",
         Answers;
-    ToolUnbalanced, tool_unbalanced,
+    ToolUnbalanced, run::tool_unbalanced,
         "Every tool call starts once and ends once, in this order.",
         Calls;
-    BusBroken, bus_broken,
+    BusBroken, run::bus_broken,
         "The bus counts without gaps; the run starts first and ends once, last.",
         Every;
     BusDiffers, bus::bus_differs,
@@ -92,40 +96,40 @@ invariants! {
     SecretTold, secrets::secret_told,
         "No secret that only a tool has seen is on the bus or in a channel.",
         Secrets;
-    EditAfterFinal, edit_after_final,
+    EditAfterFinal, chat::edit_after_final,
         "No edit comes once the final text is in the chat.",
         Chats;
-    FinalNotOnce, final_not_once,
+    FinalNotOnce, chat::final_not_once,
         "The final text reaches the chat exactly once; never in a silent run.",
         Chats;
-    SecondMessage, second_message,
+    SecondMessage, chat::second_message,
         "The draft is one message, edited forward.",
         Chats;
-    TooFast, too_fast,
+    TooFast, chat::too_fast,
         "Calls of the draft keep a second apart.",
         Chats;
-    ToldAfterSend, told_after_send,
+    ToldAfterSend, chat::told_after_send,
         "Once the agent has sent its message with a tool, the draft shows nothing more.",
         SendingTools;
-    SilentRunTold, silent_run_told,
+    SilentRunTold, chat::silent_run_told,
         "Nothing of a silent run reaches the chat.",
         SilentRuns;
-    CallbackFailed, callback_failed,
+    CallbackFailed, run::callback_failed,
         "No callback of the channel fails or is given up.",
         Chats;
-    CalledTooEarly, called_too_early,
+    CalledTooEarly, chat::called_too_early,
         "No call comes before the time that the chat's server asked to wait is over.",
         Waits;
-    ListenerPanicked, listener_panicked,
+    ListenerPanicked, run::listener_panicked,
         "No listener of the bus panics.",
         Every;
-    ListenerLeft, listener_left,
+    ListenerLeft, run::listener_left,
         "Nothing of the gateway listens on the bus after the run.",
         Every;
-    EndedEarly, ended_early,
+    EndedEarly, chat::ended_early,
         "The bus says that a run is over only after the last call of its chat.",
         Chats;
-    CallsOverlap, calls_overlap,
+    CallsOverlap, chat::calls_overlap,
         "Two calls of a chat are never under way at a time.",
         Chats;
     ReasoningShown, shown::reasoning_shown,

@@ -5,10 +5,14 @@ use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_stream::Stats;
 
+use serde_json::Value;
+
+use super::super::finding::FindingKind;
 use super::super::sweep::tests::RUN;
 use super::*;
-use crate::replay::{Plan, ReplayCounts, Setup, replay};
+use crate::replay::{Lane, Plan, ReplayCounts, Setup, replay};
 use crate::scenario::{self, Chat, ChatMode, RunSpec};
+use crate::text::plural;
 
 mod channels;
 mod live;

@@ -4,7 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::super::context::ContextMoment;
+use super::super::finding::FindingKind;
 use crate::replay::{Entry, Lane, Replay};
+
+/// A rule that a replay breaks.
+#[derive(Debug)]
+pub(in super::super) struct BrokenInvariant {
+    pub(in super::super) kind: FindingKind,
+    /// When, and how.
+    pub(in super::super) sentence: String,
+    /// What came in beside what was seen, up to then.
+    pub(in super::super) context: Vec<ContextMoment>,
+}
 
 /// How a replay breaks a rule.
 pub(super) struct Violation<'r> {

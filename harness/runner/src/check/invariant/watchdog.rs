@@ -59,7 +59,7 @@ fn silence_ms(run: RunSpec) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingKind;
+    use super::super::super::finding::FindingKind;
     use super::super::tests::check_run;
     use super::*;
     use clitape_stream::Stats;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn, json};
+use super::json;
+use super::model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 
 /// The types of blocks that call a tool.
 const CALLS: [&str; 3] = ["tool_use", "server_tool_use", "mcp_tool_use"];

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::super::*;
-use crate::replay::{Plan, Setup, replay};
-use crate::scenario::{Chat, ChatMode, RunSpec};
+use super::*;
 
 /// A turn with reasoning, a text, a call whose input comes in pieces and whose result has a secret, a subagent's words,
 /// and an answer.

@@ -1,0 +1,134 @@
+//! What stdout states: messages, calls, results.
+
+use serde_json::{Map, Value};
+
+use super::json;
+
+/// The sign for a character that was spoilt.
+const SPOILT: &str = "\u{fffd}";
+/// The beginning of the tag around reasoning in a text.
+const THINK: &str = "<think";
+
+/// What stdout states.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Stated {
+    /// The lines that are one JSON object.
+    pub objects: u64,
+    /// The messages of the model, in the order in which they begin.
+    pub messages: Vec<StatedMessage>,
+    /// The calls of tools, in the order in which they begin.
+    pub calls: Vec<StatedCall>,
+    /// The results, each of which ends a turn.
+    pub turns: Vec<StatedTurn>,
+    /// The numbers, from 0, of the turns in which the CLI compacts the conversation.
+    pub compactions: Vec<usize>,
+    /// The ids of the requests for an answer that the CLI takes back.
+    pub withdrawn: Vec<String>,
+}
+
+/// A message of the model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StatedMessage {
+    /// Its id; empty where stdout names none.
+    pub id: String,
+    /// The call of the subagent that says it; none for the main conversation.
+    pub parent: Option<String>,
+    /// The number, from 0, of the turn in which it begins.
+    pub turn: usize,
+    /// Whether it is what the CLI itself says about an error of the API.
+    pub is_error: bool,
+    /// Whether the CLI takes it back, because the API stopped it.
+    pub is_refused: bool,
+    /// Its blocks of text.
+    pub texts: Vec<StatedBlock>,
+    /// Its blocks of reasoning; one that the API withholds is none.
+    pub reasoning: Vec<StatedBlock>,
+}
+
+/// A block of text or of reasoning.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatedBlock {
+    /// What came in pieces.
+    pub streamed: String,
+    /// What the whole message says; none if stdout never has the whole of it.
+    pub whole: Option<String>,
+    /// The number of calls of the main conversation that began before it.
+    pub calls_before: usize,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatedCall {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The call of the subagent that makes it; none for the main conversation.
+    pub parent: Option<String>,
+    /// The number, from 0, of the turn in which it begins.
+    pub turn: usize,
+    /// Its input as it came in pieces.
+    pub streamed: String,
+    /// The sizes of `streamed` in bytes after each piece.
+    pub pieces: Vec<usize>,
+    /// Its input as the whole message says it.
+    pub whole: Option<Value>,
+    /// Its result, and whether that is an error; none if stdout has none.
+    pub result: Option<(Value, bool)>,
+    /// The number of the message that it is part of.
+    pub message: usize,
+}
+
+/// A result, which ends a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatedTurn {
+    /// Whether it is a failure; none where the record leaves it open.
+    pub is_failure: Option<bool>,
+    /// Its text.
+    pub text: String,
+    /// Whether it answers nobody, but reports what went on in the background.
+    pub has_origin: bool,
+}
+
+impl StatedMessage {
+    /// Whether stdout has a text of it that never became whole.
+    pub fn has_open_text(&self) -> bool {
+        self.texts.iter().any(|block| block.whole.is_none())
+    }
+}
+
+impl StatedBlock {
+    /// The text of the block as far as stdout has it. A CLI may leave what came in pieces out of the whole message.
+    pub fn text(&self) -> &str {
+        self.whole.as_deref().filter(|whole| !whole.is_empty()).unwrap_or(&self.streamed)
+    }
+
+    /// Whether the text is what a person reads. A CLI may spoil a character, and a model may write its reasoning into
+    /// a text.
+    pub fn is_plain(&self) -> bool {
+        let has = |sign: &str| self.streamed.contains(sign) || self.text().contains(sign);
+        !has(SPOILT) && !has(THINK)
+    }
+}
+
+impl Stated {
+    /// Whether the message with this number broke off: stdout has a block of it that never became whole.
+    pub fn broke_off(&self, message: usize) -> bool {
+        let is_cut = |call: &StatedCall| call.message == message && call.whole.is_none();
+        self.messages[message].has_open_text() || self.calls.iter().any(is_cut)
+    }
+}
+
+impl StatedCall {
+    /// Its input: that of the whole message, or else that of the pieces. None where the pieces are no JSON: the CLI
+    /// then says what it likes.
+    pub fn input(&self) -> Option<Value> {
+        let streamed = json::value(self.streamed.as_bytes());
+        if streamed.is_none() && !self.streamed.is_empty() {
+            return None;
+        }
+        let is_empty = |input: &Value| input.as_object().is_none_or(Map::is_empty);
+        let whole = self.whole.clone().filter(|whole| streamed.is_none() || !is_empty(whole));
+        whole.or(streamed).filter(Value::is_object)
+    }
+}
