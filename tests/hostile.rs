@@ -303,7 +303,7 @@ fn issue_13_finding_7_and_16_reports_and_proofs_are_not_left() {
     }
     markdown(&read("r.md"), findings + 1..=findings + 1);
     let junit = quick_junit::Report::deserialize_from_str(&read("r.xml")).unwrap();
-    assert_eq!(junit.failures, findings, "each in a check of its own");
+    assert_eq!(junit.failures, findings, "each in a check of its own: {out}");
 
     // A line that reproduces is a line of a shell: nothing in it runs but `rm`.
     let told: Vec<&str> =

@@ -103,12 +103,18 @@ impl StatedBlock {
         self.whole.as_deref().filter(|whole| !whole.is_empty()).unwrap_or(&self.streamed)
     }
 
-    /// Whether the text is what a person reads. A CLI may spoil a character, and a model may write its reasoning into
-    /// a text.
+    /// Whether stdout leaves no doubt about the text: a CLI may spoil a character, the whole message may say something
+    /// else than its pieces, and a model may write its reasoning into a text.
     pub fn is_plain(&self) -> bool {
         let has = |sign: &str| self.streamed.contains(sign) || self.text().contains(sign);
-        !has(SPOILT) && !has(THINK)
+        let agrees = self.streamed.is_empty() || solid(&self.streamed).eq(solid(self.text()));
+        agrees && !has(SPOILT) && !has(THINK)
     }
+}
+
+/// The characters of a text without the blanks.
+fn solid(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| !c.is_whitespace())
 }
 
 impl Stated {

@@ -31,6 +31,22 @@ fn a_block_is_what_streamed_and_what_the_whole_message_says() {
 }
 
 #[test]
+fn issue_17_a_text_is_in_doubt_when_its_pieces_and_the_whole_differ() {
+    let check = |streamed: &str, whole: Option<&str>, expect: bool| {
+        let (streamed, whole) = (streamed.to_owned(), whole.map(str::to_owned));
+        let block = StatedBlock { streamed, whole, calls_before: 0 };
+        assert_eq!(block.is_plain(), expect, "{block:?}");
+    };
+    check("a b", Some("a b\n"), true);
+    check("a b", None, true);
+    check("", Some("a b"), true);
+    check("a b", Some(""), true);
+    check("a b", Some("a c"), false);
+    check("a\u{fffd}", Some("ab"), false);
+    check("<think>a</think>b", None, false);
+}
+
+#[test]
 fn a_call_has_its_input_and_its_result() {
     let open = r#"{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":" t ","name":"Bash","input":{}}}}"#;
     let piece = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":1}"}}}"#;
