@@ -1,0 +1,93 @@
+//! A sample of mutants of the parser and the gateway, and what the scenarios and the unit tests make of each.
+//!
+//! `docs/mutants.md` has the result: `cargo test --test mutants` measures it in about an hour, writes that page, and
+//! fails where too few are caught or where one that nothing catches has no reason in `mutants/survivors.toml`. It
+//! needs `cargo install --locked cargo-mutants`, which lists the mutants. All of the sample are built into one
+//! program that has a switch for each, because a build takes longer than most runs.
+//!
+//! `cargo test --test mutants -- display/shell turns.rs` tries all mutants whose names contain one of these parts,
+//! prints what catches each, and writes nothing.
+
+#![allow(clippy::expect_used, reason = "a scenario that can't be used fails the run")]
+
+#[path = "mutants/listed.rs"]
+mod listed;
+#[path = "mutants/page.rs"]
+mod page;
+#[path = "mutants/suite.rs"]
+mod suite;
+#[path = "mutants/switches.rs"]
+mod switches;
+#[path = "mutants/tree.rs"]
+mod tree;
+#[path = "mutants/trial.rs"]
+mod trial;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Result, ensure};
+use page::Outcome;
+use tree::Tree;
+use trial::Trials;
+
+/// The mutants of the sample, those included that do not compile.
+const SAMPLE: usize = 600;
+/// Trials at a time.
+const AT_ONCE: usize = 2;
+
+fn main() -> ExitCode {
+    if std::env::var_os(trial::ROLE).is_some() {
+        return suite::judge();
+    }
+    match measured() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tries the sample, writes the page and says what is wrong with it; or tries the mutants that the arguments name.
+fn measured() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut mutants = listed::listed(root)?;
+    let listed = mutants.len();
+    let parts: Vec<String> = std::env::args().skip(1).collect();
+    if parts.is_empty() {
+        mutants = listed::sample(mutants, SAMPLE);
+    } else {
+        mutants.retain(|one| parts.iter().any(|part| one.key.contains(part)));
+    }
+    let sample = mutants.len();
+    let mut tree = Tree::new(root, mutants)?;
+    tree.fit()?;
+    let trials = Trials::new(tree.build()?)?;
+    let numbers: Vec<usize> = tree.viable.iter().copied().collect();
+    let next = AtomicUsize::new(0);
+    let outcomes: Mutex<Vec<Outcome<'_>>> = Mutex::default();
+    let work = || -> Result<()> {
+        while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mutant = tree.mutant(*number);
+            let caught = trials.run(*number)?;
+            println!("{} | {caught}", mutant.key);
+            outcomes.lock().expect("no trial panics").push(Outcome { mutant, caught });
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no trial panics"))
+    })?;
+    let outcomes = outcomes.into_inner().expect("no trial panics");
+    if !parts.is_empty() {
+        return Ok(());
+    }
+    let wrong = page::write(root, &outcomes, [listed, sample, tree.left_out.len()])?;
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
