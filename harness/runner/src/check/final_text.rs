@@ -90,6 +90,7 @@ fn final_text(entries: &[Entry]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::entry_line::entry;
     use super::super::sweep::tests::RUN;
     use super::*;
     use crate::compare::last;
@@ -101,14 +102,11 @@ mod tests {
     /// Compares two chats with these messages, and expects this sentence and these consequences.
     fn check(old: &[&str], new: &[&str], sentence: Option<&str>, consequences: &[&str]) {
         let entries = |texts: &[&str]| -> Vec<Entry> {
-            let entry = |(id, text): (u64, &&str)| {
+            let sent = |(id, text): (u64, &&str)| {
                 let data = serde_json::json!({ "message_id": id, "text": text });
-                let line = serde_json::json!({
-                    "at": id, "lane": "telegram", "kind": "sendMessage", "data": data
-                });
-                serde_json::from_value(line).unwrap()
+                entry(&format!("{id} telegram sendMessage {data}"))
             };
-            (1..).zip(texts).map(entry).collect()
+            (1..).zip(texts).map(sent).collect()
         };
         let diff = FinalTextDiff::new(&entries(old), &entries(new));
         assert_eq!(diff.first().as_deref(), sentence);

@@ -6,6 +6,8 @@ mod change;
 mod context;
 mod diff;
 mod divergence;
+#[cfg(test)]
+mod entry_line;
 mod final_text;
 mod finding;
 mod golden;

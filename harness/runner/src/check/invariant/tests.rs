@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use clap::ValueEnum as _;
 use clitape_gateway::sanitise::Masked;
 use clitape_gateway::{ChannelReport, Delivery, RunReport};
 use clitape_stream::Stats;
 
 use serde_json::Value;
 
+use super::super::entry_line::entry;
 use super::super::finding::FindingKind;
 use super::super::sweep::tests::RUN;
 use super::*;
@@ -36,19 +36,7 @@ pub(super) fn check_run(
     channels: Vec<ChannelReport>,
     expect: &[(FindingKind, &str)],
 ) {
-    let entries = entries
-        .iter()
-        .map(|line| {
-            let mut parts = line.splitn(4, ' ');
-            let mut part = || parts.next().unwrap();
-            Entry {
-                at: part().parse().unwrap(),
-                lane: Lane::from_str(part(), false).unwrap(),
-                kind: part().to_owned().into(),
-                data: serde_json::from_str(part()).unwrap(),
-            }
-        })
-        .collect();
+    let entries = entries.iter().map(|line| entry(line)).collect();
     let report = RunReport { channels, listener_panics: 0, masked: Masked::default() };
     let setup = Setup { run, channel: Some(Chat::of(ChatMode::Partial)), acp: None };
     let counted = ReplayCounts { line_feeds: stats.lines, ..ReplayCounts::default() };
@@ -312,15 +300,15 @@ fn gw009_a_callback_that_never_settles_is_given_up_alone() {
 #[test]
 fn a_broken_rule_says_when_and_what_was_seen() {
     let entries: Vec<Entry> = [
-        r#"{"at":0,"lane":"bus","kind":"lifecycle","data":{"seq":1,"phase":"start"}}"#,
-        r#"{"at":7,"lane":"lifecycle","kind":"text","data":{"delta":"a"}}"#,
-        r#"{"at":8,"lane":"telegram","kind":"final","data":{}}"#,
-        r#"{"at":8,"lane":"telegram","kind":"sendMessage","data":{"message_id":1,"text":"a","final":true}}"#,
-        r#"{"at":1240,"lane":"telegram","kind":"editMessageText","data":{"message_id":1,"text":"b"}}"#,
-        r#"{"at":1240,"lane":"bus","kind":"lifecycle","data":{"seq":2,"phase":"end"}}"#,
+        BUS,
+        r#"7 lifecycle text {"delta":"a"}"#,
+        r#"8 telegram final {}"#,
+        r#"8 telegram sendMessage {"message_id":1,"text":"a","final":true}"#,
+        r#"1240 telegram editMessageText {"message_id":1,"text":"b"}"#,
+        r#"1240 bus lifecycle {"seq":2,"phase":"end"}"#,
     ]
-    .iter()
-    .map(|line| serde_json::from_str(line).unwrap())
+    .into_iter()
+    .map(entry)
     .collect();
     let report = RunReport { channels: vec![], listener_panics: 0, masked: Masked::default() };
     let setup =

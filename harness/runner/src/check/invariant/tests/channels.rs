@@ -20,19 +20,7 @@ const SEARCH: [&str; 2] = [
 
 /// What the rules of the event stream and of the editor find in a replay of `stdout` with these entries.
 fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
-    let entries: Vec<Entry> = entries
-        .iter()
-        .map(|line| {
-            let mut parts = line.splitn(4, ' ');
-            let mut part = || parts.next().unwrap();
-            Entry {
-                at: part().parse().unwrap(),
-                lane: Lane::from_str(part(), false).unwrap(),
-                kind: part().to_owned().into(),
-                data: serde_json::from_str(part()).unwrap(),
-            }
-        })
-        .collect();
+    let entries: Vec<Entry> = entries.iter().map(|line| entry(line)).collect();
     let acp = entries.iter().any(|entry| entry.lane == Lane::Acp);
     let acp = acp.then_some(AcpClient { terminal: false });
     let replay = Replay {
