@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::texts::{beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, by_turn, whole};
-use crate::replay::{Entry, Lane, Replay, StatedCall};
+use crate::replay::{Entry, Lane, Replay};
 use crate::text::plural;
 
 /// Tools whose calls become a plan in an editor.
@@ -104,7 +104,7 @@ pub(super) fn result_altered(replay: &Replay) -> Option<Violation<'_>> {
     let ends = replay.lane(Lane::Acp).filter(|entry| entry.data.contains_key("rawOutput"));
     let ends: Vec<(&str, &Entry)> =
         ends.filter_map(|entry| Some((call_id(entry)?, entry))).collect();
-    single_calls(replay).find_map(|call| {
+    replay.stated.single_calls().find_map(|call| {
         let (result, is_error) = call.result.as_ref()?;
         let mut told = ends.iter().filter(|(id, _)| *id == call.id);
         let (Some((_, entry)), None) = (told.next(), told.next()) else { return None };
@@ -152,18 +152,11 @@ pub(super) fn editor_call_missing(replay: &Replay) -> Option<Violation<'_>> {
     }
     let announced = replay.lane(Lane::Acp).filter(|entry| entry.kind == "tool_call");
     let announced: Vec<&str> = announced.filter_map(call_id).collect();
-    let shown = single_calls(replay).filter(|call| !PLANS.contains(&call.name.as_str()));
+    let calls = replay.stated.single_calls();
+    let shown = calls.filter(|call| !PLANS.contains(&call.name.as_str()));
     let mut ended = shown.filter(|call| call.result.is_some());
     let lost = ended.find(|call| !announced.contains(&call.id.as_str()))?;
     whole(format!("call {} of {} ran, and the editor never learns of it", lost.id, lost.name))
-}
-
-/// The calls of stdout whose id no other call has.
-fn single_calls(replay: &Replay) -> impl Iterator<Item = &StatedCall> {
-    let calls = &replay.stated.calls;
-    let is_single =
-        |call: &&StatedCall| calls.iter().filter(|other| other.id == call.id).count() == 1;
-    calls.iter().filter(is_single)
 }
 
 /// The call that an update, or a request, is about.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::texts::{beginning, missing, repeated, whole_texts};
 use super::violation::{Violation, by, by_turn, whole};
-use crate::replay::{Entry, Lane, Replay, StatedCall};
+use crate::replay::{Entry, Lane, Replay};
 
 /// The tools whose results are summarised, without the server of an MCP tool.
 const SEARCHES: [&str; 2] = ["search_memory", "lobu_search_memory"];
@@ -40,9 +40,10 @@ pub(super) fn event_after_complete(replay: &Replay) -> Option<Violation<'_>> {
 
 /// H20: the text that came before a call is in the stream before the call.
 pub(super) fn text_after_call(replay: &Replay) -> Option<Violation<'_>> {
-    let texts = whole_texts(&replay.stated);
-    let main: Vec<&StatedCall> =
-        replay.stated.calls.iter().filter(|call| call.parent.is_none()).collect();
+    let stated = &replay.stated;
+    let texts = whole_texts(stated);
+    let main = stated.calls.iter().filter(|call| call.parent.is_none());
+    let places: HashMap<&str, usize> = main.map(|call| call.id.as_str()).zip(0..).collect();
     let mut shown = StreamedText::default();
     for event in replay.lane(Lane::Sse) {
         shown.apply(event);
@@ -50,9 +51,9 @@ pub(super) fn text_after_call(replay: &Replay) -> Option<Violation<'_>> {
             continue;
         }
         let id = event.text("toolCallId");
-        let mut places = (0..main.len()).filter(|place| main[*place].id == id);
-        let (Some(place), None) = (places.next(), places.next()) else { continue };
-        let before = texts.iter().filter(|text| text.calls_before <= place);
+        let place = places.get(id).filter(|_| stated.single_call(id).is_some());
+        let Some(place) = place else { continue };
+        let before = texts.iter().filter(|text| text.calls_before <= *place);
         if let Some(text) = missing(before, &shown.ever()) {
             let call = event.text("name");
             return by(event, format!("{call} comes before the text “{}”", beginning(text)));

@@ -118,6 +118,18 @@ fn solid(text: &str) -> impl Iterator<Item = char> {
 }
 
 impl Stated {
+    /// The call with this id; none where stdout uses the id for no call or for several, because nobody knows then which
+    /// of them is meant.
+    pub fn single_call(&self, id: &str) -> Option<&StatedCall> {
+        let mut own = self.calls.iter().filter(|call| call.id == id);
+        own.next().filter(|_| own.next().is_none())
+    }
+
+    /// The calls whose id no other call has.
+    pub fn single_calls(&self) -> impl Iterator<Item = &StatedCall> {
+        self.calls.iter().filter(|call| self.single_call(&call.id).is_some())
+    }
+
     /// Whether the message with this number broke off: stdout has a block of it that never became whole.
     pub fn broke_off(&self, message: usize) -> bool {
         let is_cut = |call: &StatedCall| call.message == message && call.whole.is_none();

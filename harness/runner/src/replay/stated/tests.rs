@@ -71,6 +71,30 @@ fn a_call_has_its_input_and_its_result() {
 }
 
 #[test]
+fn a_single_call_has_an_id_of_its_own() {
+    let call = |message: &str, id: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"{message}","content":[{{"type":"tool_use","id":"{id}","name":"Bash"}}]}}}}"#
+        )
+    };
+    let result = |id: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}"}}]}}}}"#
+        )
+    };
+    let records = [call("m", "t"), result("t"), call("m", "u"), call("n", "t")];
+    let stated = stated(&records.each_ref().map(String::as_str));
+    assert_eq!(stated.calls.len(), 3);
+    assert_eq!(stated.single_calls().map(|call| &*call.id).collect::<Vec<_>>(), ["u"]);
+    let check = |id: &str, expect: Option<&str>| {
+        assert_eq!(stated.single_call(id).map(|call| &*call.id), expect, "{id}");
+    };
+    check("u", Some("u"));
+    check("t", None);
+    check("x", None);
+}
+
+#[test]
 fn a_result_is_a_failure_or_not_or_leaves_it_open() {
     let check = |fields: &str, expect: Option<bool>| {
         let stated = stated(&[&format!(r#"{{"type":"result",{fields}}}"#)]);

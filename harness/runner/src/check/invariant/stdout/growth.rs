@@ -36,10 +36,7 @@ pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> 
 /// U2: a field that is whole while the input goes on is reported before the call starts.
 pub(in super::super) fn field_unreported(replay: &Replay) -> Option<Violation<'_>> {
     let told: Vec<(&Entry, &StatedCall)> = reports(replay).collect();
-    let is_only = |call: &&StatedCall| {
-        replay.stated.calls.iter().filter(|other| other.id == call.id).count() == 1
-    };
-    replay.stated.calls.iter().filter(is_only).find_map(|call| {
+    replay.stated.single_calls().find_map(|call| {
         let input = call.input().filter(|_| !call.streamed.is_empty())?;
         let place = |key: &String| call.streamed.find(&format!("{}:", Value::from(key.as_str())));
         let mut keys: Vec<(usize, &String)> =
@@ -89,11 +86,7 @@ const SHARE: usize = 4;
 /// out.
 fn reports(replay: &Replay) -> impl Iterator<Item = (&Entry, &StatedCall)> {
     let inputs = replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == "tool_input");
-    inputs.filter_map(|report| {
-        let mut own = replay.stated.calls.iter().filter(|call| call.id == report.text("id"));
-        let call = own.next()?;
-        own.next().is_none().then_some((report, call))
-    })
+    inputs.filter_map(|report| Some((report, replay.stated.single_call(report.text("id"))?)))
 }
 
 /// Whether `part` is a beginning of `value`.
