@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use clitape_gateway::MessageTools;
 use serde_json::Value;
 
-use super::violation::{Violation, by, by_turn, message_id, whole};
+use super::violation::{Violation, by, by_turn, is_run_end, message_id, whole};
 use super::{questions, turns};
 use crate::replay::{Entry, LATENCY, Lane, Replay};
 use crate::scenario::DeliverySpec;
@@ -159,7 +159,7 @@ pub(super) fn ended_early(replay: &Replay) -> Option<Violation<'_>> {
     let mut over: HashSet<u64> = HashSet::new();
     replay.entries.iter().find_map(|entry| match entry.lane {
         Lane::Bus => {
-            if entry.kind == "lifecycle" && matches!(entry.text("phase"), "end" | "error") {
+            if is_run_end(entry) {
                 over.insert(entry.turn());
             }
             None

@@ -10,7 +10,7 @@ use clitape_gateway::sanitise::sanitise_result;
 use serde_json::{Value, json};
 
 use super::texts::{beginning, missing, repeated, whole_texts};
-use super::violation::{Violation, by, by_turn, whole};
+use super::violation::{Violation, by, is_run_end, whole};
 use crate::replay::{Entry, Lane, Replay};
 use crate::text::plural;
 
@@ -83,10 +83,7 @@ pub(super) fn response_not_once(replay: &Replay) -> Option<Violation<'_>> {
     if replay.setup.acp.is_none() || replay.setup.run.silent {
         return None;
     }
-    let is_end = |event: &&Entry| {
-        event.kind == "lifecycle" && matches!(event.text("phase"), "end" | "error")
-    };
-    let over = by_turn(replay, Lane::Bus).into_values().flatten().filter(is_end).count();
+    let over = replay.lane(Lane::Bus).filter(|event| is_run_end(event)).count();
     let mut responses = 0;
     for entry in replay.lane(Lane::Acp) {
         if responses == over {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::texts::{beginning, missing, repeated, whole_texts};
-use super::violation::{Violation, by, by_turn, whole};
+use super::violation::{Violation, by, by_turn, is_run_end, whole};
 use crate::replay::{Entry, Lane, Replay};
 
 /// The tools whose results are summarised, without the server of an MCP tool.
@@ -28,7 +28,7 @@ pub(super) fn event_after_complete(replay: &Replay) -> Option<Violation<'_>> {
         let is_sent = |event: &&&Entry| !OF_THE_READER.contains(&event.kind.as_ref());
         let mut events = events.iter().filter(is_sent);
         let is_complete = |event: &&&Entry| event.kind == "complete";
-        let is_over = || ends.get(turn)?.iter().find(|event| is_end(event));
+        let is_over = || ends.get(turn)?.iter().find(|event| is_run_end(event));
         if !events.any(|event| is_complete(&event)) {
             let sentence = format!("the event stream of turn {turn} never says `complete`");
             return is_over().and_then(|_| whole(sentence));
@@ -67,7 +67,7 @@ pub(super) fn streamed_call_not_once(replay: &Replay) -> Option<Violation<'_>> {
     let streams = by_turn(replay, Lane::Sse);
     by_turn(replay, Lane::Bus).into_iter().find_map(|(turn, bus)| {
         let stream = streams.get(&turn)?;
-        let end = bus.iter().find(|event| is_end(event))?;
+        let end = bus.iter().find(|event| is_run_end(event))?;
         calls_of(&bus).into_iter().filter(|(_, events)| is_one_call(events)).find_map(|(id, _)| {
             let mut uses = uses_of(stream, id);
             match (uses.next(), uses.next()) {
@@ -207,11 +207,6 @@ impl StreamedText {
         };
         self.answers.iter().map(of_turn).collect::<Vec<_>>().join("\n\n")
     }
-}
-
-/// Whether the bus says that the run is over.
-fn is_end(event: &Entry) -> bool {
-    event.kind == "lifecycle" && matches!(event.text("phase"), "end" | "error")
 }
 
 /// The events of each call on the bus of a turn.

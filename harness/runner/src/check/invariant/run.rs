@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::violation::{Violation, by, by_turn, whole};
+use super::violation::{Violation, by, by_turn, is_run_end, whole};
 use crate::replay::{Entry, Lane, Replay};
 use crate::text::plural;
 
@@ -54,25 +54,18 @@ pub(super) fn bus_broken(replay: &Replay) -> Option<Violation<'_>> {
 }
 
 fn run_broken<'r>(events: &[&'r Entry]) -> Option<Violation<'r>> {
-    let phases: Vec<&str> = events
-        .iter()
-        .map(|entry| match entry.kind.as_ref() {
-            "lifecycle" => entry.data.get("phase").and_then(Value::as_str).unwrap_or("?"),
-            _ => "",
-        })
-        .collect();
     for (expect, entry) in (1..).zip(events) {
         let seq = entry.data.get("seq").and_then(Value::as_u64);
         if seq != Some(expect) {
             return by(entry, format!("event {expect} of the bus has seq {seq:?}"));
         }
     }
-    if phases.first() != Some(&"start") {
+    let is_start = |entry: &&&Entry| entry.kind == "lifecycle" && entry.text("phase") == "start";
+    if events.first().filter(is_start).is_none() {
         return whole("the first event of the bus is not the run's start".into());
     }
-    let ends = phases.iter().filter(|phase| matches!(**phase, "end" | "error")).count();
-    let last_ends = matches!(phases.last(), Some(&("end" | "error")));
-    if ends == 1 && last_ends {
+    let ends = events.iter().filter(|entry| is_run_end(entry)).count();
+    if ends == 1 && events.last().is_some_and(|last| is_run_end(last)) {
         return None;
     }
     whole(format!("the bus tells {} of the run, where one must come last", plural(ends, "end")))

@@ -44,6 +44,11 @@ pub(super) fn by_turn(replay: &Replay, lane: Lane) -> BTreeMap<u64, Vec<&Entry>>
     turns
 }
 
+/// Whether an entry of the bus says that its run is over.
+pub(super) fn is_run_end(entry: &Entry) -> bool {
+    entry.kind == "lifecycle" && matches!(entry.text("phase"), "end" | "error")
+}
+
 /// The number of the message that a call is about.
 pub(super) fn message_id(entry: &Entry) -> Option<u64> {
     entry.data.get("message_id").and_then(Value::as_u64)

@@ -2,7 +2,7 @@
 
 use super::super::super::divergence::zoom;
 use super::super::turns::outcomes;
-use super::super::violation::{Violation, by, by_turn, solid, whole};
+use super::super::violation::{Violation, by, by_turn, is_run_end, solid, whole};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage, StatedTurn};
 use crate::text::plural;
 
@@ -22,8 +22,8 @@ pub(in super::super) fn ending_misread(replay: &Replay) -> Option<Violation<'_>>
             return by(outcome, format!("the result of turn {turn} on stdout is {words}"));
         }
         let run: &Vec<&Entry> = runs.get(&turn)?;
-        let is_end = |entry: &&&Entry| matches!(entry.text("phase"), "end" | "error");
-        let end = run.iter().rev().find(|entry| entry.kind == "lifecycle").filter(is_end)?;
+        let last = run.iter().rev().find(|entry| entry.kind == "lifecycle");
+        let end = last.filter(|last| is_run_end(last))?;
         let says_so = (end.text("phase") == "error") == is_failure;
         let sentence = format!("the bus ends turn {turn} otherwise: on stdout it is {words}");
         (!says_so).then_some(sentence).and_then(|sentence| by(end, sentence))
