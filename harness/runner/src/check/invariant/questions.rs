@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::violation::{Violation, by, message_id, text, whole};
+use super::violation::{Violation, by, has_server_faults, message_id, text, whole};
 use crate::replay::{ChatView, Entry, Lane, Replay};
 
 /// Milliseconds within which a question is in the chat.
@@ -87,8 +87,7 @@ pub(super) fn question_left(replay: &Replay) -> Option<Violation<'_>> {
 /// A question that is open for a while is in the chat. A replay with faults of the chat's server is left out,
 /// because the server decides what is shown.
 fn never_shown(replay: &Replay) -> Option<Violation<'_>> {
-    let has_faults = replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"));
-    if replay.setup.channel.is_none() || replay.setup.run.silent || has_faults {
+    if replay.setup.channel.is_none() || replay.setup.run.silent || has_server_faults(replay) {
         return None;
     }
     let shown: HashSet<&str> =

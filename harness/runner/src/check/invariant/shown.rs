@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::chat::is_draft;
 use super::turns;
-use super::violation::{Violation, by, solid};
+use super::violation::{Violation, by, has_server_faults, solid};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
 use crate::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use crate::text::markup::plain;
@@ -155,8 +155,7 @@ pub(super) fn pause_unshown(replay: &Replay) -> Option<Violation<'_>> {
     let setup = &replay.setup;
     let is_shown =
         setup.channel.is_some_and(|chat| chat.mode != ChatMode::Off) && !setup.run.silent;
-    let has_faults = replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"));
-    if !is_shown || has_faults {
+    if !is_shown || has_server_faults(replay) {
         return None;
     }
     let ends: Vec<u64> = turns::outcomes(replay).map(|outcome| outcome.at).collect();

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::violation::{Violation, by, by_turn, message_id};
+use super::violation::{Violation, by, by_turn, has_server_faults, message_id};
 use crate::replay::{Entry, Lane, Replay};
 use crate::scenario::ChatMode;
 
@@ -110,8 +110,7 @@ pub(super) fn silent_start(replay: &Replay) -> Option<Violation<'_>> {
     let setup = &replay.setup;
     let is_shown =
         setup.channel.is_some_and(|chat| chat.mode != ChatMode::Off) && !setup.run.silent;
-    let has_faults = replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"));
-    if !is_shown || has_faults {
+    if !is_shown || has_server_faults(replay) {
         return None;
     }
     let calls = by_turn(replay, Lane::Telegram);

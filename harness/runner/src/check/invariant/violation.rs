@@ -49,6 +49,11 @@ pub(super) fn is_run_end(entry: &Entry) -> bool {
     entry.kind == "lifecycle" && matches!(entry.text("phase"), "end" | "error")
 }
 
+/// Whether a call of the chat has a fault of its server, so that the server decides what is seen.
+pub(super) fn has_server_faults(replay: &Replay) -> bool {
+    replay.lane(Lane::Telegram).any(|entry| entry.data.contains_key("answer"))
+}
+
 /// The number of the message that a call is about.
 pub(super) fn message_id(entry: &Entry) -> Option<u64> {
     entry.data.get("message_id").and_then(Value::as_u64)
