@@ -16,9 +16,11 @@ mod plural;
 mod safe;
 mod shell;
 mod short;
+mod solid;
 
 pub use json::json;
 pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
 pub use shell::shell_quote;
 pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
+pub(crate) use solid::{solid, solid_chars};

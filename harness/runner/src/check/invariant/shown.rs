@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::chat::is_draft;
 use super::turns;
-use super::violation::{Violation, by, has_server_faults, solid};
+use super::violation::{Violation, by, has_server_faults};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage};
 use crate::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use crate::text::markup::plain;
-use crate::text::plural;
+use crate::text::{plural, solid};
 
 /// Characters of a text that are not in another one by chance.
 const SAMPLE: usize = 16;

@@ -63,8 +63,3 @@ pub(super) fn message_id(entry: &Entry) -> Option<u64> {
 pub(super) fn text<'v>(fields: &'v Map<String, Value>, key: &str) -> &'v str {
     fields.get(key).and_then(Value::as_str).unwrap_or_default()
 }
-
-/// A text without blanks, in which two texts are compared that may be broken into lines differently.
-pub(super) fn solid(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
-}

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::json;
+use crate::text::solid_chars;
 
 /// The sign for a character that was spoilt.
 const SPOILT: &str = "\u{fffd}";
@@ -106,15 +107,10 @@ impl StatedBlock {
     /// Whether stdout leaves no doubt about the text: a CLI may spoil a character, the whole message may say something
     /// else than its pieces, and a model may write its reasoning into a text.
     pub fn is_plain(&self) -> bool {
-        let has = |sign: &str| self.streamed.contains(sign) || self.text().contains(sign);
-        let agrees = self.streamed.is_empty() || solid(&self.streamed).eq(solid(self.text()));
-        agrees && !has(SPOILT) && !has(THINK)
+        let [streamed, text] = [self.streamed.as_str(), self.text()];
+        let agrees = streamed.is_empty() || solid_chars(streamed).eq(solid_chars(text));
+        agrees && ![SPOILT, THINK].iter().any(|sign| streamed.contains(sign) || text.contains(sign))
     }
-}
-
-/// The characters of a text without the blanks.
-fn solid(text: &str) -> impl Iterator<Item = char> {
-    text.chars().filter(|c| !c.is_whitespace())
 }
 
 impl Stated {

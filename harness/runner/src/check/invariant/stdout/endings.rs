@@ -2,9 +2,9 @@
 
 use super::super::super::divergence::zoom;
 use super::super::turns::outcomes;
-use super::super::violation::{Violation, by, by_turn, is_run_end, solid, whole};
+use super::super::violation::{Violation, by, by_turn, is_run_end, whole};
 use crate::replay::{Entry, Lane, Replay, StatedBlock, StatedMessage, StatedTurn};
-use crate::text::plural;
+use crate::text::{plural, solid};
 
 /// B3, T5: each result of stdout ends a turn, which is a failure if the result says so, and only then; the bus says
 /// the same.
