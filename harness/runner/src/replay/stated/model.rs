@@ -87,8 +87,6 @@ pub struct StatedTurn {
     pub is_failure: Option<bool>,
     /// Its text.
     pub text: String,
-    /// Whether it answers nobody, but reports what went on in the background.
-    pub has_origin: bool,
 }
 
 impl StatedMessage {

@@ -241,8 +241,7 @@ impl Reader {
             () if record["terminal_reason"] == "completed" => Some(false),
             () => None,
         };
-        let has_origin = !record["origin"].is_null();
-        self.stated.turns.push(StatedTurn { is_failure, text: said, has_origin });
+        self.stated.turns.push(StatedTurn { is_failure, text: said });
     }
 }
 
