@@ -9,6 +9,7 @@ use clitape_runner::check::{INVARIANTS, Invariant, SESSION_RULES, ScenarioChecks
 use clitape_runner::names::ScenarioName;
 use clitape_runner::replay::{AcpClient, Capture, Plan, Replay, Setup, replay, stdin_lines};
 use clitape_runner::scenario::{ChannelSpec, Workspace};
+use clitape_runner::text::plural;
 
 use super::page::Conviction;
 use super::versions;
@@ -114,7 +115,7 @@ pub(crate) fn page(convictions: &[Conviction], (stakes, sessions): &(Vec<usize>,
                 names.push(row.to_owned());
             }
         }
-        names.extend((others > 0).then(|| format!("{others} others")));
+        names.extend((others > 0).then(|| plural(others, "other")));
         let names = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
         writeln!(text, "| `{kind}` | {demand} | {stake} | {count} | {names} |")
             .expect("a string can be written");
