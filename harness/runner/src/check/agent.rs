@@ -11,7 +11,9 @@ use super::divergence::{Divergence, quoted};
 use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::FindingKind;
 use super::trace_diff::{Times, TraceDiff};
-use crate::replay::{AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay};
+use crate::replay::{
+    AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record,
+};
 use crate::scenario::{DeliverySpec, RunSpec};
 
 /// The invariants for which each record has to be what the CLI printed.
@@ -257,8 +259,8 @@ impl<'a> FaultyRun<'a> {
             let last = turns.keys().last().copied().unwrap_or(1);
             return self.untold(last, turns.get(&last).copied());
         }
-        let damaged = records(self.recorded).nth(usize::try_from(self.fault.number).ok()? - 1)?;
-        if damaged.is_some_and(|record| text(&record, "type") == "result") {
+        let damaged = lines(self.recorded).nth(usize::try_from(self.fault.number).ok()? - 1)?;
+        if read_record(damaged).is_some_and(|record| text(&record, "type") == "result") {
             // The turn goes on with the next one, or ended before.
             return None;
         }
@@ -271,8 +273,7 @@ impl<'a> FaultyRun<'a> {
         }
         let canonical = words(&final_text(self.base, None));
         let read = words(&final_text(self.faulty, None));
-        let results =
-            records(self.came).flatten().filter(|record| text(record, "type") == "result");
+        let results = records(self.came).filter(|record| text(record, "type") == "result");
         let said: Vec<String> = results.map(|result| text(&result, "result").to_owned()).collect();
         let word = lacking(&read, &words(&said.join(" ")), Some(&canonical))?;
         let what = format!("the result is whole, and nobody reads its word {}", quoted(&word));
@@ -336,19 +337,20 @@ fn lacking(
     lacking.first().map(|word| (*word).clone())
 }
 
-/// The records of stdout, line by line; none for a line that is no record.
-fn records(stdout: &[u8]) -> impl Iterator<Item = Option<Value>> {
-    stdout.split(|&byte| byte == b'\n').map(|line| {
-        let line = String::from_utf8_lossy(line);
-        let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-        serde_json::from_str(line).ok().filter(Value::is_object)
-    })
+/// The lines of stdout.
+fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
+    stdout.split(|&byte| byte == b'\n')
+}
+
+/// The records of stdout; a line that is no record is left out.
+fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
+    lines(stdout).filter_map(read_record)
 }
 
 /// Whether the bytes end in a turn without a result. Bytes without a record do.
 fn is_open(stdout: &[u8]) -> bool {
     let (mut open, mut begun) = (true, HashSet::new());
-    for record in records(stdout).flatten() {
+    for record in records(stdout) {
         let message = record.pointer("/message/id").or_else(|| record.pointer("/event/message/id"));
         let message = message.and_then(Value::as_str).map(str::to_owned);
         let is_main = record.get("parent_tool_use_id").is_none_or(Value::is_null);

@@ -51,5 +51,6 @@ pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 #[cfg(test)]
 pub(crate) use stated::read as read_stated;
+pub(crate) use stated::read_record;
 pub use stated::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 pub use trace::{Entry, Lane};

@@ -8,6 +8,11 @@ use serde_json::Value;
 /// The mark that some programs write before UTF-8 text.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
+/// The record that a line of stdout is; none for a line that is no JSON object.
+pub(crate) fn record(line: &[u8]) -> Option<Value> {
+    value(line).filter(Value::is_object)
+}
+
 /// The value of a line. An escape of half a character, which JSON allows and UTF-8 can't say, becomes U+FFFD.
 pub(super) fn value(line: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(line);

@@ -8,6 +8,7 @@ mod json;
 mod model;
 mod reader;
 
+pub(crate) use json::record as read_record;
 pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
 pub(crate) use reader::read;
 

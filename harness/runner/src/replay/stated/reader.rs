@@ -20,7 +20,7 @@ pub(crate) fn read(stdout: &[u8], limit: usize) -> Stated {
     let mut reader = Reader::default();
     let mut before: &[u8] = &[];
     for line in stdout.split(|byte| *byte == b'\n').filter(|line| line.len() <= limit) {
-        let Some(record) = json::value(line).filter(Value::is_object) else { continue };
+        let Some(record) = json::record(line) else { continue };
         match record["type"] == "result" && line == before {
             true => reader.stated.objects += 1,
             false => reader.record(&record),
