@@ -88,7 +88,8 @@ impl PlanSweep<'_> {
         let setups: Vec<Setup> = self.bases.iter().map(|base| base.setup).collect();
         self.all_plans().find_map(|(name, plan)| {
             let played = plan.played(self.capture);
-            let cuts = replay_played(&played, &setups);
+            let mut cuts = replay_played(&played, &setups);
+            cuts.iter_mut().zip(&self.bases).for_each(|(cut, base)| cut.share_stated(base));
             for fault in cuts.iter().flat_map(|cut| unmet::met(cut, &plan.faults)) {
                 if !met.contains(&fault.kind) {
                     met.push(fault.kind);
@@ -147,7 +148,8 @@ impl PlanSweep<'_> {
     ) -> Option<T> {
         let played = plan.played(self.capture);
         let replay = |played: &PlayedPlan<'_>| replay_played(played, &[base.setup]).pop();
-        let (cut, twin) = (replay(&played)?, replay(&played.uncut())?);
+        let (mut cut, twin) = (replay(&played)?, replay(&played.uncut())?);
+        cut.share_stated(base);
         let replays = PlannedReplays { base, cut: &cut, twin: &twin };
         self.mismatch(&played, &replays).map(report)
     }

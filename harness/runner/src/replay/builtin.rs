@@ -20,7 +20,7 @@ use super::plan::Plan;
 use super::played::PlayedPlan;
 use super::pulse::replay_ended;
 use super::setup::Setup;
-use super::stated::{self, Stated};
+use super::stated::LazyStated;
 use super::trace::{Entry, Lane, object};
 use super::turns::{Outside, conversation, given_up};
 use super::wiring::{OnEvent, Wiring};
@@ -42,7 +42,7 @@ pub struct Replay {
     /// What the replay counted itself, so that a check need not believe the parser or the gateway.
     pub counted: ReplayCounts,
     /// What the bytes state that were handed to the parser.
-    pub stated: Arc<Stated>,
+    pub stated: Arc<LazyStated>,
     /// Whether the host's side is as it was recorded; a plan may change its answers.
     pub is_faithful: bool,
     /// The gateway's reports of the runs, one for each turn.
@@ -81,6 +81,13 @@ impl Replay {
     /// The entries of one lane.
     pub fn lane(&self, lane: Lane) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.lane == lane)
+    }
+
+    /// Takes what stdout states from `other` if both replays read the same bytes, so that it is read once.
+    pub(crate) fn share_stated(&mut self, other: &Self) {
+        if self.stated == other.stated {
+            self.stated = other.stated.clone();
+        }
     }
 }
 
@@ -163,7 +170,7 @@ async fn run(
     let stats = parser.finish_with(&mut |event| dispatch(&mut runs, &event));
     let came = played.capture().stdout;
     let read = usize::try_from(counted.bytes).map_or(came, |bytes| &came[..bytes]);
-    let stated = Arc::new(stated::read(read, line_limit));
+    let stated = Arc::new(LazyStated::new(read, line_limit));
     let input = ReplayInput { stats, counted, stated, is_faithful: played.is_faithful };
     join_all(runs.into_iter().map(|run| run.finish(input.clone()))).await
 }
@@ -173,7 +180,7 @@ async fn run(
 struct ReplayInput {
     stats: Stats,
     counted: ReplayCounts,
-    stated: Arc<Stated>,
+    stated: Arc<LazyStated>,
     is_faithful: bool,
 }
 

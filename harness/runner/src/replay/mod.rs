@@ -49,8 +49,6 @@ pub(crate) use pulse::count_replays;
 pub(crate) use pulse::replay_ended;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
-#[cfg(test)]
-pub(crate) use stated::read as read_stated;
-pub(crate) use stated::read_record;
-pub use stated::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
+pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
+pub(crate) use stated::{read_record, texts_in};
 pub use trace::{Entry, Lane};

@@ -1,7 +1,7 @@
 //! What a rule is about: where a replay does not have it, the rule can't be broken.
 
 use super::event_stream::is_search;
-use super::{secrets, turns};
+use super::turns;
 use crate::replay::{Lane, Replay, StatedCall};
 use crate::scenario::DeliverySpec;
 
@@ -117,7 +117,7 @@ impl Stake {
                 .turns
                 .iter()
                 .any(|turn| turn.is_failure == Some(false) && !turn.text.is_empty()),
-            Self::Secrets => !secrets::secrets(replay).is_empty(),
+            Self::Secrets => !replay.stated.secrets().is_empty(),
             Self::Chats => chat.is_some(),
             Self::SendingTools => replay.setup.run.delivery == DeliverySpec::MessageToolOnly,
             Self::SilentRuns => replay.setup.run.silent,

@@ -1,4 +1,4 @@
-//! Replays whose plan has a stall, or whose agent sends its message with a tool.
+//! Replays whose plan has a stall, or whose agent sends its message with a tool; and what replays share.
 
 use super::*;
 use crate::scenario::{self, Chat, ChatMode};
@@ -70,4 +70,21 @@ fn g4_what_an_agent_sends_with_a_tool_is_not_said_twice() {
         assert_eq!(told.contains(r#""delivery":"by-tool""#), !says_it, "{told}");
         assert!(told.contains("Message"), "{told}");
     }
+}
+
+#[test]
+fn what_stdout_states_is_read_once_for_the_same_bytes() {
+    let run = scenario::RunSpec::default();
+    let base = play(&[(0, INIT), (0, SAID), (0, DONE)], run);
+    let check = |lines: &[(u64, &str)], is_shared: bool| {
+        let mut replay = play(lines, run);
+        replay.share_stated(&base);
+        assert_eq!(Arc::ptr_eq(&replay.stated, &base.stated), is_shared, "{lines:?}");
+        let read = entries(&replay, Lane::Read).len() as u64;
+        assert_eq!(replay.stated.objects, read, "{lines:?}");
+    };
+    check(&[(0, INIT), (9, SAID), (9, DONE)], true);
+    check(&[(0, INIT), (0, DONE)], false);
+    // The last line is never read, because the run is over by then.
+    check(&[(0, INIT), (0, SAID), (500_000, DONE)], false);
 }

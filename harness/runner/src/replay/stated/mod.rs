@@ -5,12 +5,15 @@
 //! says nothing, and the rules that would need it do not apply.
 
 mod json;
+mod lazy;
 mod model;
 mod reader;
+mod secrets;
 
 pub(crate) use json::record as read_record;
+pub use lazy::LazyStated;
 pub use model::{Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
-pub(crate) use reader::read;
+pub(crate) use secrets::texts_in;
 
 #[cfg(test)]
 mod tests;

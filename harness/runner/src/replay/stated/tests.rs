@@ -1,5 +1,6 @@
 //! Each check reads some records.
 
+use super::reader::read;
 use super::*;
 
 const START: &str =

@@ -1,7 +1,7 @@
 //! The rules of the event stream and of the editor, with traces that break them.
 
 use super::*;
-use crate::replay::{AcpClient, read_stated};
+use crate::replay::{AcpClient, LazyStated};
 
 const RUN_END: &str = r#"9 bus lifecycle {"run_id":"run-1","phase":"end"}"#;
 const COMPLETE: &str = r#"9 sse complete {}"#;
@@ -28,7 +28,7 @@ fn found(stdout: &[&str], entries: &[&str]) -> Vec<(FindingKind, String)> {
         entries,
         stats: Stats::default(),
         counted: ReplayCounts::default(),
-        stated: Arc::new(read_stated(stdout.join("\n").as_bytes(), usize::MAX)),
+        stated: Arc::new(LazyStated::new(stdout.join("\n").as_bytes(), usize::MAX)),
         is_faithful: true,
         reports: Vec::new(),
     };
