@@ -14,6 +14,7 @@ pub mod expect;
 pub mod known;
 mod rules;
 mod screen;
+mod unfinished;
 mod violation;
 mod words;
 

@@ -1,46 +1,13 @@
-//! The rules of turns and of the agent itself: it lives, its messages are valid, and a prompt's answer ends the turn.
+//! The rules of turns: an agent's messages are valid, and a prompt's answer ends the turn.
 
 use super::case::{EditorCase, text};
 use crate::judge::expect::{ExpectedTurn, TurnEnd};
 use crate::judge::violation::Found;
-use crate::judge::words::{letters, pieces_of_plain, quoted, seconds, told};
-use crate::observation::RunEnding;
+use crate::judge::words::{letters, pieces_of_plain, quoted, seconds};
 
 /// The kinds of what belongs to a turn.
 const OF_TURN: [&str; 5] =
     ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"];
-
-/// The agent does not end by itself.
-pub(super) fn died(case: &EditorCase<'_>) -> Option<Found> {
-    let RunEnding::Died { how, last_words } = &case.observation.ending else { return None };
-    Found::whole(format!("the agent ended during the run ({how}); {}", told(last_words)))
-}
-
-/// The agent starts `claude`, goes on talking to it, and answers the prompt.
-pub(super) fn hung(case: &EditorCase<'_>) -> Option<Found> {
-    let RunEnding::Hung { waited_s, waited_for, last_words } = &case.observation.ending else {
-        return None;
-    };
-    let last = case.observation.entries.last();
-    let last = last.map_or_else(
-        || "it sent nothing".to_owned(),
-        |last| format!("the last entry, at {}, was {}", seconds(last.at), last.kind),
-    );
-    let words = told(last_words);
-    Found::whole(format!("the agent hung: after {waited_s} s, {waited_for}; {last}; {words}"))
-}
-
-/// The agent writes to `claude` what `claude` reads.
-pub(super) fn refused(case: &EditorCase<'_>) -> Option<Found> {
-    let RunEnding::Refused(sentence) = &case.observation.ending else { return None };
-    Found::whole(format!("claude got from the agent what it does not read: {sentence}"))
-}
-
-/// The agent stays within the bounds of a run.
-pub(super) fn flooded(case: &EditorCase<'_>) -> Option<Found> {
-    let RunEnding::Flooded(what) = &case.observation.ending else { return None };
-    Found::whole(format!("the agent was stopped because it did too much: {what}"))
-}
 
 /// The official types accept each message.
 pub(super) fn invalid(case: &EditorCase<'_>) -> Option<Found> {

@@ -12,6 +12,7 @@ mod text;
 use clitape_runner::check::FindingKind as K;
 use clitape_runner::replay::Entry;
 
+use super::unfinished::{AGENT, died, flooded, hung, refused};
 use super::violation::{Found, Violation};
 use crate::observation::{Observation, RunEnding};
 use case::{EditorCase, is_text};
@@ -38,10 +39,10 @@ const fn at_end(kind: K, check: fn(&EditorCase<'_>) -> Option<Found>) -> EditorR
 
 /// All rules; the gravest first.
 pub const EDITOR_RULES: &[EditorRule] = &[
-    always(K::SubjectDied, ending::died),
-    always(K::SubjectHung, ending::hung),
-    always(K::SubjectRefused, ending::refused),
-    always(K::SubjectFlooded, ending::flooded),
+    always(K::SubjectDied, |case| died(case.observation, AGENT)),
+    always(K::SubjectHung, |case| hung(case.observation, AGENT)),
+    always(K::SubjectRefused, |case| refused(case.observation, AGENT)),
+    always(K::SubjectFlooded, |case| flooded(case.observation, AGENT)),
     always(K::MessageInvalid, ending::invalid),
     at_end(K::AnswerMissing, text::missing),
     at_end(K::AnswerNotWhole, text::not_whole),

@@ -1,48 +1,15 @@
-//! The rules of how a run ended: the subject lives, and the person reads of a failure.
+//! The rule of how a turn ended: the person reads of a failure.
 
 use crate::judge::case::Case;
 use crate::judge::expect::TurnEnd;
 use crate::judge::screen::changes_text;
 use crate::judge::violation::Found;
-use crate::judge::words::{contains, pieces_of_plain, quoted, seconds, told};
-use crate::observation::RunEnding;
+use crate::judge::words::{contains, pieces_of_plain, quoted, seconds};
 
 /// A result may come this long before the stand-in's last byte, in ms.
 const RESULT_MS: u64 = 1_000;
 /// The clocks of the stand-in and of the chat may differ by this much, in ms.
 const CLOCKS_MS: u64 = 50;
-
-/// The subject does not end by itself.
-pub(super) fn died(case: &Case<'_>) -> Option<Found> {
-    let RunEnding::Died { how, last_words } = &case.observation.ending else { return None };
-    Found::whole(format!("the gateway ended during the run ({how}); {}", told(last_words)))
-}
-
-/// The subject starts `claude` and goes on talking to it.
-pub(super) fn hung(case: &Case<'_>) -> Option<Found> {
-    let RunEnding::Hung { waited_s, waited_for, last_words } = &case.observation.ending else {
-        return None;
-    };
-    let last = case.observation.entries.last();
-    let last = last.map_or_else(
-        || "the chat was empty".to_owned(),
-        |last| format!("the last call, at {}, was {}", seconds(last.at), last.kind),
-    );
-    let words = told(last_words);
-    Found::whole(format!("the gateway hung: for {waited_s} s, {waited_for}; {last}; {words}"))
-}
-
-/// The subject writes to `claude` what `claude` reads.
-pub(super) fn refused(case: &Case<'_>) -> Option<Found> {
-    let RunEnding::Refused(sentence) = &case.observation.ending else { return None };
-    Found::whole(format!("claude got from the gateway what it does not read: {sentence}"))
-}
-
-/// The subject stays within the bounds of a run.
-pub(super) fn flooded(case: &Case<'_>) -> Option<Found> {
-    let RunEnding::Flooded(what) = &case.observation.ending else { return None };
-    Found::whole(format!("the gateway was stopped because it did too much: {what}"))
-}
 
 /// A person reads something when a turn fails or breaks off: the chat is not empty, and it changes once the CLI
 /// has ended.

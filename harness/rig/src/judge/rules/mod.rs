@@ -11,6 +11,7 @@ mod visible;
 use clitape_runner::check::FindingKind as K;
 
 use super::case::Case;
+use super::unfinished::{GATEWAY, died, flooded, hung, refused};
 use super::violation::Found;
 
 /// A rule about what a person saw.
@@ -36,10 +37,10 @@ const fn at_end(kind: K, check: fn(&Case<'_>) -> Option<Found>) -> Rule {
 
 /// All rules; the gravest first.
 pub const RULES: &[Rule] = &[
-    always(K::SubjectDied, ending::died),
-    always(K::SubjectHung, ending::hung),
-    always(K::SubjectRefused, ending::refused),
-    always(K::SubjectFlooded, ending::flooded),
+    always(K::SubjectDied, |case| died(case.observation, GATEWAY)),
+    always(K::SubjectHung, |case| hung(case.observation, GATEWAY)),
+    always(K::SubjectRefused, |case| refused(case.observation, GATEWAY)),
+    always(K::SubjectFlooded, |case| flooded(case.observation, GATEWAY)),
     at_end(K::AnswerMissing, answer::missing),
     at_end(K::AnswerNotWhole, answer::not_whole),
     at_end(K::AnswerAltered, answer::altered),
