@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, BinOp, Expr, ExprBinary, ExprMatch, ExprUnary, ItemConst, ItemFn, ItemStatic, Pat,
+    Arm, BinOp, Expr, ExprBinary, ExprIf, ExprMatch, ExprUnary, ItemConst, ItemFn, ItemStatic, Pat,
     PatGuard,
 };
 use syn::{ImplItemConst, ImplItemFn, Signature, UnOp};
@@ -27,7 +27,7 @@ pub(crate) struct Switched {
     /// The bytes of `text` that belong to a mutant, and its number.
     inserted: Vec<(Range<usize>, usize)>,
     /// The numbers of those that no switch can turn on: those of a `const`, of a pattern's last arm, of a chain
-    /// of `let`, of a function that returns an `impl`.
+    /// of `let`, of a function that returns an `impl`, and those of a planted bug.
     pub(crate) left_out: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn switched(source: &str, mutants: &[(usize, &Mutant)], on: &str) -> 
         source,
         on,
         mutants: &numbered,
-        constant: 0,
+        apart: 0,
         insertions: Vec::new(),
         done: Vec::new(),
     };
@@ -91,13 +91,17 @@ pub(crate) fn switched(source: &str, mutants: &[(usize, &Mutant)], on: &str) -> 
     Ok(Switched { text, inserted, left_out })
 }
 
+/// Asks whether a bug is planted.
+const PLANTED: &str = "planted(Plant::";
+
 /// Visits the code, and notes what to insert.
 struct Writer<'a> {
     source: &'a str,
     on: &'a str,
     mutants: &'a [Numbered<'a>],
-    /// How many constants the code is inside of: there no switch can be asked.
-    constant: usize,
+    /// How many constants the code is inside of, where no switch can be asked, and how many conditions and branches
+    /// of a planted bug, which are not part of the sound code.
+    apart: usize,
     insertions: Vec<Insertion>,
     /// The numbers of the mutants that have their switch.
     done: Vec<usize>,
@@ -106,7 +110,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// The mutants of a genre that replace these bytes.
     fn of(&self, genre: Genre, bytes: &Range<usize>) -> Vec<(usize, &'a str)> {
-        if self.constant > 0 {
+        if self.apart > 0 {
             return Vec::new();
         }
         let mine = self.mutants.iter().filter(|(_, one, at)| one.genre == genre && at == bytes);
@@ -166,6 +170,9 @@ impl<'a> Writer<'a> {
     }
 
     fn arm(&mut self, arm: &Arm, is_last: bool) {
+        if matches!(&arm.pat, Pat::Guard(guarded) if is_bug(&guarded.guard)) {
+            return;
+        }
         let gone = self.of(Genre::MatchArm, &arm.span().byte_range());
         let gone = gone.first().filter(|_| !is_last).map(|(number, _)| *number);
         self.done.extend(gone);
@@ -210,37 +217,37 @@ impl<'a> Writer<'a> {
 
 impl<'ast> Visit<'ast> for Writer<'_> {
     fn visit_item_const(&mut self, node: &'ast ItemConst) {
-        self.constant += 1;
+        self.apart += 1;
         visit::visit_item_const(self, node);
-        self.constant -= 1;
+        self.apart -= 1;
     }
 
     fn visit_impl_item_const(&mut self, node: &'ast ImplItemConst) {
-        self.constant += 1;
+        self.apart += 1;
         visit::visit_impl_item_const(self, node);
-        self.constant -= 1;
+        self.apart -= 1;
     }
 
     fn visit_item_static(&mut self, node: &'ast ItemStatic) {
-        self.constant += 1;
+        self.apart += 1;
         visit::visit_item_static(self, node);
-        self.constant -= 1;
+        self.apart -= 1;
     }
 
     fn visit_item_fn(&mut self, node: &'ast ItemFn) {
         self.function(&node.sig, &node.block);
         let constant = usize::from(node.sig.constness.is_some());
-        self.constant += constant;
+        self.apart += constant;
         visit::visit_item_fn(self, node);
-        self.constant -= constant;
+        self.apart -= constant;
     }
 
     fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
         self.function(&node.sig, &node.block);
         let constant = usize::from(node.sig.constness.is_some());
-        self.constant += constant;
+        self.apart += constant;
         visit::visit_impl_item_fn(self, node);
-        self.constant -= constant;
+        self.apart -= constant;
     }
 
     fn visit_trait_item_fn(&mut self, node: &'ast syn::TraitItemFn) {
@@ -252,6 +259,8 @@ impl<'ast> Visit<'ast> for Writer<'_> {
 
     fn visit_expr_binary(&mut self, node: &'ast ExprBinary) {
         let operator = node.op.span().byte_range();
+        let apart = usize::from(self.source[node.span().byte_range()].contains(PLANTED));
+        self.apart += apart;
         let [left, right] = [self.text(&node.left), self.text(&node.right)];
         let is_assignment = is_assignment(&node.op);
         let code = |(number, operator): (usize, &str)| {
@@ -264,6 +273,18 @@ impl<'ast> Visit<'ast> for Writer<'_> {
             self.choice(&node.span().byte_range(), choices);
         }
         visit::visit_expr_binary(self, node);
+        self.apart -= apart;
+    }
+
+    fn visit_expr_if(&mut self, node: &'ast ExprIf) {
+        self.visit_expr(&node.cond);
+        let apart = usize::from(is_bug(&node.cond));
+        self.apart += apart;
+        self.visit_block(&node.then_branch);
+        self.apart -= apart;
+        if let Some((_, branch)) = &node.else_branch {
+            self.visit_expr(branch);
+        }
     }
 
     fn visit_expr_unary(&mut self, node: &'ast ExprUnary) {
@@ -302,6 +323,23 @@ fn is_assignment(operator: &BinOp) -> bool {
             | ShrAssign(_)
             | SubAssign(_)
     )
+}
+
+/// Whether the expression is true with a planted bug alone.
+fn is_bug(node: &Expr) -> bool {
+    match node {
+        Expr::Call(call) => {
+            matches!(&*call.func, Expr::Path(path) if path.path.is_ident("planted"))
+        }
+        Expr::Paren(inner) => is_bug(&inner.expr),
+        Expr::Binary(ExprBinary { op: BinOp::And(_), left, right, .. }) => {
+            is_bug(left) || is_bug(right)
+        }
+        Expr::Binary(ExprBinary { op: BinOp::Or(_), left, right, .. }) => {
+            is_bug(left) && is_bug(right)
+        }
+        _ => false,
+    }
 }
 
 /// Whether the expression is part of a chain of `let`, which parentheses would break.
