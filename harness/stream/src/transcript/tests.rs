@@ -1,5 +1,6 @@
 //! Tests of the texts and of their parts.
 
+use super::buffer::separate;
 use super::*;
 
 #[test]

@@ -1,0 +1,149 @@
+//! A growing text whose parts remember the message and block that they come from (T1, R1).
+
+use super::BlockId;
+
+/// Bytes reserved for a text, so that short texts need one allocation.
+pub(crate) const ROOM: usize = 512;
+
+/// A growing text whose parts remember their message and block (T1, R1).
+#[derive(Debug, Default)]
+pub(crate) struct TranscriptBuffer {
+    text: String,
+    /// Length of the text in characters.
+    length: u64,
+    parts: Vec<TranscriptPart>,
+    /// The block of the last piece, even if it was retracted.
+    pub(super) last: Option<BlockId>,
+}
+
+/// Consecutive text of one block.
+#[derive(Debug, Clone, Copy)]
+struct TranscriptPart {
+    by: BlockId,
+    /// Offset of the newlines that separate this part from the previous one.
+    from: usize,
+    /// Offset of the text of the part.
+    start: usize,
+}
+
+/// How a piece is joined to the text before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartJoin {
+    /// Append the piece verbatim.
+    Append,
+    /// Append the piece verbatim, as a part of its own.
+    NewPart,
+    /// Append the piece after a blank line.
+    BlankLine,
+}
+
+impl TranscriptBuffer {
+    /// Adds a piece. Returns the offset at which it begins, including the newlines before it.
+    pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
+        self.last = Some(by);
+        self.append(by, join, piece)
+    }
+
+    fn append(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
+        let from = self.text.len();
+        if self.text.capacity() == 0 {
+            self.text.reserve(ROOM.max(piece.len()));
+        }
+        if join == PartJoin::BlankLine {
+            separate(&mut self.text, piece);
+        }
+        if join != PartJoin::Append || self.parts.last().is_none_or(|last| last.by != by) {
+            self.parts.push(TranscriptPart { by, from, start: self.text.len() });
+        }
+        self.text.push_str(piece);
+        self.length += characters(&self.text[from..]);
+        from
+    }
+
+    /// Length of the text in characters.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Number of parts, which is also the number of the next part.
+    pub(super) fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The text from part `number` on, without the blank line before it.
+    pub(super) fn since(&self, number: usize) -> &str {
+        self.parts.get(number).map_or("", |part| &self.text[part.start..])
+    }
+
+    /// The trimmed text from part `from` up to part `to`, or to the end.
+    pub(super) fn between(&self, from: usize, to: Option<usize>) -> &str {
+        let start = self.parts.get(from).map_or(self.text.len(), |part| part.start);
+        let end = to.and_then(|to| self.parts.get(to)).map_or(self.text.len(), |part| part.from);
+        self.text[start..end.max(start)].trim()
+    }
+
+    /// The blocks and texts of the parts, without the newlines before them.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (BlockId, &str)> {
+        let ends = self.parts.iter().skip(1).map(|next| next.from).chain([self.text.len()]);
+        self.parts.iter().zip(ends).map(|(part, end)| (part.by, &self.text[part.start..end]))
+    }
+
+    /// The text of the message that the last part belongs to.
+    pub(super) fn last_message_text(&self) -> &str {
+        let last = self.parts.last().map(|part| part.by.message);
+        let by_last = |part: &&TranscriptPart| Some(part.by.message) == last;
+        let first = self.parts.iter().rev().take_while(by_last).last();
+        first.map_or("", |part| &self.text[part.start..])
+    }
+
+    /// Removes the parts for which `retracted` returns true, and remaps the part numbers in
+    /// `marks`. Returns whether any part was removed.
+    pub(super) fn retract(
+        &mut self,
+        retracted: &dyn Fn(BlockId) -> bool,
+        marks: &mut [usize],
+    ) -> bool {
+        let Some(first) = self.parts.iter().position(|part| retracted(part.by)) else {
+            return false;
+        };
+        for mark in marks.iter_mut().filter(|mark| **mark > first) {
+            let before = self.parts.iter().take(*mark).skip(first);
+            *mark = first + before.filter(|part| !retracted(part.by)).count();
+        }
+        let parts = self.parts.split_off(first);
+        let text = self.text.split_off(parts[0].from);
+        self.length -= characters(&text);
+        let base = self.text.len();
+        let ends = parts.iter().skip(1).map(|next| next.from).chain([base + text.len()]);
+        for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !retracted(part.by)) {
+            let join = if part.from < part.start { PartJoin::BlankLine } else { PartJoin::NewPart };
+            self.append(part.by, join, &text[part.start - base..end - base]);
+        }
+        true
+    }
+}
+
+/// Completes the newlines at the end of `text` and the start of `piece` to a blank line.
+pub(super) fn separate(text: &mut String, piece: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let before = text.bytes().rev().take(2).take_while(|b| *b == b'\n').count();
+    let after = piece.bytes().take(2).take_while(|b| *b == b'\n').count();
+    for _ in (before + after)..2 {
+        text.push('\n');
+    }
+}
+
+/// Number of characters in a text.
+fn characters(text: &str) -> u64 {
+    if text.is_ascii() {
+        return text.len() as u64;
+    }
+    text.chars().count() as u64
+}
