@@ -3,7 +3,7 @@
 
 mod buffer;
 
-use buffer::{PartJoin, TranscriptBuffer};
+use buffer::{PartJoin, TranscriptBuffer, TranscriptPart, lead_of};
 
 pub(crate) use buffer::ROOM;
 
@@ -43,6 +43,8 @@ pub(crate) struct TextPiece {
     pub(crate) kind: TextKind,
     pub(crate) by: BlockId,
     pub(crate) text: String,
+    /// The newlines of a blank line with which it began when it came.
+    lead: usize,
     /// A tool call splits the answer before it.
     is_split: bool,
 }
@@ -186,9 +188,10 @@ impl Transcript {
         let splits = |at: usize| self.runs.iter().any(|run| run.start == at && run.unsplit < at);
         let pieces = kinds.into_iter().flat_map(|kind| {
             let parts = self.text(kind).parts().enumerate();
-            parts.map(move |(at, (by, text))| {
+            parts.map(move |(at, (part, text))| {
                 let is_split = kind == TextKind::Answer && splits(at);
-                TextPiece { kind, by, text: text.to_owned(), is_split }
+                let &TranscriptPart { by, lead, .. } = part;
+                TextPiece { kind, by, text: text.to_owned(), lead, is_split }
             })
         });
         let mut pieces: Vec<_> = pieces.filter(|piece| piece.by.message >= first).collect();
@@ -199,14 +202,14 @@ impl Transcript {
     /// Adds a piece that was a part of the transcript of the turn before.
     pub(crate) fn emit_again(
         &mut self,
-        TextPiece { kind, by, text, is_split }: &TextPiece,
+        TextPiece { kind, by, text, lead, is_split }: &TextPiece,
         place: (&str, Option<&str>),
         emitter: &mut Emitter<'_>,
     ) {
         if *is_split {
             self.split();
         }
-        self.emit(*kind, *by, place, text, emitter);
+        self.emit_joined(*kind, *by, place, (text, *lead), emitter);
     }
 
     /// Adds a piece of a block and emits its event. `id` is the id of the message.
@@ -214,8 +217,20 @@ impl Transcript {
         &mut self,
         kind: TextKind,
         by: BlockId,
-        (id, parent): (&str, Option<&str>),
+        place: (&str, Option<&str>),
         piece: &str,
+        emitter: &mut Emitter<'_>,
+    ) {
+        self.emit_joined(kind, by, place, (piece, lead_of(piece)), emitter);
+    }
+
+    /// Adds a piece with its lead and emits its event.
+    fn emit_joined(
+        &mut self,
+        kind: TextKind,
+        by: BlockId,
+        (id, parent): (&str, Option<&str>),
+        (piece, lead): (&str, usize),
         emitter: &mut Emitter<'_>,
     ) {
         let is_told = planted(Plant::EmptyThinkingReported) && kind == TextKind::Reasoning;
@@ -230,7 +245,7 @@ impl Transcript {
             },
         };
         let buffer = &mut self.texts[kind as usize];
-        let from = buffer.add(by, join, piece);
+        let from = buffer.add(by, join, (piece, lead));
         let (message_id, parent) = (id.into(), parent.map(Into::into));
         let (text, length) = (buffer.text(), buffer.length());
         let delta = text[from..].into();

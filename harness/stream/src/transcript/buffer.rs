@@ -18,12 +18,14 @@ pub(crate) struct TranscriptBuffer {
 
 /// Consecutive text of one block.
 #[derive(Debug, Clone, Copy)]
-struct TranscriptPart {
-    by: BlockId,
+pub(super) struct TranscriptPart {
+    pub(super) by: BlockId,
     /// Offset of the newlines that separate this part from the previous one.
     from: usize,
     /// Offset of the text of the part.
     start: usize,
+    /// The lead of its first piece, which decided on the newlines before it.
+    pub(super) lead: usize,
 }
 
 /// How a piece is joined to the text before it.
@@ -38,22 +40,22 @@ pub(super) enum PartJoin {
 }
 
 impl TranscriptBuffer {
-    /// Adds a piece. Returns the offset at which it begins, including the newlines before it.
-    pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
+    /// Adds a piece with its lead. Returns the offset at which it begins, including the newlines before it.
+    pub(super) fn add(&mut self, by: BlockId, join: PartJoin, piece: (&str, usize)) -> usize {
         self.last = Some(by);
         self.append(by, join, piece)
     }
 
-    fn append(&mut self, by: BlockId, join: PartJoin, piece: &str) -> usize {
+    fn append(&mut self, by: BlockId, join: PartJoin, (piece, lead): (&str, usize)) -> usize {
         let from = self.text.len();
         if self.text.capacity() == 0 {
             self.text.reserve(ROOM.max(piece.len()));
         }
         if join == PartJoin::BlankLine {
-            separate(&mut self.text, piece);
+            separate(&mut self.text, lead);
         }
         if join != PartJoin::Append || self.parts.last().is_none_or(|last| last.by != by) {
-            self.parts.push(TranscriptPart { by, from, start: self.text.len() });
+            self.parts.push(TranscriptPart { by, from, start: self.text.len(), lead });
         }
         self.text.push_str(piece);
         self.length += characters(&self.text[from..]);
@@ -87,10 +89,10 @@ impl TranscriptBuffer {
         self.text[start..end.max(start)].trim()
     }
 
-    /// The blocks and texts of the parts, without the newlines before them.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (BlockId, &str)> {
+    /// The parts and their texts, without the newlines before them.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (&TranscriptPart, &str)> {
         let ends = self.parts.iter().skip(1).map(|next| next.from).chain([self.text.len()]);
-        self.parts.iter().zip(ends).map(|(part, end)| (part.by, &self.text[part.start..end]))
+        self.parts.iter().zip(ends).map(|(part, end)| (part, &self.text[part.start..end]))
     }
 
     /// The text of the message that the last part belongs to.
@@ -122,22 +124,30 @@ impl TranscriptBuffer {
         let ends = parts.iter().skip(1).map(|next| next.from).chain([base + text.len()]);
         for (part, end) in parts.iter().zip(ends).filter(|(part, _)| !retracted(part.by)) {
             let join = if part.from < part.start { PartJoin::BlankLine } else { PartJoin::NewPart };
-            self.append(part.by, join, &text[part.start - base..end - base]);
+            self.append(part.by, join, (&text[part.start - base..end - base], part.lead));
         }
         true
     }
 }
 
-/// Completes the newlines at the end of `text` and the start of `piece` to a blank line.
-pub(super) fn separate(text: &mut String, piece: &str) {
+/// The lead of a piece: the newlines of a blank line with which it begins, two at most. A part that is added again as
+/// one piece keeps the lead that its first piece had when it came, so that the text before it stays the same.
+pub(super) fn lead_of(piece: &str) -> usize {
+    newlines(piece.bytes())
+}
+
+/// Completes the newlines at the end of `text`, and those of the lead that comes next, to a blank line.
+fn separate(text: &mut String, lead: usize) {
     if text.is_empty() {
         return;
     }
-    let before = text.bytes().rev().take(2).take_while(|b| *b == b'\n').count();
-    let after = piece.bytes().take(2).take_while(|b| *b == b'\n').count();
-    for _ in (before + after)..2 {
+    for _ in (newlines(text.bytes().rev()) + lead)..2 {
         text.push('\n');
     }
+}
+
+fn newlines(bytes: impl Iterator<Item = u8>) -> usize {
+    bytes.take(2).take_while(|byte| *byte == b'\n').count()
 }
 
 /// Number of characters in a text.

@@ -1,6 +1,5 @@
 //! Tests of the texts and of their parts.
 
-use super::buffer::separate;
 use super::*;
 
 #[test]
@@ -13,9 +12,12 @@ pub(crate) fn t1_line_ends_on_both_sides_make_up_the_blank_line() {
         ("one\n\n\n", "two", "one\n\n\n"),
         ("", "two", ""),
     ] {
-        let mut parted = text.to_owned();
-        separate(&mut parted, piece);
-        assert_eq!(parted, expect);
+        let mut buffer = TranscriptBuffer::default();
+        let pieces = [(0, text), (1, piece)].into_iter().filter(|(_, text)| !text.is_empty());
+        for (block, text) in pieces {
+            buffer.add(BlockId { message: 0, block }, PartJoin::BlankLine, (text, lead_of(text)));
+        }
+        assert_eq!(buffer.text(), format!("{expect}{piece}"));
     }
 }
 
@@ -29,7 +31,11 @@ fn check(
 ) {
     let mut buffer = TranscriptBuffer::default();
     for (message, block, text) in parts {
-        buffer.add(BlockId { message: *message, block: *block }, PartJoin::BlankLine, text);
+        buffer.add(
+            BlockId { message: *message, block: *block },
+            PartJoin::BlankLine,
+            (text, lead_of(text)),
+        );
     }
     let mut moved = [1, parts.len()];
     let was_any = buffer.retract(&|by| retracted.contains(&by.message), &mut moved);
@@ -58,7 +64,7 @@ fn the_last_message_and_what_came_since_a_part() {
         (1, 1, PartJoin::Append, "c", "a\n\nbc"),
         (1, 1, PartJoin::BlankLine, "d", "a\n\nbc\n\nd"),
     ] {
-        let from = buffer.add(BlockId { message, block }, join, text);
+        let from = buffer.add(BlockId { message, block }, join, (text, lead_of(text)));
         assert_eq!((buffer.text(), buffer.length()), (whole, whole.len() as u64));
         assert!(buffer.text()[from..].ends_with(text));
     }
