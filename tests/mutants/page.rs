@@ -25,7 +25,8 @@ once, an arm of a match that is gone. What no check notices is either the same p
 
 `cargo mutants` lists the mutants of the parser and the gateway. The sample is chosen by a digest of the seed and of
 each mutant's name, so that a change of the code leaves the rest of it as it is. Each mutant meets the committed
-scenarios as `clitape test` judges them (goldens, invariants, plans), and, where these find nothing, the unit tests of both
+scenarios (goldens and invariants of every recording in every channel, with the canonical plan and the recorded times; not the
+seeded plans, which take most of the time and catch little more), and, where these find nothing, the unit tests of both
 packages. One that panics, hangs or asks for more than its memory is caught.
 
     cargo test --test mutants

@@ -1,4 +1,4 @@
-//! The committed scenarios, judged one after the other until one has a finding.
+//! The committed scenarios without their seeded plans, judged one after the other until one has a finding.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,30 +7,25 @@ use clitape_runner::check::{Check, ScenarioChecks};
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::scenario::Workspace;
 
-/// Seeded plans of a recording, for they take most of the time. A scenario with variants has all of its own, as each
-/// variant is to be seen.
-const PLANS: u64 = 2;
-
 /// The part of the checks that is made before the next one is begun, the cheapest first.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// Goldens and invariants of the newest recording.
-    Newest,
-    /// Those of the older ones, and what needs no plan.
+    /// Goldens and invariants of the recording with the first version that the scenario names.
+    First,
+    /// Those of the others, and what is no check of one recording.
     Others,
-    /// The plans of every recording.
-    Plans,
 }
 
 impl Stage {
-    const ALL: [Self; 3] = [Self::Newest, Self::Others, Self::Plans];
+    const ALL: [Self; 2] = [Self::First, Self::Others];
 
-    fn has(self, check: &Check, newest: Option<&CliVersion>) -> bool {
+    fn has(self, check: &Check, of_first: Option<&CliVersion>) -> bool {
+        let is_first = check.version().is_some() && check.version() == of_first;
         match (self, check) {
-            (Self::Plans, Check::Plans { .. }) => true,
-            (_, Check::Plans { .. }) | (Self::Plans, _) => false,
-            (Self::Newest, check) => check.version().is_some() && check.version() == newest,
-            (Self::Others, check) => check.version() != newest || check.version().is_none(),
+            // They take most of the time, and catch next to nothing that nothing else does.
+            (_, Check::Plans { .. }) => false,
+            (Self::First, _) => is_first,
+            (Self::Others, _) => !is_first,
         }
     }
 }
@@ -61,15 +56,10 @@ fn size(workspace: &Workspace, name: &ScenarioName) -> u64 {
 
 /// The first finding of a stage.
 fn first(workspace: &Workspace, name: &ScenarioName, stage: Stage) -> Option<String> {
-    let mut scenario = workspace.load(&name.to_string()).expect("the scenario can be used");
-    let new = |scenario| ScenarioChecks::new(workspace, scenario).expect("its folders can be read");
-    let is_variant = |check: &Check| matches!(check, Check::Variants { .. });
-    if !new(scenario.clone()).checks().iter().any(is_variant) {
-        scenario.sweep.plans = scenario.sweep.plans.min(PLANS);
-    }
-    let checks = new(scenario);
-    let newest = checks.versions().last();
-    let mine = checks.checks().iter().filter(|check| stage.has(check, newest));
+    let scenario = workspace.load(&name.to_string()).expect("the scenario can be used");
+    let checks = ScenarioChecks::new(workspace, scenario).expect("its folders can be read");
+    let of_first = checks.versions().next();
+    let mine = checks.checks().iter().filter(|check| stage.has(check, of_first));
     let mut findings = mine
         .flat_map(|check| checks.judge(check, false).expect("its cassette can be read").findings);
     findings.next().map(|finding| format!("{:?}", finding.id))
