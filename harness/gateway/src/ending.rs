@@ -187,6 +187,32 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn v7_each_kind_of_failure_has_its_advice() {
+        use FailureKind as K;
+        let kinds = [
+            (K::Api, "Check the API key, the"),
+            (K::Overloaded, "Send the message again in"),
+            (K::Auth, "Check the API key, or"),
+            (K::Billing, "Check the account's"),
+            (K::BadRequest, "Shorten or"),
+            (K::Refusal, "Put the"),
+            (K::MaxTokens, "Ask for the answer"),
+            (K::Interrupted, "Send a message"),
+            (K::MaxTurns, "Raise the limit of turns"),
+            (K::MaxBudget, "Raise the budget"),
+            (K::Stopped, "Send the message again."),
+            (K::Stalled, "Send the message again, or"),
+            (K::Limit, "Raise the limit, then"),
+            (K::NoResult, "See the agent's log for why"),
+            (K::NoOutput, "See the agent's log for why"),
+            (K::Execution, "See the agent's log for details"),
+        ];
+        for (kind, expect) in kinds {
+            assert!(advice(kind).starts_with(expect), "{kind:?}");
+        }
+    }
+
+    #[test]
     pub(crate) fn v7_every_outcome_has_something_to_say() {
         use FailureKind as K;
         let api = "Check the API key, the credit and the provider's status, then retry.";

@@ -50,3 +50,25 @@ impl FromStr for FieldSlot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v2_a_slot_names_keys_and_a_form() {
+        for (slot, is_read) in [
+            ("path", true),
+            ("a|b:chars", true),
+            ("edits:count edit", true),
+            ("edits:count", false),
+            ("edits:count ", false),
+            ("a:verb b", false),
+            ("a:loud", false),
+            ("a|", false),
+            ("", false),
+        ] {
+            assert_eq!(slot.parse::<FieldSlot>().is_ok(), is_read, "{slot}");
+        }
+    }
+}

@@ -123,6 +123,7 @@ pub(crate) mod tests {
                 assert!(press.is_for(id) && !press.is_for("other"), "{id}");
             }
         }
+        assert_eq!(Press::new(&long, PressedButton::Deny).data(), "q:~6ee14c8caecd5c45:d");
         for data in
             ["", "q", "q:a", "q::a", "q:i:z", "q:i:a1", "q:i:s", "q:i:o1", "q:i:a:b", "x:i:a"]
         {

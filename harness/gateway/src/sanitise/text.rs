@@ -216,6 +216,13 @@ pub(crate) mod tests {
     use super::*;
 
     #[test]
+    fn b2_a_prefix_says_what_kind_of_secret_it_is() {
+        for (secret, length) in [("ghp_madeUp", 4), ("madeUp", 0), ("", 0)] {
+            assert_eq!(prefix_length(secret), length, "{secret}");
+        }
+    }
+
+    #[test]
     pub(crate) fn b2_references() {
         for value in ["$TOKEN", "$token", "${TOKEN}", "${TOKEN:-x}", "$(pass show x)", "$(cat"] {
             assert!(is_reference(value), "{value}");

@@ -177,3 +177,47 @@ fn tail(text: &str, limit: usize) -> &str {
     }
     &text[start..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of text that are kept of lines with texts of these lengths, and which are dropped.
+    fn check(lengths: &[usize], kept: &[usize], dropped: &[bool]) {
+        let line = |length: &usize| {
+            let text = "x".repeat(*length);
+            format!(r#"{{"type":"user","message":{{"role":"user","content":"{text}"}}}}"#)
+        };
+        let lines: Vec<String> = lengths.iter().map(line).collect();
+        let read = read(lines.join("\n").as_bytes()).expect("bytes in memory always read");
+        let sizes: Vec<usize> =
+            read.nodes.iter().filter_map(|node| Some(node.content.as_ref()?.size())).collect();
+        assert_eq!(sizes, kept);
+        assert_eq!(read.nodes.iter().map(|node| node.is_dropped).collect::<Vec<_>>(), dropped);
+        assert_eq!(read.retained, kept.iter().sum::<usize>());
+    }
+
+    #[test]
+    fn x1_the_newest_mebibyte_of_text_is_kept() {
+        const HALF: usize = RETAINED / 2;
+        check(&[RETAINED], &[RETAINED], &[false]);
+        check(&[RETAINED + 1], &[RETAINED], &[true]);
+        check(&[HALF, HALF], &[HALF, HALF], &[false, false]);
+        check(&[HALF, HALF, 1], &[0, HALF, 1], &[true, false, false]);
+        check(&[1, HALF, HALF + 2], &[0, 0, HALF + 2], &[true, true, false]);
+        check(&[1, RETAINED, 0, 1], &[0, 0, 0, 1], &[true, true, false, false]);
+        check(&[9, RETAINED + 9, 9], &[0, 0, 9], &[true, true, false]);
+    }
+
+    #[test]
+    fn x1_a_line_that_is_too_long_keeps_the_end_of_its_newest_texts() {
+        let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+        let blocks = [text(&"a".repeat(RETAINED)), text("éé"), text(&"c".repeat(RETAINED - 3))];
+        let blocks = blocks.join(",");
+        let line = format!(r#"{{"type":"user","message":{{"role":"user","content":[{blocks}]}}}}"#);
+        let read = read(line.as_bytes()).expect("bytes in memory always read");
+        let said = read.nodes[0].content.as_ref().expect("it is of the conversation");
+        let lengths: Vec<usize> = said.texts.iter().map(String::len).collect();
+        assert_eq!((lengths, &*said.texts[1]), (vec![1, 2, RETAINED - 3], "é"));
+    }
+}

@@ -102,6 +102,7 @@ pub(crate) mod tests {
     fn v10_an_address_is_left_as_it_is() {
         let markdown = "(https://x.y/a_b_c?d=1), http:// <https://z/*a*> a_b";
         check(&DISCORD, &[(markdown, "(https://x.y/a_b_c?d=1), http:// https://z/*a* a\\_b")]);
+        check(&DISCORD, &[("https://x.y/?a&amp;b_c", "https://x.y/?a&b_c")]);
         let slack = "(https://x.y/a_b_c?d=1), http:// https://z/*a* a\u{200b}_\u{200b}b";
         check(&SLACK, &[(markdown, slack)]);
     }

@@ -264,6 +264,8 @@ pub(crate) mod tests {
         check(&plain("0123456789 0123456789 tail"), 15, &["0123456789", "0123456789 tail"]);
         check(&plain("one two\n\nthree four"), 12, &["one two", "three four"]);
         check(&plain("abcdefghij"), 4, &["abcd", "efgh", "ij"]);
+        // A character that is longer than a page has one of its own.
+        check(&plain("&&"), 4, &["&amp;", "&amp;"]);
         check(&plain("a&b <c> d"), 9, &["a&amp;b", "&lt;c&gt;", "d"]);
         check(&plain("🦀🦀🦀"), 5, &["🦀🦀", "🦀"]);
         check(&plain("👩‍👩‍👧👩‍👩‍👧é🇩🇪"), 9, &["👩‍👩‍👧", "👩‍👩‍👧é", "🇩🇪"]);

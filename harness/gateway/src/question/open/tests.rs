@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use clitape_stream::{Json, Outcome, RunStatus};
+use clitape_stream::{Decision, Json, Outcome, RunStatus};
 use serde_json::{Map, Value, json};
 use tokio::time::advance;
 
 use super::super::answer::Chosen;
+use super::super::press::PressedButton;
 use super::*;
 
 /// Reads the questions of a line that the CLI printed, as the captures have it.
@@ -188,4 +189,14 @@ pub(crate) async fn q5_a_question_is_reminded_of_once_and_then_denied() {
     let error = questions.answer("q1", &Answer::allow()).expect_err("it has expired");
     assert!(error.to_string().contains("it had waited too long and was denied"), "{error}");
     assert_eq!((questions.overdue(), questions.next_due()), (None, None));
+    assert_eq!(questions.pressed(&Press::new("q1", PressedButton::Allow)), None);
+    let mut questions = table(&[touch(), colours()]);
+    let pressed = Press::new("q2", PressedButton::Deny);
+    assert_eq!(questions.pressed(&pressed), Some("q2"));
+    let (id, decision, message) = ("q2".into(), Decision::Deny, None);
+    questions.on_event(&Event::Answered { id, decision, message, input: (&Value::Null).into() });
+    assert_eq!((questions.pressed(&pressed), questions.ids().count()), (None, 1));
+    let seconds = Duration::from_secs;
+    let times = QuestionTimes { remind: seconds(1), deny: seconds(2) };
+    assert_eq!(OpenQuestions::new(times).times(), times);
 }

@@ -222,6 +222,19 @@ fn v3_text_taken_back_from_the_middle_leaves_what_still_begins_the_answer() {
     let ops =
         [Text("one"), Start("a", "Bash", None), Text("\n\ntwo\n\nthree"), Back("one\n\nthree")];
     check(DraftMode::Partial, &ops, "one\n\nBash <i>running…</i>\n\nthree");
+    let ops = [Text("one"), Start("a", "Bash", None), Text("\n\ntwo three"), Back("one\n\ntwo")];
+    check(DraftMode::Partial, &ops, "one\n\nBash <i>running…</i>\n\ntwo");
+    // What is no longer the beginning goes, with all that came after it.
+    let ops = [
+        Text("one"),
+        Start("a", "Bash", None),
+        Thought("hm"),
+        Text("\n\ntwo"),
+        Start("b", "Read", None),
+        Text("three"),
+        Back("on"),
+    ];
+    check(DraftMode::Partial, &ops, "on\n\nBash <i>running…</i>\nRead <i>running…</i>");
     check(
         DraftMode::Partial,
         &[Text("one"), Start("a", "Bash", None), Back("")],

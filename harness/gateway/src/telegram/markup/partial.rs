@@ -141,6 +141,9 @@ mod tests {
             ("**a ~~b", "**a ~~b~~**"),
             ("say `x", "say `x`"),
             ("say ``a ` b", "say ``a ` b``"),
+            ("say `a` b **c", "say `a` b **c**"),
+            ("say ``a ` b ``` c`` d **e", "say ``a ` b ``` c`` d **e**"),
+            ("say \\`a **b", "say \\`a **b**"),
             ("**see `x", "**see `x`**"),
             ("2 ** 3", "2 ** 3"),
             ("2**3", "2**3"),
@@ -172,6 +175,7 @@ mod tests {
             ("one\n```\ncode\n```\n", "one\n```\ncode\n```"),
             ("- a\n- b", ""),
             ("- a\n- b\n\n", "- a\n- b"),
+            ("one\n\n---", "one"),
         ];
         for (text, expect) in cases {
             assert_eq!(finished(text), expect, "{text}");

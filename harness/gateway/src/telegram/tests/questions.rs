@@ -24,7 +24,7 @@ fn question(id: &str, name: &str, input: &Value, suggestions: &Value, detail: Va
     Question::of(&event, None, &mut Masked::default()).expect("it is a question")
 }
 
-fn touch(id: &str) -> Question {
+pub(super) fn touch(id: &str) -> Question {
     let mode = json!({"type": "setMode", "mode": "acceptEdits", "destination": "session"});
     let input = json!({"command": "make <all>"});
     question(id, "Bash", &input, &json!([mode]), json!({"blocked_path": "/a"}))
@@ -40,7 +40,7 @@ fn colours(id: &str) -> Question {
     question(id, "AskUserQuestion", &input, &Value::Null, json!({}))
 }
 
-fn closed(id: &str, closing: Closing, by: Option<&str>, seconds: u64) -> QuestionClosed {
+pub(super) fn closed(id: &str, closing: Closing, by: Option<&str>, seconds: u64) -> QuestionClosed {
     let (id, by) = (id.to_owned(), by.map(str::to_owned));
     QuestionClosed { id, closing, by, after: Duration::from_secs(seconds) }
 }
@@ -234,6 +234,14 @@ pub(crate) async fn q2_presses_and_replies_are_answers() {
     assert_eq!(press("q3", PressedButton::Allow), Pressing::Unknown);
     telegram.question_closed(&closed("q1", allowed(), None, 1)).await.expect("it is taken");
     assert_eq!(press("q1", PressedButton::Allow), Pressing::Unknown);
+    telegram.question(&colours("q4")).await.expect("it is taken");
+    let option = |choice, option| PressedButton::Option { choice, option };
+    assert_eq!(press("q4", PressedButton::Done { choice: 1 }), Pressing::Shown);
+    assert_eq!(press("q4", option(1, 1)), Pressing::Shown);
+    assert_eq!(press("q4", PressedButton::Done { choice: 1 }), Pressing::Shown);
+    assert_eq!(press("q4", option(1, 0)), Pressing::Unknown);
+    let chosen = [1, 1].map(|option| Chosen::Options(vec![option])).into();
+    assert_eq!(press("q4", option(0, 1)), answer("q4", Answer::Choose(chosen)));
 }
 
 #[tokio::test(start_paused = true)]

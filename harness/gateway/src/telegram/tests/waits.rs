@@ -1,6 +1,7 @@
 //! Servers that ask to wait for ever, or without end.
 
 use super::*;
+use crate::question::Closing;
 
 fn wait(seconds: u64) -> FakeReply {
     Fails(BotApiError::RetryAfter { seconds })
@@ -56,4 +57,48 @@ async fn issue_13_finding_34_a_server_that_always_asks_to_wait_is_called_eleven_
     let (log, _) = run(DraftMode::Partial, script, &[Text(0, A), Text(1, B), End(95_000, C)]).await;
     let drafts = log.iter().take_while(|call| !call.contains("final")).count();
     assert_eq!(drafts, 8, "{log:?}");
+}
+
+/// A question of a run that ends at once; the seconds of the calls, that of the final message the last.
+#[tokio::test(start_paused = true)]
+async fn issue_13_finding_34_a_question_is_given_up_when_the_run_is_over() {
+    for (script, expect) in [
+        (vec![wait(0); 10], vec![0, 1, 3, 7, 15, 31, 61, 91, 121, 151, 181, 181]),
+        (vec![wait(0); 11], vec![0, 1, 3, 7, 15, 31, 61, 91, 121, 151, 181, 182]),
+        (vec![wait(299)], vec![0, 299, 299]),
+        (vec![wait(300)], vec![0]),
+    ] {
+        let fake = Arc::new(FakeBotApi::new(script));
+        let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
+        telegram.question(&questions::touch("q1")).await.expect("it is shown later");
+        telegram.finish(&RunEnding { answer: "x".to_owned(), notice: None }).await;
+        let at = |line: &String| line.split(' ').next()?.parse::<u64>().ok();
+        // Nobody saw it, so that its end is an error.
+        let closed = questions::closed("q1", Closing::Settled, None, 1);
+        let is_given_up = expect.ends_with(&[182]) || expect == [0];
+        assert_eq!(telegram.question_closed(&closed).await.is_err(), is_given_up);
+        let log = fake.log();
+        let seconds = log.iter().map(|line| at(line).expect("a call has a time") / 1_000);
+        assert_eq!(seconds.collect::<Vec<_>>(), expect, "{log:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn v6_an_answer_that_never_comes_is_reported() {
+    let (_, delivery) = run(DraftMode::Partial, vec![Never], &[End(0, "x")]).await;
+    let Some(Delivery::Failed { reason }) = delivery else { panic!("{delivery:?}") };
+    let expect = "none came in 15 s, the most that `--api-timeout` allows";
+    assert!(reason.contains(expect), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn v6_a_draft_that_is_left_and_can_t_be_shown_is_reported() {
+    let refused = || Fails(BotApiError::Other("no".to_owned()));
+    for (script, expect) in [(vec![], true), (vec![After(0), refused(), refused()], false)] {
+        let mut telegram =
+            Telegram::new(TelegramSettings::default(), Arc::new(FakeBotApi::new(script)));
+        telegram.tool(&tool("Read")).await.expect("a tool is taken");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(telegram.leave().await.is_ok(), expect);
+    }
 }
