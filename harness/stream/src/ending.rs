@@ -112,7 +112,7 @@ impl OutcomeBuilder {
     fn failure_of(&self, record: &ResultRecord, text: &str, calls: usize) -> Option<Failure> {
         if record.failed {
             let kind = self.kind(record).unwrap_or(FailureKind::Other);
-            let named = record.named.clone().or_else(|| self.api_error.clone());
+            let named = record.named.clone().or_else(|| self.api_words().map(str::to_owned));
             let message = named.unwrap_or_else(|| sentence(kind, record));
             return Some(Failure { kind, message });
         }
@@ -138,6 +138,11 @@ impl OutcomeBuilder {
         })
     }
 
+    /// What the API's last error says, unless the error has no words.
+    fn api_words(&self) -> Option<&str> {
+        self.api_error.as_deref().filter(|words| !words.is_empty())
+    }
+
     fn kind(&self, record: &ResultRecord) -> Option<FailureKind> {
         let (stop, interrupted) = (self.stop, self.interrupted);
         failure::kind(record, TurnState { stop, interrupted, api_error: self.api_error.is_some() })
@@ -161,7 +166,7 @@ impl OutcomeBuilder {
             None if self.interrupted => (FailureKind::Interrupted, INTERRUPTED.to_owned()),
             None => (FailureKind::NoResult, CUT_OFF.to_owned()),
         };
-        if let Some(error) = &self.api_error {
+        if let Some(error) = self.api_words() {
             message = format!("{message} The API's last word was: {}", plain(error));
         }
         Outcome {

@@ -142,6 +142,17 @@ pub(crate) fn t5_output_without_an_end_says_why_as_far_as_it_is_known() {
 }
 
 #[test]
+fn an_error_of_the_api_without_words_leaves_no_empty_sentence() {
+    let error = r#"{"type":"assistant","error":"x","message":{"id":"a","content":[]}}"#.to_owned();
+    let cut = "The output ended without a result, so the answer may be cut off; send a message to \
+               go on.";
+    check_failure(&[error.clone()], "no_result", cut, "");
+    let result = failed(r#""subtype":"success""#);
+    let words = "The CLI ended the turn with the result success and gave no reason.";
+    check_failure(&[error, result], "api", words, "");
+}
+
+#[test]
 pub(crate) fn usage_is_that_of_the_turn_and_never_a_sum() {
     let usage = |input: u64| {
         format!(r#"{{"type":"result","result":"x{input}","usage":{{"input_tokens":{input}}}}}"#)
