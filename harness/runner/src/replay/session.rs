@@ -14,12 +14,15 @@
 //! | `place` | the folder in which the gateway looks for transcripts |
 //! | `stored` | run, the `provider` of the session, whether it was `kept`, and how often its transcript was `looked` for |
 //! | `settings` | run, and the sentence about the settings that changed before it |
+//! | `reseed` | run, and the first `message` of the session that takes the place of the one it left, or why it is `refused` a history |
 
 use std::ffi::OsStr;
 
 use clitape_gateway::session::fingerprint::difference;
 use clitape_gateway::session::gate::{BoundSession, SessionRetention, flushed};
-use clitape_gateway::session::{Orphan, Resumability, config_dir, resumability, slug, transcript};
+use clitape_gateway::session::{
+    Invalidation, Orphan, Resumability, config_dir, reseed, resumability, slug, transcript,
+};
 use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
 
@@ -63,6 +66,9 @@ fn entries(cassette: &Cassette, spec: Option<&SessionSpec>, at: u64) -> Vec<Entr
     add("verdict", told(1, &before));
     if let Some(spec) = spec {
         add("stored", stored(spec, 1, session.as_deref(), &before));
+        if let Some(data) = reseeded(spec, 1, &cassette.transcript, &before) {
+            add("reseed", data);
+        }
     }
     for (number, run) in (2..).zip(&cassette.further) {
         if run.facts.resume == Resume::UnknownId {
@@ -104,6 +110,9 @@ fn entries(cassette: &Cassette, spec: Option<&SessionSpec>, at: u64) -> Vec<Entr
         session = said.session.or(session);
         if let Some(spec) = spec {
             add("stored", stored(spec, number, session.as_deref(), &before));
+            if let Some(data) = reseeded(spec, number, &run.transcript, &before) {
+                add("reseed", data);
+            }
         }
     }
     entries
@@ -134,6 +143,18 @@ fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumabili
     };
     let kept = matches!(retention, SessionRetention::Retained(_));
     json!({ "run": run, "provider": spec.provider, "kept": kept, "looked": looked })
+}
+
+/// What a session that takes the place of the one in a transcript is told first, for a small model (X5).
+fn reseeded(spec: &SessionSpec, run: usize, bytes: &[u8], verdict: &Resumability) -> Option<Value> {
+    let message = spec.message.as_deref()?;
+    // Bytes in memory always read.
+    let said = transcript::read(bytes).unwrap_or_default();
+    let given_up = Invalidation::of(verdict.reason);
+    Some(match reseed::prelude(&said, given_up, &spec.provider, reseed::limit(0), message) {
+        Ok(told) => json!({ "run": run, "message": told }),
+        Err(refused) => json!({ "run": run, "refused": refused.to_string() }),
+    })
 }
 
 /// The verdict on a transcript of the cassette; it has none when the CLI kept none.
@@ -245,6 +266,26 @@ mod tests {
         check("claude-cli", &answered, true, 1);
         check("claude-cli", &Resumability::not_found(), false, 3);
         check("codex-cli", &Resumability::not_found(), true, 0);
+    }
+
+    #[test]
+    fn x5_a_new_session_is_told_what_was_said_in_one_that_is_given_up() {
+        let check = |lines: &str, provider: &str, key: &str, expect: &str| {
+            let (provider, message) = (provider.to_owned(), Some("Go on.".to_owned()));
+            let spec = SessionSpec { provider, message, ..SessionSpec::default() };
+            let verdict = judged(lines.as_bytes());
+            let data = reseeded(&spec, 1, lines.as_bytes(), &verdict).unwrap();
+            assert!(data[key].as_str().unwrap().contains(expect), "{data}");
+        };
+        let asked = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"Hi\"}}\n";
+        let answer =
+            "{\"type\":\"assistant\",\"message\":{\"role\":\"assistant\",\"content\":[]}}\n";
+        check(asked, "claude-cli", "message", "User: Hi\n</conversation_history>");
+        check(asked, "claude-cli", "message", "\nGo on.\n");
+        check(asked, "wrapped-cli", "refused", "the new session is not");
+        check(answer, "claude-cli", "refused", "the session may be resumed");
+        let silent = reseeded(&SessionSpec::default(), 1, asked.as_bytes(), &judged(b""));
+        assert_eq!(silent, None);
     }
 
     #[test]

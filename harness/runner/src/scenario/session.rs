@@ -15,11 +15,18 @@ pub struct SessionSpec {
     pub claude_config_dir: Option<String>,
     /// The settings with which the gateway starts each run, as one JSON object each (X6).
     pub fingerprints: Vec<String>,
+    /// The message with which a new session takes the place of one that is given up, told what was said in it (X5).
+    pub message: Option<String>,
 }
 
 impl Default for SessionSpec {
     fn default() -> Self {
-        Self { provider: CLAUDE.to_owned(), claude_config_dir: None, fingerprints: Vec::new() }
+        Self {
+            provider: CLAUDE.to_owned(),
+            claude_config_dir: None,
+            fingerprints: Vec::new(),
+            message: None,
+        }
     }
 }
 

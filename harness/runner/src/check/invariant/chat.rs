@@ -188,7 +188,10 @@ fn drafts(replay: &Replay) -> BTreeMap<u64, Vec<&Entry>> {
     let mut turns = by_turn(replay, Lane::Telegram);
     for calls in turns.values_mut() {
         calls.retain(|entry| {
-            is_draft(entry) && !message_id(entry).is_some_and(|id| questions.contains(&id))
+            // A question's message that the server refuses has no id.
+            let is_question = entry.data.contains_key("buttons")
+                || message_id(entry).is_some_and(|id| questions.contains(&id));
+            is_draft(entry) && !is_question
         });
     }
     turns

@@ -218,6 +218,9 @@ fn gw010_a_server_that_asks_to_wait_is_not_called() {
 fn gw006_the_throttle_holds() {
     let call = |at| format!(r#"{at} telegram editMessageText {{"message_id":1,"text":"a"}}"#);
     check_lane(&[&call(1), &call(1001)], &[]);
+    let asked =
+        r#"9 telegram sendMessage {"text":"?","buttons":[["Allow"]],"answer":"server-error"}"#;
+    check_lane(&[&call(1), asked, &call(1001)], &[]);
     check_lane(
         &[&call(1), &call(1000)],
         &[(FindingKind::TooFast, "editMessageText #1 \"a\" came 999 ms after the call before it")],
