@@ -60,7 +60,6 @@ impl OutcomeBuilder {
             (self.open, self.stop) = (true, std::mem::take(&mut turn.stop));
             self.next_turns =
                 turn.next_turns.iter().filter_map(|at| at.checked_sub(first)).collect();
-            self.next_turns.retain(|at| *at > 0);
             if !named.is_empty() {
                 self.answers = turn.answers.extract_if(.., |uuid| !named.contains(uuid)).collect();
             }

@@ -106,10 +106,7 @@ fn named_status(text: &str) -> Option<u64> {
 /// Returns the text of a result. If that text is itself a result record, returns the inner text, up
 /// to [`NESTED`] levels deep.
 fn unwrap(text: &str) -> String {
-    let mut text = think_tags::visible(text.trim());
-    if text.trim().len() < text.len() {
-        text = text.trim().to_owned();
-    }
+    let mut text = think_tags::visible(text.trim()).trim().to_owned();
     for _ in 0..NESTED {
         let nested =
             if text.starts_with('{') { json::pick(&text, &["type", "result"]) } else { [None; 2] };

@@ -54,6 +54,7 @@ fn next(scan: &mut JsonCursor<'_>, depth: usize) -> JsonResult<Value> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::json::Expected;
 
     fn check(raw: &str, expect: &str) {
         let printed = lenient_value(raw).map_or_else(|e| e.to_string(), |v| v.to_string());
@@ -84,6 +85,9 @@ pub(crate) mod tests {
         check(r#"{"\ud800":1}"#, "{\"\u{fffd}\":1}");
         check("[1e999]", r#"["1e999"]"#);
         check(r#"{"a":1,"a":2}"#, r#"{"a":2}"#);
+        for (raw, expect) in [(r#"{"a":1,}"#, Expected::Key), ("[1,]", Expected::Value)] {
+            check(raw, &Malformed::at(raw.len() - 1, expect).to_string());
+        }
         assert!(lenient_value("{\"a\":").is_err() && lenient_value("{} {}").is_err());
     }
 

@@ -350,3 +350,26 @@ pub(crate) fn u2_the_cost_is_linear_in_the_text() {
     check_cost(&json!({"blank": [" ".repeat(100_000)]}).to_string(), 1, 8, 60);
     check_cost(&format!("{{\"blank\":[{}]}}", " ".repeat(100_000)), 1, 8, 2);
 }
+
+#[test]
+fn u2_a_key_that_comes_again_is_new_only_if_its_value_is() {
+    let text = |pieces: &[&str]| {
+        let (mut input, mut all, mut updates) = (PartialInput::default(), String::new(), vec![]);
+        for piece in pieces {
+            all.push_str(piece);
+            updates.push(input.update(&all).map(|new| Value::Object(new.to_map()).to_string()));
+        }
+        updates
+    };
+    for (first, again, expect) in [
+        (r#"{"k":"abc"#, r#"","k":"abc","#, None),
+        (r#"{"k":"abc"#, r#"","k":"\u0061bc","#, None),
+        (r#"{"k":"abc"#, r#"","k":"abd","#, Some(r#"{"k":"abd"}"#)),
+        (r#"{"k":"abc"#, r#"","k":5,"#, Some(r#"{"k":5}"#)),
+        (r#"{"k":[1,[2]"#, r#"],"k":[1, [2]],"#, None),
+        (r#"{"k":[1,[2]"#, r#"],"k":[1,[3]],"#, Some(r#"{"k":[1,[3]]}"#)),
+    ] {
+        assert!(text(&[first])[0].is_some(), "{first} is emitted while it is open");
+        assert_eq!(text(&[first, again])[1].as_deref(), expect, "{first}{again}");
+    }
+}

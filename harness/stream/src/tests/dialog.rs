@@ -121,6 +121,23 @@ pub(crate) fn a_question_without_an_id_is_about_the_open_call_with_its_input() {
             END,
         ],
     );
+    // A call of another tool is not meant.
+    check(
+        &[
+            snapshot("a", &call("t", r#"{"a":1}"#).replace("Bash", "Edit")),
+            asks("q", r#"{"a":1}"#),
+            tool_result("t", "ok"),
+            cancel("q"),
+            result("x"),
+        ],
+        &[
+            r#"start t Edit {"a":1}"#,
+            r#"question q Bash - {"a":1} null {}"#,
+            r#"result t Edit "ok""#,
+            "withdrawn q",
+            END,
+        ],
+    );
     // Equal calls of one message are asked about in their order; equal calls of two askers are not told apart.
     let two = [call("t", r#"{"a":1}"#), call("u", r#"{"a":1}"#)].join(",");
     check(
@@ -202,6 +219,30 @@ pub(crate) fn a_question_of_a_background_subagent_outlives_the_turn() {
             END,
             r#"result t Bash "ok" @p"#,
             "record control_cancel_request/-",
+        ],
+    );
+}
+
+#[test]
+fn a_question_of_the_next_turn_outlives_the_turn_before_it() {
+    let late = result("one").replacen('{', r#"{"begun_message_ids":["a"],"#, 1);
+    check(
+        &records![
+            one(system("init", "")),
+            spoken("a", "one"),
+            [system("init", ""), message("b"), tool(0, "t", "{}"), stop(0), question("q", "t")],
+            [late, cancel("q"), tool_result("t", "ok"), over(), result("x")],
+        ],
+        &[
+            "record system/init",
+            r#"text a "one""#,
+            "record system/init",
+            "start t Bash {}",
+            r#"question q Bash t {"a":1} null {}"#,
+            r#"ok "one" began ["a"]"#,
+            "withdrawn q",
+            r#"result t Bash "ok""#,
+            r#"ok "x" turn 2"#,
         ],
     );
 }

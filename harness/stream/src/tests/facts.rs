@@ -34,6 +34,36 @@ pub(crate) fn several_turns_have_an_init_and_a_result_each() {
 }
 
 #[test]
+fn an_outcome_names_the_messages_of_the_host_that_its_turn_answers() {
+    let command = |uuid: &str, state: &str| {
+        format!(r#"{{"type":"command_lifecycle","command_uuid":"{uuid}","state":"{state}"}}"#)
+    };
+    let of_command = "record command_lifecycle/-";
+    check(
+        &[
+            system("init", ""),
+            command("u1", "queued"),
+            command("u2", "started"),
+            command("u3", "completed"),
+            system("status", r#","status":null,"user_message_uuids":["u4","u2"]"#),
+            result("x"),
+            command("u5", "completed"),
+            result("y"),
+        ],
+        &[
+            "record system/init",
+            of_command,
+            of_command,
+            of_command,
+            "record system/status",
+            r#"ok "x" answers ["u2", "u3", "u4"]"#,
+            of_command,
+            r#"ok "y" turn 2"#,
+        ],
+    );
+}
+
+#[test]
 pub(crate) fn a_result_may_be_the_only_record() {
     // 2.1.100 and later after a failed --resume: no init, and a new session id.
     let lone = r#"{"is_error":true,"errors":["No conversation found with session ID: s"],"session_id":"r","subtype":"error_during_execution","type":"result"}"#;

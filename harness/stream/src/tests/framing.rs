@@ -66,6 +66,18 @@ pub(crate) fn every_line_is_accounted_for() {
     assert_eq!(counts, (23, 2, 4, 9, 8));
     assert_eq!(stats.by_kind.values().sum::<u64>(), 18);
     assert_eq!(stats.by_kind["result/success"], 2);
+    let starts: Vec<_> = stats.by_kind.iter().filter(|(kind, _)| kind.contains("/c")).collect();
+    let count = |(kind, count): (&Cow<'_, str>, &u64)| format!("{kind} {count}");
+    let starts: Vec<_> = starts.into_iter().map(count).collect();
+    assert_eq!(
+        starts,
+        [
+            "stream_event/content_block_delta 2",
+            "stream_event/content_block_start 1",
+            "stream_event/content_block_stop 1"
+        ]
+    );
+    assert!(stats.by_kind.values().all(|count| *count > 0));
 }
 
 #[test]

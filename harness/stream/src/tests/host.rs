@@ -32,6 +32,8 @@ pub(super) fn run_sides(lines: &[SideLine], mut cut: impl FnMut() -> usize) -> V
     }
     let Stats { lines: count, blank, records, unknown, unusable, .. } = parser.stdin_stats();
     assert_eq!(count, blank + records + unknown + unusable, "every line is accounted for");
+    let written = lines.iter().filter(|line| matches!(line, Host(_))).count();
+    assert_eq!(count, written as u64, "every line of the host is counted");
     parser.finish_with(&mut sink);
     seen
 }

@@ -146,7 +146,7 @@ fn an_error_of_the_api_without_words_leaves_no_empty_sentence() {
     let error = r#"{"type":"assistant","error":"x","message":{"id":"a","content":[]}}"#.to_owned();
     let cut = "The output ended without a result, so the answer may be cut off; send a message to \
                go on.";
-    check_failure(&[error.clone()], "no_result", cut, "");
+    check_failure(std::slice::from_ref(&error), "no_result", cut, "");
     let result = failed(r#""subtype":"success""#);
     let words = "The CLI ended the turn with the result success and gave no reason.";
     check_failure(&[error, result], "api", words, "");

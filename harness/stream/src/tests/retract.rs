@@ -310,6 +310,21 @@ pub(crate) fn t7_an_empty_block_has_no_snapshot_and_shifts_no_other() {
             r#"ok "two""#,
         ],
     );
+    // The snapshot of an open call is of the block with that call.
+    let shown = with(&snapshot("a", &call("t", r#"{"a":1,"b":2}"#)), r#""uuid":"u1""#);
+    let again = with(&snapshot("b", &text_block("two")), r#""uuid":"u2","supersedes":["u1"]"#);
+    let begun = [message("a"), tool(3, "t", "{}"), json(3, r#"{"a":1,"#)];
+    check(
+        &records![begun, [shown, again, over(), result("two")]],
+        &[
+            r#"input t Bash {"a":1}"#,
+            r#"start t Bash {"a":1,"b":2}"#,
+            r#"retract a leaves "" "" without ["t"]"#,
+            "result t Bash incompletenull",
+            r#"text b "two""#,
+            r#"ok "two""#,
+        ],
+    );
     check(
         &records![
             open,

@@ -99,6 +99,17 @@ pub(crate) fn u1_an_empty_snapshot_is_no_arguments() {
         &records![open.clone(), [empty, json(0, "1}"), stop(0), result("x")]],
         &[r#"start t Bash {"a":1}"#, end, END],
     );
+    // Without input in the stream, the snapshot has all of it.
+    check(
+        &[
+            message("a"),
+            tool(0, "t", "{}"),
+            snapshot("a", &call("t", "{}")),
+            text(1, "y"),
+            result("x"),
+        ],
+        &["start t Bash {}", r#"text a "y""#, end, END],
+    );
     let wrapped = call("t", r#"{"__unparsedToolInput":{"raw":"{\"a","len":3}}"#);
     check(
         &records![open, [snapshot("a", &wrapped), stop(0), result("x")]],
