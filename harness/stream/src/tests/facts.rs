@@ -34,6 +34,29 @@ pub(crate) fn several_turns_have_an_init_and_a_result_each() {
 }
 
 #[test]
+fn a_session_is_reported_again_when_only_its_model_or_its_version_changes() {
+    let init = |model: &str, version: &str| {
+        let fields =
+            format!(r#","session_id":"s","model":"{model}","claude_code_version":"{version}""#);
+        system("init", &fields)
+    };
+    let of_init = "record system/init";
+    check(
+        &[init("m", "1"), init("m", "1"), init("n", "1"), init("n", "2"), result("x")],
+        &[
+            "session s m 1",
+            of_init,
+            of_init,
+            "session s n 1",
+            of_init,
+            "session s n 2",
+            of_init,
+            END,
+        ],
+    );
+}
+
+#[test]
 fn an_outcome_names_the_messages_of_the_host_that_its_turn_answers() {
     let command = |uuid: &str, state: &str| {
         format!(r#"{{"type":"command_lifecycle","command_uuid":"{uuid}","state":"{state}"}}"#)

@@ -26,6 +26,24 @@ fn events(bytes: &[u8]) -> Vec<String> {
 }
 
 #[test]
+fn a_snapshot_without_an_id_is_of_the_message_that_streams() {
+    let nameless = r#"{"message":{"content":[{"type":"text","text":"one"}]},"type":"assistant"}"#;
+    check(
+        &[message("a"), text(0, "on"), nameless.into(), stop(0), over(), result("one")],
+        &[r#"text a "on""#, r#"text a "e""#, r#"ok "one""#],
+    );
+}
+
+#[test]
+fn a_result_without_the_id_of_its_call_is_reported_once() {
+    let nameless = r#"{"type":"web_search_tool_result","content":[]}"#;
+    check(
+        &[message("a"), block(0, nameless), snapshot("a", nameless), over(), result("x")],
+        &["diagnostic bad-tool-id 2", END],
+    );
+}
+
+#[test]
 pub(crate) fn a_field_that_is_not_read_may_have_any_value() {
     let plain = events(&roomy("null"));
     assert_eq!(plain.last().unwrap(), r#"ok "Hi" of 0"#);
