@@ -9,6 +9,8 @@
 mod common;
 #[path = "held_by/schema.rs"]
 mod held_by;
+#[path = "schema/stream_json.rs"]
+mod stream_json;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -8,6 +8,7 @@ mod compare;
 mod completions;
 mod conditions;
 mod confirm;
+mod conform;
 mod editor;
 mod exit;
 mod import;
@@ -23,6 +24,7 @@ mod report;
 mod review;
 mod rig;
 mod scan;
+mod schema;
 mod secret;
 mod session;
 mod shrink;
@@ -89,6 +91,8 @@ enum Command {
     Man(completions::Man),
     Proof(proof::Args),
     Compare(compare::Args),
+    Schema(schema::Args),
+    Conform(conform::Args),
     Scan(scan::Args),
     Subject(subject::Args),
     Rig(rig::Args),
@@ -136,6 +140,8 @@ fn main() -> ExitCode {
             Command::Man(man) => completions::man(&man, Args::command()),
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
+            Command::Schema(schema) => schema::run(&workspace(args.root)?, &schema),
+            Command::Conform(conform) => conform::run(&conform, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),

@@ -11,6 +11,7 @@ pub mod host;
 pub mod input;
 pub mod limits;
 pub mod names;
+pub mod observed;
 pub mod record;
 pub mod replay;
 pub mod report;

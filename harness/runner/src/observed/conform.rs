@@ -1,0 +1,222 @@
+//! Holds stream-json against the observed schema: what is wrong, and what is new.
+//!
+//! Only the words that [`super::schema`] writes are read. A type that was never seen at its place and a required field that
+//! is missing are wrong. A kind or a field that nobody has seen, and a line that is no record, are new: a reader of
+//! the stream has to pass over them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::shape::{JsonType, Tag};
+use crate::replay::read_record;
+use crate::text::{Keep, truncate};
+
+/// The columns that are shown of a value.
+const LONGEST: usize = 60;
+/// What stands for the number of an array's item where places are counted together.
+const ANY_ITEM: &str = "*";
+
+/// A place where a line leaves the schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// The line, from 1.
+    pub line: usize,
+    /// The place in the record, as a JSON Pointer (RFC 6901); empty is the whole record.
+    pub pointer: String,
+    /// The kind of the record, such as `result/success`.
+    pub record: String,
+    /// What is wrong there.
+    pub sentence: String,
+}
+
+/// Something that the schema does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct New {
+    /// The line where it was first seen, from 1.
+    pub line: usize,
+    /// Its place there, as a JSON Pointer.
+    pub pointer: String,
+    /// The kind of the record.
+    pub record: String,
+    /// What it is.
+    pub sentence: String,
+    /// How often it was seen.
+    pub count: usize,
+}
+
+/// What a file has that the schema has not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Conformance {
+    /// The number of records.
+    pub records: usize,
+    /// What is wrong, in the order of the lines.
+    pub wrong: Vec<Wrong>,
+    /// What is new, in the order in which it came.
+    pub new: Vec<New>,
+}
+
+/// Holds the lines of `bytes` against the observed schema.
+pub fn conform(schema: &Value, bytes: &[u8]) -> Conformance {
+    let mut reader = Reader {
+        schema,
+        line: 0,
+        record: String::new(),
+        found: Conformance::default(),
+        seen: BTreeMap::new(),
+    };
+    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
+        reader.line = number;
+        reader.record.clear();
+        if !line.trim_ascii().is_empty() {
+            reader.read(line);
+        }
+    }
+    reader.found
+}
+
+struct Reader<'a> {
+    schema: &'a Value,
+    line: usize,
+    record: String,
+    found: Conformance,
+    /// The number of each new thing in the list, by its record, its place and what it is.
+    seen: BTreeMap<(String, String, String), usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, line: &[u8]) {
+        let Some(Value::Object(record)) = read_record(line) else {
+            self.new("", "is no record".to_owned());
+            return;
+        };
+        self.found.records += 1;
+        let tag = Tag::of(&record);
+        self.record = tag.name();
+        if tag.kind.is_none() {
+            self.wrong("", "has no `type`".to_owned());
+            return;
+        }
+        let mut cases = cases(self.schema, &record).peekable();
+        if cases.peek().is_none() {
+            self.new("", "is a kind of record that was never seen".to_owned());
+        }
+        for case in cases {
+            self.object(self.definition(case), &record, "");
+        }
+    }
+
+    /// The schema that a `$ref` names, or the schema itself.
+    fn definition(&self, schema: &'a Value) -> &'a Value {
+        let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+        name.map_or(schema, |name| &self.schema["$defs"][name])
+    }
+
+    fn value(&mut self, schema: &'a Value, value: &Value, pointer: &str) {
+        let word = JsonType::of(value).word();
+        let (fits, expected) = match &schema["type"] {
+            Value::String(one) => (one == word, one.clone()),
+            Value::Array(several) => {
+                let words: Vec<_> = several.iter().filter_map(Value::as_str).collect();
+                (words.contains(&word), words.join(" or "))
+            }
+            _ => (true, String::new()),
+        };
+        if !fits {
+            self.wrong(pointer, format!("is {}, where only {expected} was seen", excerpt(value)));
+            return;
+        }
+        match value {
+            Value::Array(items) if schema["items"].is_object() => {
+                for (at, item) in items.iter().enumerate() {
+                    self.value(&schema["items"], item, &format!("{pointer}/{at}"));
+                }
+            }
+            Value::Object(object) if schema["additionalProperties"].is_object() => {
+                for (key, value) in object {
+                    self.value(
+                        &schema["additionalProperties"],
+                        value,
+                        &format!("{pointer}/{}", escaped(key)),
+                    );
+                }
+            }
+            Value::Object(object) if schema["allOf"].is_array() => {
+                let mut cases = cases(schema, object).peekable();
+                let tag = Tag::of(object);
+                if cases.peek().is_none() && tag.is_some() {
+                    self.new(pointer, format!("is a `{}`, which was never seen there", tag.name()));
+                }
+                for case in cases {
+                    self.object(case, object, pointer);
+                }
+            }
+            Value::Object(object) if schema["properties"].is_object() => {
+                self.object(schema, object, pointer);
+            }
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, schema: &'a Value, object: &Map<String, Value>, pointer: &str) {
+        let required =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for missing in required.filter(|name| !object.contains_key(*name)) {
+            self.wrong(pointer, format!("has no `{missing}`, which was always there"));
+        }
+        for (key, value) in object {
+            let pointer = format!("{pointer}/{}", escaped(key));
+            match schema["properties"].get(key) {
+                Some(field) => self.value(field, value, &pointer),
+                None => self
+                    .new(&pointer, format!("is a field that was never seen: {}", excerpt(value))),
+            }
+        }
+    }
+
+    fn wrong(&mut self, pointer: &str, sentence: String) {
+        let (line, record) = (self.line, self.record.clone());
+        self.found.wrong.push(Wrong { line, pointer: pointer.to_owned(), record, sentence });
+    }
+
+    /// Notes something new; the same thing at the same place of the same kind of record is counted.
+    fn new(&mut self, pointer: &str, sentence: String) {
+        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let place: Vec<&str> =
+            pointer.split('/').map(|part| if is_number(part) { ANY_ITEM } else { part }).collect();
+        let what = sentence.split(':').next().unwrap_or_default().to_owned();
+        let key = (self.record.clone(), place.join("/"), what);
+        if let Some(at) = self.seen.get(&key) {
+            self.found.new[*at].count += 1;
+            return;
+        }
+        self.seen.insert(key, self.found.new.len());
+        let (line, record) = (self.line, self.record.clone());
+        self.found.new.push(New { line, pointer: pointer.to_owned(), record, sentence, count: 1 });
+    }
+}
+
+/// The schemas of the kinds that an object is of.
+fn cases<'a>(schema: &'a Value, object: &Map<String, Value>) -> impl Iterator<Item = &'a Value> {
+    let cases = schema["allOf"].as_array().into_iter().flatten();
+    cases.filter(|case| applies(&case["if"], object)).map(|case| &case["then"])
+}
+
+/// Whether an object has what a condition asks for.
+fn applies(condition: &Value, object: &Map<String, Value>) -> bool {
+    let constants = condition["properties"].as_object().into_iter().flatten();
+    let absent = condition["not"]["required"].as_array().into_iter().flatten();
+    constants.into_iter().all(|(key, value)| object.get(key) == Some(&value["const"]))
+        && !absent.filter_map(Value::as_str).any(|key| object.contains_key(key))
+}
+
+/// A key as a part of a JSON Pointer.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// The beginning of a value.
+fn excerpt(value: &Value) -> String {
+    truncate(&value.to_string(), LONGEST, Keep::Start).into_owned()
+}

@@ -1,0 +1,60 @@
+//! What the recorded records look like: a schema made from the cassettes, and what leaves it.
+//!
+//! The CLI publishes no schema of its stream. [`observe`] makes one from the recordings of a workspace: each kind of
+//! record, each field with its types, how often it was there and since which version. [`conform()`] holds any
+//! stream-json against it.
+
+mod conform;
+mod release;
+mod schema;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+pub use conform::{Conformance, New, Wrong, conform};
+use release::Release;
+use serde_json::Value;
+use shape::Shape;
+
+use crate::cassette::{Cassette, CassetteError, Origin};
+use crate::replay::read_record;
+use crate::scenario::Workspace;
+
+/// Why the recordings of a workspace can't be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// A folder can't be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A cassette can't be read.
+    #[error(transparent)]
+    Cassette(#[from] CassetteError),
+}
+
+/// Makes the schema of all records that the CLI itself printed in the recordings of a workspace. What was imported or
+/// edited by hand is left out, as are lines that are no records.
+///
+/// # Errors
+///
+/// [`ObserveError`] when a folder or a cassette can't be read.
+pub fn observe(workspace: &Workspace) -> Result<Value, ObserveError> {
+    let mut records = Shape::default();
+    for name in workspace.recorded_names()? {
+        for version in workspace.recorded(&name)? {
+            let cassette = Cassette::find(workspace, &name, &version)?;
+            if cassette.manifest.origin != Origin::Recorded {
+                continue;
+            }
+            let release = Release::new(&version);
+            let further = cassette.further.iter().map(|run| &run.stdout);
+            for stdout in [&cassette.stdout].into_iter().chain(further) {
+                let lines = stdout.split(|byte| *byte == b'\n').filter_map(read_record);
+                let typed = lines.filter(|record| record["type"].is_string());
+                typed.for_each(|record| records.add(&record, &release));
+            }
+        }
+    }
+    Ok(schema::document(&records))
+}

@@ -1,0 +1,144 @@
+//! The shapes as a JSON Schema (draft 2020-12).
+//!
+//! An object that has a `type` or a `subtype` is described by its kind: `allOf` has an `if` for each kind that was
+//! seen, so that a kind that nobody has seen is no error. A field that was seen in every object of its kind is
+//! required. What JSON Schema has no word for stands in annotations: `x-versions` (those in which a kind was seen), `x-seen` (in
+//! how many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others
+//! with its kind lack it).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::release::Release;
+use super::shape::{ObjectShape, Shape, Sightings, Tag};
+
+/// The characters that an example may have.
+const LONGEST: usize = 60;
+/// What is said of a field that never had a value.
+const ONLY_NULL: &str = "Only null was seen.";
+
+/// The schema of all records.
+pub(super) fn document(records: &Shape) -> Value {
+    let name = |tag: &Tag| tag.name().replace('/', ".");
+    let defs = records.objects.iter().map(|(tag, object)| {
+        let mut schema = object_schema(object);
+        schema.insert("x-seen".to_owned(), json!([object.seen.count, records.seen.count]));
+        schema.insert("x-versions".to_owned(), json!(versions(&object.seen)));
+        (name(tag), Value::Object(schema))
+    });
+    let of_kind = |tag: &Tag| format!("#/$defs/{}", name(tag));
+    let cases: Vec<Value> = records
+        .objects
+        .keys()
+        .map(|tag| {
+            let case = condition(tag, records.objects.keys());
+            json!({ "if": case, "then": { "$ref": of_kind(tag) } })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The records that claude prints with --output-format stream-json",
+        "description": "Made from the recordings by `clitape schema`. A kind or a field that is not here is new, \
+            not wrong; `clitape conform` tells both.",
+        "x-versions": versions(&records.seen),
+        "type": "object",
+        "required": ["type"],
+        "allOf": cases,
+        "$defs": defs.collect::<Map<_, _>>(),
+    })
+}
+
+/// The versions in which something was seen, the oldest first.
+fn versions(seen: &Sightings) -> Vec<String> {
+    seen.releases.iter().map(Release::to_string).collect()
+}
+
+/// What an object of this kind has, and what it has not where another kind has a subtype beside the same type.
+fn condition<'a>(tag: &Tag, mut all: impl Iterator<Item = &'a Tag>) -> Value {
+    let words = [("type", &tag.kind), ("subtype", &tag.subtype)];
+    let has = words.iter().filter_map(|(key, word)| Some((*key, word.as_ref()?)));
+    let properties: Map<String, Value> =
+        has.clone().map(|(key, word)| (key.to_owned(), json!({ "const": word }))).collect();
+    let required: Vec<&str> = has.map(|(key, _)| key).collect();
+    let mut condition = json!({ "properties": properties, "required": required });
+    if tag.subtype.is_none() && all.any(|other| other.kind == tag.kind && other != tag) {
+        condition["not"] = json!({ "required": ["subtype"] });
+    }
+    condition
+}
+
+fn shape_schema(shape: &Shape) -> Map<String, Value> {
+    let mut schema = Map::new();
+    let types: Vec<&str> = shape.types.iter().map(|one| one.word()).collect();
+    match types[..] {
+        ["null"] => {
+            schema.insert("description".to_owned(), json!(ONLY_NULL));
+            return schema;
+        }
+        [one] => schema.insert("type".to_owned(), json!(one)),
+        _ => schema.insert("type".to_owned(), json!(types)),
+    };
+    if let Some(items) = &shape.items {
+        schema.insert("items".to_owned(), Value::Object(shape_schema(items)));
+    }
+    if let Some(values) = &shape.values {
+        schema.insert("additionalProperties".to_owned(), Value::Object(shape_schema(values)));
+    }
+    let is_tagged = shape.objects.keys().any(Tag::is_some);
+    if is_tagged {
+        let case = |(tag, object): (&Tag, &ObjectShape)| {
+            let then = object_schema(object);
+            json!({ "if": condition(tag, shape.objects.keys()), "then": then })
+        };
+        let tagged = shape.objects.iter().filter(|(tag, _)| tag.is_some());
+        schema.insert("allOf".to_owned(), tagged.map(case).collect());
+    } else if let Some(object) = shape.objects.values().next() {
+        schema.extend(object_schema(object));
+    }
+    if let Some(example) = &shape.example {
+        schema.insert("examples".to_owned(), json!([shortened(example)]));
+    }
+    schema
+}
+
+fn object_schema(object: &ObjectShape) -> Map<String, Value> {
+    let always = object.fields.iter().filter(|(_, field)| field.seen.count == object.seen.count);
+    let required: Vec<&str> = always.map(|(name, _)| name.as_str()).collect();
+    let fields = object.fields.iter().map(|(name, field)| {
+        let mut schema = shape_schema(field);
+        if !required.contains(&name.as_str()) {
+            annotate(&mut schema, &field.seen, &object.seen);
+        }
+        (name.clone(), Value::Object(schema))
+    });
+    let mut schema = Map::new();
+    schema.insert("properties".to_owned(), Value::Object(fields.collect()));
+    schema.insert("required".to_owned(), json!(required));
+    schema
+}
+
+/// How often something was seen, and from which version to which, where the others have what it is part of.
+fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
+    schema.insert("x-seen".to_owned(), json!([seen.count, of.count]));
+    let end = |releases: &BTreeSet<Release>, last: bool| {
+        let end = if last { releases.last() } else { releases.first() };
+        end.map(Release::to_string)
+    };
+    for (key, is_last) in [("x-since", false), ("x-until", true)] {
+        let own = end(&seen.releases, is_last);
+        if own != end(&of.releases, is_last) {
+            schema.insert(key.to_owned(), json!(own));
+        }
+    }
+}
+
+/// An example of a text is cut.
+fn shortened(example: &Value) -> Value {
+    match example.as_str() {
+        Some(text) if text.chars().count() > LONGEST => {
+            json!(text.chars().take(LONGEST).chain(['…']).collect::<String>())
+        }
+        _ => example.clone(),
+    }
+}

@@ -1,0 +1,183 @@
+//! What stood at one place of the records: its types, its fields, how often, and in which versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::release::Release;
+
+/// Fields whose value is whatever a tool, a hook or a server says, so that its inside is not described.
+const OPEN: [&str; 8] = [
+    "_meta",
+    "input",
+    "json_schema",
+    "structured_output",
+    "tool_input",
+    "tool_use_result",
+    "updatedInput",
+    "updated_input",
+];
+/// Objects whose keys are names of models, agents and the like: every value has the same shape.
+const MAPS: [&str; 3] = ["by_type", "modelUsage", "model_usage_since_last_result"];
+
+/// A type of JSON. Every number is one type, because a duration that was a whole number need not stay one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum JsonType {
+    Null,
+    Boolean,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl JsonType {
+    /// The type of a value.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// The word of JSON Schema.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+/// The kind of an object: its `type` and its `subtype`, where it has them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tag {
+    pub(super) kind: Option<String>,
+    pub(super) subtype: Option<String>,
+}
+
+impl Tag {
+    pub(super) fn of(object: &Map<String, Value>) -> Self {
+        let word = |key: &str| object.get(key)?.as_str().map(str::to_owned);
+        Self { kind: word("type"), subtype: word("subtype") }
+    }
+
+    /// Whether the object has a kind at all.
+    pub(super) fn is_some(&self) -> bool {
+        self.kind.is_some() || self.subtype.is_some()
+    }
+
+    /// `result/success`.
+    pub(super) fn name(&self) -> String {
+        let words = [&self.kind, &self.subtype].into_iter().flatten();
+        words.map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+}
+
+/// How often something was seen, and in which versions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sightings {
+    pub(super) count: u64,
+    pub(super) releases: BTreeSet<Release>,
+}
+
+impl Sightings {
+    fn add(&mut self, release: &Release) {
+        self.count += 1;
+        if !self.releases.contains(release) {
+            self.releases.insert(release.clone());
+        }
+    }
+}
+
+/// The values that were seen at one place.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Shape {
+    pub(super) seen: Sightings,
+    pub(super) types: BTreeSet<JsonType>,
+    /// The first value, where it is neither an array nor an object nor null.
+    pub(super) example: Option<Value>,
+    /// The objects, by their kinds. Those of a place that is open have none.
+    pub(super) objects: BTreeMap<Tag, ObjectShape>,
+    /// What the arrays have.
+    pub(super) items: Option<Box<Shape>>,
+    /// The values of an object whose keys are names.
+    pub(super) values: Option<Box<Shape>>,
+}
+
+/// The objects of one kind.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ObjectShape {
+    pub(super) seen: Sightings,
+    /// The fields, in the order in which they first came.
+    pub(super) fields: Vec<(String, Shape)>,
+}
+
+/// How the inside of a value is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Described,
+    Open,
+    Map,
+}
+
+impl Inside {
+    fn of(field: &str) -> Self {
+        match field {
+            _ if OPEN.contains(&field) => Self::Open,
+            _ if MAPS.contains(&field) => Self::Map,
+            _ => Self::Described,
+        }
+    }
+}
+
+impl Shape {
+    /// Adds a record, or another value whose inside is described.
+    pub(super) fn add(&mut self, value: &Value, release: &Release) {
+        self.add_inside(value, release, Inside::Described);
+    }
+
+    fn add_inside(&mut self, value: &Value, release: &Release, inside: Inside) {
+        self.seen.add(release);
+        self.types.insert(JsonType::of(value));
+        match value {
+            Value::Null => {}
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                self.example.get_or_insert_with(|| value.clone());
+            }
+            Value::Array(_) | Value::Object(_) if inside == Inside::Open => {}
+            Value::Array(items) => {
+                let shape = self.items.get_or_insert_default();
+                items.iter().for_each(|item| shape.add(item, release));
+            }
+            Value::Object(object) if inside == Inside::Map => {
+                let shape = self.values.get_or_insert_default();
+                object.values().for_each(|value| shape.add(value, release));
+            }
+            Value::Object(object) => {
+                self.objects.entry(Tag::of(object)).or_default().add(object, release);
+            }
+        }
+    }
+}
+
+impl ObjectShape {
+    fn add(&mut self, object: &Map<String, Value>, release: &Release) {
+        self.seen.add(release);
+        for (key, value) in object {
+            let at = self.fields.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+                self.fields.push((key.clone(), Shape::default()));
+                self.fields.len() - 1
+            });
+            self.fields[at].1.add_inside(value, release, Inside::of(key));
+        }
+    }
+}
