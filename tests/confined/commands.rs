@@ -139,6 +139,13 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "GW004",
         ..QUIET
     },
+    Row { name: "schema", args: &["schema"], says: "json-schema.org", ..QUIET },
+    Row {
+        name: "conform",
+        args: &["conform", "cassettes/plain-text/2.1.329/stdout.jsonl"],
+        says: "0 findings",
+        ..QUIET
+    },
     Row { name: "scan", args: &["scan", "cassettes", "scenarios"], says: "0 secrets", ..QUIET },
     Row {
         name: "scan_json",
