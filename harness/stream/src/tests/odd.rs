@@ -35,6 +35,37 @@ fn a_snapshot_without_an_id_is_of_the_message_that_streams() {
 }
 
 #[test]
+fn a_block_that_is_open_stays_when_a_snapshot_names_its_message() {
+    check(
+        &[
+            message(""),
+            block(0, r#"{"type":"text","text":""}"#),
+            text(0, "one"),
+            snapshot("a", &text_block("one")),
+            stop(0),
+            over(),
+            result("one"),
+        ],
+        &[r#"text  "one""#, r#"ok "one""#],
+    );
+}
+
+#[test]
+fn a_result_of_the_host_after_that_of_the_model_is_a_second_one() {
+    let own = r#"{"type":"server_tool_use","id":"t","name":"search","input":{}}"#;
+    let done = r#"{"type":"web_search_tool_result","tool_use_id":"t","content":[]}"#;
+    check(
+        &[snapshot("a", own), snapshot("a", done), tool_result("t", "x"), result("x")],
+        &[
+            "start t search server_tool_use{}",
+            "result t search []",
+            "diagnostic duplicate-result 3",
+            END,
+        ],
+    );
+}
+
+#[test]
 fn a_result_without_the_id_of_its_call_is_reported_once() {
     let nameless = r#"{"type":"web_search_tool_result","content":[]}"#;
     check(
