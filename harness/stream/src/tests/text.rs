@@ -318,3 +318,33 @@ pub(crate) fn r136498_a_stopped_turn_without_text_is_a_failure() {
     check(&[stopped.into()], &[r#"error "" stopped"#]);
     check(&records![spoken("a", "text"), one(stopped)], &[r#"text a "text""#, r#"ok "text""#]);
 }
+
+#[test]
+fn only_the_next_message_continues_a_sentence_that_was_cut() {
+    let cut = event(r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#);
+    check(
+        &records![
+            [message("a"), text(0, "sent"), stop(0), cut, over()],
+            spoken("b", "ence."),
+            spoken("c", "New."),
+            one(result("New.")),
+        ],
+        &[r#"text a "sent""#, r#"text b "ence.""#, r#"text c "\n\nNew.""#, r#"ok "New.""#],
+    );
+}
+
+#[test]
+fn a_failure_gives_up_all_text_that_was_held_back() {
+    let two = |id: &str, first: &str, second: &str| {
+        let tool = snapshot(id, &call(id, "{}"));
+        records![
+            [snapshot(id, &text_block(first)), tool, snapshot(id, &text_block(second))],
+            [tool_result(id, "ok"), result(first)],
+        ]
+    };
+    let error = r#"{"type":"result","is_error":true,"result":""}"#;
+    let records = records![two("a", "A", "B"), two("c", "C", "D"), [error.into(), result("")]];
+    let bytes = records.join("\n");
+    let (seen, _) = run_all(bytes.as_bytes());
+    assert_eq!(seen.last().map(String::as_str), Some(r#"ok "" turn 4"#), "{seen:?}");
+}
