@@ -215,7 +215,7 @@ const LAYERS: [&[&str]; 10] = [
     &["cassette"],
     &["secrets"],
     &["record", "replay"],
-    &["check"],
+    &["check", "observed"],
     &["suite"],
     &["compare"],
 ];

@@ -5,7 +5,7 @@ mod buffer;
 
 use buffer::{PartJoin, TranscriptBuffer, TranscriptPart, lead_of};
 
-pub(crate) use buffer::ROOM;
+pub(crate) use buffer::{BlockId, ROOM};
 
 use crate::emitter::Emitter;
 use crate::event::Event;
@@ -28,13 +28,6 @@ impl TextKind {
             _ => None,
         }
     }
-}
-
-/// Identifies a block by the index of its message in the conversation and its own index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockId {
-    pub(crate) message: usize,
-    pub(crate) block: u64,
 }
 
 /// Text of a block that is emitted again in the turn that it belongs to.

@@ -15,6 +15,8 @@ use crate::text::{Keep, truncate};
 
 /// The columns that are shown of a value.
 const LONGEST: usize = 60;
+/// What is wrong with an object of a place where every object has a type.
+const NO_TYPE: &str = "has no `type` that is a text";
 /// What stands for the number of an array's item where places are counted together.
 const ANY_ITEM: &str = "*";
 
@@ -95,7 +97,7 @@ impl<'a> Reader<'a> {
         let tag = Tag::of(&record);
         self.record = tag.name();
         if tag.kind.is_none() {
-            self.wrong("", "has no `type`".to_owned());
+            self.wrong("", NO_TYPE.to_owned());
             return;
         }
         let mut cases = cases(self.schema, &record).peekable();
@@ -143,6 +145,10 @@ impl<'a> Reader<'a> {
                 }
             }
             Value::Object(object) if schema["allOf"].is_array() => {
+                if Tag::of(object).kind.is_none() && schema["required"].is_array() {
+                    self.wrong(pointer, NO_TYPE.to_owned());
+                    return;
+                }
                 let mut cases = cases(schema, object).peekable();
                 let tag = Tag::of(object);
                 if cases.peek().is_none() && tag.is_some() {

@@ -93,6 +93,10 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
         };
         let tagged = shape.objects.iter().filter(|(tag, _)| tag.is_some());
         schema.insert("allOf".to_owned(), tagged.map(case).collect());
+        if shape.objects.keys().all(|tag| tag.kind.is_some()) {
+            schema.insert("properties".to_owned(), json!({ "type": { "type": "string" } }));
+            schema.insert("required".to_owned(), json!(["type"]));
+        }
     } else if let Some(object) = shape.objects.values().next() {
         schema.extend(object_schema(object));
     }

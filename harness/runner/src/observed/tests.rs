@@ -59,6 +59,8 @@ fn another_type_and_a_missing_field_are_wrong() {
         &[],
     );
     check(&seen, &[r#"{"n":1}"#], &[(1, "")], &[]);
+    let wrong = r#"{"type":"a","n":1,"list":[{"type":null,"text":""}],"by_type":{}}"#;
+    check(&seen, &[wrong], &[(1, "/list/0")], &[]);
 }
 
 #[test]

@@ -1,9 +1,14 @@
 //! A growing text whose parts remember the message and block that they come from (T1, R1).
 
-use super::BlockId;
-
 /// Bytes reserved for a text, so that short texts need one allocation.
 pub(crate) const ROOM: usize = 512;
+
+/// Identifies a block by the index of its message in the conversation and its own index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockId {
+    pub(crate) message: usize,
+    pub(crate) block: u64,
+}
 
 /// A growing text whose parts remember their message and block (T1, R1).
 #[derive(Debug, Default)]
