@@ -15,6 +15,8 @@ use super::shape::{ObjectShape, Shape, Sightings, Tag};
 
 /// The characters that an example may have.
 const LONGEST: usize = 60;
+/// What is said of the items of a list that was always empty.
+const NOTHING: &str = "No item was seen.";
 /// What is said of a field that never had a value.
 const ONLY_NULL: &str = "Only null was seen.";
 
@@ -72,8 +74,9 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
     let mut schema = Map::new();
     let types: Vec<&str> = shape.types.iter().map(|one| one.word()).collect();
     match types[..] {
-        ["null"] => {
-            schema.insert("description".to_owned(), json!(ONLY_NULL));
+        [] | ["null"] => {
+            let description = if types.is_empty() { NOTHING } else { ONLY_NULL };
+            schema.insert("description".to_owned(), json!(description));
             return schema;
         }
         [one] => schema.insert("type".to_owned(), json!(one)),

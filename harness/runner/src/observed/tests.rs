@@ -29,7 +29,7 @@ fn check(records: &[Value], lines: &[&str], wrong: &[(usize, &str)], new: &[(usi
 fn a_field_has_its_versions_and_how_often_it_was_there() {
     let schema = observed(&[
         ("2.1.99", json!({"type": "a", "old": 1, "x": "y"})),
-        ("2.1.148", json!({"type": "a", "x": null})),
+        ("2.1.148", json!({"type": "a", "x": null, "empty": []})),
         ("2.1.329", json!({"type": "a", "x": "z", "new": [1.5]})),
     ]);
     let kind = &schema["$defs"]["a"];
@@ -41,6 +41,7 @@ fn a_field_has_its_versions_and_how_often_it_was_there() {
         json!({"type": "number", "examples": [1], "x-seen": [1, 3], "x-until": "2.1.99"})
     );
     assert_eq!(field("x"), json!({"type": ["null", "string"], "examples": ["y"]}));
+    assert_eq!(field("empty")["items"], json!({"description": "No item was seen."}));
     assert_eq!(field("new")["items"], json!({"type": "number", "examples": [1.5]}));
     assert_eq!(field("new")["x-since"], "2.1.329");
 }
