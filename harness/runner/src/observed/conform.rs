@@ -90,7 +90,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn read(&mut self, line: &[u8]) {
         let Some(Value::Object(record)) = read_record(line) else {
-            self.new("", "is no record".to_owned());
+            self.tell_new("", "is no record".to_owned());
             return;
         };
         self.found.records += 1;
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         }
         let mut cases = cases(self.schema, &record).peekable();
         if cases.peek().is_none() {
-            self.new("", "is a kind of record that was never seen".to_owned());
+            self.tell_new("", "is a kind of record that was never seen".to_owned());
         }
         for case in cases {
             self.object(self.definition(case), &record, "");
@@ -152,7 +152,10 @@ impl<'a> Reader<'a> {
                 let mut cases = cases(schema, object).peekable();
                 let tag = Tag::of(object);
                 if cases.peek().is_none() && tag.is_some() {
-                    self.new(pointer, format!("is a `{}`, which was never seen there", tag.name()));
+                    self.tell_new(
+                        pointer,
+                        format!("is a `{}`, which was never seen there", tag.name()),
+                    );
                 }
                 for case in cases {
                     self.object(case, object, pointer);
@@ -175,8 +178,10 @@ impl<'a> Reader<'a> {
             let pointer = format!("{pointer}/{}", escaped(key));
             match schema["properties"].get(key) {
                 Some(field) => self.value(field, value, &pointer),
-                None => self
-                    .new(&pointer, format!("is a field that was never seen: {}", excerpt(value))),
+                None => self.tell_new(
+                    &pointer,
+                    format!("is a field that was never seen: {}", excerpt(value)),
+                ),
             }
         }
     }
@@ -187,7 +192,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes something new; the same thing at the same place of the same kind of record is counted.
-    fn new(&mut self, pointer: &str, sentence: String) {
+    fn tell_new(&mut self, pointer: &str, sentence: String) {
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         let place: Vec<&str> =
             pointer.split('/').map(|part| if is_number(part) { ANY_ITEM } else { part }).collect();
