@@ -16,11 +16,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Captures written by hand in which many turns have the same short answer, so that no rule can tell whose it is.
+const REPEATED: &str = "odd-";
+
 /// The cassettes of every version, with the names of their scenarios.
 fn cassettes() -> Vec<(String, Cassette)> {
     let workspace = Workspace::at(&root());
     let mut all = Vec::new();
-    for name in workspace.recorded_names().unwrap() {
+    let names = workspace.recorded_names().unwrap().into_iter();
+    for name in names.filter(|name| !name.as_str().starts_with(REPEATED)) {
         for version in workspace.recorded(&name).unwrap() {
             all.push((name.to_string(), Cassette::find(&workspace, &name, &version).unwrap()));
         }
