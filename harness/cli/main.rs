@@ -140,7 +140,7 @@ fn main() -> ExitCode {
             Command::Man(man) => completions::man(&man, Args::command()),
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
-            Command::Schema(schema) => schema::run(&workspace(args.root)?, &schema),
+            Command::Schema(schema::Args {}) => schema::run(&workspace(args.root)?),
             Command::Conform(conform) => conform::run(&conform, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),

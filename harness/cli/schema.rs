@@ -13,7 +13,7 @@ use crate::terminal;
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) fn run(workspace: &Workspace, _args: &Args) -> anyhow::Result<ExitStatus> {
+pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<ExitStatus> {
     let schema = observe(workspace)?;
     if schema["x-versions"].as_array().is_none_or(Vec::is_empty) {
         terminal::note("nothing is recorded here; run `clitape record` first");

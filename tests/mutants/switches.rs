@@ -121,6 +121,13 @@ impl<'a> Writer<'a> {
         &self.source[node.span().byte_range()]
     }
 
+    /// Visits code that is part of what [`Self::apart`] counts, or not.
+    fn within(&mut self, is_apart: bool, visit: impl FnOnce(&mut Self)) {
+        self.apart += usize::from(is_apart);
+        visit(self);
+        self.apart -= usize::from(is_apart);
+    }
+
     fn switch(&self, number: usize) -> String {
         format!("{}({number})", self.on)
     }
@@ -167,6 +174,21 @@ impl<'a> Writer<'a> {
             });
             self.done.push(number);
         }
+    }
+
+    fn binary(&mut self, node: &ExprBinary) {
+        if has_let(&node.left) || has_let(&node.right) {
+            return;
+        }
+        let [left, right] = [self.text(&node.left), self.text(&node.right)];
+        let is_assignment = is_assignment(&node.op);
+        let code = |(number, operator): (usize, &str)| {
+            // What is assigned to stays a place.
+            let left = if is_assignment { left.to_owned() } else { format!("({left})") };
+            (number, format!("{left} {operator} ({right})"))
+        };
+        let choices = self.of(Genre::BinaryOperator, &node.op.span().byte_range());
+        self.choice(&node.span().byte_range(), choices.into_iter().map(code).collect());
     }
 
     fn arm(&mut self, arm: &Arm, is_last: bool) {
@@ -217,37 +239,27 @@ impl<'a> Writer<'a> {
 
 impl<'ast> Visit<'ast> for Writer<'_> {
     fn visit_item_const(&mut self, node: &'ast ItemConst) {
-        self.apart += 1;
-        visit::visit_item_const(self, node);
-        self.apart -= 1;
+        self.within(true, |writer| visit::visit_item_const(writer, node));
     }
 
     fn visit_impl_item_const(&mut self, node: &'ast ImplItemConst) {
-        self.apart += 1;
-        visit::visit_impl_item_const(self, node);
-        self.apart -= 1;
+        self.within(true, |writer| visit::visit_impl_item_const(writer, node));
     }
 
     fn visit_item_static(&mut self, node: &'ast ItemStatic) {
-        self.apart += 1;
-        visit::visit_item_static(self, node);
-        self.apart -= 1;
+        self.within(true, |writer| visit::visit_item_static(writer, node));
     }
 
     fn visit_item_fn(&mut self, node: &'ast ItemFn) {
         self.function(&node.sig, &node.block);
-        let constant = usize::from(node.sig.constness.is_some());
-        self.apart += constant;
-        visit::visit_item_fn(self, node);
-        self.apart -= constant;
+        let is_constant = node.sig.constness.is_some();
+        self.within(is_constant, |writer| visit::visit_item_fn(writer, node));
     }
 
     fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
         self.function(&node.sig, &node.block);
-        let constant = usize::from(node.sig.constness.is_some());
-        self.apart += constant;
-        visit::visit_impl_item_fn(self, node);
-        self.apart -= constant;
+        let is_constant = node.sig.constness.is_some();
+        self.within(is_constant, |writer| visit::visit_impl_item_fn(writer, node));
     }
 
     fn visit_trait_item_fn(&mut self, node: &'ast syn::TraitItemFn) {
@@ -258,30 +270,16 @@ impl<'ast> Visit<'ast> for Writer<'_> {
     }
 
     fn visit_expr_binary(&mut self, node: &'ast ExprBinary) {
-        let operator = node.op.span().byte_range();
-        let apart = usize::from(self.source[node.span().byte_range()].contains(PLANTED));
-        self.apart += apart;
-        let [left, right] = [self.text(&node.left), self.text(&node.right)];
-        let is_assignment = is_assignment(&node.op);
-        let code = |(number, operator): (usize, &str)| {
-            // What is assigned to stays a place.
-            let left = if is_assignment { left.to_owned() } else { format!("({left})") };
-            (number, format!("{left} {operator} ({right})"))
-        };
-        if !has_let(&node.left) && !has_let(&node.right) {
-            let choices = self.of(Genre::BinaryOperator, &operator).into_iter().map(code).collect();
-            self.choice(&node.span().byte_range(), choices);
-        }
-        visit::visit_expr_binary(self, node);
-        self.apart -= apart;
+        let is_of_bug = self.source[node.span().byte_range()].contains(PLANTED);
+        self.within(is_of_bug, |writer| {
+            writer.binary(node);
+            visit::visit_expr_binary(writer, node);
+        });
     }
 
     fn visit_expr_if(&mut self, node: &'ast ExprIf) {
         self.visit_expr(&node.cond);
-        let apart = usize::from(is_bug(&node.cond));
-        self.apart += apart;
-        self.visit_block(&node.then_branch);
-        self.apart -= apart;
+        self.within(is_bug(&node.cond), |writer| writer.visit_block(&node.then_branch));
         if let Some((_, branch)) = &node.else_branch {
             self.visit_expr(branch);
         }

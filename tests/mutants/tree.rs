@@ -36,6 +36,8 @@ pub mod mutant {
 
 /// Two copies of the workspace with the mutants.
 pub(crate) struct Tree {
+    /// The workspace that is copied.
+    source: PathBuf,
     target: PathBuf,
     mutants: Vec<Mutant>,
     /// The numbers of the mutants that a switch turns on; a number is a place in `mutants`, from 1.
@@ -78,7 +80,7 @@ impl Tree {
             }
         }
         let viable = (1..=mutants.len()).collect();
-        Ok(Self { target, mutants, viable, left_out: BTreeSet::new() })
+        Ok(Self { source: from.to_owned(), target, mutants, viable, left_out: BTreeSet::new() })
     }
 
     /// The mutant of a number.
@@ -110,7 +112,7 @@ impl Tree {
         let mut left_out = Vec::new();
         for (file, mut mutants) in files {
             mutants.retain(|(number, _)| self.viable.contains(number));
-            let source = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file))?;
+            let source = fs::read_to_string(self.source.join(file))?;
             let is_library = file.starts_with("harness/stream/");
             let on = if is_library { "crate::mutant::on" } else { "::clitape_stream::mutant::on" };
             let mut switched = switched(&source, &mutants, on).with_context(|| file.to_owned())?;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use clitape_runner::cassette::{Cassette, Origin};
 use clitape_runner::observed::{Conformance, conform};
+use clitape_runner::scenario::Workspace;
 use serde_json::{Map, Value, json};
 
 use crate::common;
@@ -17,22 +19,20 @@ fn committed() -> Value {
 
 /// The stdout of every recording of the real CLI, with its place; what was imported was written by hand.
 fn recordings() -> Vec<(String, Vec<u8>)> {
-    let files = walkdir::WalkDir::new(common::root().join("cassettes")).sort_by_file_name();
-    let files = files.into_iter().map(|entry| entry.expect("the folder can be read"));
-    let stdout = files.filter(|entry| {
-        let is_stdout = entry.file_name().to_string_lossy().starts_with("stdout");
-        let manifest = entry.path().with_file_name("cassette.toml");
-        let is_recorded = || {
-            fs::read_to_string(manifest).is_ok_and(|text| text.contains("origin = \"recorded\""))
-        };
-        is_stdout && is_recorded()
-    });
-    stdout
-        .map(|entry| {
-            let bytes = fs::read(entry.path()).expect("the recording can be read");
-            (entry.path().display().to_string(), bytes)
-        })
-        .collect()
+    let workspace = Workspace::at(common::root());
+    let mut all = Vec::new();
+    for name in workspace.recorded_names().expect("the folders can be read") {
+        for version in workspace.recorded(&name).expect("the folder can be read") {
+            let found = Cassette::find(&workspace, &name, &version);
+            let cassette = found.expect("the cassette can be read");
+            if cassette.manifest.origin == Origin::Recorded {
+                let further = cassette.further.into_iter().map(|run| run.stdout);
+                let stdout = [cassette.stdout].into_iter().chain(further);
+                all.extend(stdout.map(|stdout| (format!("{name}/{version}"), stdout)));
+            }
+        }
+    }
+    all
 }
 
 /// The first record of each kind, `type/subtype` or `stream_event/event type`, in the newest recordings first.

@@ -4,6 +4,7 @@
 //! says of itself), and only these types are joined to a path. No name of theirs is absolute, leads
 //! to a parent folder, is hidden, or means a device on some system.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -189,6 +190,17 @@ macro_rules! reads_as_text {
 reads_as_text!(ScenarioName);
 reads_as_text!(SubjectName);
 reads_as_text!(CliVersion);
+
+impl CliVersion {
+    /// Compares versions by their numbers, so that 2.1.99 comes before 2.1.330.
+    pub fn by_number(&self, other: &Self) -> Ordering {
+        let key = |version: &Self| -> Vec<(u64, String)> {
+            let parts = version.0.split(['.', '-', '+']);
+            parts.map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
+        };
+        key(self).cmp(&key(other))
+    }
+}
 
 /// The content of a file of a cassette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

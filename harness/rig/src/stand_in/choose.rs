@@ -1,7 +1,6 @@
 //! Chooses the cassette of a turn: the one that the environment names, the next one of a queue, the one that a
 //! marker in the prompt names, or the one whose scenario has this prompt.
 
-use std::cmp::Ordering;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -111,7 +110,7 @@ fn by_name(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
     let recorded = workspace.recorded(&scenario).unwrap_or_default();
     let found = match version {
         Some(version) => recorded.iter().find(|known| ***known == *version),
-        None => recorded.iter().max_by(|a, b| by_number(a, b)),
+        None => recorded.iter().max_by(|a, b| a.by_number(b)),
     };
     let Some(version) = found else {
         let known = match &recorded[..] {
@@ -129,15 +128,6 @@ fn by_name(settings: &Settings, named: &str) -> Result<Cassette, StandInError> {
         return Err(StandInError::NotRecorded { scenario: name.to_owned(), wanted, known });
     };
     Ok(Cassette::find(&workspace, &scenario, version)?)
-}
-
-/// Versions by their numbers, so that 2.1.99 comes before 2.1.330.
-fn by_number(a: &str, b: &str) -> Ordering {
-    let key = |version: &str| -> Vec<(u64, String)> {
-        let parts = version.split(['.', '-', '+']);
-        parts.map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
-    };
-    key(a).cmp(&key(b))
 }
 
 /// The prompt of a scenario.
@@ -171,7 +161,7 @@ fn by_prompt(
         let recorded = workspace.recorded(&name)?;
         let version = match &settings.version {
             Some(version) => recorded.iter().find(|known| ***known == **version),
-            None => recorded.iter().max_by(|a, b| by_number(a, b)),
+            None => recorded.iter().max_by(|a, b| a.by_number(b)),
         };
         let Some(version) = version else { continue };
         let has_stdin = workspace.cassette(&name, version).join("stdin.jsonl").is_file();
@@ -217,7 +207,7 @@ pub(super) fn version(settings: &Settings) -> Option<String> {
         None => workspace.recorded_names().ok()?,
     };
     let versions = names.iter().filter_map(|name| workspace.recorded(name).ok()).flatten();
-    versions.map(|version| version.to_string()).max_by(|a, b| by_number(a, b))
+    versions.max_by(CliVersion::by_number).map(|version| version.to_string())
 }
 
 /// What the recorded CLI answered to `initialize`: the first line of the first live cassette of this version.
@@ -261,8 +251,9 @@ mod tests {
 
     #[test]
     fn the_newest_version_is_the_one_with_the_highest_numbers() {
-        let mut versions = ["2.1.330", "1.0.128", "2.1.99", "2.1.148"];
-        versions.sort_by(|a, b| by_number(a, b));
+        let mut versions: [CliVersion; 4] =
+            ["2.1.330", "1.0.128", "2.1.99", "2.1.148"].map(|text| text.parse().unwrap());
+        versions.sort_by(CliVersion::by_number);
         assert_eq!(versions, ["1.0.128", "2.1.99", "2.1.148", "2.1.330"]);
     }
 }

@@ -12,7 +12,7 @@ use super::final_text::{FinalTextDiff, wrong_final_text};
 use super::finding::FindingKind;
 use super::trace_diff::{Times, TraceDiff};
 use crate::replay::{
-    AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record,
+    AgentFault, AgentFaultKind, ChatView, Entry, Lane, MustSee, Replay, read_record, records,
 };
 use crate::scenario::{DeliverySpec, RunSpec};
 
@@ -259,7 +259,8 @@ impl<'a> FaultyRun<'a> {
             let last = turns.keys().last().copied().unwrap_or(1);
             return self.untold(last, turns.get(&last).copied());
         }
-        let damaged = lines(self.recorded).nth(usize::try_from(self.fault.number).ok()? - 1)?;
+        let mut lines = self.recorded.split(|byte| *byte == b'\n');
+        let damaged = lines.nth(usize::try_from(self.fault.number).ok()? - 1)?;
         if read_record(damaged).is_some_and(|record| text(&record, "type") == "result") {
             // The turn goes on with the next one, or ended before.
             return None;
@@ -335,16 +336,6 @@ fn lacking(
         .collect();
     lacking.sort();
     lacking.first().map(|word| (*word).clone())
-}
-
-/// The lines of stdout.
-fn lines(stdout: &[u8]) -> impl Iterator<Item = &[u8]> {
-    stdout.split(|&byte| byte == b'\n')
-}
-
-/// The records of stdout; a line that is no record is left out.
-fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
-    lines(stdout).filter_map(read_record)
 }
 
 /// Whether the bytes end in a turn without a result. Bytes without a record do.

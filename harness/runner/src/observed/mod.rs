@@ -5,7 +5,6 @@
 //! stream-json against it.
 
 mod conform;
-mod release;
 mod schema;
 mod shape;
 #[cfg(test)]
@@ -14,12 +13,11 @@ mod tests;
 use std::io;
 
 pub use conform::{Conformance, New, Wrong, conform};
-use release::Release;
 use serde_json::Value;
 use shape::Shape;
 
 use crate::cassette::{Cassette, CassetteError, Origin};
-use crate::replay::read_record;
+use crate::replay::records;
 use crate::scenario::Workspace;
 
 /// Why the recordings of a workspace can't be observed.
@@ -40,21 +38,19 @@ pub enum ObserveError {
 ///
 /// [`ObserveError`] when a folder or a cassette can't be read.
 pub fn observe(workspace: &Workspace) -> Result<Value, ObserveError> {
-    let mut records = Shape::default();
+    let mut shape = Shape::default();
     for name in workspace.recorded_names()? {
         for version in workspace.recorded(&name)? {
             let cassette = Cassette::find(workspace, &name, &version)?;
             if cassette.manifest.origin != Origin::Recorded {
                 continue;
             }
-            let release = Release::new(&version);
             let further = cassette.further.iter().map(|run| &run.stdout);
             for stdout in [&cassette.stdout].into_iter().chain(further) {
-                let lines = stdout.split(|byte| *byte == b'\n').filter_map(read_record);
-                let typed = lines.filter(|record| record["type"].is_string());
-                typed.for_each(|record| records.add(&record, &release));
+                let typed = records(stdout).filter(|record| record["type"].is_string());
+                typed.for_each(|record| shape.add(&record, &version));
             }
         }
     }
-    Ok(schema::document(&records))
+    Ok(schema::document(&shape))
 }

@@ -6,14 +6,12 @@
 //! how many objects of how many), `x-since` and `x-until` (the first and the last version with a field, where others
 //! with its kind lack it).
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value, json};
 
-use super::release::Release;
 use super::shape::{ObjectShape, Shape, Sightings, Tag};
+use crate::text::{Keep, truncate};
 
-/// The characters that an example may have.
+/// The columns that an example may have.
 const LONGEST: usize = 60;
 /// What is said of the items of a list that was always empty.
 const NOTHING: &str = "No item was seen.";
@@ -26,7 +24,7 @@ pub(super) fn document(records: &Shape) -> Value {
     let defs = records.objects.iter().map(|(tag, object)| {
         let mut schema = object_schema(object);
         schema.insert("x-seen".to_owned(), json!([object.seen.count, records.seen.count]));
-        schema.insert("x-versions".to_owned(), json!(versions(&object.seen)));
+        schema.insert("x-versions".to_owned(), json!(object.seen.versions));
         (name(tag), Value::Object(schema))
     });
     let of_kind = |tag: &Tag| format!("#/$defs/{}", name(tag));
@@ -43,17 +41,12 @@ pub(super) fn document(records: &Shape) -> Value {
         "title": "The records that claude prints with --output-format stream-json",
         "description": "Made from the recordings by `clitape schema`. A kind or a field that is not here is new, \
             not wrong; `clitape conform` tells both.",
-        "x-versions": versions(&records.seen),
+        "x-versions": records.seen.versions,
         "type": "object",
         "required": ["type"],
         "allOf": cases,
         "$defs": defs.collect::<Map<_, _>>(),
     })
-}
-
-/// The versions in which something was seen, the oldest first.
-fn versions(seen: &Sightings) -> Vec<String> {
-    seen.releases.iter().map(Release::to_string).collect()
 }
 
 /// What an object of this kind has, and what it has not where another kind has a subtype beside the same type.
@@ -128,24 +121,18 @@ fn object_schema(object: &ObjectShape) -> Map<String, Value> {
 /// How often something was seen, and from which version to which, where the others have what it is part of.
 fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
     schema.insert("x-seen".to_owned(), json!([seen.count, of.count]));
-    let end = |releases: &BTreeSet<Release>, last: bool| {
-        let end = if last { releases.last() } else { releases.first() };
-        end.map(Release::to_string)
-    };
-    for (key, is_last) in [("x-since", false), ("x-until", true)] {
-        let own = end(&seen.releases, is_last);
-        if own != end(&of.releases, is_last) {
-            schema.insert(key.to_owned(), json!(own));
+    let (own, all) = (&seen.versions, &of.versions);
+    for (key, end, of_all) in
+        [("x-since", own.first(), all.first()), ("x-until", own.last(), all.last())]
+    {
+        if end != of_all {
+            schema.insert(key.to_owned(), json!(end));
         }
     }
 }
 
 /// An example of a text is cut.
 fn shortened(example: &Value) -> Value {
-    match example.as_str() {
-        Some(text) if text.chars().count() > LONGEST => {
-            json!(text.chars().take(LONGEST).chain(['…']).collect::<String>())
-        }
-        _ => example.clone(),
-    }
+    let cut = |text| json!(truncate(text, LONGEST, Keep::Start));
+    example.as_str().map_or_else(|| example.clone(), cut)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::release::Release;
+use crate::names::CliVersion;
 
 /// Fields whose value is whatever a tool, a hook or a server says, so that its inside is not described.
 const OPEN: [&str; 8] = [
@@ -86,14 +86,16 @@ impl Tag {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sightings {
     pub(super) count: u64,
-    pub(super) releases: BTreeSet<Release>,
+    /// The oldest first.
+    pub(super) versions: Vec<CliVersion>,
 }
 
 impl Sightings {
-    fn add(&mut self, release: &Release) {
+    fn add(&mut self, version: &CliVersion) {
         self.count += 1;
-        if !self.releases.contains(release) {
-            self.releases.insert(release.clone());
+        if !self.versions.contains(version) {
+            self.versions.push(version.clone());
+            self.versions.sort_by(CliVersion::by_number);
         }
     }
 }
@@ -141,12 +143,12 @@ impl Inside {
 
 impl Shape {
     /// Adds a record, or another value whose inside is described.
-    pub(super) fn add(&mut self, value: &Value, release: &Release) {
-        self.add_inside(value, release, Inside::Described);
+    pub(super) fn add(&mut self, value: &Value, version: &CliVersion) {
+        self.add_inside(value, version, Inside::Described);
     }
 
-    fn add_inside(&mut self, value: &Value, release: &Release, inside: Inside) {
-        self.seen.add(release);
+    fn add_inside(&mut self, value: &Value, version: &CliVersion, inside: Inside) {
+        self.seen.add(version);
         self.types.insert(JsonType::of(value));
         match value {
             Value::Null => {}
@@ -156,28 +158,28 @@ impl Shape {
             Value::Array(_) | Value::Object(_) if inside == Inside::Open => {}
             Value::Array(items) => {
                 let shape = self.items.get_or_insert_default();
-                items.iter().for_each(|item| shape.add(item, release));
+                items.iter().for_each(|item| shape.add(item, version));
             }
             Value::Object(object) if inside == Inside::Map => {
                 let shape = self.values.get_or_insert_default();
-                object.values().for_each(|value| shape.add(value, release));
+                object.values().for_each(|value| shape.add(value, version));
             }
             Value::Object(object) => {
-                self.objects.entry(Tag::of(object)).or_default().add(object, release);
+                self.objects.entry(Tag::of(object)).or_default().add(object, version);
             }
         }
     }
 }
 
 impl ObjectShape {
-    fn add(&mut self, object: &Map<String, Value>, release: &Release) {
-        self.seen.add(release);
+    fn add(&mut self, object: &Map<String, Value>, version: &CliVersion) {
+        self.seen.add(version);
         for (key, value) in object {
             let at = self.fields.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
                 self.fields.push((key.clone(), Shape::default()));
                 self.fields.len() - 1
             });
-            self.fields[at].1.add_inside(value, release, Inside::of(key));
+            self.fields[at].1.add_inside(value, version, Inside::of(key));
         }
     }
 }

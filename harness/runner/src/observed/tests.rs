@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::release::Release;
 use super::shape::Shape;
 use super::{conform, schema};
 
@@ -10,7 +9,7 @@ use super::{conform, schema};
 fn observed(records: &[(&str, Value)]) -> Value {
     let mut shape = Shape::default();
     for (version, record) in records {
-        shape.add(record, &Release::new(&version.parse().unwrap()));
+        shape.add(record, &version.parse().unwrap());
     }
     schema::document(&shape)
 }

@@ -50,5 +50,5 @@ pub(crate) use pulse::replay_ended;
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use setup::{AcpClient, Setup};
 pub use stated::{LazyStated, Stated, StatedBlock, StatedCall, StatedMessage, StatedTurn};
-pub(crate) use stated::{read_record, texts_in};
+pub(crate) use stated::{read_record, records, texts_in};
 pub use trace::{Entry, Lane};

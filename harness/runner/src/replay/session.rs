@@ -21,7 +21,8 @@ use std::ffi::OsStr;
 use clitape_gateway::session::fingerprint::difference;
 use clitape_gateway::session::gate::{BoundSession, SessionRetention, flushed};
 use clitape_gateway::session::{
-    Invalidation, Orphan, Resumability, config_dir, reseed, resumability, slug, transcript,
+    Invalidation, Orphan, Resumability, Transcript, config_dir, reseed, resumability, slug,
+    transcript,
 };
 use clitape_stream::{Event, Parser, RunStatus};
 use serde_json::{Value, json};
@@ -148,8 +149,7 @@ fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumabili
 /// What a session that takes the place of the one in a transcript is told first, for a small model (X5).
 fn reseeded(spec: &SessionSpec, run: usize, bytes: &[u8], verdict: &Resumability) -> Option<Value> {
     let message = spec.message.as_deref()?;
-    // Bytes in memory always read.
-    let said = transcript::read(bytes).unwrap_or_default();
+    let said = kept(bytes);
     let given_up = Invalidation::of(verdict.reason);
     Some(match reseed::prelude(&said, given_up, &spec.provider, reseed::limit(0), message) {
         Ok(told) => json!({ "run": run, "message": told }),
@@ -159,11 +159,13 @@ fn reseeded(spec: &SessionSpec, run: usize, bytes: &[u8], verdict: &Resumability
 
 /// The verdict on a transcript of the cassette; it has none when the CLI kept none.
 fn judged(bytes: &[u8]) -> Resumability {
-    match transcript::read(bytes) {
-        Ok(read) if !bytes.is_empty() => resumability(&read),
-        // Bytes in memory always read.
-        _ => Resumability::not_found(),
-    }
+    if bytes.is_empty() { Resumability::not_found() } else { resumability(&kept(bytes)) }
+}
+
+/// What the CLI kept in a transcript.
+#[allow(clippy::expect_used, reason = "bytes in memory can always be read")]
+fn kept(bytes: &[u8]) -> Transcript {
+    transcript::read(bytes).expect("bytes in memory can always be read")
 }
 
 /// The CLI's words on stderr, if it had any.

@@ -13,6 +13,11 @@ pub(crate) fn record(line: &[u8]) -> Option<Value> {
     value(line).filter(Value::is_object)
 }
 
+/// The records of stdout; a line that is no record is left out.
+pub(crate) fn records(stdout: &[u8]) -> impl Iterator<Item = Value> {
+    stdout.split(|byte| *byte == b'\n').filter_map(record)
+}
+
 /// The value of a line. An escape of half a character, which JSON allows and UTF-8 can't say, becomes U+FFFD.
 pub(super) fn value(line: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(line);
