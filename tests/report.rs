@@ -9,9 +9,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use clitape_runner::report::{Report, read};
+use clitape_runner::report::{DriftReport, Report, read};
 use common::{check, clitape, root, workspace};
 use schemars::generate::SchemaSettings;
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A workspace with one scenario that holds and one that does not.
@@ -214,17 +215,23 @@ fn shells_and_man_know_the_command() {
 }
 
 #[test]
-fn the_schema_of_reports_is_up_to_date() {
+fn the_schemas_of_reports_are_up_to_date() {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let schema = generator.into_root_schema_for::<Report>().to_value();
+    check_schema("report", generator.into_root_schema_for::<Report>().to_value());
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    check_schema("drift", generator.into_root_schema_for::<DriftReport<'_>>().to_value());
+}
+
+/// Compares a schema with the committed one.
+fn check_schema(name: &str, schema: Value) {
     let current = serde_json::to_string_pretty(&schema).unwrap() + "\n";
-    let path = root().join("schemas/report.json");
+    let path = root().join(format!("schemas/{name}.json"));
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         fs::write(&path, &current).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
     let hint = "run `UPDATE_SCHEMA=1 cargo test --test report`";
-    assert!(committed == current, "schemas/report.json is out of date; {hint}");
+    assert!(committed == current, "schemas/{name}.json is out of date; {hint}");
 }
 
 /// Breaks a golden of a scenario; its text before.

@@ -9,6 +9,7 @@ mod completions;
 mod conditions;
 mod confirm;
 mod conform;
+mod drift;
 mod editor;
 mod exit;
 mod import;
@@ -91,6 +92,7 @@ enum Command {
     Man(completions::Man),
     Proof(proof::Args),
     Compare(compare::Args),
+    Drift(drift::Args),
     Schema(schema::Args),
     Conform(conform::Args),
     Scan(scan::Args),
@@ -140,6 +142,7 @@ fn main() -> ExitCode {
             Command::Man(man) => completions::man(&man, Args::command()),
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
+            Command::Drift(drift) => drift::run(&workspace(args.root)?, &drift, args.quiet),
             Command::Schema(schema::Args {}) => schema::run(&workspace(args.root)?),
             Command::Conform(conform) => conform::run(&conform, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),

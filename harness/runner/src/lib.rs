@@ -6,6 +6,7 @@
 pub mod cassette;
 pub mod check;
 pub mod compare;
+pub mod drift;
 pub mod files;
 pub mod host;
 pub mod input;

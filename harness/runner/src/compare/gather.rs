@@ -1,5 +1,6 @@
 //! Asks both sides for the trace of every cassette on all cores, and compares the traces lane by lane.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use super::call::CallError;
 use super::error::CompareError;
-use super::model::{Chats, Compared, Comparison, Failed};
+use super::model::{About, Chats, Compared, Comparison, Failed};
 use super::rows::compare;
 use super::select::Selection;
 use super::subject::{Subject, Trace};
@@ -61,6 +62,36 @@ pub fn gather(
     let uncovered = uncovered(selection, sides, &run, failed.len());
     let [a, b] = sides.each_ref().map(|side| side.about.clone());
     Ok(Comparison { a, b, compared, failed, uncovered })
+}
+
+/// Compares the recordings of two versions of the CLI, which this process replays. `tell` is called with the number of
+/// pairs that are done. What is not covered is not listed.
+///
+/// # Errors
+///
+/// [`CompareError::Stopped`] when `stop` is set.
+pub(crate) fn compare_versions(
+    pairs: &[[Recording; 2]],
+    sides: [About; 2],
+    stop: &AtomicBool,
+    mut tell: impl FnMut(usize),
+) -> Result<Comparison, CompareError> {
+    let sides = sides.map(Subject::here);
+    let (mut compared, mut failed) = (Vec::new(), Vec::new());
+    let compare = |[a, b]: &[Recording; 2]| compare_recordings([a, b], &sides, stop);
+    in_order(pairs, compare, |progress| {
+        match progress {
+            Progress::Ended(count) => tell(count),
+            Progress::Result(one) => {
+                let one = one?;
+                failed.extend(one.failed);
+                compared.push(one.compared);
+            }
+        }
+        Ok::<(), CompareError>(())
+    })?;
+    let [a, b] = sides.map(|side| side.about);
+    Ok(Comparison { a, b, compared, failed, uncovered: Vec::new() })
 }
 
 /// The result for one cassette.
@@ -130,12 +161,21 @@ fn one(
     let load = |version| Recording::load(workspace, scenario, version);
     let a = load(&versions[0])?;
     let other = if versions[0] == versions[1] { None } else { Some(load(&versions[1])?) };
-    let recordings = [&a, other.as_ref().unwrap_or(&a)];
+    compare_recordings([&a, other.as_ref().unwrap_or(&a)], sides, stop)
+}
+
+/// Compares two recordings of a scenario, or one recording on two sides.
+fn compare_recordings(
+    recordings: [&Recording; 2],
+    sides: &[Subject; 2],
+    stop: &AtomicBool,
+) -> Result<One, CompareError> {
+    let scenario = &recordings[0].scenario;
     let mut one = One {
         compared: Compared {
-            scenario: scenario.name.to_string(),
+            scenario: scenario.name.clone(),
             title: scenario.title.clone(),
-            versions: versions.clone(),
+            versions: recordings.map(|recording| recording.version().clone()),
             views: 0,
             lanes: Vec::new(),
             chats: Vec::new(),
@@ -195,12 +235,13 @@ fn compare_traces(
         }
         compared.views += 1;
         let of = |trace: &'_ Trace| -> Vec<Entry> {
-            let told = trace.entries.iter().filter(|entry| entry.lane == lane);
-            told.filter(|entry| !(compared.is_of_two_versions() && is_own(entry)))
-                .cloned()
-                .collect()
+            trace.entries.iter().filter(|entry| entry.lane == lane).cloned().collect()
         };
-        let [a, b] = traces.map(of);
+        let mut lanes = traces.map(of);
+        if compared.is_of_two_versions() {
+            without_facts_of_the_cli(&mut lanes, recordings.map(Recording::version));
+        }
+        let [a, b] = lanes;
         let commands = [0, 1].map(|side| sides[side].line(recordings[side], replayed.setup, lane));
         let Some(diff) = compare(&view.to_string(), &a, &b, commands) else { continue };
         compared.lanes.push(diff);
@@ -210,9 +251,31 @@ fn compare_traces(
     }
 }
 
-/// Returns whether an entry describes the CLI itself, which always differs between two versions.
-fn is_own(entry: &Entry) -> bool {
-    entry.lane == Lane::Lifecycle && entry.kind == "session"
+/// Leaves out of two versions' events of the parser what describes the CLI itself: the session, fields that name the
+/// version, and fields that the events of one kind have on one side only. These pass on fields of records, which
+/// belong to the schema of the records, not to what becomes of them.
+fn without_facts_of_the_cli(lanes: &mut [Vec<Entry>; 2], versions: [&CliVersion; 2]) {
+    let of_parser = |entry: &&Entry| entry.lane == Lane::Lifecycle;
+    for entries in lanes.iter_mut() {
+        entries.retain(|entry| entry.lane != Lane::Lifecycle || entry.kind != "session");
+    }
+    let fields = lanes.each_ref().map(|entries| -> BTreeSet<(String, String)> {
+        let keys = entries
+            .iter()
+            .filter(of_parser)
+            .flat_map(|entry| entry.data.keys().map(|key| (entry.kind.to_string(), key.clone())));
+        keys.collect()
+    });
+    for (entries, version) in lanes.iter_mut().zip(versions) {
+        for entry in entries.iter_mut().filter(|entry| entry.lane == Lane::Lifecycle) {
+            let kind = entry.kind.to_string();
+            entry.data.retain(|key, value| {
+                let field = (kind.clone(), key.clone());
+                let is_of_both = fields.iter().all(|fields| fields.contains(&field));
+                is_of_both && value.as_str() != Some(version.as_str())
+            });
+        }
+    }
 }
 
 /// Adds the text that a person reads at the end, if it differs. Chats with the same texts share one item.

@@ -19,6 +19,7 @@ mod uncovered;
 
 pub use build::BuildProgress;
 pub use error::CompareError;
+pub(crate) use gather::compare_versions;
 pub use gather::gather;
 #[cfg(test)]
 pub(crate) use gather::last;

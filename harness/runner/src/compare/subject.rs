@@ -151,6 +151,11 @@ pub fn resolve(
 }
 
 impl Subject {
+    /// This clitape, which replays in its own process.
+    pub(super) fn here(about: About) -> Self {
+        Self { foreign: false, seen: None, ..Self::seen(about, BTreeMap::new()) }
+    }
+
     /// A subject whose chats were seen in real time, by `scenario/version`. Their times are left out.
     pub fn seen(about: About, chats: BTreeMap<String, Vec<Entry>>) -> Self {
         Self {

@@ -15,6 +15,7 @@ use std::io;
 pub use conform::{Conformance, New, Wrong, conform};
 use serde_json::Value;
 use shape::Shape;
+pub(crate) use shape::{Inside, JsonType, Tag};
 
 use crate::cassette::{Cassette, CassetteError, Origin};
 use crate::replay::records;

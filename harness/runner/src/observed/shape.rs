@@ -22,7 +22,7 @@ const MAPS: [&str; 3] = ["by_type", "modelUsage", "model_usage_since_last_result
 
 /// A type of JSON. Every number is one type, because a duration that was a whole number need not stay one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum JsonType {
+pub(crate) enum JsonType {
     Null,
     Boolean,
     Number,
@@ -33,7 +33,7 @@ pub(super) enum JsonType {
 
 impl JsonType {
     /// The type of a value.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Boolean,
@@ -45,7 +45,7 @@ impl JsonType {
     }
 
     /// The word of JSON Schema.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Boolean => "boolean",
@@ -59,24 +59,24 @@ impl JsonType {
 
 /// The kind of an object: its `type` and its `subtype`, where it has them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Tag {
+pub(crate) struct Tag {
     pub(super) kind: Option<String>,
     pub(super) subtype: Option<String>,
 }
 
 impl Tag {
-    pub(super) fn of(object: &Map<String, Value>) -> Self {
+    pub(crate) fn of(object: &Map<String, Value>) -> Self {
         let word = |key: &str| object.get(key)?.as_str().map(str::to_owned);
         Self { kind: word("type"), subtype: word("subtype") }
     }
 
     /// Whether the object has a kind at all.
-    pub(super) fn is_some(&self) -> bool {
+    pub(crate) fn is_some(&self) -> bool {
         self.kind.is_some() || self.subtype.is_some()
     }
 
     /// `result/success`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let words = [&self.kind, &self.subtype].into_iter().flatten();
         words.map(String::as_str).collect::<Vec<_>>().join("/")
     }
@@ -125,14 +125,14 @@ pub(super) struct ObjectShape {
 
 /// How the inside of a value is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Inside {
+pub(crate) enum Inside {
     Described,
     Open,
     Map,
 }
 
 impl Inside {
-    fn of(field: &str) -> Self {
+    pub(crate) fn of(field: &str) -> Self {
         match field {
             _ if OPEN.contains(&field) => Self::Open,
             _ if MAPS.contains(&field) => Self::Map,

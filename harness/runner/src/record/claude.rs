@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use fs_err as fs;
 
 use super::RecordError;
-use super::child::{Notes, Script, Why, drive};
+use super::child::{Ended, Notes, Script, Why, drive};
 use super::error::CliOutput;
 use super::launch::{Guard, command};
 use super::npm::{Npm, NpmCall, once};
@@ -152,7 +152,7 @@ fn installed(
     Claude::new(program, version)
 }
 
-/// Returns the version that `program --version` prints, run with an empty HOME.
+/// Returns the version that `program --version` prints.
 fn version(
     program: &Path,
     hint: &str,
@@ -160,12 +160,55 @@ fn version(
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<CliVersion, RecordError> {
+    let ended = printed(program, "--version", hint, limits, host, stop)?;
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    // A program that prints nothing has no version either.
+    match text.split_whitespace().next().unwrap_or_default().parse() {
+        Ok(version) => Ok(version),
+        Err(_) => {
+            let printed = CliOutput::new(&ended.stdout, &ended.stderr);
+            let why = format!("{} --version prints no version{printed}\n", program.display());
+            Err(no_claude(why, hint))
+        }
+    }
+}
+
+/// Returns what `claude --help` prints.
+///
+/// # Errors
+///
+/// [`RecordError::NoClaude`] when it can't be run, prints nothing or too much, or does not end in time;
+/// [`RecordError::Stopped`].
+pub fn help(
+    claude: &Claude,
+    limits: ResolveLimits,
+    host: &HostPaths,
+    stop: &AtomicBool,
+) -> Result<String, RecordError> {
+    let hint = "name another CLI with `--claude PATH`";
+    let ended = printed(&claude.program, "--help", hint, limits, host, stop)?;
+    if ended.stdout.is_empty() {
+        let printed = CliOutput::new(&ended.stdout, &ended.stderr);
+        let why = format!("{} --help prints nothing{printed}\n", claude.program.display());
+        return Err(no_claude(why, hint));
+    }
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+/// Runs a CLI with one argument and an empty HOME until it ends.
+fn printed(
+    program: &Path,
+    argument: &str,
+    hint: &str,
+    limits: ResolveLimits,
+    host: &HostPaths,
+    stop: &AtomicBool,
+) -> Result<Ended, RecordError> {
     let no_folder = |error: io::Error| no_folder(&host.temporary, &error);
     let parent = fs::canonicalize(&host.temporary).map_err(no_folder)?;
     let home = Scratch::new(&parent, PREFIX).map_err(no_folder)?;
-    let mut version = command(program);
-    version
-        .arg("--version")
+    let mut call = command(program);
+    call.arg(argument)
         .env_clear()
         .env("PATH", search_path(program, host))
         .env("HOME", home.path())
@@ -176,33 +219,23 @@ fn version(
     let guard = Guard { lock: Some(&lock), bounds: None };
     let output = OutputLimits::within(limits.version_output);
     let script = Script { output, guard, ..Script::default() };
-    let run = drive(version, script, limits.version_time, stop, &Notes::new());
+    let run = drive(call, script, limits.version_time, stop, &Notes::new());
     let ended =
         run.map_err(|error| no_claude(format!("can't run {}: {error}", program.display()), hint))?;
     let past = |what: &str, option: &str| {
         let program = program.display();
         let why =
-            format!("{program} --version {what} and was ended; raise the limit with `{option}`");
+            format!("{program} {argument} {what} and was ended; raise the limit with `{option}`");
         Err(no_claude(why, &format!("or {hint}")))
     };
     match ended.why {
-        Why::Stopped => return Err(RecordError::Stopped),
-        Why::Overflow(what) => return past(&format!("printed {what}"), "--max-version-output"),
+        Why::Stopped => Err(RecordError::Stopped),
+        Why::Overflow(what) => past(&format!("printed {what}"), "--max-version-output"),
         Why::Limit => {
             let s = limits.version_time.as_secs_f64();
-            return past(&format!("had not ended after {s} s"), "--version-timeout");
+            past(&format!("had not ended after {s} s"), "--version-timeout")
         }
-        Why::Itself | Why::Alarm(_) => {}
-    }
-    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
-    // A program that prints nothing has no version either.
-    match text.split_whitespace().next().unwrap_or_default().parse() {
-        Ok(version) => Ok(version),
-        Err(_) => {
-            let printed = CliOutput::new(&ended.stdout, &ended.stderr);
-            let why = format!("{} --version prints no version{printed}\n", program.display());
-            Err(no_claude(why, hint))
-        }
+        Why::Itself | Why::Alarm(_) => Ok(ended),
     }
 }
 

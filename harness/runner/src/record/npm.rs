@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use fs_err as fs;
@@ -14,6 +15,7 @@ use super::settings::ResolveLimits;
 use crate::cassette::Exit;
 use crate::host::HostPaths;
 use crate::limits::OutputLimits;
+use crate::names::CliVersion;
 
 /// The start of the names of folders for installs in progress.
 const INSTALLING: &str = ".installing-";
@@ -61,29 +63,74 @@ impl Npm {
             output: OutputLimits::within(limits.install_output),
             ..Script::default()
         };
-        let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
-        let reason = match ended.why {
-            Why::Stopped => return Err(RecordError::Stopped),
-            Why::Itself if ended.exit == Exit::Code(0) => return Ok(()),
-            Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
-            Why::Limit => {
-                let s = limits.install_time.as_secs_f64();
-                format!(
-                    "it had not ended after {s} s and was ended; raise the limit with \
-                     `--install-timeout`"
-                )
-            }
-            Why::Overflow(what) => {
-                format!(
-                    "it printed {what} and was ended; raise the limit with `--max-install-output`"
-                )
-            }
-        };
+        let tried = run(npm, script, limits, stop)?;
+        let Err(reason) = tried else { return Ok(()) };
         Err(no_package(
             format!("npm could not install {package}: {reason}"),
             &format!("run `npm install {package}` to see why, or {otherwise}"),
         ))
     }
+
+    /// The newest version of a package in the registry.
+    fn newest(
+        &self,
+        package: &str,
+        limits: ResolveLimits,
+        stop: &AtomicBool,
+    ) -> Result<CliVersion, RecordError> {
+        let hint = "name a version in place of `latest`";
+        let Some(program) = &self.program else {
+            return Err(no_package("there is no `npm` on PATH to ask for the newest".into(), hint));
+        };
+        let mut npm = command(program);
+        npm.args(["view", package, "version"]);
+        let output = OutputLimits::within(limits.install_output);
+        let tried = run(npm, Script { output, ..Script::default() }, limits, stop)?;
+        let printed = tried
+            .map_err(|reason| no_package(format!("npm can't find {package}: {reason}"), hint))?;
+        let printed = String::from_utf8_lossy(&printed).trim().to_owned();
+        let why = |_| no_package(format!("npm names no version of {package}: {printed}"), hint);
+        printed.parse().map_err(why)
+    }
+}
+
+/// The newest version of the CLI that npm knows.
+///
+/// # Errors
+///
+/// [`RecordError::NoClaude`] when npm can't be asked; [`RecordError::Stopped`].
+pub fn newest(
+    limits: ResolveLimits,
+    host: &HostPaths,
+    stop: &AtomicBool,
+) -> Result<CliVersion, RecordError> {
+    let npm = Npm { program: host.which("npm") };
+    npm.newest("@anthropic-ai/claude-code", limits, stop)
+}
+
+/// Runs npm: what it printed, or why it did not do what it should.
+fn run(
+    npm: Command,
+    script: Script<'_>,
+    limits: ResolveLimits,
+    stop: &AtomicBool,
+) -> Result<Result<Vec<u8>, String>, RecordError> {
+    let ended = drive(npm, script, limits.install_time, stop, &Notes::new())?;
+    Ok(Err(match ended.why {
+        Why::Stopped => return Err(RecordError::Stopped),
+        Why::Itself if ended.exit == Exit::Code(0) => return Ok(Ok(ended.stdout)),
+        Why::Itself | Why::Alarm(_) => String::from_utf8_lossy(&ended.stderr).trim().to_owned(),
+        Why::Limit => {
+            let s = limits.install_time.as_secs_f64();
+            format!(
+                "it had not ended after {s} s and was ended; raise the limit with \
+                     `--install-timeout`"
+            )
+        }
+        Why::Overflow(what) => {
+            format!("it printed {what} and was ended; raise the limit with `--max-install-output`")
+        }
+    }))
 }
 
 /// Makes `folder` with what `install` puts into a temporary folder beside it, which has a lock file; does nothing

@@ -6,6 +6,7 @@
 //! not belong.
 
 mod compare;
+mod drift;
 mod files;
 mod github;
 mod history;
@@ -26,6 +27,7 @@ mod text;
 mod timeline;
 
 pub use compare::{compare_page, compare_summary, compare_text};
+pub use drift::{DriftReport, drift_json, drift_page, drift_summary, drift_text};
 pub use files::{Format, ReportFileError, ReportFiles};
 pub use github::github;
 pub use html::{Pages, html};

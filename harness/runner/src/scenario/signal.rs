@@ -1,6 +1,7 @@
 //! `record.signal`: a signal sent to the CLI in the middle of its run, and how a CLI ends.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,16 @@ pub enum Exit {
     Code(i32),
     /// This signal ended it.
     Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    /// `code 1`, `signal 9`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "code {code}"),
+            Self::Signal(number) => write!(f, "signal {number}"),
+        }
+    }
 }
 
 /// The signals that can be sent.

@@ -14,6 +14,7 @@ use crate::text::shell_quote;
 
 const SCENARIOS: &str = "scenarios";
 const CASSETTES: &str = "cassettes";
+const VERSIONS: &str = "versions";
 const SUBJECTS: &str = "clitape.toml";
 
 /// The folder that contains `scenarios/` and `cassettes/`.
@@ -75,6 +76,11 @@ impl Workspace {
     /// The folder of a cassette.
     pub fn cassette(&self, scenario: &ScenarioName, version: &CliVersion) -> PathBuf {
         self.cassettes().join(scenario.as_str()).join(version.as_str())
+    }
+
+    /// The file with what `claude --help` of a version printed.
+    pub fn help(&self, version: &CliVersion) -> PathBuf {
+        self.root.join(VERSIONS).join(version.as_str()).join("help.txt")
     }
 
     /// Names of the scenarios, sorted.

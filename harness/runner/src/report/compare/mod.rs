@@ -9,4 +9,5 @@ mod words;
 
 pub use markdown::compare_text;
 pub use page::compare_page;
+pub(in crate::report) use page::{STYLE, sections};
 pub use terminal::compare_summary;

@@ -12,7 +12,8 @@ use crate::report::page::{PageFrame, badge};
 use crate::text::plural;
 
 /// The style of the proof page, followed by the style of this page.
-const STYLE: &str = concat!(include_str!("../page/page.css"), include_str!("compare.css"));
+pub(in crate::report) const STYLE: &str =
+    concat!(include_str!("../page/page.css"), include_str!("compare.css"));
 
 /// The size of the sections in bytes from which on a lane is described in one sentence only.
 const LIMIT: usize = 2_000_000;
@@ -20,13 +21,7 @@ const LIMIT: usize = 2_000_000;
 /// Writes the page.
 pub fn compare_page(comparison: &Comparison) -> String {
     let verdict = comparison.verdict();
-    let mut size = 0;
-    let sections = comparison.scenarios().into_iter().enumerate().map(|(number, group)| {
-        let section = section(number == 0, &group, size > LIMIT);
-        size += section.0.len();
-        section
-    });
-    let sections: Vec<Markup> = sections.collect();
+    let sections = sections(comparison);
     let equal = comparison.compared.iter().filter(|one| one.lanes.is_empty());
     let equal: Vec<_> = equal.map(|one| format!("{} {}", one.scenario, one.version())).collect();
     let failures = failures(comparison);
@@ -70,6 +65,17 @@ pub fn compare_page(comparison: &Comparison) -> String {
     };
     let title = format!("Before and after: {verdict}");
     PageFrame { title: &title, style: STYLE, body, script: None }.page()
+}
+
+/// Writes a section for each scenario that differs.
+pub(in crate::report) fn sections(comparison: &Comparison) -> Vec<Markup> {
+    let mut size = 0;
+    let sections = comparison.scenarios().into_iter().enumerate().map(|(number, group)| {
+        let section = section(number == 0, &group, size > LIMIT);
+        size += section.0.len();
+        section
+    });
+    sections.collect()
 }
 
 fn about(letter: &str, about: &About) -> Markup {

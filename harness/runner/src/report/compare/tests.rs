@@ -30,7 +30,7 @@ fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
         commands: ["clitape replay x".to_owned(), "other replay x".to_owned()],
     };
     Compared {
-        scenario: scenario.to_owned(),
+        scenario: scenario.parse().unwrap(),
         title: format!("The {scenario}"),
         versions: [version, version].map(|version| version.parse().unwrap()),
         views: 6,

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::cassette::{Confinement, Exit, Manifest, Origin};
+use crate::cassette::{Confinement, Manifest, Origin};
 use crate::names::{CassetteFile, CassettePart};
 use crate::suite::{Case, CaseRun};
 use crate::text::plural;
@@ -56,14 +56,7 @@ fn of_run(case: &Case, run: &CaseRun) -> Vec<(String, String)> {
     let counts = run.counts;
     let mut rows = vec![
         ("Command line".into(), run.argv.join(" ")),
-        (
-            "Exit".into(),
-            match run.exit {
-                None => String::new(),
-                Some(Exit::Code(code)) => format!("code {code}"),
-                Some(Exit::Signal(signal)) => format!("signal {signal}"),
-            },
-        ),
+        ("Exit".into(), run.exit.map(|exit| exit.to_string()).unwrap_or_default()),
         (
             "Size".into(),
             [(counts.bytes, "byte"), (counts.lines, "line"), (counts.reads, "read")]

@@ -17,7 +17,7 @@ pub(in super::super) fn input_misread(replay: &Replay) -> Option<Violation<'_>> 
             let last = before.insert((&call.id, key), value);
             let is_right = match key == open {
                 true => is_beginning(value, &input[key]),
-                false => *value == input[key],
+                false => is_same(value, &input[key]),
             };
             if is_right && last.is_none_or(|last| is_beginning(last, value)) {
                 return None;
@@ -97,13 +97,27 @@ fn is_beginning(part: &Value, value: &Value) -> bool {
             let last = part.len().saturating_sub(1);
             part.len() <= value.len()
                 && part.iter().zip(value).enumerate().all(|(at, (part, value))| {
-                    if at == last { is_beginning(part, value) } else { part == value }
+                    if at == last { is_beginning(part, value) } else { is_same(part, value) }
                 })
         }
         // A model may say a key twice, so that an object has another value in the end.
         (Value::Object(part), Value::Object(value)) => {
             part.keys().all(|key| value.contains_key(key))
         }
-        (part, value) => part == value,
+        (part, value) => is_same(part, value),
+    }
+}
+
+/// Whether two values are equal. A number that the model writes as `1.0` is `1` in the CLI's snapshot.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
+        }
+        (a, b) => a == b,
     }
 }

@@ -1,0 +1,303 @@
+//! `clitape drift`: what changes from one version of the CLI to another.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, bail};
+use clitape_runner::cassette::{Cassette, Origin};
+use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
+use clitape_runner::files;
+use clitape_runner::names::{CliVersion, ScenarioName};
+use clitape_runner::record::{
+    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveLimits, help, newest, remove_stale,
+    resolve,
+};
+use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
+use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::text::plural;
+
+use crate::confirm::{Confirmation, confirm};
+use crate::exit::ExitStatus;
+use crate::outputs::write_file;
+use crate::progress::ProgressLine;
+use crate::record::{cache, host_paths};
+use crate::signals::stop_on_signals;
+use crate::terminal;
+
+/// What is compared, as `--help` shows it.
+const HELP: &str = "\
+Takes the committed recordings of both versions. A scenario that one of them has not
+recorded is recorded now, with the CLI from npm, and kept in the cache; `clitape record
+--help` says what a recording may do. The report says, the gravest first, what changes in
+the records, in their number and order, in the dialogue, on the command line, in the lanes
+of the replay, in what a person sees, and in how the CLI ends. What could not be compared is
+listed, and is as bad as a change.
+
+Exit codes: 0 nothing changes and everything was compared, 3 there is something to look at,
+2 a version or a scenario can't be used, 4 there is nothing to compare, 5 a cassette is
+damaged.";
+
+/// Tells what changes from one version of the CLI to another, down to what a person sees
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub(crate) struct Args {
+    /// Scenarios [default: all]
+    scenario: Vec<String>,
+    /// The version that is known
+    #[arg(long, value_name = "VERSION")]
+    from: CliVersion,
+    /// The version that is compared with it; `latest` asks npm for the newest
+    #[arg(long, value_name = "VERSION", required_unless_present = "claude")]
+    to: Option<Newer>,
+    /// Record everything with this program in place of `--to`: a PATH, or `path` for the one on PATH
+    #[arg(long, value_name = "CLI", conflicts_with = "to")]
+    claude: Option<ClaudeChoice>,
+    /// Write the report as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the report as JSON, as schemas/drift.json describes it
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the report as a page, DIR/index.html
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
+    /// Record scenarios that were not recorded here before without asking; for CI
+    #[arg(long)]
+    yes: bool,
+}
+
+/// A value of `--to`.
+#[derive(Debug, Clone)]
+enum Newer {
+    Latest,
+    Version(CliVersion),
+}
+
+impl std::str::FromStr for Newer {
+    type Err = <CliVersion as std::str::FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "latest" => Ok(Self::Latest),
+            version => version.parse().map(Self::Version),
+        }
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let stop = stop_on_signals()?;
+    let (scenarios, left_out) = scenarios(workspace, &args.scenario)?;
+    if scenarios.is_empty() {
+        terminal::note("nothing to compare: no scenario has a recording of the real CLI");
+        return Ok(ExitStatus::Nothing);
+    }
+    let mut session = Session {
+        workspace,
+        scenarios,
+        host: host_paths(),
+        stop: &stop,
+        progress: ProgressLine::new(quiet),
+        confirmation: Confirmation {
+            yes: args.yes,
+            quiet: true,
+            settings: RecordSettings::default(),
+        },
+        not_recorded: Vec::new(),
+    };
+    remove_stale(&session.host.temporary);
+    let to = match &args.to {
+        Some(Newer::Latest) => Some(newest(ResolveLimits::default(), &session.host, &stop)?),
+        Some(Newer::Version(version)) => Some(version.clone()),
+        None => None,
+    };
+    if to.as_ref() == Some(&args.from) {
+        if let Some(Newer::Version(version)) = &args.to {
+            bail!("both versions are {version}; name another one with `--to`");
+        }
+        terminal::note(format_args!("{} is the newest version that npm knows", args.from));
+        return Ok(ExitStatus::Ok);
+    }
+    let known = to.as_ref().map(|to| committed(workspace, to, &session.scenarios));
+    let known = known.unwrap_or_default();
+    let from = session.of_version(&args.from, (&known, to.as_ref().unwrap_or(&args.from)))?;
+    let like = (&from.recordings, &args.from);
+    let to = match (&to, &args.claude) {
+        (Some(version), _) => session.of_version(version, like)?,
+        (None, Some(choice)) => session.of_program(choice, like)?,
+        (None, None) => bail!("name a version with `--to`, or a program with `--claude`"),
+    };
+    let Session { scenarios, mut progress, not_recorded, .. } = session;
+    let total = plural(scenarios.len(), "scenario");
+    progress.step(&format!("comparing {total}"));
+    let scope = Scope { scenarios, not_recorded, left_out };
+    let found = drift(&[from, to], scope, &stop, |done| {
+        progress.now(&format!("compared {done} of {total}"));
+    })?;
+    drop(progress);
+    write(&found, args, quiet)?;
+    Ok(if found.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
+}
+
+/// The scenarios that a CLI records, and those that were written by hand.
+fn scenarios(
+    workspace: &Workspace,
+    asked: &[String],
+) -> anyhow::Result<(Vec<Arc<Scenario>>, Vec<NotCompared>)> {
+    let (mut all, mut left_out) = (Vec::new(), Vec::new());
+    let names: Vec<String> = match asked {
+        [] => workspace.names()?.iter().map(ToString::to_string).collect(),
+        asked => asked.to_vec(),
+    };
+    for name in names {
+        let scenario = workspace.load(&name)?;
+        let versions = workspace.recorded(&scenario.name)?;
+        let first = versions.first().map(|v| Cassette::find(workspace, &scenario.name, v));
+        let origin = first.transpose()?.map(|cassette| cassette.manifest.origin);
+        if origin.is_none_or(|origin| origin == Origin::Recorded) {
+            all.push(Arc::new(scenario));
+        } else {
+            let why = "its capture was not recorded by the CLI".to_owned();
+            left_out.push(NotCompared { what: scenario.name.to_string(), why });
+        }
+    }
+    Ok((all, left_out))
+}
+
+/// The recordings of the other version, and the version.
+type Like<'a> = (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion);
+
+/// What both sides share while their recordings are gathered.
+struct Session<'a> {
+    workspace: &'a Workspace,
+    scenarios: Vec<Arc<Scenario>>,
+    host: clitape_runner::host::HostPaths,
+    stop: &'a AtomicBool,
+    progress: ProgressLine,
+    confirmation: Confirmation,
+    not_recorded: Vec<NotCompared>,
+}
+
+impl Session<'_> {
+    /// A version of the CLI: its committed recordings, and the others recorded now.
+    fn of_version(&mut self, version: &CliVersion, like: Like<'_>) -> anyhow::Result<Side> {
+        let known = committed(self.workspace, version, &self.scenarios);
+        let lacking: Vec<Arc<Scenario>> =
+            self.scenarios.iter().filter(|one| !known.contains_key(&one.name)).cloned().collect();
+        let text = self.workspace.help(version);
+        let text = if files::is_there(&text) { Some(files::read_text(&text)?) } else { None };
+        let claude = match (&text, lacking.is_empty()) {
+            (Some(_), true) => None,
+            _ => Some(self.resolved(&ClaudeChoice::Npm(version.clone()))),
+        };
+        let recordings = match (known.len(), lacking.len()) {
+            (_, 0) => "committed".to_owned(),
+            (0, _) => "recorded now".to_owned(),
+            (known, lacking) => format!("{known} committed, {lacking} recorded now"),
+        };
+        let mut side = Side {
+            about: About { version: version.clone(), recordings },
+            recordings: known,
+            help: text.ok_or_else(String::new),
+        };
+        match claude {
+            None => {}
+            Some(Ok(claude)) => self.add(&mut side, &claude, &lacking, like)?,
+            Some(Err(RecordError::Stopped)) => return Err(RecordError::Stopped.into()),
+            Some(Err(error)) => {
+                let why = format!("there is no claude {version}: {error}");
+                self.not_recorded.extend(lacking.iter().map(|scenario| NotCompared {
+                    what: scenario.name.to_string(),
+                    why: why.clone(),
+                }));
+                side.help = side.help.or(Err(why));
+            }
+        }
+        Ok(side)
+    }
+
+    /// A program that records everything, whatever version it calls itself.
+    fn of_program(&mut self, choice: &ClaudeChoice, like: Like<'_>) -> anyhow::Result<Side> {
+        let claude = self.resolved(choice)?;
+        let recordings = format!("recorded now by {}", claude.program.display());
+        let mut side = Side {
+            about: About { version: claude.version.clone(), recordings },
+            recordings: Default::default(),
+            help: Err(String::new()),
+        };
+        let scenarios = self.scenarios.clone();
+        self.add(&mut side, &claude, &scenarios, like)?;
+        Ok(side)
+    }
+
+    fn resolved(&mut self, choice: &ClaudeChoice) -> Result<Claude, RecordError> {
+        let cache = cache().map_err(std::io::Error::other)?;
+        let progress = &mut self.progress;
+        let mut note = |text: &str| progress.step(text);
+        resolve(choice, &cache, ResolveLimits::default(), &self.host, self.stop, &mut note)
+    }
+
+    /// Adds what a CLI records now, and what it says of its command line where that is not known.
+    fn add(
+        &mut self,
+        side: &mut Side,
+        claude: &Claude,
+        lacking: &[Arc<Scenario>],
+        like: Like<'_>,
+    ) -> anyhow::Result<()> {
+        if side.help.is_err() {
+            let text = help(claude, ResolveLimits::default(), &self.host, self.stop);
+            side.help = text.map_err(|error| error.to_string());
+        }
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let scenarios: Vec<Scenario> = lacking.iter().map(|one| Scenario::clone(one)).collect();
+        confirm(&scenarios, &self.confirmation, self.stop)?;
+        let total = plural(lacking.len(), "scenario");
+        self.progress.step(&format!("recording {total} with claude {}", claude.version));
+        let recorder = Recorder {
+            claude,
+            workspace: self.workspace,
+            like,
+            cache: &cache()?.join("drift"),
+            settings: self.confirmation.settings,
+            host: &self.host,
+            stop: self.stop,
+        };
+        let progress = &mut self.progress;
+        let made = recorder.record(lacking, |done| {
+            progress.now(&format!("recorded {done} of {total} with claude {}", claude.version));
+        })?;
+        side.recordings.extend(made.recordings);
+        self.not_recorded.extend(made.failed);
+        Ok(())
+    }
+}
+
+/// Prints the summary, and writes the files that were asked for.
+fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
+    let mut out = terminal::stdout();
+    if !quiet || !found.holds() {
+        drift_summary(found, out.styled())?;
+    }
+    let page = args.html.as_ref().map(|dir| dir.join("index.html"));
+    if let Some(dir) = &args.html {
+        std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
+    }
+    let files = [
+        (&args.markdown, drift_text(found)),
+        (&args.json, drift_json(found).context("can't write the report as JSON")?),
+        (&page, drift_page(found)),
+    ];
+    for (path, text) in files {
+        if let Some(path) = path {
+            write_file(path, text)?;
+            if !quiet {
+                out.line(format_args!("wrote {}", path.display()))?;
+            }
+        }
+    }
+    Ok(())
+}

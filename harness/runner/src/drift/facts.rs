@@ -1,0 +1,151 @@
+//! What stands where in the records of one version, place by place, so that two versions can be compared.
+//!
+//! A place is written as a path: `result/success.usage.iterations[]<message>.type`. It begins with the kind of the
+//! record; a kind of an object inside one stands in `<…>`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use crate::cassette::Manifest;
+use crate::names::ScenarioName;
+use crate::observed::{Inside, JsonType, Tag};
+use crate::text::{Keep, truncate};
+
+/// The columns that an example may have.
+const LONGEST: usize = 100;
+/// The words of a set that is closed; one with more is taken for open.
+const WORDS: usize = 64;
+/// The characters of a word of a closed set.
+const WORD: usize = 48;
+
+/// The values at one place.
+#[derive(Debug, Default)]
+pub(super) struct Field {
+    /// The place of the object, or of the array, that has them.
+    pub(super) parent: String,
+    pub(super) count: u64,
+    pub(super) types: BTreeSet<JsonType>,
+    /// The words; nothing where some value is no word, or where there are too many.
+    pub(super) words: Option<BTreeMap<String, BTreeSet<ScenarioName>>>,
+    pub(super) scenarios: BTreeSet<ScenarioName>,
+    pub(super) example: String,
+}
+
+/// The objects of one kind at one place.
+#[derive(Debug, Default)]
+pub(super) struct Object {
+    /// The place of the value; a record has none.
+    pub(super) parent: Option<String>,
+    pub(super) count: u64,
+    pub(super) scenarios: BTreeSet<ScenarioName>,
+    /// The orders in which the keys came.
+    pub(super) orders: BTreeSet<Vec<String>>,
+    pub(super) example: String,
+}
+
+/// The places of all records of one version.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) fields: BTreeMap<String, Field>,
+    pub(super) objects: BTreeMap<String, Object>,
+}
+
+impl Facts {
+    /// Adds a record of a scenario; a line without a `type` is no record.
+    pub(super) fn add(&mut self, record: &Value, of: &Manifest) {
+        if let Value::Object(object) = record
+            && object.get("type").is_some_and(Value::is_string)
+        {
+            self.object(Tag::of(object).name(), None, object, of);
+        }
+    }
+
+    fn object(
+        &mut self,
+        place: String,
+        parent: Option<&str>,
+        object: &Map<String, Value>,
+        of: &Manifest,
+    ) {
+        let known = self.objects.entry(place.clone()).or_default();
+        if known.count == 0 {
+            known.parent = parent.map(str::to_owned);
+            known.example = shown(&Value::Object(object.clone()));
+        }
+        known.count += 1;
+        known.scenarios.insert(of.scenario.clone());
+        let order: Vec<String> = object.keys().cloned().collect();
+        known.orders.insert(order);
+        for (key, value) in object {
+            self.value(format!("{place}.{key}"), &place, value, Inside::of(key), of);
+        }
+    }
+
+    fn value(&mut self, place: String, parent: &str, value: &Value, inside: Inside, of: &Manifest) {
+        let field = self.fields.entry(place.clone()).or_default();
+        if field.count == 0 {
+            field.parent = parent.to_owned();
+            field.words = Some(BTreeMap::new());
+        }
+        if field.example.is_empty() || field.example == "null" {
+            field.example = shown(value);
+        }
+        field.count += 1;
+        field.types.insert(JsonType::of(value));
+        field.scenarios.insert(of.scenario.clone());
+        if let Value::String(text) = value
+            && **text != *of.cli.version
+        {
+            field.word(text, &of.scenario);
+        }
+        match (value, inside) {
+            (Value::Array(_) | Value::Object(_), Inside::Open) => {}
+            (Value::Array(items), _) => {
+                let items_place = format!("{place}[]");
+                for item in items {
+                    self.value(items_place.clone(), &place, item, Inside::Described, of);
+                }
+            }
+            (Value::Object(object), Inside::Map) => {
+                let values_place = format!("{place}{{}}");
+                for value in object.values() {
+                    self.value(values_place.clone(), &place, value, Inside::Described, of);
+                }
+            }
+            (Value::Object(object), Inside::Described) => {
+                let tag = Tag::of(object);
+                let of_kind =
+                    if tag.is_some() { format!("{place}<{}>", tag.name()) } else { place.clone() };
+                self.object(of_kind, Some(&place), object, of);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Field {
+    /// Adds a word, or says that the values are no closed set.
+    fn word(&mut self, text: &str, scenario: &ScenarioName) {
+        let Some(words) = &mut self.words else { return };
+        if words.len() > WORDS || !is_word(text) {
+            self.words = None;
+            return;
+        }
+        words.entry(text.to_owned()).or_default().insert(scenario.clone());
+    }
+}
+
+/// Whether a text may be one of a closed set: it has no space, is short, and is no identifier that a machine made.
+fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:*()".contains(c);
+    let hex = text.chars().filter(char::is_ascii_hexdigit).count();
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let is_made = digits > 6 || (text.len() >= 16 && hex * 10 > text.len() * 9);
+    !text.is_empty() && text.len() <= WORD && text.chars().all(is_plain) && !is_made
+}
+
+/// A value as an example.
+fn shown(value: &Value) -> String {
+    truncate(&value.to_string(), LONGEST, Keep::Start).into_owned()
+}

@@ -1,0 +1,178 @@
+//! Compares how many records of each kind come and in which order, and how the CLI and its host answer each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::model::{Change, ChangeKind, Part};
+use crate::cassette::Cassette;
+use crate::names::ScenarioName;
+use crate::replay::{read_record, records, stdin_lines};
+use crate::text::plural;
+
+/// The kinds of one run's records, in order.
+type Kinds = Vec<String>;
+
+/// What is gathered of each change: the scenarios, and what the first of them shows.
+type Seen = BTreeMap<(Part, ChangeKind, String, String), (BTreeSet<ScenarioName>, String)>;
+
+/// The changes of number and order over all scenarios.
+#[derive(Default)]
+pub(super) struct Sequences(Seen);
+
+impl Sequences {
+    /// Compares two recordings of a scenario.
+    pub(super) fn add(&mut self, scenario: &ScenarioName, [from, to]: [&Cassette; 2]) {
+        let runs = |cassette: &Cassette| -> Vec<Kinds> {
+            let further = cassette.further.iter().map(|run| &run.stdout);
+            [&cassette.stdout].into_iter().chain(further).map(|stdout| kinds(stdout)).collect()
+        };
+        for (a, b) in runs(from).into_iter().zip(runs(to)) {
+            self.compare(Part::Order, "records", scenario, a, b);
+        }
+        self.compare(Part::Dialogue, "dialogue", scenario, dialogue(from), dialogue(to));
+        self.compare(
+            Part::Behaviour,
+            "transcript",
+            scenario,
+            kinds(&from.transcript),
+            kinds(&to.transcript),
+        );
+        self.exits(scenario, [from, to]);
+    }
+
+    /// Counts each kind; where the numbers are equal, or once other kinds are left out, compares the order.
+    fn compare(
+        &mut self,
+        part: Part,
+        among: &str,
+        scenario: &ScenarioName,
+        mut from: Kinds,
+        mut to: Kinds,
+    ) {
+        let [a, b] = [counts(&from), counts(&to)];
+        let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+        let of =
+            |counts: &BTreeMap<String, usize>, kind: &str| counts.get(kind).copied().unwrap_or(0);
+        let mut uneven = BTreeSet::new();
+        for kind in all {
+            let [old, new] = [of(&a, kind), of(&b, kind)];
+            if old != new {
+                uneven.insert(kind.clone());
+                let what = match (old, new) {
+                    (0, _) => "comes where none came",
+                    (_, 0) => "no longer comes",
+                    (old, new) if old < new => "comes more often",
+                    _ => "comes less often",
+                };
+                let example = format!("{old} → {new} in {scenario}");
+                let place = format!("{among}: {kind}");
+                self.seen(part, ChangeKind::Count, place, what.to_owned(), scenario, example);
+            }
+        }
+        from.retain(|kind| !uneven.contains(kind));
+        to.retain(|kind| !uneven.contains(kind));
+        let Some(at) = from.iter().zip(&to).position(|(a, b)| a != b) else { return };
+        let what = format!("`{}` comes where `{}` came", to[at], from[at]);
+        let before = at.checked_sub(1).map_or("the beginning", |at| &from[at]);
+        let example = format!("{}, after {before}", plural(at, "record"));
+        let place = format!("{among}: order");
+        self.seen(part, ChangeKind::Order, place, what, scenario, format!("{scenario}: {example}"));
+    }
+
+    /// How the runs end.
+    fn exits(&mut self, scenario: &ScenarioName, [from, to]: [&Cassette; 2]) {
+        let ends = |cassette: &Cassette| -> Vec<String> {
+            let first = cassette.manifest.exit.map(|exit| exit.to_string());
+            let further = cassette.further.iter().map(|run| Some(run.facts.exit.to_string()));
+            let known = [first].into_iter().chain(further);
+            known.map(|exit| exit.unwrap_or_else(|| "unknown".to_owned())).collect()
+        };
+        for (number, (a, b)) in (1..).zip(ends(from).into_iter().zip(ends(to))) {
+            if a != b {
+                let place = format!("exit of run {number}");
+                let what = format!("is {b} where it was {a}");
+                self.seen(Part::Behaviour, ChangeKind::Exit, place, what, scenario, String::new());
+            }
+        }
+    }
+
+    fn seen(
+        &mut self,
+        part: Part,
+        kind: ChangeKind,
+        place: String,
+        what: String,
+        scenario: &ScenarioName,
+        example: String,
+    ) {
+        let (scenarios, _) =
+            self.0.entry((part, kind, place, what)).or_insert_with(|| (BTreeSet::new(), example));
+        scenarios.insert(scenario.clone());
+    }
+
+    /// The changes, by part.
+    pub(super) fn into_changes(self) -> impl Iterator<Item = Change> {
+        self.0.into_iter().map(|((part, kind, place, what), (scenarios, example))| Change {
+            part,
+            kind,
+            place,
+            what,
+            scenarios: scenarios.into_iter().collect(),
+            example: Some(example).filter(|example| !example.is_empty()),
+        })
+    }
+}
+
+fn counts(kinds: &[String]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for kind in kinds {
+        *counts.entry(kind.clone()).or_default() += 1;
+    }
+    counts
+}
+
+/// The kinds of the records of a run, without those of the dialogue.
+fn kinds(stdout: &[u8]) -> Kinds {
+    let all = records(stdout).map(|record| kind(&record));
+    all.filter(|kind| !kind.starts_with("control_")).collect()
+}
+
+/// The kind of a record, with the event of a part and the content of a message: `stream_event/message_start`,
+/// `assistant/tool_use`, `system/init`.
+fn kind(record: &Value) -> String {
+    let word = |pointer: &str| record.pointer(pointer).and_then(Value::as_str);
+    let inside = word("/event/type")
+        .or_else(|| word("/message/content/0/type"))
+        .or_else(|| word("/subtype"))
+        .or_else(|| word("/request/subtype"))
+        .or_else(|| word("/response/subtype"));
+    let own = word("/type").unwrap_or("(no type)");
+    inside.map_or_else(|| own.to_owned(), |inside| format!("{own}/{inside}"))
+}
+
+/// Who asked and answered what, in the order in which it went over stdout and stdin.
+fn dialogue(cassette: &Cassette) -> Kinds {
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    let mut end = 0;
+    for line in cassette.stdout.split_inclusive(|byte| *byte == b'\n') {
+        end += line.len() as u64;
+        let control = read_record(line).map(|record| (kind(&record), tool(&record)));
+        if let Some((kind, tool)) = control.filter(|(kind, _)| kind.starts_with("control_")) {
+            lines.push((end, format!("CLI {kind}{tool}")));
+        }
+    }
+    let host = stdin_lines(&cassette.stdin, &cassette.timeline);
+    let host = host.iter().filter_map(|line| Some((line.offset, read_record(&line.line)?)));
+    let said = host.map(|(offset, record)| (offset, format!("host {}", kind(&record))));
+    lines.extend(said);
+    // What the host writes at an offset, it writes after what it has read up to there.
+    lines.sort_by_key(|(at, _)| *at);
+    lines.into_iter().map(|(_, kind)| kind).collect()
+}
+
+/// The tool that a request is about.
+fn tool(record: &Value) -> String {
+    let name = record.pointer("/request/tool_name").and_then(Value::as_str);
+    name.map(|name| format!(" {name}")).unwrap_or_default()
+}

@@ -1,0 +1,179 @@
+//! A version with its recordings: those that are committed, and those that are made now and kept in the cache.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fs_err as fs;
+
+use super::model::{About, Change, ChangeKind, NotCompared};
+use super::of_recordings;
+use crate::cassette::Cassette;
+use crate::check::Recording;
+use crate::host::HostPaths;
+use crate::names::{CliVersion, ScenarioName};
+use crate::record::{Claude, RecordError, RecordSettings, digest, record};
+use crate::scenario::{Scenario, Workspace};
+use crate::secrets::redact;
+use crate::suite::{Progress, in_order};
+
+/// The characters of a hash that name a folder.
+const SHORT: usize = 16;
+/// How often a scenario is recorded, where the order or the number of records is another one than in the recording
+/// of the other version.
+const TRIES: usize = 3;
+
+/// A version, and where its recordings are.
+#[derive(Debug)]
+pub struct Side {
+    /// The description.
+    pub about: About,
+    /// The workspace with the recording of each scenario.
+    pub recordings: BTreeMap<ScenarioName, Workspace>,
+    /// What `claude --help` printed, or why nobody knows.
+    pub help: Result<String, String>,
+}
+
+/// How scenarios are recorded that have no recording yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorder<'a> {
+    /// The CLI.
+    pub claude: &'a Claude,
+    /// The workspace with the scenarios.
+    pub workspace: &'a Workspace,
+    /// The recordings of the other version, and the version. Some records come in a race: where the order or the number
+    /// differs from these, the scenario is recorded up to three times, and the recording that does not differ is taken.
+    pub like: (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion),
+    /// The folder of the cache in which recordings are kept.
+    pub cache: &'a Path,
+    /// The settings of each recording.
+    pub settings: RecordSettings,
+    /// The machine.
+    pub host: &'a HostPaths,
+    /// A flag that ends everything when the caller sets it.
+    pub stop: &'a AtomicBool,
+}
+
+/// What a [`Recorder`] made.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// The workspace with the recording of each scenario.
+    pub recordings: BTreeMap<ScenarioName, Workspace>,
+    /// The scenarios that could not be recorded, with the reason.
+    pub failed: Vec<NotCompared>,
+}
+
+/// The committed recordings of a version.
+pub fn committed(
+    workspace: &Workspace,
+    version: &CliVersion,
+    scenarios: &[Arc<Scenario>],
+) -> BTreeMap<ScenarioName, Workspace> {
+    let names = scenarios.iter().map(|scenario| &scenario.name);
+    let known = names.filter(|name| is_recorded(workspace, name, version));
+    known.map(|name| (name.clone(), workspace.clone())).collect()
+}
+
+fn is_recorded(workspace: &Workspace, name: &ScenarioName, version: &CliVersion) -> bool {
+    workspace.cassette(name, version).join("cassette.toml").is_file()
+}
+
+impl Recorder<'_> {
+    /// Records the scenarios on all cores; goes on after one that fails. A scenario that this CLI has recorded before,
+    /// and that has not changed since, is not recorded again. `tell` is called with the number that is done.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Stopped`] when the caller asks to stop.
+    pub fn record(
+        &self,
+        scenarios: &[Arc<Scenario>],
+        mut tell: impl FnMut(usize),
+    ) -> Result<Recorded, RecordError> {
+        let mut made = Vec::new();
+        in_order(
+            scenarios,
+            |scenario| self.one(scenario),
+            |progress| match progress {
+                Progress::Ended(count) => {
+                    tell(count);
+                    Ok(())
+                }
+                Progress::Result(Err(RecordError::Stopped)) => Err(RecordError::Stopped),
+                Progress::Result(one) => {
+                    made.push(one);
+                    Ok(())
+                }
+            },
+        )?;
+        let mut recorded = Recorded::default();
+        for (scenario, one) in scenarios.iter().zip(made) {
+            match one {
+                Ok(workspace) => {
+                    recorded.recordings.insert(scenario.name.clone(), workspace);
+                }
+                Err(error) => recorded.failed.push(NotCompared {
+                    what: scenario.name.to_string(),
+                    why: format!("claude {} did not record it: {error}", self.claude.version),
+                }),
+            }
+        }
+        Ok(recorded)
+    }
+
+    /// The workspace with the recording of one scenario.
+    fn one(&self, scenario: &Arc<Scenario>) -> Result<Workspace, RecordError> {
+        let digest = digest(scenario, self.settings.workspace, self.stop)?;
+        let folder = self.cache.join(&self.claude.sha256[..SHORT]).join(&digest[..SHORT]);
+        let kept = Workspace::at(&folder);
+        let dir = kept.cassette(&scenario.name, &self.claude.version);
+        if Cassette::load(&dir).is_ok() {
+            return Ok(kept);
+        }
+        fs::create_dir_all(&folder)?;
+        for left in (0..TRIES).rev() {
+            let mut take = record(scenario, self.claude, self.settings, self.host, self.stop)?;
+            if self.is_redacted(&scenario.name) {
+                redact(&mut take).map_err(|error| io::Error::other(error.to_string()))?;
+            }
+            take.write(&kept).map_err(|error| io::Error::other(error.to_string()))?;
+            if left == 0 || !self.is_of_a_race(scenario, &kept)? {
+                break;
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Whether the recording differs from that of the other version in what a race may decide: the number and the order
+    /// of records, and what becomes of them.
+    fn is_of_a_race(
+        &self,
+        scenario: &Arc<Scenario>,
+        made: &Workspace,
+    ) -> Result<bool, RecordError> {
+        let (recordings, version) = self.like;
+        let Some(other) = recordings.get(&scenario.name) else { return Ok(false) };
+        let load = |workspace, version| Recording::load(workspace, scenario, version);
+        let load = |workspace, version| load(workspace, version).map_err(io::Error::other);
+        let pair = [load(other, version)?, load(made, &self.claude.version)?];
+        let about = pair.each_ref().map(|recording| About {
+            version: recording.version().clone(),
+            recordings: String::new(),
+        });
+        let (changes, _) = of_recordings(&[pair], about.each_ref(), self.stop, |_| ())
+            .map_err(|_| RecordError::Stopped)?;
+        let is_of_race = |change: &Change| {
+            matches!(change.kind, ChangeKind::Count | ChangeKind::Order | ChangeKind::Lane)
+        };
+        Ok(changes.iter().any(is_of_race))
+    }
+
+    /// Whether secrets are replaced in the committed recordings, with which this one is compared.
+    fn is_redacted(&self, name: &ScenarioName) -> bool {
+        let versions = self.workspace.recorded(name).unwrap_or_default();
+        let mut cassettes = versions.iter().map(|v| Cassette::find(self.workspace, name, v));
+        cassettes.any(|found| found.is_ok_and(|cassette| !cassette.manifest.redacted.is_empty()))
+    }
+}

@@ -1,0 +1,72 @@
+//! The sentences of a drift report, which the terminal, Markdown and the page share.
+
+use crate::drift::{Change, Drift, Part};
+use crate::names::ScenarioName;
+use crate::text::plural;
+
+/// The scenarios that a sentence names; more are counted.
+const NAMED: usize = 3;
+
+/// The answer to the first question: whether a person sees something else.
+pub(super) fn verdict(drift: &Drift) -> String {
+    let mut seen: Vec<&ScenarioName> =
+        drift.of(Part::Person).flat_map(|change| &change.scenarios).collect();
+    seen.sort();
+    seen.dedup();
+    let of = plural(drift.compared.len(), "scenario");
+    match (seen.len(), drift.compared.len(), drift.not_compared.len()) {
+        (0, 0, _) => "Nothing was compared.".to_owned(),
+        (0, _, 0) => format!("Nothing a person sees has changed, in {of}."),
+        (0, _, _) => format!(
+            "Nothing a person sees has changed in the {of} that were compared, but not everything was."
+        ),
+        (1, ..) => format!("A person sees something else in 1 of {of}."),
+        (seen, ..) => format!("A person sees something else in {seen} of {of}."),
+    }
+}
+
+/// The number of changes by part: `schema 1, command line 2`; or that there are none.
+pub(super) fn counted(drift: &Drift) -> String {
+    let counts = Part::ALL.map(|part| (part, drift.of(part).count()));
+    let some: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(part, count)| format!("{count} in {}", in_lower_case(part.title())))
+        .collect();
+    match drift.changes.len() {
+        0 => "No change was found.".to_owned(),
+        count => format!("{}: {}.", plural(count, "change"), some.join(", ")),
+    }
+}
+
+fn in_lower_case(title: &str) -> String {
+    let mut chars = title.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The recordings that show a change: `in 69 recordings, such as api-400`.
+pub(super) fn shown_by(change: &Change) -> String {
+    let names = &change.scenarios;
+    let listed = |names: &[ScenarioName]| -> String {
+        names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    match names.len() {
+        0 => String::new(),
+        count if count <= NAMED => format!("in {}", listed(names)),
+        count => format!("in {} scenarios, such as {}", count, listed(&names[..NAMED])),
+    }
+}
+
+/// Time and size of both sides.
+pub(super) fn cost(drift: &Drift) -> String {
+    let [from, to] = drift.cost;
+    format!(
+        "{} → {} records, {} → {} bytes, {:.1} → {:.1} s recorded",
+        from.records,
+        to.records,
+        from.bytes,
+        to.bytes,
+        from.ms as f64 / 1000.0,
+        to.ms as f64 / 1000.0
+    )
+}

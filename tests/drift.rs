@@ -1,0 +1,156 @@
+//! `clitape drift` on the committed recordings, and with a CLI that was changed on purpose.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a report that can't be read fails the test")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use common::{root, run, workspace};
+use serde_json::Value;
+
+/// A change as a test names it: its kind, and its place.
+type Named<'a> = (&'a str, &'a str);
+
+/// Runs the command, and returns its exit code, what it printed, and the report.
+fn drift(dir: &Path, args: &[&str]) -> (i32, String, Value) {
+    let out = tempfile::tempdir().expect("there is a temporary folder");
+    let file = out.path().join("drift.json");
+    let file = file.to_str().expect("the path is text");
+    let (code, printed, errors) = run(dir, &[&["drift", "--json", file], args].concat());
+    let text = fs::read_to_string(file);
+    let text = text.unwrap_or_else(|error| panic!("{error}: {code}\n{printed}{errors}"));
+    (code, printed, serde_json::from_str(&text).expect("the report is JSON"))
+}
+
+fn changes(report: &Value) -> Vec<Named<'_>> {
+    let changes = report["changes"].as_array().expect("the report has changes");
+    changes
+        .iter()
+        .map(|change| {
+            let of = |key: &str| change[key].as_str().expect("a change has a kind and a place");
+            (of("kind"), of("place"))
+        })
+        .collect()
+}
+
+#[test]
+fn from_2_1_329_to_2_1_330_two_things_change_and_nothing_that_a_person_sees() {
+    let (code, printed, report) = drift(root(), &["--from", "2.1.329", "--to", "2.1.330"]);
+    assert_eq!(code, 3, "{printed}");
+    let first = printed.lines().next().unwrap_or_default();
+    assert!(first.contains("Nothing a person sees has changed, in "), "{first}");
+    assert_eq!(
+        changes(&report),
+        [("field-new", "result.begun_message_ids"), ("value-new", "system/init.capabilities[]")]
+    );
+    let capability = &report["changes"][1];
+    assert_eq!(capability["what"], "has the new value `withdrawn_tools_v1`");
+    assert_eq!(report["not_compared"], Value::Array(Vec::new()));
+    assert_eq!(report["person_sees"], false);
+}
+
+/// Rows of the list of what each version prints that was made from other recordings than the committed ones. The first
+/// ten were chosen there, and looked for in the report; the others were chosen in the report, and looked for there.
+const KNOWN: [Named<'static>; 20] = [
+    ("kind-new", "system/background_tasks_changed"),
+    ("kind-new", "system/thinking_tokens"),
+    ("field-new", "assistant.timestamp"),
+    ("field-new", "assistant.tool_use_meta"),
+    ("field-new", "result.usage.fallback_credit"),
+    ("field-new", "result.subagent_stats"),
+    ("field-new", "result/success.first_content_frame_ms"),
+    ("field-new", "stream_event.api_message_id"),
+    ("field-new", "system/init.capabilities"),
+    ("field-new", "control_response.response<success>.response.capabilities"),
+    ("kind-new", "system/permission_denied"),
+    ("kind-new", "system/informational"),
+    ("field-new", "assistant.aborted"),
+    ("field-new", "assistant.is_api_error_message"),
+    ("field-new", "assistant.thinking_duration_ms"),
+    ("field-new", "result.queued_turn_count"),
+    ("field-new", "result.safety_stops"),
+    ("field-new", "result/success.local_command"),
+    ("field-new", "control_response.response<success>.pending_permission_requests"),
+    ("field-new", "control_response.response<success>.response.session_state"),
+];
+
+#[test]
+fn from_2_1_148_to_2_1_329_it_finds_what_is_known() {
+    let (code, printed, report) = drift(root(), &["--from", "2.1.148", "--to", "2.1.329"]);
+    assert_eq!(code, 3, "{printed}");
+    assert_eq!(report["not_compared"], Value::Array(Vec::new()));
+    let found = changes(&report);
+    let missing: Vec<_> = KNOWN.iter().filter(|known| !found.contains(known)).collect();
+    assert!(missing.is_empty(), "{missing:?} are not among {found:#?}");
+}
+
+/// A CLI that prints the recording of a scenario with something changed.
+fn altered(dir: &Path, stdout: &str, help: &str) -> PathBuf {
+    let program = dir.join("claude");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in\n--version) echo '2.1.329 (Claude Code)';;\n--help) cat <<'HELP'\n{help}HELP\n;;\n\
+         *) cat <<'STDOUT'\n{stdout}STDOUT\n;;\nesac\n"
+    );
+    fs::write(&program, script).expect("the program can be written");
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&program, mode).expect("the program can be made one");
+    program
+}
+
+/// Changes what the CLI of the recording printed, and expects these changes.
+#[track_caller]
+fn check(alter: impl Fn(&str) -> String, add_help: &str, expect: &[Named<'_>]) {
+    const VERSION: &str = "2.1.329";
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    let file = format!("cassettes/plain-text/{VERSION}/stdout.jsonl");
+    let stdout = fs::read_to_string(dir.join(file)).expect("the recording can be read");
+    let help = root().join(format!("versions/{VERSION}/help.txt"));
+    let help = fs::read_to_string(help).expect("the help can be read");
+    let known = dir.join("versions").join(VERSION);
+    fs::create_dir_all(&known).expect("the folder can be made");
+    fs::write(known.join("help.txt"), &help).expect("the help can be written");
+    let bin = tempfile::tempdir().expect("there is a temporary folder");
+    let program = altered(bin.path(), &alter(&stdout), &(help + add_help));
+    let program = program.to_str().expect("the path is text");
+    let (code, printed, report) = drift(dir, &["--from", VERSION, "--claude", program, "--yes"]);
+    assert_eq!(changes(&report), expect, "{printed}");
+    assert_eq!(code, if expect.is_empty() { 0 } else { 3 }, "{printed}");
+}
+
+/// The records in another order, or without some of them.
+fn lines(text: &str, change: impl Fn(&mut Vec<&str>)) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    change(&mut lines);
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_cli_that_was_changed_on_purpose_is_convicted() {
+    check(str::to_owned, "", &[]);
+    check(
+        |text| text.replace("\"num_turns\"", "\"turn_count\""),
+        "",
+        &[("field-new", "result/success.turn_count"), ("field-gone", "result/success.num_turns")],
+    );
+    check(
+        |text| lines(text, |lines| lines.retain(|line| !line.contains("\"subtype\":\"status\""))),
+        "",
+        &[("kind-gone", "system/status")],
+    );
+    check(
+        |text| {
+            lines(text, |lines| {
+                let at = lines.iter().position(|line| line.contains("\"subtype\":\"status\""));
+                let at = at.expect("there is a status");
+                lines.swap(at, at + 1);
+            })
+        },
+        "",
+        &[("order", "records: order")],
+    );
+    check(str::to_owned, "  --sing <song>  Sing a song\n", &[("flag-new", "--sing")]);
+}
