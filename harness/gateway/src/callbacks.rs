@@ -257,3 +257,47 @@ impl Channel for Callbacks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_closure_is_kept() {
+        let channel = Callbacks::new()
+            .on_text(|_| done())
+            .on_thinking(|_| done())
+            .on_tool(|_| done())
+            .on_tool_result(|_| done())
+            .on_tools_dropped(|_| done())
+            .on_notice(|_| done())
+            .on_question(|_| done())
+            .on_question_waits(|_| done())
+            .on_question_closed(|_| done())
+            .on_heard(|_| done())
+            .on_typing(|_| ())
+            .on_finish(|_| Box::pin(async { Delivery::Nobody }));
+        let shown = format!("{channel:?}");
+        assert!(shown.contains("text: true") && !shown.contains("false"), "{shown}");
+        let shown = format!("{:?}", Callbacks::new());
+        assert!(shown.contains("text: false") && !shown.contains("true"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn q2_a_question_that_waits_is_heard_of() {
+        let seconds = Arc::new(AtomicUsize::new(0));
+        let heard = seconds.clone();
+        let mut channel = Callbacks::new().on_question_waits(move |waits| {
+            heard.fetch_add(waits.after.as_secs() as usize, Ordering::SeqCst);
+            done()
+        });
+        let (after, denied_in) = (Duration::from_secs(60), Duration::from_secs(540));
+        let waits = QuestionWaits { id: "q1".to_owned(), after, denied_in };
+        channel.question_waits(&waits).await.expect("the closure does not fail");
+        assert_eq!(seconds.load(Ordering::SeqCst), 60);
+    }
+}

@@ -24,3 +24,19 @@ pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_cause_is_what_is_said() {
+        let client = builder().build().expect("there is a client");
+        for (url, expect) in
+            [("http://", "empty host"), ("api/bot1:AbC", "relative URL without a base")]
+        {
+            let error = client.get(url).build().expect_err("it is no URL");
+            assert_eq!(root_cause(&error), expect, "{url}");
+        }
+    }
+}

@@ -354,6 +354,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn u2_the_input_of_a_call_that_starts_is_whole_and_published() {
+        let (whole, shown) = (json!({"a": 1, "token": "hunter2"}), json!({"a": 1, "token": "***"}));
+        let list = json!([1]);
+        let complete = |value: &Value| ToolArguments::Complete(value.into()).into_owned();
+        let cut = ToolArguments::Truncated("{".into());
+        for (args, fields, published) in [
+            (complete(&whole), whole.clone(), shown),
+            (complete(&list), json!({}), json!({})),
+            (cut, json!({}), json!({})),
+        ] {
+            let tool = start("t1", "Read", &args, None, &mut Masked::default());
+            let input = GrowingInput::of(&args, &tool);
+            assert_eq!((Value::Object(input.fields), input.open), (fields, None), "{args:?}");
+            assert_eq!(Value::Object(input.published), published, "{args:?}");
+        }
+    }
+
+    #[test]
     fn b2_what_was_masked_is_counted_by_rule() {
         let mut publisher = Publisher::new(Bus::new("r1"));
         let input = json!({"token": "hunter2", "command": "ls"});

@@ -288,4 +288,20 @@ pub(crate) mod tests {
             assert_eq!(out, expect, "{prefill:?} {deltas:?}");
         }
     }
+
+    #[test]
+    fn a_block_has_one_kind_of_text() {
+        for (kind, wanted, expect) in [
+            (TextKind::Answer, TextKind::Answer, true),
+            (TextKind::Reasoning, TextKind::Reasoning, true),
+            (TextKind::Answer, TextKind::Reasoning, false),
+            (TextKind::Reasoning, TextKind::Answer, false),
+        ] {
+            let content = BlockContent::Text(kind, BlockStream::default());
+            let mut block = BlockState { index: 0, content, started: true };
+            assert_eq!(block.text(wanted).is_some(), expect, "{kind:?} {wanted:?}");
+        }
+        let mut quiet = BlockState { index: 0, content: BlockContent::Quiet, started: true };
+        assert!(quiet.text(TextKind::Answer).is_none());
+    }
 }

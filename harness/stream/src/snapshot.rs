@@ -296,3 +296,19 @@ pub(crate) fn release_withheld(conversation: &mut ConversationState, emitter: &m
         conversation.end_text(TextKind::Answer, by, emitter);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_move_to_the_turn_of_their_message() {
+        for (message, first, expect) in
+            [(3, 1, (true, 2)), (1, 1, (true, 0)), (0, 0, (true, 0)), (0, 1, (false, 0))]
+        {
+            let mut shown = ShownBlocks { message, blocks: vec![], calls: vec![] };
+            let found = (shown.is_in_turn_from(first), shown.message);
+            assert_eq!(found, expect, "message {message} of a turn from {first}");
+        }
+    }
+}

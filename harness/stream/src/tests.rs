@@ -14,6 +14,7 @@ pub(crate) mod odd;
 pub(crate) mod outcome;
 pub(crate) mod random;
 pub(crate) mod retract;
+mod snapshots;
 pub(crate) mod text;
 pub(crate) mod thinking;
 pub(crate) mod tools;

@@ -193,4 +193,95 @@ pub(crate) mod tests {
         );
         check_difference("[1]", r#"{"a":1}"#, None);
     }
+
+    #[test]
+    fn two_objects_have_the_same_members_byte_for_byte_or_not() {
+        let check = |a: &str, b: &str, expect: bool| {
+            assert_eq!(same_members(a, b), expect, "{a} {b}");
+        };
+        check("{}", "{}", true);
+        check("[]", "[]", false);
+        check("{}", "[]", false);
+        check(r#"{"a":1,"b":2}"#, r#"{ "b": 2, "a": 1 }"#, true);
+        check(r#"{"a":1,"b":2}"#, r#"{"a":1,"b":3}"#, false);
+        check(r#"{"a":1,"b":2}"#, r#"{"a":1,"c":2}"#, false);
+        check(r#"{"a":1}"#, r#"{"a":1,"b":2}"#, false);
+        check(r#"{"a":1,"b":2}"#, r#"{"a":1}"#, false);
+        check(r#"{"a":1}"#, r#"{"a":1.0}"#, false);
+        // A key that repeats.
+        check(r#"{"a":1,"a":1}"#, r#"{"a":1,"a":1}"#, false);
+        check(r#"{"a":1,"a":1}"#, r#"{"a":1,"b":1}"#, false);
+        check(r#"{"a":1,"b":1}"#, r#"{"a":1,"a":1}"#, false);
+        let many = |count: usize| {
+            let members: Vec<_> = (0..count).map(|n| format!("\"k{n}\":{n}")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        check(&many(16), &many(16), true);
+        check(&many(17), &many(17), false);
+    }
+
+    #[test]
+    fn two_values_are_equal_or_not() {
+        let check = |a: &str, b: &str, expect: bool| {
+            let [x, y] = [a, b].map(|json| json::whole(json).map(Json::from).unwrap().value());
+            assert_eq!((same_value(&x, &y), same_value(&y, &x)), (expect, expect), "{a} {b}");
+        };
+        for (a, b) in [
+            ("1", "1.0"),
+            ("1", "1"),
+            ("[1,[2.0]]", "[1.0,[2]]"),
+            (r#"{"a":1,"b":2}"#, r#"{"b":2.0,"a":1}"#),
+            ("[]", "[]"),
+            ("{}", "{}"),
+            (r#""x""#, r#""x""#),
+            ("null", "null"),
+        ] {
+            check(a, b, true);
+        }
+        for (a, b) in [
+            ("1", "2"),
+            ("1", r#""1""#),
+            ("[1]", "[1,2]"),
+            ("[1,2]", "[1,3]"),
+            ("[]", "{}"),
+            (r#"{"a":1}"#, r#"{"a":2}"#),
+            (r#"{"a":1}"#, r#"{"b":1}"#),
+            (r#"{"a":1}"#, r#"{"a":1,"b":1}"#),
+            (r#""x""#, r#""y""#),
+            ("null", "false"),
+        ] {
+            check(a, b, false);
+        }
+    }
+
+    #[test]
+    fn arguments_are_the_same_input_whatever_the_order_and_the_blanks() {
+        fn json(text: &str) -> Json<'_> {
+            json::whole(text).unwrap().into()
+        }
+        let check = |ours: &str, input: &str, expect: bool| {
+            let found = SourceArguments::Whole(json(ours)).is_same(&json(input));
+            assert_eq!(found, expect, "{ours} {input}");
+        };
+        check(r#"[1, 2]"#, "[1,2]", true);
+        check(r#"{"a":1,"b":[2]}"#, r#"{"b":[2],"a":1}"#, true);
+        check(r#"{"a":1}"#, r#"{"a":1.0}"#, true);
+        check(r#"{"a":1}"#, r#"{"a":2}"#, false);
+        check(r#"{"a":1}"#, "{}", false);
+        assert!(!SourceArguments::Cut("{".into()).is_same(&json("{}")));
+    }
+
+    #[test]
+    fn an_object_without_fields_is_empty_whatever_the_blanks() {
+        for (text, expect) in [
+            ("{}", true),
+            ("{ \n}", true),
+            (r#"{"a":1}"#, false),
+            ("[]", false),
+            ("{", false),
+            ("}", false),
+        ] {
+            assert_eq!(is_empty_object(text), expect, "{text}");
+        }
+    }
 }

@@ -289,3 +289,20 @@ pub(super) fn answers(input: &Value) -> Vec<(String, String)> {
 fn text_of<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     fields.get(key)?.as_str()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn q2_a_question_that_waits_says_how_long() {
+        let check = |after: u64, denied_in: u64, expect: &str| {
+            let [after, denied_in] = [after, denied_in].map(Duration::from_millis);
+            let waits = QuestionWaits { id: "q1".to_owned(), after, denied_in };
+            assert_eq!(waits.line(), expect);
+        };
+        let line = "⏳ A question has waited 60 s for your answer; it is denied in 540 s";
+        check(60_000, 540_999, line);
+        check(0, 1_000, "⏳ A question has waited 0 s for your answer; it is denied in 1 s");
+    }
+}

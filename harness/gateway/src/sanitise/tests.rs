@@ -314,3 +314,19 @@ fn b2_clean_text_is_looked_at_once() {
         assert!(redact_open(&text).len() + 2 * line.len() > text.len(), "{line}");
     }
 }
+
+#[test]
+fn b2_secrets_that_touch_are_two_and_those_that_overlap_are_one() {
+    let check = |text: &str, expect: &[(&str, &str)]| {
+        let found = find(text);
+        let found: Vec<_> =
+            found.iter().map(|found| (found.rule, &text[found.bytes.clone()])).collect();
+        assert_eq!(found, expect, "{text}");
+    };
+    let (header, key) = ("QXV0aG9yaXphdGlvbjogQUJDRA==", "sk-madeUpKey123");
+    check(&format!("{header}{key}\n"), &[("base64-header", header), ("sk", key)]);
+    check(&format!("{header} {key}\n"), &[("base64-header", header), ("sk", key)]);
+    let url = format!("?token=x{key}");
+    check(&format!("http://h.example/{url}\n"), &[("query", &url["?token=".len()..])]);
+    check(&format!("http://me:{key}@h.example\n"), &[("url-password", key)]);
+}

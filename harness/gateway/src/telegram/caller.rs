@@ -117,3 +117,39 @@ impl Caller {
 pub(super) fn late(limit: Duration) -> String {
     format!("none came in {} s, the most that `--api-timeout` allows", limit.as_secs_f64())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telegram::api::BotMethod;
+    use crate::telegram::fake::{FakeBotApi, FakeReply};
+
+    #[tokio::test(start_paused = true)]
+    async fn v6_a_call_may_come_when_the_wait_is_over() {
+        let script = vec![FakeReply::Fails(BotApiError::RetryAfter { seconds: 2 })];
+        let fake = Arc::new(FakeBotApi::new(script));
+        let caller = Caller::new(fake.clone(), ChatLimits::default());
+        let call = || BotCall {
+            method: BotMethod::SendMessage,
+            message_id: None,
+            text: "x".to_owned(),
+            buttons: Vec::new(),
+            question: None,
+            is_final: false,
+        };
+        let wait = |seconds| Err(BotApiError::RetryAfter { seconds });
+        assert_eq!((caller.not_before(), caller.submit(call()).await), (None, wait(2)));
+        let until = Instant::now() + Duration::from_secs(2);
+        for (advance_ms, expect) in [(0, wait(2)), (1_500, wait(1)), (499, wait(1))] {
+            tokio::time::advance(Duration::from_millis(advance_ms)).await;
+            assert_eq!(caller.not_before(), Some(until));
+            assert_eq!(caller.submit(call()).await, expect);
+            caller.signal().await;
+        }
+        assert_eq!((fake.log().len(), fake.signals().len()), (1, 0));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!((caller.not_before(), caller.submit(call()).await), (None, Ok(100)));
+        caller.signal().await;
+        assert_eq!((fake.log().len(), fake.signals()), (2, vec![2_000]));
+    }
+}

@@ -97,6 +97,17 @@ async fn issue_13_finding_34_a_stream_that_breaks_off_again_and_again_is_given_u
 }
 
 #[tokio::test]
+async fn issue_13_finding_34_a_stream_that_brings_nothing_is_opened_five_times_more() {
+    let (address, asked) = server("", "").await;
+    let (retry_min, retry_max) = (Duration::ZERO, Duration::from_millis(1));
+    let limits = CollectLimits { retry_min, retry_max, ..CollectLimits::default() };
+    let collected = collect(address, limits).await;
+    let expect = "the stream broke off 5 times without a new event";
+    assert!(collected.error.unwrap().starts_with(expect));
+    assert_eq!(asked.load(Ordering::SeqCst), 6);
+}
+
+#[tokio::test]
 async fn issue_13_finding_22_an_answer_that_repeats_the_token_is_masked() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -367,9 +367,31 @@ fn u2_a_key_that_comes_again_is_new_only_if_its_value_is() {
         (r#"{"k":"abc"#, r#"","k":"abd","#, Some(r#"{"k":"abd"}"#)),
         (r#"{"k":"abc"#, r#"","k":5,"#, Some(r#"{"k":5}"#)),
         (r#"{"k":[1,[2]"#, r#"],"k":[1, [2]],"#, None),
+        (r#"{"k":"abc"#, r#"","k":"abc","m":"abc","#, Some(r#"{"m":"abc"}"#)),
+        (r#"{"k":"abc"#, r#"","k":"abd","m":"abc","#, Some(r#"{"k":"abd","m":"abc"}"#)),
         (r#"{"k":[1,[2]"#, r#"],"k":[1,[3]],"#, Some(r#"{"k":[1,[3]]}"#)),
     ] {
         assert!(text(&[first])[0].is_some(), "{first} is emitted while it is open");
         assert_eq!(text(&[first, again])[1].as_deref(), expect, "{first}{again}");
     }
+}
+
+#[test]
+fn u2_what_was_emitted_equals_a_value_or_not() {
+    let text = r#""abc""#;
+    let check = |emitted: &Emitted, json: &str, expect: bool| {
+        assert_eq!(emitted.equals(text, json), expect, "{emitted:?} {json}");
+    };
+    for emitted in [Emitted::Whole(0..5), Emitted::Beginning(1..4)] {
+        check(&emitted, r#""abc""#, true);
+        check(&emitted, r#""\u0061bc""#, true);
+        check(&emitted, r#""ab""#, false);
+        check(&emitted, "5", false);
+    }
+    check(&Emitted::Beginning(1..3), r#""ab""#, true);
+    check(&Emitted::Beginning(1..3), r#""abc""#, false);
+    let list = Emitted::SoFar(json!([1, ["x"]]));
+    check(&list, r#"[1, ["x"]]"#, true);
+    check(&list, r#"[1, ["\u0078"]]"#, true);
+    check(&list, r#"[1, ["y"]]"#, false);
 }

@@ -71,3 +71,83 @@ fn the_last_message_and_what_came_since_a_part() {
     assert_eq!((buffer.part_count(), buffer.since(2)), (4, "c\n\nd"));
     assert_eq!(buffer.last_message_text(), "bc\n\nd");
 }
+
+/// A transcript of pieces of the answer and of the reasoning, each with its message and block; a call comes where a
+/// piece says so.
+fn transcript(pieces: &[(TextKind, usize, u64, &str)]) -> Transcript {
+    let (mut counts, mut sink) = (Default::default(), |_: Event<'_>| {});
+    let mut emitter = Emitter::line(&mut counts, &mut sink);
+    let mut transcript = Transcript::default();
+    for (kind, message, block, text) in pieces {
+        let by = BlockId { message: *message, block: *block };
+        match *text {
+            CALL => transcript.split(),
+            text => transcript.emit(*kind, by, ("m", None), text, &mut emitter),
+        }
+    }
+    transcript
+}
+
+const CALL: &str = "(call)";
+const A: TextKind = TextKind::Answer;
+const R: TextKind = TextKind::Reasoning;
+
+#[test]
+fn runs_that_lose_all_their_text_are_gone() {
+    let pieces = [
+        (R, 0, 0, "why"),
+        (A, 0, 1, "one"),
+        (A, 0, 2, CALL),
+        (A, 1, 0, "two"),
+        (A, 1, 1, CALL),
+        (R, 2, 0, "so"),
+        (A, 2, 1, "three"),
+    ];
+    let check = |retracted: &[usize], was_any: bool, runs: &[(usize, usize)], unused: &str| {
+        let mut transcript = transcript(&pieces);
+        assert_eq!(transcript.retract(&|by| retracted.contains(&by.message)), was_any);
+        let found: Vec<_> = transcript.runs.iter().map(|run| (run.start, run.unsplit)).collect();
+        assert_eq!((&*found, transcript.unused()), (runs, unused), "less {retracted:?}");
+        assert_eq!(transcript.is_used_up(), runs.is_empty());
+    };
+    check(&[], false, &[(0, 0), (1, 0), (2, 0)], "one\n\ntwo\n\nthree");
+    check(&[0], true, &[(0, 0), (1, 0)], "two\n\nthree");
+    check(&[1], true, &[(0, 0), (1, 0)], "one\n\nthree");
+    check(&[2], true, &[(0, 0), (1, 0)], "one\n\ntwo");
+    check(&[0, 1, 2], true, &[], "");
+    // Reasoning alone is retracted, and an answer alone.
+    let mut both = transcript(&[(R, 0, 0, "why"), (A, 1, 0, "one")]);
+    assert!(both.retract(&|by| by.message == 0) && both.retract(&|by| by.message == 1));
+    assert!(both.is_used_up());
+}
+
+#[test]
+fn pieces_say_where_a_call_splits_the_answer() {
+    let check = |pieces: &[(TextKind, usize, u64, &str)], first: usize, expect: &[(&str, bool)]| {
+        let found = transcript(pieces).pieces_from(first);
+        let found: Vec<_> =
+            found.iter().map(|piece| (piece.text.as_str(), piece.is_split)).collect();
+        assert_eq!(found, expect, "{pieces:?} from {first}");
+    };
+    let split = [
+        (R, 0, 0, "why"),
+        (A, 0, 1, "one"),
+        (A, 0, 2, CALL),
+        (R, 1, 0, "so"),
+        (A, 1, 1, "two"),
+        (A, 1, 2, "three"),
+        (A, 2, 0, "four"),
+    ];
+    let all = [("why", false), ("one", false), ("so", false), ("two", true), ("three", false)];
+    let last = [("four", false)];
+    check(&split, 0, &[&all[..], &last].concat());
+    check(&split, 1, &[&all[2..], &last].concat());
+    check(&split, 2, &last);
+    check(&split, 3, &[]);
+    // The pieces of a message are in the order of its blocks.
+    check(
+        &[(A, 0, 1, "b"), (R, 0, 0, "a"), (R, 0, 2, "c")],
+        0,
+        &[("a", false), ("b", false), ("c", false)],
+    );
+}

@@ -123,3 +123,48 @@ pub(super) fn layout(blocks: &[DraftBlock], profile: &Profile) -> (String, bool)
     parts.reverse();
     (parts.join(GAP), is_cut)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::TELEGRAM;
+    use crate::telegram::markup::{Style, piece};
+
+    /// A row of so many letters.
+    fn row(letters: usize) -> DraftBlock {
+        DraftBlock::Rows(vec![DraftRow { html: "r".repeat(letters), times: 1 }])
+    }
+
+    /// A text of so many letters.
+    fn text(letter: &str, letters: usize) -> DraftBlock {
+        DraftBlock::Text(vec![piece(Style::PLAIN, letter.repeat(letters))])
+    }
+
+    /// The parts of the draft: the letter and how many of it, and `true` where a text is cut.
+    fn check(blocks: &[DraftBlock], expect: &[(&str, usize, bool)], is_cut: bool) {
+        let part = |(letter, letters, is_cut): &(&str, usize, bool)| {
+            format!("{}{}", letter.repeat(*letters), if *is_cut { MORE } else { "" })
+        };
+        let expect: Vec<_> = expect.iter().map(part).collect();
+        let (draft, found) = layout(blocks, &TELEGRAM);
+        assert_eq!((draft, found), (expect.join(GAP), is_cut));
+    }
+
+    #[test]
+    fn v5_text_fills_what_the_rows_leave() {
+        // Two signs, each with a gap, and a row with its gap.
+        let room = TELEGRAM.limit - 2 * 5;
+        let rest = room - 52;
+        check(&[text("a", room)], &[("a", room, false)], false);
+        check(&[text("a", room + 1)], &[("a", room, true)], true);
+        check(&[row(50), text("a", rest)], &[("r", 50, false), ("a", rest, false)], false);
+        check(&[row(50), text("a", rest + 1)], &[("r", 50, false), ("a", rest, true)], true);
+        check(&[text("a", rest + 1), row(50)], &[("a", rest, true), ("r", 50, false)], false);
+        let two = |letters: usize| [text("b", 5_000), row(50), text("a", letters)];
+        let shown = |b: usize, a: usize| [("b", b, true), ("r", 50, false), ("a", a, false)];
+        check(&two(1_000), &shown(rest - 1_002, 1_000), false);
+        // Fewer than 100 letters are not worth beginning.
+        check(&two(rest - 102), &shown(100, rest - 102), false);
+        check(&two(rest - 101), &shown(0, rest - 101), false);
+    }
+}

@@ -115,3 +115,33 @@ fn v6_what_an_answer_says() {
         assert_eq!(api.refusal(status, body), expect, "{status} {body}");
     }
 }
+
+/// A body that breaks off.
+struct BrokenBody;
+
+impl hyper::body::Body for BrokenBody {
+    type Data = hyper::body::Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
+        std::task::Poll::Ready(Some(Err(std::io::Error::other("no more of bot1:AbC"))))
+    }
+}
+
+#[tokio::test]
+async fn v6_of_an_answer_that_breaks_off_the_status_says_what_became_of_the_call() {
+    let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
+    for (status, expect) in [
+        (200, BotApiError::Lost("no more of bot***".to_owned())),
+        (400, BotApiError::Other("HTTP 400".to_owned())),
+        (429, BotApiError::RetryAfter { seconds: 5 }),
+        (502, BotApiError::Network("HTTP 502".to_owned())),
+    ] {
+        let response = hyper::Response::builder().status(status);
+        let response = response.body(reqwest::Body::wrap(BrokenBody)).expect("a status");
+        assert_eq!(api.answered(response.into()).await, Err(expect), "{status}");
+    }
+}

@@ -52,8 +52,8 @@ pub(super) fn untold(case: &EditorCase<'_>) -> Option<Found> {
     Found::whole(format!("claude called {}, and no `tool_call` says so", named(tool)))
 }
 
-/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates. One with a
-/// secret may come masked.
+/// The input of each call is told: as `rawInput`, or what it works on somewhere in the call's updates. Secrets and
+/// bulk in it may come masked.
 pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
     let is_told = |tool: &ExpectedTool| {
         let Some(input) =
@@ -69,8 +69,9 @@ pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
         if main.is_some_and(|main| !sanitise::find(&format!("{main}\n")).is_empty()) {
             return true;
         }
+        let masked = sanitise::sanitise_args(input);
         entries.any(|(_, entry)| {
-            entry.data.get("rawInput") == Some(input)
+            entry.data.get("rawInput").is_some_and(|raw| is_input(raw, input, &masked))
                 || main.is_some_and(|main| entry.data.values().any(|value| has(value, main)))
         })
     };
@@ -84,6 +85,34 @@ pub(super) fn input_untold(case: &EditorCase<'_>) -> Option<Found> {
         },
     );
     Found::whole(format!("the input of {} never came to the editor: {shown}", named(tool)))
+}
+
+/// Whether `raw` is the input of a call. Where `masked`, the input as the sanitiser writes it, differs from the input,
+/// `raw` may differ in its own way, because agents mask in other ways; elsewhere it is equal. An object or a list that
+/// is not empty stays so.
+fn is_input(raw: &Value, input: &Value, masked: &Value) -> bool {
+    match (raw, input, masked) {
+        (Value::Object(raw), Value::Object(input), Value::Object(masked)) => {
+            let is_field = |(key, input): (&String, &Value)| match (raw.get(key), masked.get(key)) {
+                (Some(raw), Some(masked)) => is_input(raw, input, masked),
+                // The sanitiser masks the name of this field, or has put the size of its data in its place.
+                (_, None) => true,
+                (None, Some(_)) => false,
+            };
+            let is_extra = |key: &String| !input.contains_key(key);
+            let may_add = masked.keys().any(is_extra);
+            raw.is_empty() == input.is_empty()
+                && input.iter().all(is_field)
+                && (may_add || !raw.keys().any(is_extra))
+        }
+        (Value::Array(raw), Value::Array(input), Value::Array(masked)) => {
+            let own = raw.iter().zip(input).zip(masked);
+            raw.len() == input.len()
+                && own.into_iter().all(|((raw, input), masked)| is_input(raw, input, masked))
+        }
+        (_, Value::Object(_) | Value::Array(_), _) => false,
+        _ => raw == input || masked != input,
+    }
 }
 
 /// Whether a text is in one of the strings of a value.

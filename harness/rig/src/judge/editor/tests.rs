@@ -153,6 +153,61 @@ fn each_call_is_told_once_with_its_input_and_ends() {
 }
 
 #[test]
+fn an_input_may_come_masked() {
+    const FORMS: &str = "tool-forms/2.1.330";
+    let check_raw = |number: &str, raw: Value, expect: &[K]| {
+        let id = format!("toolu_clitape_main_3_{number}");
+        let change = |entries: &mut Vec<Entry>| {
+            for entry in entries.iter_mut().filter(|entry| text(entry, "toolCallId") == id) {
+                entry.data.retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));
+                entry.data.insert("rawInput".into(), raw.clone());
+            }
+        };
+        check(FORMS, change, expect);
+    };
+    let untold = &[K::InputUntold];
+    let secret = "made-up-Xw8vT3q";
+    let words = |token: &str, login: &str, user: &str| {
+        json!({
+            "args": ["--token", token, "-u", "a:b"],
+            "command": ["curl", "-u", login, "https://x.example"],
+            "user": ["-u", user],
+        })
+    };
+    let own = [words("[redacted]", "…", "me:plain"), words("***", "me:***", "me:plain")];
+    for raw in own.into_iter().chain([words("", &format!("me:{secret}"), "me:plain")]) {
+        check_raw("9", raw, &[]);
+    }
+    check_raw("9", words("***", "me:***", "me:other"), untold);
+    check_raw("9", json!({}), untold);
+    check_raw("9", json!({ "args": [], "command": [], "user": [] }), untold);
+    check_raw("9", Value::Null, untold);
+    let keys = |key: &str, inner: Value| json!({ "api_key": key, "clientSecret": "***", "password": "x", "secret": inner, "token": "" });
+    check_raw("10", keys("$API_KEY", json!({ "a": "x", "b": [true, "${B}"] })), &[]);
+    check_raw("10", keys("$API_KEY", json!({ "a": "x", "b": [false, "${B}"] })), untold);
+    check_raw("10", keys("$API_KEY", json!({ "a": "x" })), untold);
+    check_raw("10", keys("$API_KEY", json!("***")), untold);
+    check_raw("10", keys("", json!({ "a": "x", "b": [true, "${B}"] })), untold);
+    let media = |shot: Value, plain: Value| {
+        json!({
+            "both": { "base64": "no!", "data": "QUJD" },
+            "empty": { "blob": "", "media_type": "x" },
+            "file": { "base64": "…" },
+            "image": { "type": "base64" },
+            "other": { "data": "no base64!", "mimeType": "image/png" },
+            "plain": plain,
+            "shot": shot,
+        })
+    };
+    let plain = json!({ "data": "QUJDRA==" });
+    check_raw("11", media(json!({ "mimeType": "image/png", "size": 4 }), plain.clone()), &[]);
+    check_raw("11", media(json!({ "mimeType": "image/gif" }), plain.clone()), untold);
+    check_raw("11", media(json!({}), plain), untold);
+    let more = json!({ "data": "QUJDRA==", "size": 4 });
+    check_raw("11", media(json!({ "mimeType": "image/png" }), more), untold);
+}
+
+#[test]
 fn the_person_answers_before_a_call_runs() {
     const ALLOW: &str = "permission-allow/2.1.330";
     const CALL: &str = "toolu_clitape_main_1_2";

@@ -9,7 +9,8 @@ use crate::judge::expect::{ExpectedTurn, Segment};
 use crate::judge::screen::{Message, answered_at, changes_text};
 use crate::judge::violation::Found;
 use crate::judge::words::{
-    FEW_LETTERS, Piece, contains, letters, pieces_of_plain, quoted, seconds,
+    FEW_LETTERS, Piece, contains, letters, letters_of_markdown, pieces_of_plain, quoted, seconds,
+    shown_letters,
 };
 
 /// A screen may be blank for this long while a message is replaced, in ms.
@@ -284,19 +285,18 @@ pub(super) fn glued(case: &Case<'_>) -> Option<Found> {
     })
 }
 
-/// A text that grows in the chat does not become shorter, unless the model took it back.
+/// A text that grows in the chat does not become shorter, unless the model took it back. What a renderer may leave
+/// out does not count: an address is there until its link is closed.
 pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
     if case.expected.has_retractions {
         return None;
     }
-    let segments: Vec<String> = case
-        .expected
-        .turns
-        .iter()
-        .flat_map(|turn| &turn.segments)
-        .map(|segment| letters(&segment.text))
-        .filter(|text| case.recorded.iter().filter(|other| other.contains(text)).count() == 1)
-        .collect();
+    let is_unique = |segment: &&Segment| {
+        let text = letters(&segment.text);
+        case.recorded.iter().filter(|other| other.contains(&text)).count() == 1
+    };
+    let segments = case.expected.turns.iter().flat_map(|turn| &turn.segments).filter(is_unique);
+    let segments: Vec<_> = segments.map(|segment| letters_of_markdown(&segment.text)).collect();
     // How much of each piece of text each message has shown.
     let mut most: BTreeMap<(i64, usize), usize> = BTreeMap::new();
     case.screen.messages.values().find_map(|message| {
@@ -305,10 +305,10 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
                 return None;
             }
             segments.iter().enumerate().find_map(|(number, segment)| {
-                let shown = shown_of(segment, &version.letters);
+                let shown = shown_letters(segment, &version.letters);
                 let most = most.entry((message.id, number)).or_default();
-                let before = std::mem::replace(most, shown.max(*most));
-                (shown > 0 && shown < before).then(|| {
+                let before = std::mem::replace(most, shown.at_least.max(*most));
+                (shown.at_most > 0 && shown.at_most < before).then(|| {
                     Found::by(version.entry, format!(
                         "at {} message #{} shows less of the text than before: it ends at {}; an older text was \
                          sent after a newer one",
@@ -320,15 +320,4 @@ pub(super) fn taken_back(case: &Case<'_>) -> Option<Found> {
             })
         })
     })
-}
-
-/// The length of the longest start of `segment` that is in `page`; 0 if that may be by chance.
-fn shown_of(segment: &str, page: &str) -> usize {
-    let Some((start, _)) = segment.char_indices().nth(2 * FEW_LETTERS) else { return 0 };
-    let places = page.match_indices(&segment[..start]);
-    let common = |at: usize| {
-        let pairs = segment.chars().zip(page[at..].chars());
-        pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
-    };
-    places.map(|(at, _)| common(at)).max().unwrap_or(0)
 }

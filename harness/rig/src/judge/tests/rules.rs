@@ -5,6 +5,7 @@ use clitape_runner::check::FindingKind as K;
 use super::*;
 
 mod bus;
+mod grows;
 mod sent_once;
 
 /// The answer of `three-tools`.
@@ -248,20 +249,6 @@ fn sb014_texts_are_not_glued() {
             1,
             &[edit(5_000, 7, "Let me look at both files. Now the oth"), edit(9_000, 7, ANSWER)],
         ),
-        &[],
-    );
-}
-
-#[test]
-fn sb015_a_text_that_grows_does_not_shrink() {
-    let (more, less) = (&ANSWER[..60], &ANSWER[..40]);
-    check(
-        &good_but(1, &[edit(5_000, 7, more), edit(6_000, 7, less), edit(9_000, 7, ANSWER)]),
-        &[K::TextTakenBack],
-    );
-    check(&good_but(1, &[edit(5_000, 7, less), edit(6_000, 7, more), edit(9_000, 7, ANSWER)]), &[]);
-    check(
-        &good_but(1, &[edit(5_000, 7, more), edit(6_000, 7, TOOLS), edit(9_000, 7, ANSWER)]),
         &[],
     );
 }
