@@ -84,15 +84,13 @@ fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
 }
 
 #[test]
-fn issue_13_finding_3_versions_of_a_scenario_are_versions() {
+fn issue_13_finding_3_versions_are_versions() {
     let dir = workspace(&["plain-text"]);
-    let scenario = dir.path().join("scenarios/plain-text/scenario.toml");
-    let text = fs::read_to_string(&scenario).expect("a scenario");
-    let line = text.lines().find(|line| line.starts_with("versions")).expect("versions").to_owned();
+    let config = dir.path().join("clitape.toml");
     for version in ["/any/dir", "file:/x/evil.tgz", "npm:evil@1.0.0", "../x", "latest"] {
-        fs::write(&scenario, text.replace(&line, &format!("versions = [\"{version}\"]")))
-            .expect("it can be written");
-        let told = ["can't be the version of a CLI", "scenario.toml:"];
+        let text = format!("[versions]\nnewest = \"{version}\"\nbaseline = [\"{version}\"]\n");
+        fs::write(&config, text).expect("it can be written");
+        let told = ["can't be the version of a CLI", "clitape.toml:"];
         check(dir.path(), &["record", "plain-text"], 2, &[], &told);
     }
 }

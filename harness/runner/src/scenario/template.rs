@@ -21,15 +21,16 @@ const FILES: [(&str, &str); 7] = [
     ("golden/telegram-progress.snap", include_str!("template/golden/telegram-progress.snap")),
 ];
 
+/// `clitape.toml` of a workspace that has none.
+const CONFIG: &str = include_str!("template/clitape.toml");
+
 /// The scenario of an imported capture; it has no model, so it can't be recorded again.
 const SKELETON: &str = include_str!("template/imported.toml");
 
 /// Stands for the scenario's name in the files.
 const NAME: &str = "{{name}}";
-/// Stands for the CLI's version.
-const VERSION: &str = "{{version}}";
 
-/// Writes the scenario `name`; returns its folder.
+/// Writes the scenario `name`, and `clitape.toml` where there is none; returns the folder of the scenario.
 ///
 /// # Errors
 ///
@@ -43,22 +44,21 @@ pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scen
         }
         files::replace(&path, text.replace(NAME, name))?;
     }
+    let config = workspace.config();
+    if !files::is_there(&config) {
+        files::replace(&config, CONFIG)?;
+    }
     Ok(dir)
 }
 
-/// Writes the scenario `name` around an imported cassette of CLI `version`; returns its folder.
+/// Writes the scenario `name` around an imported cassette; returns its folder.
 ///
 /// # Errors
 ///
 /// As [`write()`].
-pub fn skeleton(
-    workspace: &Workspace,
-    name: &ScenarioName,
-    version: &CliVersion,
-) -> Result<PathBuf, ScenarioError> {
+pub fn skeleton(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
     let dir = workspace.make_scenario(name)?;
-    let text = SKELETON.replace(NAME, name).replace(VERSION, version);
-    files::replace(&dir.join("scenario.toml"), text)?;
+    files::replace(&dir.join("scenario.toml"), SKELETON.replace(NAME, name))?;
     Ok(dir)
 }
 
@@ -90,7 +90,7 @@ pub fn smallest(
     for key in ["tracks", "chat", "variant", "proof"] {
         file.remove(key);
     }
-    let mut record = Table::from_iter([("versions".to_owned(), vec![version.to_string()].into())]);
+    let mut record = Table::new();
     if let Some(Value::Table(whole)) = file.remove("record") {
         record.extend(whole.into_iter().filter(|(key, _)| KEPT.contains(&key.as_str())));
     }
