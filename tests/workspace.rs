@@ -70,7 +70,8 @@ fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
             still_there(&outside);
         }
     }
-    assert!(files(dir.path(), ".toml").is_empty(), "nothing was written");
+    let config = dir.path().join("clitape.toml");
+    assert_eq!(files(dir.path(), ".toml"), [config], "nothing was written");
 
     check(dir.path(), &["import", "run.jsonl", "--scenario", "ok"], 0, &[], &[]);
     let written = fs::read(dir.path().join("cassettes/ok/2.1.0/stdout.jsonl")).expect("a cassette");

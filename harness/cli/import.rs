@@ -69,7 +69,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
         }
     };
     if !files::is_there(&workspace.scenario(name)) {
-        let dir = template::skeleton(workspace, name)?;
+        let dir = template::skeleton(workspace, name, &take.manifest.cli.version)?;
         remember(workspace, name);
         out.line(format_args!("wrote {}: fill in title, about and tracks", workspace.shown(&dir)))?;
     }

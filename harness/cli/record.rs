@@ -182,19 +182,20 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut failures = Failures::default();
     let stop = stop_on_signals()?;
     let settings = args.settings();
-    let mut scenarios = Vec::new();
-    for scenario in loaded(workspace, args, &mut failures)? {
+    let scenarios = loaded(workspace, args, &mut failures)?;
+    let mut takes = takes(workspace, &scenarios, args)?;
+    for scenario in &scenarios {
         let how = Confirmation { yes: args.yes, quiet, settings };
-        match confirm(std::slice::from_ref(&scenario), &how, &stop) {
-            Ok(()) => scenarios.push(scenario),
+        match confirm(std::slice::from_ref(scenario), &how, &stop) {
+            Ok(()) => {}
             Err(error) if error.chain().any(|cause| cause.is::<RecordError>()) => {
                 failures.add(scenario.name.as_str(), error)?;
+                takes.retain(|(of, _)| of.name != scenario.name);
             }
             // The user could not be asked.
             Err(error) => return Err(error),
         }
     }
-    let takes = takes(workspace, &scenarios, args)?;
     let host = host_paths();
     say(remove_stale(&host.temporary));
     let take =

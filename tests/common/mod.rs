@@ -91,7 +91,8 @@ pub(crate) fn versions() -> String {
     text[begin..=begin + end].to_owned()
 }
 
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder.
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.expect("a readable folder");
         let target = to.join(entry.path().strip_prefix(from).expect("below it"));

@@ -321,7 +321,7 @@ fn a_cassette_that_does_not_fit_the_host_is_refused() {
         (&LIVE, "bash-left-running", "2 results: the CLI held the end back"),
         (&["-p", "Hi"], "permission-allow", "it is a conversation on stdin"),
         (&["-p", "Hi"], "no-such-scenario", "`no-such-scenario` has no cassette of any CLI"),
-        (&["-p", "Hi"], "three-tools/9.9.9", "there are 1.0.128, 2.1.148, 2.1.329"),
+        (&["-p", "Hi"], "three-tools/9.9.9", "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330"),
     ] {
         let mut host = Host::start(&[("CLITAPE_CASSETTE", name)], args);
         if args.len() > 2 {

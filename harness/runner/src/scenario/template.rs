@@ -29,6 +29,8 @@ const SKELETON: &str = include_str!("template/imported.toml");
 
 /// Stands for the scenario's name in the files.
 const NAME: &str = "{{name}}";
+/// Stands for the CLI's version.
+const VERSION: &str = "{{version}}";
 
 /// Writes the scenario `name`, and `clitape.toml` where there is none; returns the folder of the scenario.
 ///
@@ -51,14 +53,19 @@ pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scen
     Ok(dir)
 }
 
-/// Writes the scenario `name` around an imported cassette; returns its folder.
+/// Writes the scenario `name` around an imported cassette of CLI `version`; returns its folder.
 ///
 /// # Errors
 ///
 /// As [`write()`].
-pub fn skeleton(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, ScenarioError> {
+pub fn skeleton(
+    workspace: &Workspace,
+    name: &ScenarioName,
+    version: &CliVersion,
+) -> Result<PathBuf, ScenarioError> {
     let dir = workspace.make_scenario(name)?;
-    files::replace(&dir.join("scenario.toml"), SKELETON.replace(NAME, name))?;
+    let text = SKELETON.replace(NAME, name).replace(VERSION, version);
+    files::replace(&dir.join("scenario.toml"), text)?;
     Ok(dir)
 }
 
