@@ -22,7 +22,7 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     // The CLI names the messages that began to stream. A second try that comes whole is none of them.
     let comes_whole = |id: &str| {
         let mut stated = replay.stated.messages.iter();
-        stated.any(|message| message.id == id && message.comes_whole())
+        stated.any(|said| said.id == id && said.parent.is_none() && said.comes_whole())
     };
     // The messages of the turn, each with the length of the turn's text before it.
     let mut begun: Vec<(&str, u64)> = Vec::new();
