@@ -85,3 +85,49 @@ impl fmt::Display for View {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry_line::entry;
+    use super::*;
+
+    #[track_caller]
+    fn check(lines: &[&str], expect: &[&str]) {
+        let trace: Vec<Entry> = lines.iter().map(|line| entry(line)).collect();
+        let expect: Vec<Entry> = expect.iter().map(|line| entry(line)).collect();
+        assert_eq!(View::Lifecycle.entries(&trace), expect, "{lines:?}");
+    }
+
+    #[test]
+    fn a_golden_has_no_name_of_a_version_or_a_model() {
+        let session =
+            r#"0 lifecycle session {"session_id":"s","model":"m-5","cli_version":"2.1.330"}"#;
+        let bare = r#"0 lifecycle session {"session_id":"s"}"#;
+        check(&[session, "1 bus lifecycle {}"], &[bare]);
+        check(&[session, session], &[bare, bare]);
+        check(&[bare], &[bare]);
+        check(
+            &[
+                r#"0 lifecycle control {"subtype":"initialize","claude_code_version":"2.1.330"}"#,
+                // Other entries keep what has the same name.
+                r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.330"}"#,
+            ],
+            &[
+                r#"0 lifecycle control {"subtype":"initialize"}"#,
+                r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.330"}"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn a_golden_tells_that_the_model_changes() {
+        let [first, second, third] = ["m-5", "m-4", "m-4"].map(|model| {
+            format!(
+                r#"0 lifecycle session {{"session_id":"s","model":"{model}","cli_version":"2"}}"#
+            )
+        });
+        let bare = r#"0 lifecycle session {"session_id":"s"}"#;
+        let changed = r#"0 lifecycle session {"session_id":"s","model":"m-4"}"#;
+        check(&[&first, &second, &third], &[bare, changed, bare]);
+    }
+}
