@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use clitape_runner::check::{Check, FindingKind, ScenarioChecks};
+use clitape_runner::check::{Check, FindingKind, Golden, ScenarioChecks};
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Workspace;
 use common::{files, root, run, workspace};
@@ -132,9 +132,7 @@ fn one_changed_character_in_any_golden_is_caught_and_explained() {
         let checks = ScenarioChecks::new(&workspace, workspace.load(name).unwrap()).unwrap();
         for check in checks.checks() {
             let Check::Golden { version, view } = check else { continue };
-            let own = checks.scenario().dir.join(format!("golden/{view}.{version}.snap"));
-            let shared = checks.scenario().dir.join(format!("golden/{view}.snap"));
-            let path = if own.exists() { own } else { shared };
+            let path = Golden::find(checks.scenario(), *view, version).unwrap().path;
             let text = fs::read_to_string(&path).unwrap();
             // The middle of the text below the header; of a silent run's, which has none, its end.
             let body = clitape_runner::check::body(&text).unwrap();
@@ -208,7 +206,7 @@ fn a_missing_or_orphaned_golden_is_a_finding() {
     let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 3);
     assert!(out.contains("TP001 not-recorded"), "{out}");
-    assert!(out.contains("clitape record plain-text --claude npm:2.1.329"), "{out}");
+    assert!(out.contains("clitape record plain-text --claude npm:2.1.330"), "{out}");
 }
 
 #[test]

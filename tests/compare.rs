@@ -70,10 +70,10 @@ fn a_program_that_prints_the_same_differs_in_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let same = gateway(&dir, "clitape \"$@\"");
     let told =
-        ["A  this (clitape ", "B  gateway (program's sha256 ", "nothing differs in 6 cassettes"];
+        ["A  this (clitape ", "B  gateway (program's sha256 ", "nothing differs in 8 cassettes"];
     let [_, page, text] = check(&["this", &same, "three-tools", "bash-count"], 0, &told);
-    assert!(page.contains("6 cassettes, in every lane that was compared"), "{page}");
-    assert!(text.starts_with("## Before and after: nothing differs in 6 cassettes\n"), "{text}");
+    assert!(page.contains("8 cassettes, in every lane that was compared"), "{page}");
+    assert!(text.starts_with("## Before and after: nothing differs in 8 cassettes\n"), "{text}");
     let quiet = check(&["this", &same, "three-tools", "--quiet"], 0, &[]);
     assert_eq!(quiet[0], "");
 }
@@ -83,8 +83,8 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let dir = tempfile::tempdir().unwrap();
     let other = changed(&dir, "s/port 8081/port 9090/g");
     let told = [
-        "3 of 3 cassettes differ",
-        "three-tools 2.1.329\n",
+        "4 of 4 cassettes differ",
+        "three-tools 2.1.330\n",
         "text telegram-partial: turn 1, +",
         "Whether gateway does what it prints: its trace is taken at its word.",
         "Other arrivals of the bytes: every replay brought whole lines, 200 ms apart",
@@ -96,8 +96,8 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
         "<span class=\"badge text\">text</span>",
         "What a person ends up reading",
         "the client asks for port 9090.",
-        "B  gateway replay cassettes/three-tools/2.1.329 --mode partial --pace 200 --lane telegram --json",
-        "differs in the same way as 2.1.329",
+        "B  gateway replay cassettes/three-tools/2.1.330 --mode partial --pace 200 --lane telegram --json",
+        "differs in the same way as 2.1.330",
         "<h2>Not covered</h2>",
     ] {
         assert!(page.contains(part), "no `{part}` on the page");
@@ -105,7 +105,7 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let path = dir.path().to_str().unwrap();
     assert!(!page.contains(path) && !text.contains(path), "where the program lies is told");
     assert!(!page.contains("<script"), "there is a script");
-    let place = "three-tools 2.1.329 telegram-partial (text): turn 1, +";
+    let place = "three-tools 2.1.330 telegram-partial (text): turn 1, +";
     assert!(text.contains(place) && text.contains("\n### Not covered\n\n- "), "{text}");
 }
 
@@ -130,8 +130,8 @@ fn a_program_that_fails_is_told_and_the_rest_is_compared() {
     let script = "case $2 in *bash-count*) echo 'no such tape' >&2; exit 1;; esac\nclitape \"$@\"";
     let fails = gateway(&dir, script);
     let told = [
-        "could not be compared\n  B (gateway): it ended with code 1: no such tape [bash-count 2.1.329, chat partial",
-        "nothing differs in 3 cassettes; ",
+        "could not be compared\n  B (gateway): it ended with code 1: no such tape [bash-count 2.1.330, chat partial",
+        "nothing differs in 4 cassettes; ",
         "Replays that could not be compared: ",
     ];
     let texts = check(&["this", &fails, "plain-text", "bash-count"], 3, &told);
@@ -158,7 +158,7 @@ fn a_program_is_asked_for_the_lanes_it_knows() {
     let script = "case \"$*\" in *,sse*|*lane\\ sse*|*session*) echo 'no such lane' >&2; exit 2;; esac\nclitape \"$@\"";
     let older = gateway(&dir, script);
     let told =
-        ["nothing differs in 3 cassettes", "Lanes that gateway does not know: sse, session."];
+        ["nothing differs in 4 cassettes", "Lanes that gateway does not know: sse, session."];
     check(&["this", &older, "plain-text"], 0, &told);
     let unwilling = gateway(&dir, "echo 'what is --pace?' >&2; exit 2");
     let told = ["it ended with code 2: what is --pace?"];

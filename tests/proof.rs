@@ -32,7 +32,7 @@ fn read(dir: &Path, file: &str) -> String {
 
 #[test]
 fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
-    let dir = proof(&["three-tools", "bash-count/1.0.128", "resume-fork"]);
+    let dir = proof(&["three-tools/2.1.329", "bash-count/1.0.128", "resume-fork/2.1.329"]);
     let text = read(dir.path(), "proof.md");
     let shown: Vec<&str> = text.split("```text\n$ clitape ").skip(1).collect();
     assert_eq!(shown.len(), 4, "one for each run");
@@ -72,7 +72,7 @@ fn the_page_shows_what_timing_may_give() {
 
 #[test]
 fn the_page_names_what_was_recorded_and_what_held() {
-    let dir = proof(&["three-tools"]);
+    let dir = proof(&["three-tools/2.1.329"]);
     let page = read(dir.path(), "index.html");
     let manifest =
         fs::read_to_string(root().join("cassettes/three-tools/2.1.329/cassette.toml")).unwrap();
@@ -103,7 +103,7 @@ fn the_page_names_what_was_recorded_and_what_held() {
 
 #[test]
 fn pictures_show_the_chat_without_a_script() {
-    let dir = proof(&["three-tools"]);
+    let dir = proof(&["three-tools/2.1.329"]);
     let svg = read(dir.path(), "preview.svg");
     assert!(svg.contains("<animate ") && svg.contains("port 8080"), "{svg}");
     assert!(!svg.contains("<script") && !svg.contains("href"), "{svg}");
@@ -122,7 +122,7 @@ fn pictures_show_the_chat_without_a_script() {
 
 #[test]
 fn the_page_shows_every_run_with_what_it_was_made_of() {
-    let dir = proof(&["resume-unknown-id/1.0.128", "resume-fork"]);
+    let dir = proof(&["resume-unknown-id/1.0.128", "resume-fork/2.1.329"]);
     let page = read(dir.path(), "index.html");
     assert_eq!(page.matches("<section class=\"run\"").count(), 4);
     let manifest =
@@ -170,7 +170,7 @@ fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
     assert!(page.contains(".bubble:has(.own)"), "no style for the person's messages");
     let last = page.rsplit_once("\"frames\":").unwrap().1.rsplit_once("{\"at\":").unwrap().1;
     assert!(!last.contains("\"button\""), "a button stays: {last}");
-    let page = read(proof(&["three-tools"]).path(), "index.html");
+    let page = read(proof(&["three-tools/2.1.329"]).path(), "index.html");
     assert!(!page.contains(".own") && !page.contains("\"own\""), "a run without a dialogue");
 }
 
@@ -264,7 +264,7 @@ fn without_redraws(text: &str) -> String {
 #[test]
 fn what_does_not_hold_is_told_with_its_diff() {
     let workspace = workspace(&["bash-count"]);
-    let golden = workspace.path().join("scenarios/bash-count/golden/telegram-partial.snap");
+    let golden = workspace.path().join("scenarios/bash-count/golden/telegram-partial.2.1.148.snap");
     let text = fs::read_to_string(&golden).unwrap();
     fs::write(&golden, text.replace("three files", "four files")).unwrap();
     let dir = tempfile::tempdir().unwrap();
@@ -307,7 +307,7 @@ fn what_can_t_be_proved_is_told() {
         (
             &["proof", "three-tools/9.9.9", "--out", "x"],
             2,
-            "recorded are 1.0.128, 2.1.148, 2.1.329",
+            "recorded are 1.0.128, 2.1.148, 2.1.329, 2.1.330",
         ),
         (&["proof", "nothing", "--out", "x"], 2, "no scenario `nothing`"),
         (&["proof"], 2, "required"),

@@ -104,7 +104,7 @@ fn issue_13_finding_8_a_recording_stops_at_a_secret() {
     let dir = tempfile::tempdir().unwrap();
     let scenario = dir.path().join("scenarios/leaky");
     fs::create_dir_all(&scenario).unwrap();
-    let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\nversions = ['9.9.9']\n";
+    let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\n";
     fs::write(scenario.join("scenario.toml"), toml).unwrap();
     let model = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\n";
     fs::write(scenario.join("model.toml"), model).unwrap();

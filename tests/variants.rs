@@ -77,7 +77,7 @@ fn what_was_compared_is_counted() {
     let workspace = workspace(&[NAME]);
     let CheckResult { findings, goldens, plans } = judged(workspace.path(), true);
     assert_eq!(findings, []);
-    assert_eq!((goldens, plans), (3, 3 * 64));
+    assert_eq!((goldens, plans), (3, 4 * 64));
     assert!(files(workspace.path(), ".new").is_empty(), "nothing is left to propose");
 }
 
@@ -87,7 +87,7 @@ fn an_outcome_and_its_name_belong_together() {
     let todo = "if timing may give it, name it with a [[variant]] of view = \"telegram-partial\" \
                 in scenarios/sse-error-mid-text/scenario.toml";
     let unseen = |name: &str| {
-        format!("GD006 variant-never-seen sse-error-mid-text telegram-partial.{name} none of 192")
+        format!("GD006 variant-never-seen sse-error-mid-text telegram-partial.{name} none of 256")
     };
     // An outcome loses its name.
     broken(

@@ -70,7 +70,8 @@ fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
             still_there(&outside);
         }
     }
-    assert!(files(dir.path(), ".toml").is_empty(), "nothing was written");
+    let config = dir.path().join("clitape.toml");
+    assert_eq!(files(dir.path(), ".toml"), [config], "nothing was written");
 
     check(dir.path(), &["import", "run.jsonl", "--scenario", "ok"], 0, &[], &[]);
     let written = fs::read(dir.path().join("cassettes/ok/2.1.0/stdout.jsonl")).expect("a cassette");
@@ -84,15 +85,13 @@ fn issue_13_finding_1_an_import_writes_only_below_its_scenario() {
 }
 
 #[test]
-fn issue_13_finding_3_versions_of_a_scenario_are_versions() {
+fn issue_13_finding_3_versions_are_versions() {
     let dir = workspace(&["plain-text"]);
-    let scenario = dir.path().join("scenarios/plain-text/scenario.toml");
-    let text = fs::read_to_string(&scenario).expect("a scenario");
-    let line = text.lines().find(|line| line.starts_with("versions")).expect("versions").to_owned();
+    let config = dir.path().join("clitape.toml");
     for version in ["/any/dir", "file:/x/evil.tgz", "npm:evil@1.0.0", "../x", "latest"] {
-        fs::write(&scenario, text.replace(&line, &format!("versions = [\"{version}\"]")))
-            .expect("it can be written");
-        let told = ["can't be the version of a CLI", "scenario.toml:"];
+        let text = format!("[versions]\nnewest = \"{version}\"\nbaseline = [\"{version}\"]\n");
+        fs::write(&config, text).expect("it can be written");
+        let told = ["can't be the version of a CLI", "clitape.toml:"];
         check(dir.path(), &["record", "plain-text"], 2, &[], &told);
     }
 }

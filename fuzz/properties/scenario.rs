@@ -34,7 +34,9 @@ fn check_scenario(dir: &Path, text: &str) {
     match Scenario::load(dir) {
         Ok(scenario) => {
             assert_eq!(scenario.name.to_string(), "fuzzed");
-            assert!(!scenario.record.versions.is_empty());
+            assert!(
+                scenario.record.only.as_ref().is_none_or(|only| !only.reason.trim().is_empty())
+            );
             assert!(scenario.record.prompt.is_some() || !scenario.record.say.is_empty());
             assert!(scenario.run.pace_ms > 0 && scenario.run.limit_s > 0);
             for fault in &scenario.chat.faults {

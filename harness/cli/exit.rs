@@ -23,7 +23,7 @@ pub(crate) enum ExitStatus {
     Usage = 2,
     /// There are findings.
     Findings = 3,
-    /// No scenario ran, no recording was made, or nothing was collected.
+    /// No scenario ran, a recording failed, or nothing was collected.
     Nothing = 4,
     /// A cassette is damaged.
     Damaged = 5,
@@ -37,7 +37,7 @@ Exit codes:
   2  the command line, a scenario or an input can't be used
   3  findings: a golden, an invariant or a plan failed, a collected turn failed, a proof text lacks
      something, two sides differ, a session may not be resumed, or a secret was found
-  4  nothing ran, or nothing could be recorded, collected or compared
+  4  nothing ran, a recording failed, or nothing could be collected or compared
   5  a cassette is damaged";
 
 /// Runs the command. An error is printed as one sentence, and a panic is reported as a bug.
@@ -59,7 +59,7 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
 }
 
 /// The exit code of an error. The first cause that has one decides.
-fn classify(error: &anyhow::Error) -> ExitStatus {
+pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
     for cause in error.chain() {
         if let Some(tape) = cause.downcast_ref::<CassetteError>() {
             return if tape.is_damage() { ExitStatus::Damaged } else { ExitStatus::Usage };

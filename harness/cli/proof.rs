@@ -71,7 +71,8 @@ fn write(
         let scenario = workspace.load(name)?;
         scenario.check_work(args.work.limits())?;
         let recorded = workspace.recorded(&scenario.name)?;
-        let version = version.or_else(|| scenario.record.versions.first().cloned());
+        let usual = workspace.usual_version(&scenario)?;
+        let version = version.or(usual);
         let Some(version) = version.filter(|version| recorded.contains(version)) else {
             bail!(
                 "there is no such recording of {name}; recorded are {}; add one with \

@@ -6,20 +6,17 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clitape_gateway::ByteSize;
-use clitape_runner::cassette::{Cassette, Confinement, FurtherRun, Take, Tick, TickKind};
-use clitape_runner::check::first_difference;
-use clitape_runner::files;
+use clitape_runner::cassette::{Confinement, Take};
 use clitape_runner::host::HostPaths;
 use clitape_runner::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::record::{
-    Claude, ClaudeChoice, ConfineBy, RecordSettings, ResolveLimits, Swept, WorkspaceLimits, record,
-    remove_stale, resolve,
+    Claude, ClaudeChoice, ConfineBy, RecordError, RecordSettings, ResolveLimits, Swept,
+    WorkspaceLimits, record, remove_stale, resolve,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
-use clitape_runner::secrets::redact;
 use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm};
@@ -28,6 +25,10 @@ use crate::progress::ProgressLine;
 use crate::scan::{Guarded, Secrets};
 use crate::signals::stop_on_signals;
 use crate::terminal;
+use failures::Failures;
+
+mod check;
+mod failures;
 
 /// What a recording can do on the machine, as `--help` shows it.
 const HELP: &str = "\
@@ -53,10 +54,13 @@ the folder. After a kill -9, the next `clitape record` does this.";
 #[command(after_help = HELP)]
 pub(crate) struct Args {
     /// Scenarios to record
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required_unless_present = "all", value_name = "SCENARIO")]
     scenarios: Vec<String>,
+    /// Record every scenario that has a model.toml, but for those whose `record.only` leaves the version out
+    #[arg(long, conflicts_with = "scenarios")]
+    all: bool,
     /// The CLI: PATH to a program, npm:VERSION, or `path` for the one on PATH [default: npm with
-    /// every version the scenario names]
+    /// every version of clitape.toml that the scenario does not leave out]
     #[arg(long, value_name = "CLI")]
     claude: Option<ClaudeChoice>,
     /// Record into memory and compare the bytes, those written to stdin too, with the cassette; write
@@ -175,57 +179,134 @@ impl Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     args.secrets.check()?;
-    let mut scenarios = Vec::new();
-    for name in &args.scenarios {
-        scenarios.push(workspace.load(name)?);
-    }
-    let mut takes = Vec::new();
-    for scenario in &scenarios {
-        let choices = match &args.claude {
-            Some(choice) => vec![choice.clone()],
-            None => scenario.record.versions.iter().cloned().map(ClaudeChoice::Npm).collect(),
-        };
-        takes.extend(choices.into_iter().map(|choice| (scenario, choice)));
-    }
-    let settings = args.settings();
+    let mut failures = Failures::default();
     let stop = stop_on_signals()?;
-    confirm(&scenarios, &Confirmation { yes: args.yes, quiet, settings }, &stop)?;
+    let settings = args.settings();
+    let scenarios = loaded(workspace, args, &mut failures)?;
+    let mut takes = takes(workspace, &scenarios, args)?;
+    for scenario in &scenarios {
+        let how = Confirmation { yes: args.yes, quiet, settings };
+        match confirm(std::slice::from_ref(scenario), &how, &stop) {
+            Ok(()) => {}
+            Err(error) if error.chain().any(|cause| cause.is::<RecordError>()) => {
+                failures.add(scenario.name.as_str(), error)?;
+                takes.retain(|(of, _)| of.name != scenario.name);
+            }
+            // The user could not be asked.
+            Err(error) => return Err(error),
+        }
+    }
     let host = host_paths();
     say(remove_stale(&host.temporary));
     let take =
         |scenario: &Scenario, claude: &Claude| take(scenario, claude, settings, &host, &stop);
     let mut progress = ProgressLine::new(quiet);
     let mut exit = ExitStatus::Ok;
-    let mut known: Vec<(&ClaudeChoice, Claude)> = Vec::new();
+    let mut known: Vec<(&ClaudeChoice, Option<Claude>)> = Vec::new();
     for (i, (scenario, choice)) in takes.iter().enumerate() {
-        let claude = match known.iter().find(|(of, _)| *of == choice) {
-            Some((_, claude)) => claude.clone(),
-            None => {
-                let (cache, limits) = (cache()?, args.resolve_limits());
-                let claude = resolve(choice, &cache, limits, &host, &stop, &mut |text| {
-                    progress.step(text);
-                })?;
-                known.push((choice, claude.clone()));
-                claude
-            }
-        };
+        if known.iter().all(|(of, _)| *of != choice) {
+            let (cache, limits) = (cache()?, args.resolve_limits());
+            let found = resolve(choice, &cache, limits, &host, &stop, &mut |text| {
+                progress.step(text);
+            });
+            let claude = match found {
+                Ok(claude) => Some(claude),
+                Err(error) => {
+                    failures.add(&shown(choice), error.into())?;
+                    None
+                }
+            };
+            known.push((choice, claude));
+        }
+        let claude =
+            known.iter().find_map(|(of, claude)| claude.as_ref().filter(|_| *of == choice));
+        // A CLI that can't be had is one failure, whatever was to be recorded with it.
+        let Some(claude) = claude else { continue };
+        if args.all && is_left_out(scenario, claude) {
+            continue;
+        }
         let (number, of) = (i + 1, takes.len());
-        progress
-            .step(&format!("recording {} {} ({number} of {of})", scenario.name, claude.version));
-        let (recorded, said) = if args.check {
-            check(workspace, scenario, &claude, take)?
-        } else {
-            write(workspace, &mut take(scenario, &claude)?, &args.secrets)?
+        let place = format!("{} {}", scenario.name, claude.version);
+        progress.step(&format!("recording {place} ({number} of {of})"));
+        let recorded = match args.check {
+            true => check::check(workspace, scenario, claude, take),
+            false => take(scenario, claude)
+                .and_then(|mut taken| write(workspace, &mut taken, &args.secrets)),
         };
         progress.clear();
-        if !quiet || recorded != ExitStatus::Ok {
-            terminal::stdout().lines(said)?;
-        }
-        if recorded != ExitStatus::Ok {
-            exit = recorded;
+        match recorded {
+            Ok((recorded, said)) => {
+                failures.succeeded();
+                if !quiet || recorded != ExitStatus::Ok {
+                    terminal::stdout().lines(said)?;
+                }
+                if recorded != ExitStatus::Ok {
+                    exit = recorded;
+                }
+            }
+            Err(error) => {
+                if number < of {
+                    terminal::note(format_args!("{place} failed; the recordings go on"));
+                }
+                failures.add(&place, error)?;
+            }
         }
     }
-    Ok(exit)
+    Ok(failures.tell()?.unwrap_or(exit))
+}
+
+/// The scenarios that are named, or all that can be recorded.
+fn loaded(
+    workspace: &Workspace,
+    args: &Args,
+    failures: &mut Failures,
+) -> anyhow::Result<Vec<Scenario>> {
+    let mut scenarios = Vec::new();
+    for name in &args.scenarios {
+        scenarios.push(workspace.load(name)?);
+    }
+    for name in args.all.then(|| workspace.names()).transpose()?.into_iter().flatten() {
+        match workspace.scenario_of(&name) {
+            Ok(scenario) if scenario.has_model() => scenarios.push(scenario),
+            Ok(_) => {}
+            Err(error) => failures.add(name.as_str(), error.into())?,
+        }
+    }
+    Ok(scenarios)
+}
+
+/// Each scenario with each CLI that records it.
+fn takes<'s>(
+    workspace: &Workspace,
+    scenarios: &'s [Scenario],
+    args: &Args,
+) -> anyhow::Result<Vec<(&'s Scenario, ClaudeChoice)>> {
+    let mut takes = Vec::new();
+    for scenario in scenarios {
+        let choices = match &args.claude {
+            Some(choice) => vec![choice.clone()],
+            None => {
+                let versions = workspace.versions_to_record(scenario)?;
+                versions.into_iter().map(ClaudeChoice::Npm).collect()
+            }
+        };
+        takes.extend(choices.into_iter().map(|choice| (scenario, choice)));
+    }
+    Ok(takes)
+}
+
+/// Whether the exception of a scenario leaves the version of a CLI out.
+fn is_left_out(scenario: &Scenario, claude: &Claude) -> bool {
+    scenario.record.only.as_ref().is_some_and(|range| !range.contains(&claude.version))
+}
+
+/// A CLI in a few words.
+fn shown(choice: &ClaudeChoice) -> String {
+    match choice {
+        ClaudeChoice::Npm(version) => format!("CLI {version}"),
+        ClaudeChoice::Path(path) => path.display().to_string(),
+        ClaudeChoice::OnPath => "the `claude` on PATH".to_owned(),
+    }
 }
 
 /// Reports what an earlier run has left behind, if there is any.
@@ -261,113 +342,6 @@ fn write(
         plural(replaced, "replacement")
     );
     Ok((ExitStatus::Ok, said))
-}
-
-/// Compares a new recording with the cassette or, if there is none, with a second recording.
-fn check(
-    workspace: &Workspace,
-    scenario: &Scenario,
-    claude: &Claude,
-    take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
-) -> anyhow::Result<(ExitStatus, String)> {
-    let mut again = take(scenario, claude)?;
-    let dir = workspace.cassette(&scenario.name, &claude.version);
-    let mut note = String::new();
-    let (before, against) = if files::is_there(&dir) {
-        let cassette = Cassette::find(workspace, &scenario.name, &claude.version)?;
-        note = other_program(&cassette, claude).unwrap_or_default();
-        if !cassette.manifest.redacted.is_empty() {
-            redact(&mut again)?;
-        }
-        let Cassette { stdout, stdin, timeline, further, .. } = cassette;
-        (parts(stdout, stdin, &timeline, further), workspace.shown(&dir))
-    } else {
-        let second = take(scenario, claude)?;
-        let Take { stdout, stdin, timeline, further, .. } = second;
-        (parts(stdout, stdin, &timeline, further), "a second recording".to_owned())
-    };
-    let Take { stdout, stdin, timeline, further, .. } = again;
-    let again = parts(stdout, stdin, &timeline, further);
-    let place = format!("{} {}", scenario.name, claude.version);
-    for (before, again) in before.iter().zip(&again) {
-        // A cassette without offsets is older than they are.
-        let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
-        if let Some(sentence) = first_difference(&before.bytes, &again.bytes).filter(|_| !is_old) {
-            let part = &before.name;
-            let said = format!("{place}: differs from {against}: {part}{sentence}{note}");
-            return Ok((ExitStatus::Findings, said));
-        }
-    }
-    let runs = |parts: &[Part]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
-    if runs(&before) != runs(&again) {
-        let (before, again) = (runs(&before), runs(&again));
-        let runs = format!("{} where there were {before}", plural(again, "run"));
-        return Ok((
-            ExitStatus::Findings,
-            format!("{place}: differs from {against}: {runs}{note}"),
-        ));
-    }
-    let printed = again.iter().filter(|part| part.kind == PartKind::Stdout);
-    let bytes = plural(printed.map(|part| part.bytes.len()).sum::<usize>(), "byte");
-    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
-}
-
-/// A note that the cassette was made by another program than this one of the same version.
-fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
-    let before = cassette.manifest.cli.sha256.as_ref().filter(|hash| **hash != claude.sha256)?;
-    let now = &claude.sha256;
-    Some(format!(
-        "\n  note: recorded by another program of this version, sha256 {before}; this is {now}"
-    ))
-}
-
-/// A part of a recording that is the same each time.
-struct Part {
-    kind: PartKind,
-    /// The start of the sentence about a difference in it.
-    name: String,
-    bytes: Vec<u8>,
-}
-
-/// The kinds of parts that are compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PartKind {
-    /// The stdout of a run.
-    Stdout,
-    /// The lines written to stdin.
-    Stdin,
-    /// How much of stdout came before each line of stdin.
-    Offsets,
-}
-
-/// The parts of a recording.
-fn parts(
-    stdout: Vec<u8>,
-    stdin: Vec<u8>,
-    timeline: &[Tick],
-    further: Vec<FurtherRun>,
-) -> Vec<Part> {
-    let part = |kind, name: &str, bytes| Part { kind, name: name.to_owned(), bytes };
-    let mut all = vec![
-        part(PartKind::Stdout, "", stdout),
-        part(PartKind::Stdin, "stdin.jsonl, ", stdin),
-        part(PartKind::Offsets, "offsets of stdin.jsonl, ", offsets(timeline)),
-    ];
-    for (number, run) in (2..).zip(further) {
-        all.push(part(PartKind::Stdout, &format!("run {number}, "), run.stdout));
-    }
-    all
-}
-
-/// The offset of each line of stdin, a line each.
-fn offsets(timeline: &[Tick]) -> Vec<u8> {
-    let lines = timeline.iter().filter_map(|tick| match tick.kind {
-        TickKind::In { line, offset: Some(offset) } => {
-            Some(format!("line {line} after {offset} bytes of stdout\n"))
-        }
-        _ => None,
-    });
-    lines.collect::<String>().into_bytes()
 }
 
 fn take(

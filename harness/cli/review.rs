@@ -55,6 +55,7 @@ enum GoldenState {
     New,
     Changed,
     Orphan,
+    Repeated,
     Missing,
     Unseen,
 }
@@ -72,6 +73,7 @@ impl fmt::Display for GoldenState {
             Self::New => "new",
             Self::Changed => "changed",
             Self::Orphan => "orphan",
+            Self::Repeated => "repeated",
             Self::Missing => "missing",
             Self::Unseen => "unseen",
         })
@@ -109,6 +111,10 @@ impl ReviewItem {
     fn sentence(&self) -> anyhow::Result<String> {
         Ok(match self.state {
             GoldenState::Orphan => "nothing is compared with it; remove it".to_owned(),
+            GoldenState::Repeated => {
+                "it says the same as the golden before it, which holds for its version too; remove it"
+                    .to_owned()
+            }
             GoldenState::Missing => {
                 "the variant has no golden; `clitape test --update` proposes it".to_owned()
             }
@@ -199,6 +205,8 @@ fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
         items.extend(
             orphans.into_iter().map(|path| ReviewItem::new(&name, path, GoldenState::Orphan)),
         );
+        let repeated = Golden::repeated(&scenario)?.into_iter();
+        items.extend(repeated.map(|(path, _)| ReviewItem::new(&name, path, GoldenState::Repeated)));
     }
     Ok(items)
 }

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Name of the scenario that is written
     #[arg(value_name = "NEW")]
     new: ScenarioName,
-    /// The version of the cassette [default: the first one of the scenario]
+    /// The version of the cassette [default: the newest one of the scenario]
     #[arg(long, value_name = "VERSION")]
     cli_version: Option<CliVersion>,
     /// The plan that fails: a file, or the JSON text that a finding prints [default: the first one that fails]
@@ -37,8 +37,9 @@ pub(crate) struct Args {
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let (name, new) = (&args.scenario, &args.new);
     let scenario = Arc::new(workspace.scenario_of(name)?);
-    let first = scenario.record.versions.first();
-    let version = args.cli_version.as_ref().or(first).context("the scenario names no version")?;
+    let usual = workspace.usual_version(&scenario)?;
+    let version = args.cli_version.as_ref().or(usual.as_ref());
+    let version = version.context("the scenario has no cassette; add one with `clitape record`")?;
     for there in [workspace.scenario(new), workspace.cassette(new, version)] {
         if files::is_there(&there) {
             let shown = workspace.shown(&there);

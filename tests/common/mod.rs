@@ -65,7 +65,7 @@ pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&
     stdout
 }
 
-/// A workspace of its own with copies of these scenarios and their cassettes.
+/// A workspace of its own with copies of these scenarios and their cassettes, and with `[versions]`.
 pub(crate) fn workspace(scenarios: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
     fill_workspace(dir.path(), scenarios);
@@ -75,6 +75,7 @@ pub(crate) fn workspace(scenarios: &[&str]) -> TempDir {
 /// Copies these scenarios and their cassettes into a workspace at `dir`.
 pub(crate) fn fill_workspace(dir: &Path, scenarios: &[&str]) {
     std::fs::create_dir_all(dir.join("scenarios")).expect("scenarios/");
+    std::fs::write(dir.join("clitape.toml"), versions()).expect("clitape.toml");
     for name in scenarios {
         for folder in ["scenarios", "cassettes"] {
             copy(&root().join(folder).join(name), &dir.join(folder).join(name));
@@ -82,7 +83,16 @@ pub(crate) fn fill_workspace(dir: &Path, scenarios: &[&str]) {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// The table `[versions]` of the checkout's `clitape.toml`.
+pub(crate) fn versions() -> String {
+    let text = std::fs::read_to_string(root().join("clitape.toml")).expect("clitape.toml");
+    let begin = text.find("[versions]").expect("[versions]");
+    let end = text[begin..].find("\n\n").expect("a line without text after it");
+    text[begin..=begin + end].to_owned()
+}
+
+/// Copies a folder.
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry.expect("a readable folder");
         let target = to.join(entry.path().strip_prefix(from).expect("below it"));

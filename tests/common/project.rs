@@ -36,7 +36,7 @@ impl Project {
         let scenario = project.path().join("scenarios/slow");
         fs::create_dir_all(scenario.join("workspace")).unwrap();
         fs::create_dir(project.tmp()).unwrap();
-        let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\nversions = ['9.9.9']\n";
+        let toml = "title = 't'\nabout = 'a'\n[record]\nprompt = 'Go.'\n";
         fs::write(scenario.join("scenario.toml"), toml).unwrap();
         let model = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\n";
         fs::write(scenario.join("model.toml"), model).unwrap();

@@ -71,7 +71,7 @@ fn the_recorded_host_reads_the_recorded_bytes() {
 
 #[test]
 fn one_run_prints_the_recorded_bytes() {
-    let cassette = recorded("three-tools/2.1.329");
+    let cassette = recorded("three-tools/2.1.330");
     for play in ["instant", "recorded", "seed:7"] {
         let variables = [("CLITAPE_CASSETTE", "three-tools"), ("CLITAPE_PLAY", play)];
         let args =
@@ -321,7 +321,7 @@ fn a_cassette_that_does_not_fit_the_host_is_refused() {
         (&LIVE, "bash-left-running", "2 results: the CLI held the end back"),
         (&["-p", "Hi"], "permission-allow", "it is a conversation on stdin"),
         (&["-p", "Hi"], "no-such-scenario", "`no-such-scenario` has no cassette of any CLI"),
-        (&["-p", "Hi"], "three-tools/9.9.9", "there are 1.0.128, 2.1.148, 2.1.329"),
+        (&["-p", "Hi"], "three-tools/9.9.9", "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330"),
     ] {
         let mut host = Host::start(&[("CLITAPE_CASSETTE", name)], args);
         if args.len() > 2 {
@@ -366,7 +366,7 @@ fn a_signal_ends_it_as_it_ends_the_cli() {
 
 #[test]
 fn issue_16_the_process_can_end_in_another_way() {
-    let cassette = recorded("plain-text/2.1.329");
+    let cassette = recorded("plain-text/2.1.330");
     let args = ["-p", "Hi", "--output-format", "stream-json", "--session-id", SESSION];
     let start =
         |end: &str| Host::start(&[("CLITAPE_CASSETTE", "plain-text"), ("CLITAPE_END", end)], &args);

@@ -187,7 +187,7 @@ held_by! {
         tests::random::a_result_in_the_next_turn_moves_no_text_between_the_turns,
         tests::turns::a_repeated_result_ends_no_turn,
         tests::turns::t4_a_snapshot_of_an_ended_turn_adds_nothing,
-    ], ["compaction", "resume-killed-background", "subagent-background"];
+    ], ["compaction", "resume-killed-background", "subagent-background", "sse-error-mid-text"];
     "Questions and the host's side": [
         tests::dialog::a_question_has_all_that_a_person_needs,
         tests::facts::control_records_have_no_session_id_and_change_none,

@@ -64,13 +64,12 @@ impl<'a> Caller<'a> {
             if !name.contains(filter) || !is_chosen || spec.except.contains_key(&name) {
                 continue;
             }
-            let recorded = workspace.recorded(&name)?;
             let scenario = workspace.scenario_of(&name)?;
-            let is_wanted = |version: &&CliVersion| {
-                recorded.contains(version)
-                    && spec.cli.as_ref().is_none_or(|wanted| wanted == *version)
-            };
-            let version = scenario.record.versions.iter().chain(&recorded).find(is_wanted).cloned();
+            let mut recorded = workspace.recorded(&name)?;
+            scenario.sort_versions(&mut recorded);
+            let is_wanted =
+                |version: &CliVersion| spec.cli.as_ref().is_none_or(|wanted| wanted == version);
+            let version = recorded.into_iter().find(is_wanted);
             chosen.extend(version.map(|version| (scenario, version)));
         }
         Ok(chosen)

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName, SubjectName};
+use clitape_runner::scenario::Versions;
 use regex::Regex;
 use serde::Deserialize;
 
@@ -44,6 +45,8 @@ pub struct Subjects {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectsFile {
+    #[expect(dead_code, reason = "the workspace reads it; here a mistake has a line")]
+    versions: Option<Versions>,
     #[serde(default)]
     subject: BTreeMap<SubjectName, SubjectFile>,
 }

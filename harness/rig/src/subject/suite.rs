@@ -136,10 +136,10 @@ fn job(
     scenario: Scenario,
     version: Option<&str>,
 ) -> Result<Result<Job, LeftOut>, SubjectError> {
-    let recorded = workspace.recorded(&scenario.name)?;
+    let mut recorded = workspace.recorded(&scenario.name)?;
+    scenario.sort_versions(&mut recorded);
     let is_wanted = |known: &&CliVersion| version.is_none_or(|version| known.as_str() == version);
-    let mut versions = scenario.record.versions.iter().filter(|known| recorded.contains(known));
-    let Some(version) = versions.find(is_wanted).or_else(|| recorded.iter().find(is_wanted)) else {
+    let Some(version) = recorded.iter().find(is_wanted) else {
         let name = scenario.name.to_string();
         return Ok(Err(LeftOut { why: Misfit::NotRecorded(name.clone()), name }));
     };

@@ -2,10 +2,10 @@
 //! as `.snap.new`, so that `cargo insta review` settles them as well as `clitape review`. A variant
 //! has `<view>.<variant>.snap`.
 //!
-//! A golden without a version in its name serves every CLI version of the scenario that has none
-//! of its own. The header never decides anything; only the text below it is compared.
+//! A golden holds from the version in its name on, until another one names a later version; the one
+//! without a version holds for the oldest. The header never decides anything; only the text below it
+//! is compared.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,70 +13,14 @@ use fs_err as fs;
 use thiserror::Error;
 
 use super::diff::{DiffLine, align_texts};
+use super::golden_chain::GoldenChain;
+use super::snap_file::{pending_path, read, write_pending};
 use super::trace_diff::{Times, TraceDiff};
-use crate::files::{self, FileError};
+use super::view::View;
+use crate::files;
 use crate::names::{CliVersion, SubjectName};
-use crate::replay::{AcpClient, Entry, Lane, shortened};
-use crate::scenario::{ChannelSpec, Chat, Scenario, Variant};
-
-/// What one golden shows of a replay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// The parser's events.
-    Lifecycle,
-    /// The bus.
-    Bus,
-    /// A chat.
-    Telegram(Chat),
-    /// The updates of an ACP client.
-    Acp(AcpClient),
-    /// The stream of server-sent events.
-    Sse,
-    /// The session on disk, of a scenario that goes on with it.
-    Session,
-}
-
-impl View {
-    /// The views of a scenario: both inner lanes, every channel it names, and the session if it
-    /// goes on.
-    pub fn of(scenario: &Scenario) -> Vec<Self> {
-        let channels = scenario.channels.iter().map(|channel| match *channel {
-            ChannelSpec::Telegram(chat) => Self::Telegram(chat),
-            ChannelSpec::Acp { terminal } => Self::Acp(AcpClient { terminal }),
-            ChannelSpec::Sse {} => Self::Sse,
-        });
-        let session = (!scenario.record.then.is_empty()).then_some(Self::Session);
-        [Self::Lifecycle, Self::Bus].into_iter().chain(channels).chain(session).collect()
-    }
-
-    /// The lane it shows.
-    pub fn lane(self) -> Lane {
-        match self {
-            Self::Lifecycle => Lane::Lifecycle,
-            Self::Bus => Lane::Bus,
-            Self::Telegram(_) => Lane::Telegram,
-            Self::Acp(_) => Lane::Acp,
-            Self::Sse => Lane::Sse,
-            Self::Session => Lane::Session,
-        }
-    }
-
-    /// The text of the view: the lane's entries, one a line. [`parse`] reads it.
-    pub fn render(self, entries: &[Entry]) -> String {
-        let lines = entries.iter().filter(|entry| entry.lane == self.lane());
-        lines.map(|entry| entry.to_line() + "\n").collect()
-    }
-}
-
-impl fmt::Display for View {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Telegram(chat) => write!(f, "{}-{chat}", self.lane()),
-            Self::Acp(AcpClient { terminal: true }) => write!(f, "{}-terminal", self.lane()),
-            _ => write!(f, "{}", self.lane()),
-        }
-    }
-}
+use crate::replay::{Entry, shortened};
+use crate::scenario::{Scenario, Variant};
 
 /// A golden file, there or not.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,9 +40,7 @@ impl Golden {
     ///
     /// When a golden is there but is not UTF-8 text with a header and an entry on each line below it.
     pub fn find(scenario: &Scenario, view: View, version: &CliVersion) -> io::Result<Self> {
-        let own = own_path(scenario, view, version);
-        let path = if files::is_there(&own) { own } else { shared_path(scenario, view) };
-        Self::at(path)
+        Self::at(chain(scenario, view)?.file_of(version))
     }
 
     /// The golden of a variant; it serves every CLI version.
@@ -113,7 +55,7 @@ impl Golden {
 
     /// The golden in the file at `path`, if it is there.
     fn at(path: PathBuf) -> io::Result<Self> {
-        let Some((header, text)) = read_file(&path)? else {
+        let Some((header, text)) = read(&path)? else {
             return Ok(Self { path, text: None, entries: Vec::new() });
         };
         let entries = parse(&text).map_err(|UnreadableLine { number, start }| {
@@ -132,31 +74,26 @@ impl Golden {
         paths
     }
 
-    /// Writes `text` as a pending golden for `view` of `version`.
+    /// Proposes `text` for `view` of `version`, as pending goldens, so that each of the `recorded` versions has its own
+    /// text once they are accepted.
     ///
-    /// It stands beside the golden it would replace. A version that differs from the shared golden
-    /// gets one of its own; one that is served by it, or by the one that is proposed for it, gets
-    /// none.
+    /// A version that differs from the golden of an earlier one gets a golden of its own; if a later version shared
+    /// that golden, it gets one too, with the same text as before. A proposal that changes nothing any more is
+    /// removed.
     ///
     /// # Errors
     ///
-    /// When a file can't be read or written.
+    /// When a file can't be read, written or removed.
     pub fn propose(
         scenario: &Scenario,
         view: View,
         version: &CliVersion,
+        recorded: &[CliVersion],
         text: &str,
     ) -> io::Result<()> {
-        let (own, shared) = (own_path(scenario, view, version), shared_path(scenario, view));
-        let first = scenario.record.versions.first().is_some_and(|first| first == version);
-        let target = if files::is_there(&own) || !first { own } else { shared.clone() };
-        if !files::is_there(&target) && target != shared {
-            let served = read(&pending_path(&shared))?.or(read(&shared)?);
-            if served.as_deref() == Some(text) {
-                return Ok(());
-            }
-        }
-        write_pending(scenario, &target, &view.to_string(), text)
+        let write =
+            |golden: &Path, text: &str| write_pending(scenario, golden, &view.to_string(), text);
+        chain(scenario, view)?.propose(version, recorded, text, write)
     }
 
     /// Writes `text` as a pending golden for a variant.
@@ -211,10 +148,8 @@ impl Golden {
         let mut used: Vec<PathBuf> =
             scenario.variants.iter().map(|variant| variant_path(scenario, variant)).collect();
         for view in View::of(scenario) {
-            for version in versions {
-                let own = own_path(scenario, view, version);
-                used.push(if files::is_there(&own) { own } else { shared_path(scenario, view) });
-            }
+            let chain = chain(scenario, view)?;
+            used.extend(versions.iter().map(|version| chain.file_of(version)));
         }
         let mut orphans = Vec::new();
         let dir = golden_dir(scenario);
@@ -234,6 +169,20 @@ impl Golden {
             }
         }
         Ok(orphans)
+    }
+
+    /// The goldens of versions with the text of the golden before them, which would hold without them; each with
+    /// that golden.
+    ///
+    /// # Errors
+    ///
+    /// When a file or the folder can't be read.
+    pub fn repeated(scenario: &Scenario) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+        let mut repeated = Vec::new();
+        for view in View::of(scenario) {
+            repeated.extend(chain(scenario, view)?.repeated()?);
+        }
+        Ok(repeated)
     }
 
     /// The pending goldens of a scenario.
@@ -309,50 +258,6 @@ impl GoldenChange {
     }
 }
 
-/// Splits insta's header off a golden's text; `None` when there is no header.
-pub fn body(file: &str) -> Option<&str> {
-    let rest = file.strip_prefix("---\n")?;
-    let end = rest.find("\n---\n")?;
-    Some(&rest[end + "\n---\n".len()..])
-}
-
-/// The text of a golden without its header; `None` when there is no such file.
-fn read(path: &Path) -> io::Result<Option<String>> {
-    Ok(read_file(path)?.map(|(_, text)| text))
-}
-
-/// The same with the number of lines in the header.
-fn read_file(path: &Path) -> io::Result<Option<(usize, String)>> {
-    let file = match files::read_text(path) {
-        Err(error) if error.is_not_found() => return Ok(None),
-        file => file.map_err(|error| match error {
-            FileError::Read { .. } => error.into(),
-            // A link, a FIFO and the like: the golden can't be read, and that is a finding.
-            other => io::Error::new(io::ErrorKind::InvalidData, other),
-        })?,
-    };
-    match body(&file) {
-        Some(text) => {
-            let header = file[..file.len() - text.len()].lines().count();
-            Ok(Some((header, text.to_owned())))
-        }
-        None => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("{} has {}", path.display(), complaint(&file)),
-        )),
-    }
-}
-
-/// What is wrong with a golden's text that has no header.
-fn complaint(file: &str) -> &'static str {
-    if file.starts_with("---\r\n") {
-        "lines that end with CR and LF; check it out as it was committed: put `*.snap text eol=lf` into \
-         .gitattributes"
-    } else {
-        "no header between two lines of `---`"
-    }
-}
-
 fn files(dir: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
     if !dir.exists() {
         return Ok(Vec::new());
@@ -381,35 +286,11 @@ fn subject_dir(scenario: &Scenario, subject: &SubjectName) -> io::Result<PathBuf
     Ok(golden_dir(scenario).join(subject.as_str()))
 }
 
-fn shared_path(scenario: &Scenario, view: View) -> PathBuf {
-    golden_dir(scenario).join(format!("{view}.snap"))
+/// The goldens of a view from version to version.
+fn chain(scenario: &Scenario, view: View) -> io::Result<GoldenChain> {
+    GoldenChain::find(&golden_dir(scenario), &view.to_string())
 }
 
 fn variant_path(scenario: &Scenario, Variant { view, name, .. }: &Variant) -> PathBuf {
     golden_dir(scenario).join(format!("{view}.{name}.snap"))
 }
-
-/// Writes a pending golden of a view, with its header.
-fn write_pending(scenario: &Scenario, golden: &Path, view: &str, text: &str) -> io::Result<()> {
-    files::check_folders(&scenario.dir, Path::new("golden"))?;
-    fs::create_dir_all(golden.parent().unwrap_or(&golden_dir(scenario)))?;
-    let header = format!(
-        "---\nsource: scenarios/{}/scenario.toml\nexpression: {view}\n---\n",
-        scenario.name
-    );
-    Ok(files::replace(&pending_path(golden), header + text)?)
-}
-
-/// Where a golden is proposed.
-fn pending_path(golden: &Path) -> PathBuf {
-    let mut path = golden.to_owned().into_os_string();
-    path.push(".new");
-    path.into()
-}
-
-fn own_path(scenario: &Scenario, view: View, version: &CliVersion) -> PathBuf {
-    golden_dir(scenario).join(format!("{view}.{version}.snap"))
-}
-
-#[cfg(test)]
-mod tests;

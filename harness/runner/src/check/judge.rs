@@ -8,24 +8,24 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::complete::complete;
 use super::context::context;
 use super::divergence::Divergence;
 use super::final_text::wrong_final_text;
 use super::finding::{CheckResult, Finding, FindingKind};
-use super::golden::{Golden, View};
+use super::golden::Golden;
 use super::invariant::{self, BrokenInvariant};
 use super::recorded;
 use super::recording::{Recording, Recordings, setup, setups};
-use super::secrets;
 use super::sweep::PlanSweep;
 use super::trace_diff::{Times, TraceDiff};
 use super::unmet;
 use super::variant;
+use super::view::View;
 use crate::cassette::CassetteError;
 use crate::names::CliVersion;
 use crate::replay::{Replay, ReplayRequest, Setup};
 use crate::scenario::{Scenario, Workspace};
-use crate::text::shell_quote;
 
 /// One check of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub enum Check {
         /// The chat's view.
         view: View,
     },
-    /// Every version the scenario names is recorded, no golden is orphaned, and no cassette and no golden
-    /// holds a secret that its cassette does not allow.
+    /// Every version of the scenario is recorded, no golden is orphaned or repeats another one, and no cassette and no
+    /// golden holds a secret that its cassette does not allow.
     Complete,
 }
 
@@ -90,7 +90,7 @@ pub struct ScenarioChecks {
 }
 
 impl ScenarioChecks {
-    /// The checks of a scenario, its first version before the others.
+    /// The checks of a scenario, its newest version before the others.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl ScenarioChecks {
             Check::Plans { version } => self.plans(version),
             Check::Recorded { version } => self.recorded(version),
             Check::Variants { view } => variant::variants(&self.recordings, *view, update),
-            Check::Complete => self.complete(),
+            Check::Complete => complete(&self.recordings),
         };
         if let Some(version) = check.version() {
             self.recordings.release(version);
@@ -206,10 +206,15 @@ impl ScenarioChecks {
             verdict.findings.extend(broken.map(|one| self.finding(one, &place, &request)));
             verdict.findings.extend(self.further(&recording, &place));
         }
-        let got = view.render(&replay.entries);
+        let seen = view.entries(&replay.entries);
+        let got: String = seen.iter().map(|entry| entry.to_line() + "\n").collect();
+        if update {
+            let recorded: Vec<CliVersion> = self.recordings.versions().cloned().collect();
+            Golden::propose(scenario, view, version, &recorded, &got)?;
+        }
         let finding = match Golden::find(scenario, view, version) {
             Ok(Golden { text: Some(expected), entries, .. }) => {
-                let diff = TraceDiff::new(&entries, replay.lane(view.lane()), Times::Compared)
+                let diff = TraceDiff::new(&entries, &seen, Times::Compared)
                     .within(&replay.entries)
                     .read_from(&expected, Some(&got));
                 let Some(Divergence { at, sentence }) = diff.first() else {
@@ -241,9 +246,6 @@ impl ScenarioChecks {
             Err(error) => return Err(error.into()),
         };
         verdict.findings.push(finding);
-        if update {
-            Golden::propose(scenario, view, version, &got)?;
-        }
         Ok(verdict)
     }
 
@@ -345,32 +347,6 @@ impl ScenarioChecks {
         let replays: Vec<_> =
             chats.map(|view| recording.canonical(setup(scenario, view))).collect();
         unmet::of_chat(&scenario.chat.faults, replays.iter().map(|replay| &**replay))
-    }
-
-    fn complete(&self) -> Result<CheckResult, CassetteError> {
-        let Recordings { workspace, scenario, .. } = &self.recordings;
-        let name = &scenario.name;
-        let recorded: Vec<CliVersion> = self.recordings.versions().cloned().collect();
-        let mut verdict = CheckResult::default();
-        for version in scenario.record.versions.iter().filter(|v| !recorded.contains(v)) {
-            verdict.findings.push(Finding::new(
-                FindingKind::NotRecorded,
-                &format!("{name} {version}"),
-                format!("the scenario names CLI {version}, but there is no cassette of it"),
-                format!("{} record {name} --claude npm:{version}", workspace.program()),
-            ));
-        }
-        for path in Golden::orphans(scenario, &recorded, &workspace.subjects()?)? {
-            let shown = workspace.shown(&path);
-            verdict.findings.push(Finding::new(
-                FindingKind::GoldenOrphan,
-                name,
-                format!("{shown} was compared with nothing"),
-                format!("rm {}", shell_quote(&shown)),
-            ));
-        }
-        verdict.findings.extend(secrets::kept(&self.recordings)?);
-        Ok(verdict)
     }
 
     /// The line that replays what `request` asks for.

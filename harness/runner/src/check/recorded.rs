@@ -144,7 +144,7 @@ mod tests {
     fn recording(name: &str) -> Recording {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
         let scenario = Arc::new(workspace.load(name).unwrap());
-        let first = scenario.record.versions[0].clone();
+        let first = workspace.usual_version(&scenario).unwrap().unwrap();
         Recording::load(&workspace, &scenario, &first).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::golden::View;
+use super::view::View;
 use crate::cassette::{Cassette, CassetteError, Manifest};
 use crate::names::{CassetteFile, CassettePart, CliVersion};
 use crate::replay::{

@@ -11,10 +11,11 @@ use similar::TextDiff;
 
 use super::context::context;
 use super::finding::{CheckResult, Finding, FindingKind};
-use super::golden::{Golden, View};
+use super::golden::Golden;
 use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
 use super::trace_diff::{Times, TraceDiff};
+use super::view::View;
 use crate::cassette::CassetteError;
 use crate::names::CliVersion;
 use crate::replay::{Entry, Plan, ReplayRequest, replay};

@@ -229,8 +229,7 @@ mod tests {
         about = 'a'
         [record]
         prompt = 'Go.'
-        args = ['--allowedTools', 'Bash', '--mcp-config', 'mcp.json']
-        versions = ['9.9.9']";
+        args = ['--allowedTools', 'Bash', '--mcp-config', 'mcp.json']";
     const MODEL: &str = "
         [[turn]]
         block = [{ tool = 'Bash', input = { command = 'ls -la', description = 'x' } },

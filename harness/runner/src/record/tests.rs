@@ -17,7 +17,6 @@ const SCENARIO: &str = "
     [record]
     prompt = 'Look at {{project}}.'
     args = ['--allowedTools', 'Read']
-    versions = ['9.9.9']
     timeout_s = 20";
 const MODEL: &str = "[[turn]]\n[[turn.block]]\ntext = 'Hi.'\ndelay_ms = 0\n";
 
@@ -153,12 +152,12 @@ fn an_exit_that_nobody_expects_is_told() {
         ),
         (
             "exit 3",
-            Exits::ByVersion([("9.9.8".parse().unwrap(), ExitWord::Code(3))].into()),
+            Exits::SinceVersion([("9.9.10".parse().unwrap(), ExitWord::Code(3))].into()),
             "exited with code 3, the scenario expects that it exits with code 0",
         ),
         (
             "kill -9 $$",
-            Exits::ByVersion([("9.9.9".parse().unwrap(), ExitWord::Code(9))].into()),
+            Exits::SinceVersion([("9.9.8".parse().unwrap(), ExitWord::Code(9))].into()),
             "was ended by signal 9, the scenario expects that it exits with code 9",
         ),
     ] {

@@ -9,10 +9,9 @@ use std::ops::RangeInclusive;
 type Range = (&'static str, RangeInclusive<u64>);
 
 /// The keys of `scenario.toml`.
-pub const SCENARIO: [Range; 24] = [
+pub const SCENARIO: [Range; 23] = [
     ("tracks (entries)", 0..=100),
     ("record.args (entries)", 0..=200),
-    ("record.versions (entries)", 0..=100),
     ("record.timeout_s", 1..=86_400),
     ("[[record.say]] (entries)", 0..=1_000),
     ("record.say.delay_ms", 0..=3_600_000),
@@ -87,9 +86,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let dir = temporary.path().join("a-scenario");
         fs::create_dir(&dir).unwrap();
-        let text = format!(
-            "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\nversions = ['1.0.0']\n{lines}"
-        );
+        let text = format!("title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\n{lines}");
         fs::write(dir.join("scenario.toml"), text).unwrap();
         let got = Scenario::load(&dir).err().map(|error| error.to_string());
         match (&got, expect) {

@@ -1,4 +1,4 @@
-//! Reads `scenario.toml`: the prompt, the CLI versions, the channels, the sweep.
+//! Reads `scenario.toml`: the prompt, the channels, the sweep.
 //!
 //! An unknown key is an error that points at its line, because a misspelt key would be a check that
 //! never runs.
@@ -172,12 +172,16 @@ impl Scenario {
         Err(ScenarioError::Invalid { path: self.dir.join("scenario.toml"), what })
     }
 
-    /// Sorts versions into the order in which the scenario names them; those that it does not name come last.
-    pub(crate) fn sort_versions(&self, versions: &mut [CliVersion]) {
-        let order = &self.record.versions;
-        versions.sort_by_key(|version| {
-            order.iter().position(|named| named == version).unwrap_or(order.len())
-        });
+    /// Whether there is a `model.toml`; without it, as after an import, it can't be recorded.
+    pub fn has_model(&self) -> bool {
+        files::is_there(&self.dir.join("model.toml"))
+    }
+
+    /// Sorts versions, the newest first; those outside the exception of the scenario come last.
+    pub fn sort_versions(&self, versions: &mut [CliVersion]) {
+        let only = self.record.only.as_ref();
+        let is_outside = |version: &CliVersion| only.is_some_and(|range| !range.contains(version));
+        versions.sort_by(|a, b| is_outside(a).cmp(&is_outside(b)).then_with(|| b.by_number(a)));
     }
 
     /// The first chat among the channels, or one in mode `partial`.
@@ -198,7 +202,6 @@ impl Scenario {
         let mut values = vec![
             ("tracks (entries)", count(self.tracks.len())),
             ("record.args (entries)", count(record.args.len())),
-            ("record.versions (entries)", count(record.versions.len())),
             ("record.timeout_s", record.timeout_s),
             ("[[record.say]] (entries)", count(record.say.len())),
             ("[[record.then]] (entries)", count(record.then.len())),
@@ -283,9 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("scenario");
         fs::create_dir(&dir).unwrap();
-        let text = format!(
-            "title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\nversions = ['1.0.0', '2.0.0']\n{record}"
-        );
+        let text = format!("title = 't'\nabout = 'a'\n[record]\nprompt = 'p'\n{record}");
         fs::write(dir.join("scenario.toml"), text).unwrap();
         Scenario::load(&dir)
     }
@@ -303,9 +304,9 @@ mod tests {
         ];
         assert_eq!(channels.unwrap().channels, expect);
         for (keys, expect) in [
-            ("kind = 'acp'\nmode = 'partial'", ":6: unknown field `mode`, expected `terminal`"),
-            ("kind = 'telegram'", ":6: missing field `mode`"),
-            ("kind = 'fax'", ":7: unknown variant `fax`, expected one of `telegram`, `acp`, `sse`"),
+            ("kind = 'acp'\nmode = 'partial'", ":5: unknown field `mode`, expected `terminal`"),
+            ("kind = 'telegram'", ":5: missing field `mode`"),
+            ("kind = 'fax'", ":6: unknown variant `fax`, expected one of `telegram`, `acp`, `sse`"),
         ] {
             let error = load(&format!("[[channel]]\n{keys}")).unwrap_err().to_string();
             assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
@@ -317,7 +318,7 @@ mod tests {
         let channels = load("[[channel]]\nkind = 'sse'").unwrap().channels;
         assert_eq!(channels, [ChannelSpec::Sse {}]);
         let error = load("[[channel]]\nkind = 'sse'\nmode = 'partial'").unwrap_err().to_string();
-        assert!(error.contains("scenario.toml:6: unknown field `mode`"), "{error}");
+        assert!(error.contains("scenario.toml:5: unknown field `mode`"), "{error}");
     }
 
     #[test]
@@ -332,9 +333,9 @@ mod tests {
         for (keys, expect) in [
             (
                 "[chat]\nfaults = ['2:hang', 'rate-limit']",
-                ":7: `rate-limit` is no fault of a call;",
+                ":6: `rate-limit` is no fault of a call;",
             ),
-            ("[sweep]\nfaults = ['2:slow:1ms']", ":7: there is no fault `2:slow:1ms`; write"),
+            ("[sweep]\nfaults = ['2:slow:1ms']", ":6: there is no fault `2:slow:1ms`; write"),
         ] {
             let error = load(keys).unwrap_err().to_string();
             assert!(error.contains(&format!("scenario.toml{expect}")), "{error}");
@@ -385,16 +386,35 @@ mod tests {
         for (record, expect) in [
             (
                 "exit = 'one'",
-                ":6: expected an exit code, the name of a signal, or a table of them such as { \"2.1.329\" = 1 }",
+                ":5: expected an exit code, the name of a signal, or a table of them such as { \"2.1.329\" = 1 }",
             ),
             (
-                "exit = { '3.0.0' = 1 }",
-                ": `record.exit` names version 3.0.0, which `record.versions` does not; name it in \
-                 both or in neither",
+                "exit = { '3.0.0' = 1 }\nonly = { until = '2.1.148', reason = 'r' }",
+                ": `record.exit` names version 3.0.0, which is after the last one of `record.only`; remove it",
             ),
         ] {
             let error = load(record).unwrap_err().to_string();
             assert!(error.ends_with(&format!("scenario.toml{expect}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_versions_is_refused_with_what_to_write_instead() {
+        let error = load("versions = ['1.0.0']").unwrap_err().to_string();
+        let expect = "scenario.toml:5: `versions` is no key of [record] any more, because the versions of all \
+                      scenarios are in `[versions]` of clitape.toml; remove it, and if a version can't be recorded";
+        assert!(error.contains(expect), "{error}");
+    }
+
+    #[test]
+    fn versions_are_sorted_with_the_newest_first() {
+        for (record, expect) in [
+            ("", ["2.1.330", "2.1.99", "1.0.128"]),
+            ("only = { until = '2.1.148', reason = 'r' }", ["2.1.99", "1.0.128", "2.1.330"]),
+        ] {
+            let mut versions = ["2.1.99", "1.0.128", "2.1.330"].map(|text| text.parse().unwrap());
+            load(record).unwrap().sort_versions(&mut versions);
+            assert_eq!(versions, expect, "{record}");
         }
     }
 }

@@ -17,6 +17,7 @@ mod step;
 pub mod template;
 mod toml_file;
 mod variant;
+mod versions;
 mod workspace;
 
 pub use channel::{ChannelSpec, Chat, ChatMode, ChatProfile};
@@ -40,4 +41,6 @@ pub use signal::{Exit, ExitWord, Exits, SignalName, SignalPlan, Trigger};
 pub use step::{Resume, SessionStep};
 pub use toml_file::read_toml;
 pub use variant::Variant;
+pub(crate) use versions::fact_of;
+pub use versions::{VersionRange, Versions};
 pub use workspace::{Stray, Workspace};

@@ -7,7 +7,7 @@ use super::login::Login;
 use super::say::{SayAction, SayStep};
 use super::signal::{Exits, SignalPlan};
 use super::step::SessionStep;
-use crate::names::CliVersion;
+use super::versions::{MovedVersions, VersionRange};
 
 /// `[record]`: what to run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -30,15 +30,18 @@ pub struct RecordSpec {
     /// default.
     #[serde(default = "RecordSpec::default_partial_messages")]
     pub partial_messages: bool,
-    /// How the CLI ends, for all versions or by version; with code 0 by default. A CLI that ends in
+    /// How the CLI ends, for all versions or from a version on; with code 0 by default. A CLI that ends in
     /// another way is not recorded.
     #[serde(default)]
     pub exit: Exits,
     /// A signal sent in the middle of the run.
     #[serde(default)]
     pub signal: Option<SignalPlan>,
-    /// CLI versions to record with; the goldens are made with the first one, and the others are compared with them.
-    pub versions: Vec<CliVersion>,
+    /// The exception of a scenario that is not recorded with every version of `clitape.toml`.
+    #[serde(default)]
+    pub only: Option<VersionRange>,
+    #[serde(default, rename = "versions")]
+    _moved: MovedVersions,
     /// Seconds after which a CLI that has not ended is stopped.
     #[serde(default = "RecordSpec::default_timeout")]
     pub timeout_s: u64,
@@ -61,10 +64,8 @@ impl RecordSpec {
 
     /// The sentence about keys that can't be meant.
     pub(super) fn complaint(&self) -> Option<String> {
-        if self.versions.is_empty() {
-            return Some(
-                "`record.versions` is empty; name a CLI version, such as \"2.1.329\"".into(),
-            );
+        if let Some(what) = self.only.as_ref().and_then(VersionRange::complaint) {
+            return Some(what);
         }
         if self.prompt.is_none() && self.say.is_empty() {
             return Some("`record` has neither `prompt` nor `say`; write what to ask".into());
@@ -73,14 +74,14 @@ impl RecordSpec {
     }
 
     fn odd_exit(&self) -> Option<String> {
+        let last = self.only.as_ref().and_then(|range| range.until.as_ref());
         let exits = self.then.iter().map(|step| ("record.then.exit", &step.exit));
         for (key, exits) in std::iter::once(("record.exit", &self.exit)).chain(exits) {
-            if let Exits::ByVersion(codes) = exits
-                && let Some(odd) = codes.keys().find(|version| !self.versions.contains(version))
+            if let (Exits::SinceVersion(codes), Some(last)) = (exits, last)
+                && let Some(odd) = codes.keys().find(|version| version.by_number(last).is_gt())
             {
                 return Some(format!(
-                    "`{key}` names version {odd}, which `record.versions` does not; name it in \
-                     both or in neither"
+                    "`{key}` names version {odd}, which is after the last one of `record.only`; remove it"
                 ));
             }
         }
@@ -127,8 +128,7 @@ mod tests {
 
     #[track_caller]
     fn check(keys: &str, expect: Option<&str>) {
-        let text = format!("versions = ['1.0.0']\n{keys}");
-        let complaint = toml::from_str::<RecordSpec>(&text).unwrap().complaint();
+        let complaint = toml::from_str::<RecordSpec>(keys).unwrap().complaint();
         match (&complaint, expect) {
             (None, None) => {}
             (Some(what), Some(expect)) => assert!(what.contains(expect), "{what}"),
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_cli_is_logged_in_with_a_key_or_as_a_subscriber() {
         let login = |keys: &str| {
-            let text = format!("versions = ['1.0.0']\nprompt = 'p'\n{keys}");
+            let text = format!("prompt = 'p'\n{keys}");
             toml::from_str::<RecordSpec>(&text).map(|record| record.login)
         };
         assert_eq!(login(""), Ok(Login::Key));
@@ -152,6 +152,7 @@ mod tests {
     fn a_record_says_what_to_ask_and_how() {
         check("prompt = 'p'", None);
         check("", Some("has neither `prompt` nor `say`"));
+        check("prompt = 'p'\nonly = { reason = 'r' }", Some("`record.only` names no version"));
         check("host = 'live'\nprompt = 'p'", None);
         check("host = 'live'", Some("has neither `prompt` nor `say`"));
         check("host = 'openclaw-2026.6.1'\n[[say]]\nmessage = 'm'", None);

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::versions::fact_of;
 use crate::names::CliVersion;
 
 /// `[record.signal]`: the signal and the moment.
@@ -110,8 +111,8 @@ impl From<ExitWord> for Exit {
 pub enum Exits {
     /// In the same way in every version.
     Same(ExitWord),
-    /// In this way in this version, and with code 0 in all others.
-    ByVersion(BTreeMap<CliVersion, ExitWord>),
+    /// In this way from this version on, until another one is named; with code 0 before the first of them.
+    SinceVersion(BTreeMap<CliVersion, ExitWord>),
 }
 
 impl Default for Exits {
@@ -122,10 +123,12 @@ impl Default for Exits {
 
 impl Exits {
     /// How a CLI version ends.
-    pub fn of(&self, version: &str) -> Exit {
+    pub fn of(&self, version: &CliVersion) -> Exit {
         match self {
             Self::Same(word) => (*word).into(),
-            Self::ByVersion(words) => words.get(version).map_or(Exit::Code(0), |w| (*w).into()),
+            Self::SinceVersion(words) => {
+                fact_of(words, version).map_or(Exit::Code(0), |word| (*word).into())
+            }
         }
     }
 }
@@ -157,17 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_is_a_code_or_a_signal_for_all_versions_or_for_each() {
-        let codes = |a, b| [Exit::Code(a), Exit::Code(b)];
+    fn an_exit_is_a_code_or_a_signal_for_all_versions_or_from_a_version_on() {
+        let codes = |codes: [i32; 4]| codes.map(Exit::Code);
+        let signals = [Exit::Signal(15), Exit::Signal(15), Exit::Code(143), Exit::Code(143)];
         for (text, expect) in [
-            ("", codes(0, 0)),
-            ("exit = 1", codes(1, 1)),
-            ("exit = { '2.0.0' = 7 }", codes(0, 7)),
-            ("exit = 'SIGKILL'", [Exit::Signal(9), Exit::Signal(9)]),
-            ("exit = { '1.0.0' = 'SIGTERM', '2.0.0' = 143 }", [Exit::Signal(15), Exit::Code(143)]),
+            ("", codes([0; 4])),
+            ("exit = 1", codes([1; 4])),
+            ("exit = { '2.1.148' = 7 }", codes([0, 0, 7, 7])),
+            ("exit = { '2.1.99' = 1, '2.1.148' = 0 }", codes([0, 1, 0, 0])),
+            ("exit = 'SIGKILL'", [Exit::Signal(9); 4]),
+            ("exit = { '1.0.0' = 'SIGTERM', '2.1.148' = 143 }", signals),
         ] {
             let file: File = toml::from_str(text).unwrap();
-            assert_eq!(["1.0.0", "2.0.0"].map(|version| file.exit.of(version)), expect, "{text}");
+            let versions = ["1.0.128", "2.1.99", "2.1.148", "2.1.331"];
+            let exits = versions.map(|version| file.exit.of(&version.parse().unwrap()));
+            assert_eq!(exits, expect, "{text}");
         }
     }
 }

@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_step_says_which_session_goes_on() {
-        let text = "prompt = 'p'\nversions = ['1']\n[[then]]\nresume = 'RESUME'\nprompt = 'q'";
+        let text = "prompt = 'p'\n[[then]]\nresume = 'RESUME'\nprompt = 'q'";
         for (word, resume) in [
             ("id", Resume::Id),
             ("continue", Resume::Continue),

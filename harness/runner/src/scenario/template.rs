@@ -21,6 +21,9 @@ const FILES: [(&str, &str); 7] = [
     ("golden/telegram-progress.snap", include_str!("template/golden/telegram-progress.snap")),
 ];
 
+/// `clitape.toml` of a workspace that has none.
+const CONFIG: &str = include_str!("template/clitape.toml");
+
 /// The scenario of an imported capture; it has no model, so it can't be recorded again.
 const SKELETON: &str = include_str!("template/imported.toml");
 
@@ -29,7 +32,7 @@ const NAME: &str = "{{name}}";
 /// Stands for the CLI's version.
 const VERSION: &str = "{{version}}";
 
-/// Writes the scenario `name`; returns its folder.
+/// Writes the scenario `name`, and `clitape.toml` where there is none; returns the folder of the scenario.
 ///
 /// # Errors
 ///
@@ -42,6 +45,10 @@ pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scen
             fs::create_dir_all(parent)?;
         }
         files::replace(&path, text.replace(NAME, name))?;
+    }
+    let config = workspace.config();
+    if !files::is_there(&config) {
+        files::replace(&config, CONFIG)?;
     }
     Ok(dir)
 }
@@ -90,7 +97,7 @@ pub fn smallest(
     for key in ["tracks", "chat", "variant", "proof"] {
         file.remove(key);
     }
-    let mut record = Table::from_iter([("versions".to_owned(), vec![version.to_string()].into())]);
+    let mut record = Table::new();
     if let Some(Value::Table(whole)) = file.remove("record") {
         record.extend(whole.into_iter().filter(|(key, _)| KEPT.contains(&key.as_str())));
     }

@@ -8,6 +8,8 @@ use fs_err as fs;
 
 use super::error::ScenarioError;
 use super::load::Scenario;
+use super::toml_file::read_toml;
+use super::versions::{self, Versions};
 use crate::files::{self, FileError};
 use crate::names::{CliVersion, NameError, ScenarioName, SubjectName};
 use crate::text::shell_quote;
@@ -15,7 +17,7 @@ use crate::text::shell_quote;
 const SCENARIOS: &str = "scenarios";
 const CASSETTES: &str = "cassettes";
 const VERSIONS: &str = "versions";
-const SUBJECTS: &str = "clitape.toml";
+const CONFIG: &str = "clitape.toml";
 
 /// The folder that contains `scenarios/` and `cassettes/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +63,11 @@ impl Workspace {
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// `clitape.toml`.
+    pub(super) fn config(&self) -> PathBuf {
+        self.root.join(CONFIG)
     }
 
     /// The folder of a scenario.
@@ -116,16 +123,66 @@ impl Workspace {
     ///
     /// When the file can't be read, or is no TOML.
     pub fn subjects(&self) -> io::Result<Vec<SubjectName>> {
-        let text = match files::read_text(&self.root.join(SUBJECTS)) {
+        let text = match files::read_text(&self.config()) {
             Err(error) if error.is_not_found() => return Ok(Vec::new()),
             text => text.map_err(io::Error::other)?,
         };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("{SUBJECTS}: {}", error.message()))
+            io::Error::new(io::ErrorKind::InvalidData, format!("{CONFIG}: {}", error.message()))
         })?;
         let subjects = table.get("subject").and_then(toml::Value::as_table);
         let names = subjects.into_iter().flat_map(toml::Table::keys);
         Ok(names.filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// `[versions]` of `clitape.toml`; none where there is no such file or no such table.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] with the line of a mistake in it.
+    pub fn versions(&self) -> Result<Option<Versions>, ScenarioError> {
+        /// The part of `clitape.toml` that is about versions; the subjects are read elsewhere.
+        #[derive(serde::Deserialize)]
+        struct Config {
+            versions: Option<Versions>,
+        }
+        match files::is_there(&self.config()) {
+            true => Ok(read_toml::<Config>(&self.config())?.versions),
+            false => Ok(None),
+        }
+    }
+
+    /// The versions of the CLI of which there has to be a cassette of a scenario, the oldest first: those of
+    /// [`Workspace::versions`] within the exception of the scenario. None where there is no `[versions]`, or for an
+    /// imported scenario, which has no model and can't be recorded.
+    pub fn wanted(&self, scenario: &Scenario, versions: Option<&Versions>) -> Vec<CliVersion> {
+        let versions = versions.filter(|_| scenario.has_model());
+        versions.map(|all| all.within(scenario.record.only.as_ref())).unwrap_or_default()
+    }
+
+    /// The same for a command that records, which needs `[versions]`.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is no `[versions]`, or a mistake in it.
+    pub fn versions_to_record(
+        &self,
+        scenario: &Scenario,
+    ) -> Result<Vec<CliVersion>, ScenarioError> {
+        let versions = self.versions()?.ok_or_else(|| versions::missing(self.config()))?;
+        Ok(versions.within(scenario.record.only.as_ref()))
+    }
+
+    /// The version of a scenario's recordings that a command takes where none is named: the newest one within the
+    /// exception of the scenario, or else the newest one. None where nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn usual_version(&self, scenario: &Scenario) -> io::Result<Option<CliVersion>> {
+        let mut recorded = self.recorded(&scenario.name)?;
+        scenario.sort_versions(&mut recorded);
+        Ok(recorded.into_iter().next())
     }
 
     /// The entries of `scenarios/` and `cassettes/` with a name that is not allowed, and links.

@@ -128,7 +128,7 @@ mod tests {
         let result = hung(LIMIT, &checks, &checks.checks()[1]);
         assert!(hangs(&result));
         let Finding { place, sentence, .. } = &result.findings[0];
-        assert_eq!(place, "plain-text 2.1.329 bus");
+        assert_eq!(place, "plain-text 2.1.330 bus");
         let expect = "the check hangs: no replay of it has ended for 1 s; it was given up";
         assert_eq!(sentence, expect);
     }

@@ -122,3 +122,12 @@ fn an_agent_is_a_gateway_with_an_editor() {
     check(&format!("{agent}host = 'live'\n"), 4, only_gateway);
     check(&format!("{agent}kinds = ['text']\n"), 4, "only parser has it");
 }
+
+#[test]
+fn versions_stand_beside_the_subjects() {
+    let versions = "[versions]\nnewest = '2.1.330'\nbaseline = ['2.1.329', '2.1.330']\n";
+    assert_eq!(parse(&format!("{versions}{MINE}")).unwrap().subjects.len(), 1);
+    let wrong = versions.replace("newest = '2.1.330'", "newest = '2.1.331'");
+    check(&wrong, 1, "`newest` is 2.1.331, and the last version of `baseline` is 2.1.330");
+    check(&format!("{versions}oldest = '1'\n"), 4, "unknown field `oldest`");
+}

@@ -83,7 +83,7 @@ fn issue_17_point_4_every_kind_is_drawn_for_some_cassette() {
 fn check(scenario: &str, faults: &[&str]) {
     let workspace = workspace();
     let scenario = Arc::new(workspace.load(scenario).unwrap());
-    let version = scenario.record.versions[0].clone();
+    let version = workspace.usual_version(&scenario).unwrap().unwrap();
     let recording = Recording::load(&workspace, &scenario, &version).unwrap();
     let capture = recording.capture();
     let bases = setups(&scenario).iter().map(|setup| recording.fault_free(*setup)).collect();

@@ -19,12 +19,27 @@ const SIGN_OF_LIFE_MS: u64 = 10_000;
 pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
     let ends = by_turn(replay, Lane::Bus);
     let end = |turn: u64| ends.get(&turn)?.iter().rev().find(|entry| entry.kind == "lifecycle");
-    let mut begun: HashSet<&str> = HashSet::new();
-    let mut turn = 0;
+    // The CLI names the messages that began to stream. A second try that comes whole is none of them.
+    let comes_whole = |id: &str| {
+        let mut stated = replay.stated.messages.iter();
+        stated.any(|said| said.id == id && said.parent.is_none() && said.comes_whole())
+    };
+    // The messages of the turn, each with the length of the turn's text before it.
+    let mut begun: Vec<(&str, u64)> = Vec::new();
+    let (mut turn, mut length) = (0, 0);
     for entry in replay.lane(Lane::Lifecycle) {
+        let after = entry.data.get("length").and_then(Value::as_u64).unwrap_or(length);
         match entry.kind.as_ref() {
             "text" if !entry.data.contains_key("parent") => {
-                begun.insert(entry.text("message_id"));
+                let id = entry.text("message_id");
+                if begun.iter().all(|(known, _)| *known != id) {
+                    begun.push((id, length));
+                }
+                length = after;
+            }
+            "retract" if !entry.data.contains_key("parent") => {
+                begun.retain(|(_, before)| *before < after);
+                length = after;
             }
             "outcome" => {
                 turn += 1;
@@ -33,12 +48,15 @@ pub(super) fn ended_by_other(replay: &Replay) -> Option<Violation<'_>> {
                     return by(entry, format!("outcome {turn} says that it ends turn {own}"));
                 }
                 let named = names(entry, "message_ids");
-                let other = begun.iter().find(|id| !id.is_empty() && !named.contains(*id));
+                let is_other =
+                    |id: &&str| !(id.is_empty() || named.contains(id) || comes_whole(id));
+                let other = begun.iter().map(|(id, _)| *id).find(is_other);
                 if let Some(id) = other.filter(|_| !named.is_empty()) {
                     let what = "which began in another turn";
                     return by(entry, format!("turn {turn} has text of message {id}, {what}"));
                 }
                 begun.clear();
+                length = 0;
                 let text = entry.text("text");
                 let told = end(turn).filter(|end| end.text("phase") == "end");
                 if let Some(told) = told.filter(|told| told.text("text") != text) {

@@ -105,7 +105,7 @@ fn a_fast_tail_is_kept_whole() {
 
 #[test]
 fn lines_are_written_when_the_results_they_wait_for_were_seen() {
-    let record = "versions = ['1']\n[[say]]\nraw = 'one'\n\
+    let record = "[[say]]\nraw = 'one'\n\
                   [[say]]\nraw = 'two'\nwhen = { result = 1 }\n[[say]]\nraw = 'three'";
     let record = toml::from_str(record).unwrap();
     let case = Case {

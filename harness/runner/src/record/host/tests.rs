@@ -18,7 +18,7 @@ const STOP: &str =
     r#"{"type":"control_request","request_id":"clitape-1","request":{"subtype":"interrupt"}}"#;
 
 fn script(record: &str) -> HostScript {
-    let record = toml::from_str(&format!("versions = ['1']\n{record}")).unwrap();
+    let record = toml::from_str(record).unwrap();
     HostScript::new(&record, &Folders::canonical()).unwrap()
 }
 

@@ -94,6 +94,11 @@ impl StatedMessage {
     pub fn has_open_text(&self) -> bool {
         self.texts.iter().any(|block| block.whole.is_none())
     }
+
+    /// Whether it has text, and nothing of it came in pieces.
+    pub fn comes_whole(&self) -> bool {
+        !self.texts.is_empty() && self.texts.iter().all(|block| block.streamed.is_empty())
+    }
 }
 
 impl StatedBlock {

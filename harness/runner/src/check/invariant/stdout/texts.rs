@@ -88,13 +88,30 @@ fn messages(replay: &Replay) -> BTreeMap<Key<'_>, Vec<&StatedMessage>> {
 }
 
 /// What the events of a kind say of each message without blanks, and the last of them.
+///
+/// A result may come when the next turn has begun: what has come of that turn is retracted, and said again after the
+/// outcome. It counts once.
 fn told<'r>(replay: &'r Replay, kind: &str) -> BTreeMap<Key<'r>, (Option<&'r Entry>, String)> {
     let mut told: BTreeMap<Key<'_>, (Option<&Entry>, String)> = BTreeMap::new();
-    for entry in replay.lane(Lane::Lifecycle).filter(|entry| entry.kind == kind) {
+    // The messages whose text was retracted, and those of them whose turn is over.
+    let (mut retracted, mut over): (Vec<Key<'_>>, Vec<Key<'_>>) = (Vec::new(), Vec::new());
+    for entry in replay.lane(Lane::Lifecycle) {
         let parent = entry.data.get("parent").and_then(Value::as_str);
-        let (last, text) = told.entry((parent, entry.text("message_id"))).or_default();
-        *last = Some(entry);
-        text.push_str(&solid(entry.text("delta")));
+        let key = (parent, entry.text("message_id"));
+        match entry.kind.as_ref() {
+            "retract" => retracted.push(key),
+            "outcome" => over = std::mem::take(&mut retracted),
+            of if of == kind => {
+                let (last, text) = told.entry(key).or_default();
+                if let Some(at) = over.iter().position(|gone| *gone == key) {
+                    over.remove(at);
+                    text.clear();
+                }
+                *last = Some(entry);
+                text.push_str(&solid(entry.text("delta")));
+            }
+            _ => {}
+        }
     }
     told
 }

@@ -96,8 +96,22 @@ fn qu004_a_question_has_the_asker_of_its_call() {
     check_question(&[start, ASKED, CLOSED, result], 4, &broken);
 }
 
+/// Two turns with an answer each, of which the first begins with other entries.
+fn check_turns_first(first: &[&str], outcomes: [&str; 2], expect: &[(FindingKind, &str)]) {
+    check_all_turns(first, &[], outcomes, expect);
+}
+
 /// Two turns with an answer each, and what breaks a rule between them.
 fn check_turns(more: &[&str], outcomes: [&str; 2], expect: &[(FindingKind, &str)]) {
+    check_all_turns(&[], more, outcomes, expect);
+}
+
+fn check_all_turns(
+    first: &[&str],
+    more: &[&str],
+    outcomes: [&str; 2],
+    expect: &[(FindingKind, &str)],
+) {
     let outcome = |at: u64, fields: &str| format!("{at} lifecycle outcome {{{fields}}}");
     let entries = [
         BUS.to_owned(),
@@ -114,9 +128,9 @@ fn check_turns(more: &[&str], outcomes: [&str; 2], expect: &[(FindingKind, &str)
         r#"4 bus lifecycle {"seq":2,"run_id":"run-2","phase":"end","text":"b"}"#.to_owned(),
         r#"4 telegram final {"delivery":"sent","turn":2}"#.to_owned(),
     ];
-    let entries: Vec<&str> =
-        entries.iter().map(String::as_str).chain(more.iter().copied()).collect();
-    check(&entries, Stats::default(), expect);
+    let entries =
+        first.iter().copied().chain(entries.iter().map(String::as_str)).chain(more.iter().copied());
+    check(&entries.collect::<Vec<_>>(), Stats::default(), expect);
 }
 
 const ONE: &str = r#""status":"ok","text":"a","answers":["u1"],"message_ids":["m1"]"#;
@@ -131,6 +145,12 @@ fn tn001_no_turn_ends_another() {
     let foreign = TWO.replace("m2", "m1");
     let what = "turn 2 has text of message m2, which began in another turn";
     check_turns(&[], [ONE, &foreign], &broken(what));
+    // What has come of the next turn is retracted before the outcome.
+    let early = r#"1 lifecycle text {"message_id":"m2","delta":"b","length":2}"#;
+    let back = r#"1 lifecycle retract {"message_id":"m2","length":0}"#;
+    check_turns_first(&[early, back], [ONE, TWO], &[]);
+    let what = "turn 1 has text of message m2, which began in another turn";
+    check_turns_first(&[early], [ONE, TWO], &broken(what));
     let mixed = TWO.replace(r#""text":"b""#, r#""text":"a""#);
     check_turns(&[], [ONE, &mixed], &broken("turn 2 ends with the text of another one"));
 }

@@ -7,19 +7,20 @@ use crate::check::judge::{Check, ScenarioChecks};
 use crate::replay::PlantedFault;
 use crate::scenario::Workspace;
 
-/// The findings of the chat's golden check of a scenario's first version, each as its id and its sentence without
+/// The findings of the chat's golden check of a scenario's newest version, each as its id and its sentence without
 /// the time.
 fn found(scenario: &str, fault: Option<PlantedFault>) -> Vec<String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let scenario = Workspace::at(Path::new(root)).load(scenario).unwrap();
-    let first = scenario.record.versions[0].clone();
-    let checks = ScenarioChecks::new(&Workspace::at(Path::new(root)), scenario).unwrap();
+    let workspace = Workspace::at(Path::new(root));
+    let scenario = workspace.load(scenario).unwrap();
+    let newest = workspace.usual_version(&scenario).unwrap().unwrap();
+    let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
     if let Some(fault) = fault {
         checks.plant(fault).unwrap();
     }
     let is_chat = |check: &&Check| match check {
         Check::Golden { version, view } => {
-            *version == first && view.to_string() == "telegram-partial"
+            *version == newest && view.to_string() == "telegram-partial"
         }
         _ => false,
     };

@@ -140,3 +140,56 @@ fn issue_17_a_chat_shows_lines_and_neither_reasoning_nor_a_subagent() {
     let long = |entry: &mut Entry| says(entry, &"long ".repeat(1_000));
     check(chat, "editMessageText", long, &[(FindingKind::PageTooLong, "4096 are the most")]);
 }
+
+/// A message that streams one text, which breaks off unless the message `is_whole`.
+fn streamed(id: &str, text: &str, is_whole: bool) -> String {
+    let event = |event: Value| json!({ "type": "stream_event", "event": event }).to_string();
+    let block = json!({ "type": "text", "text": "" });
+    let delta = json!({ "type": "text_delta", "text": text });
+    let content = json!([{ "type": "text", "text": text }]);
+    let whole = json!({ "type": "assistant", "message": { "id": id, "content": content } });
+    let mut records = vec![
+        event(json!({ "type": "message_start", "message": { "id": id } })),
+        event(json!({ "type": "content_block_start", "index": 0, "content_block": block })),
+        event(json!({ "type": "content_block_delta", "index": 0, "delta": delta })),
+    ];
+    if is_whole {
+        records.push(whole.to_string());
+        records.push(event(json!({ "type": "content_block_stop", "index": 0 })));
+        records.push(event(json!({ "type": "message_stop" })));
+    }
+    records.join("\n")
+}
+
+/// The result of a turn in which one message has begun to stream.
+fn result(id: &str, text: &str) -> String {
+    json!({ "type": "result", "subtype": "success", "is_error": false, "result": text, "session_id": "s",
+        "begun_message_ids": [id] })
+    .to_string()
+}
+
+#[test]
+fn a_result_names_the_messages_that_began_to_stream_in_its_turn() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s"}"#.to_owned();
+    let again =
+        r#"{"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"Again."}]}}"#;
+    let late = [
+        init.clone(),
+        streamed("m1", "One.", true),
+        init.clone(),
+        // The second turn has said something when the result of the first comes.
+        streamed("m2", "Two.", true),
+        result("m1", "One."),
+        result("m2", "Two."),
+    ];
+    // A second try comes whole, and the result names the first one alone.
+    let second_try =
+        [init, streamed("m1", "Half", false), again.to_owned(), result("m1", "Again.")];
+    for records in [&late[..], &second_try] {
+        let stdout = records.join("\n") + "\n";
+        let setup = Setup { run: RunSpec::default(), channel: None, acp: None };
+        let replay = replay(stdout.as_bytes(), &Plan::canonical(stdout.as_bytes(), 200), setup);
+        let said: Vec<_> = broken(&replay).into_iter().map(|broken| broken.sentence).collect();
+        assert_eq!(said, [""; 0], "{stdout}");
+    }
+}

@@ -1,0 +1,118 @@
+//! `clitape record --check`: compares a new recording with the cassette and writes nothing.
+
+use clitape_runner::cassette::{Cassette, FurtherRun, Take, Tick, TickKind};
+use clitape_runner::check::first_difference;
+use clitape_runner::files;
+use clitape_runner::record::Claude;
+use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::secrets::redact;
+use clitape_runner::text::plural;
+
+use crate::exit::ExitStatus;
+
+/// Compares a new recording with the cassette or, if there is none, with a second recording.
+pub(super) fn check(
+    workspace: &Workspace,
+    scenario: &Scenario,
+    claude: &Claude,
+    take: impl Fn(&Scenario, &Claude) -> anyhow::Result<Take>,
+) -> anyhow::Result<(ExitStatus, String)> {
+    let mut again = take(scenario, claude)?;
+    let dir = workspace.cassette(&scenario.name, &claude.version);
+    let mut note = String::new();
+    let (before, against) = if files::is_there(&dir) {
+        let cassette = Cassette::find(workspace, &scenario.name, &claude.version)?;
+        note = other_program(&cassette, claude).unwrap_or_default();
+        if !cassette.manifest.redacted.is_empty() {
+            redact(&mut again)?;
+        }
+        let Cassette { stdout, stdin, timeline, further, .. } = cassette;
+        (parts(stdout, stdin, &timeline, further), workspace.shown(&dir))
+    } else {
+        let second = take(scenario, claude)?;
+        let Take { stdout, stdin, timeline, further, .. } = second;
+        (parts(stdout, stdin, &timeline, further), "a second recording".to_owned())
+    };
+    let Take { stdout, stdin, timeline, further, .. } = again;
+    let again = parts(stdout, stdin, &timeline, further);
+    let place = format!("{} {}", scenario.name, claude.version);
+    for (before, again) in before.iter().zip(&again) {
+        // A cassette without offsets is older than they are.
+        let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
+        if let Some(sentence) = first_difference(&before.bytes, &again.bytes).filter(|_| !is_old) {
+            let part = &before.name;
+            let said = format!("{place}: differs from {against}: {part}{sentence}{note}");
+            return Ok((ExitStatus::Findings, said));
+        }
+    }
+    let runs = |parts: &[Part]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
+    if runs(&before) != runs(&again) {
+        let (before, again) = (runs(&before), runs(&again));
+        let runs = format!("{} where there were {before}", plural(again, "run"));
+        return Ok((
+            ExitStatus::Findings,
+            format!("{place}: differs from {against}: {runs}{note}"),
+        ));
+    }
+    let printed = again.iter().filter(|part| part.kind == PartKind::Stdout);
+    let bytes = plural(printed.map(|part| part.bytes.len()).sum::<usize>(), "byte");
+    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
+}
+
+/// A note that the cassette was made by another program than this one of the same version.
+fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
+    let before = cassette.manifest.cli.sha256.as_ref().filter(|hash| **hash != claude.sha256)?;
+    let now = &claude.sha256;
+    Some(format!(
+        "\n  note: recorded by another program of this version, sha256 {before}; this is {now}"
+    ))
+}
+
+/// A part of a recording that is the same each time.
+struct Part {
+    kind: PartKind,
+    /// The start of the sentence about a difference in it.
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// The kinds of parts that are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PartKind {
+    /// The stdout of a run.
+    Stdout,
+    /// The lines written to stdin.
+    Stdin,
+    /// How much of stdout came before each line of stdin.
+    Offsets,
+}
+
+/// The parts of a recording.
+fn parts(
+    stdout: Vec<u8>,
+    stdin: Vec<u8>,
+    timeline: &[Tick],
+    further: Vec<FurtherRun>,
+) -> Vec<Part> {
+    let part = |kind, name: &str, bytes| Part { kind, name: name.to_owned(), bytes };
+    let mut all = vec![
+        part(PartKind::Stdout, "", stdout),
+        part(PartKind::Stdin, "stdin.jsonl, ", stdin),
+        part(PartKind::Offsets, "offsets of stdin.jsonl, ", offsets(timeline)),
+    ];
+    for (number, run) in (2..).zip(further) {
+        all.push(part(PartKind::Stdout, &format!("run {number}, "), run.stdout));
+    }
+    all
+}
+
+/// The offset of each line of stdin, a line each.
+fn offsets(timeline: &[Tick]) -> Vec<u8> {
+    let lines = timeline.iter().filter_map(|tick| match tick.kind {
+        TickKind::In { line, offset: Some(offset) } => {
+            Some(format!("line {line} after {offset} bytes of stdout\n"))
+        }
+        _ => None,
+    });
+    lines.collect::<String>().into_bytes()
+}

@@ -1,0 +1,63 @@
+//! The recordings that failed while others went on: they are listed at the end, each with its reason.
+
+use clitape_runner::record::RecordError;
+use clitape_runner::text::plural;
+
+use crate::exit::{ExitStatus, classify};
+use crate::terminal;
+
+/// The recordings that failed, and the number of those that were made.
+#[derive(Default)]
+pub(super) struct Failures {
+    /// What was to be recorded, and why it was not.
+    failed: Vec<(String, anyhow::Error)>,
+    successes: usize,
+}
+
+impl Failures {
+    /// Counts a recording that was made.
+    pub(super) fn succeeded(&mut self) {
+        self.successes += 1;
+    }
+
+    /// Adds a failure, so that the next recording is made.
+    ///
+    /// # Errors
+    ///
+    /// The error itself if nothing more is to be recorded, because the user has said so. What failed before is listed.
+    pub(super) fn add(&mut self, what: &str, error: anyhow::Error) -> anyhow::Result<()> {
+        let reason = error.chain().find_map(|cause| cause.downcast_ref::<RecordError>());
+        if let Some(RecordError::Stopped | RecordError::Declined { .. }) = reason {
+            self.list();
+            return Err(error);
+        }
+        self.failed.push((what.to_owned(), error));
+        Ok(())
+    }
+
+    /// Lists what failed and why; returns the exit code of the first failure.
+    ///
+    /// # Errors
+    ///
+    /// The failure itself if nothing else was recorded or failed.
+    pub(super) fn tell(mut self) -> anyhow::Result<Option<ExitStatus>> {
+        if self.successes == 0 && self.failed.len() == 1 {
+            return Err(self.failed.remove(0).1);
+        }
+        self.list();
+        Ok(self.failed.first().map(|(_, error)| classify(error)))
+    }
+
+    fn list(&self) {
+        if self.failed.is_empty() {
+            return;
+        }
+        let line = |(what, error): &(String, anyhow::Error)| {
+            let reason = format!("{error:#}").replace('\n', "\n    ");
+            format!("\n  {what}: {reason}")
+        };
+        let lines: String = self.failed.iter().map(line).collect();
+        let (failed, all) = (self.failed.len(), self.failed.len() + self.successes);
+        terminal::error(format_args!("{failed} of {} failed:{lines}", plural(all, "recording")));
+    }
+}

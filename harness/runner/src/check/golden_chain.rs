@@ -1,0 +1,308 @@
+//! The golden files of one view, from version to version: `bus.snap` holds for the oldest version, `bus.2.1.329.snap`
+//! from 2.1.329 on, until a file names a later version.
+//!
+//! A version that no file names thus has the golden of the newest version before it. A proposal for one version must
+//! not change the golden of a later one, so a later version that shared the text gets a file with that text.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+
+use super::snap_file::{pending_path, read};
+use crate::files;
+use crate::names::CliVersion;
+use crate::scenario::fact_of;
+
+/// The golden files of a view.
+#[derive(Debug)]
+pub(super) struct GoldenChain {
+    /// `<folder>/<view>`, which each path begins with.
+    stem: PathBuf,
+    /// The versions that have a file, in any order.
+    versions: Vec<CliVersion>,
+    /// The versions for which a file is proposed, in any order.
+    proposed: Vec<CliVersion>,
+}
+
+impl GoldenChain {
+    /// Finds the files of a view in the folder of a scenario's goldens.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub(super) fn find(dir: &Path, view: &str) -> io::Result<Self> {
+        let (mut versions, mut proposed) = (Vec::new(), Vec::new());
+        let prefix = format!("{view}.");
+        for entry in dir.is_dir().then(|| fs::read_dir(dir)).transpose()?.into_iter().flatten() {
+            let name = entry?.file_name();
+            let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(&prefix)) else {
+                continue;
+            };
+            let of = |ending| rest.strip_suffix(ending).and_then(|version| version.parse().ok());
+            versions.extend(of(".snap"));
+            proposed.extend(of(".snap.new"));
+        }
+        Ok(Self { stem: dir.join(view), versions, proposed })
+    }
+
+    /// The file of the oldest version, or of the version that it names.
+    fn path(&self, version: Option<&CliVersion>) -> PathBuf {
+        let mut path = self.stem.clone().into_os_string();
+        if let Some(version) = version {
+            path.push(format!(".{version}"));
+        }
+        path.push(".snap");
+        path.into()
+    }
+
+    /// The version that the file that holds for `version` names; none for the file of the oldest version.
+    fn holder(&self, version: &CliVersion) -> Option<&CliVersion> {
+        fact_of(self.versions.iter().map(|of| (of, of)), version)
+    }
+
+    /// The file that holds for a version, which may not be there.
+    pub(super) fn file_of(&self, version: &CliVersion) -> PathBuf {
+        self.path(self.holder(version))
+    }
+
+    /// The files with the text of the file before them, so that they say nothing, each with that file.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be read; one that is no golden says something of its own.
+    pub(super) fn repeated(&self) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+        let mut versions: Vec<&CliVersion> = self.versions.iter().collect();
+        versions.sort_by(|a, b| a.by_number(b));
+        let files = std::iter::once(None).chain(versions.into_iter().map(Some));
+        let files: Vec<PathBuf> = files.map(|version| self.path(version)).collect();
+        let mut repeated = Vec::new();
+        for pair in files.windows(2) {
+            let before = text_of(&pair[0])?;
+            if before.is_some() && before == text_of(&pair[1])? {
+                repeated.push((pair[1].clone(), pair[0].clone()));
+            }
+        }
+        Ok(repeated)
+    }
+
+    /// Proposes `text` for `version`, so that each of the `recorded` versions has its own text once all proposals are
+    /// accepted. A proposal that changes nothing any more is removed. `write` writes the pending file of a golden.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be read, written or removed.
+    pub(super) fn propose(
+        mut self,
+        version: &CliVersion,
+        recorded: &[CliVersion],
+        text: &str,
+        write: impl Fn(&Path, &str) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let holder = self.holder(version);
+        let shares = |other: &CliVersion| self.holder(other) == holder;
+        // The file that holds for it is its own if it holds for no recorded version before it.
+        let is_oldest =
+            !recorded.iter().any(|other| other.by_number(version).is_lt() && shares(other));
+        let later = recorded.iter().filter(|other| other.by_number(version).is_gt());
+        let next = later.min_by(|a, b| a.by_number(b)).filter(|next| shares(next));
+        let shared = text_of(&self.path(holder))?;
+        let target = if is_oldest { holder } else { Some(version) }.cloned();
+        let path = self.path(target.as_ref());
+        let is_right = match files::is_there(&path) {
+            true => text_of(&path)?.as_deref() == Some(text),
+            false => self.outcome(version, target.as_ref())?.as_deref() == Some(text),
+        };
+        match is_right {
+            true => self.withdraw(target.as_ref())?,
+            false => {
+                write(&path, text)?;
+                self.proposed.extend(target.filter(|of| !self.proposed.contains(of)));
+            }
+        }
+        if let (Some(next), Some(shared)) = (next, shared)
+            && !self.proposed.contains(next)
+            && self.outcome(next, None)?.as_ref() != Some(&shared)
+        {
+            write(&self.path(Some(next)), &shared)?;
+            self.proposed.push(next.clone());
+        }
+        for of in self.proposed.clone() {
+            let own = text_of(&pending_path(&self.path(Some(&of))))?;
+            let is_new = !self.versions.contains(&of) && own.is_some();
+            if is_new && own == self.outcome(&of, Some(&of))? {
+                self.withdraw(Some(&of))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The text that holds for `version` once all proposals are accepted, but for the file of `without`.
+    fn outcome(
+        &self,
+        version: &CliVersion,
+        without: Option<&CliVersion>,
+    ) -> io::Result<Option<String>> {
+        let versions = self.versions.iter().chain(&self.proposed);
+        let versions = versions.filter(|of| Some(*of) != without);
+        let path = self.path(fact_of(versions.map(|of| (of, of)), version));
+        match text_of(&pending_path(&path))? {
+            Some(text) => Ok(Some(text)),
+            None => text_of(&path),
+        }
+    }
+
+    /// Removes a proposal, if there is one.
+    fn withdraw(&mut self, of: Option<&CliVersion>) -> io::Result<()> {
+        let pending = pending_path(&self.path(of));
+        if files::is_there(&pending) {
+            fs::remove_file(pending)?;
+        }
+        self.proposed.retain(|version| Some(version) != of);
+        Ok(())
+    }
+}
+
+/// The text of a golden file; `None` when there is none, or it is no golden.
+fn text_of(path: &Path) -> io::Result<Option<String>> {
+    match read(path) {
+        Ok(read) => Ok(read.map(|(_, text)| text)),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORDED: [&str; 4] = ["1.0.128", "2.1.148", "2.1.329", "2.1.330"];
+
+    fn version(text: &str) -> CliVersion {
+        text.parse().unwrap()
+    }
+
+    fn put(path: &Path, text: &str) -> io::Result<()> {
+        Ok(files::replace(path, format!("---\nsource: s\n---\n{text}"))?)
+    }
+
+    /// A folder with these goldens of the view `bus`.
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            put(&dir.path().join(name), text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn a_golden_holds_from_its_version_until_the_next_one() {
+        let dir = folder(&[
+            ("bus.snap", "a"),
+            ("bus.2.1.329.snap", "c"),
+            ("bus.2.1.99.snap", "b"),
+            ("bus-terminal.2.1.148.snap", "of another view"),
+            ("bus.sent-whole.snap", "of a variant"),
+            ("bus.2.1.200.snap.new", "proposed"),
+        ]);
+        let chain = GoldenChain::find(dir.path(), "bus").unwrap();
+        for (of, expect) in [
+            ("1.0.128", "bus.snap"),
+            ("2.1.98", "bus.snap"),
+            ("2.1.99", "bus.2.1.99.snap"),
+            ("2.1.328", "bus.2.1.99.snap"),
+            ("2.1.329", "bus.2.1.329.snap"),
+            ("3.0.0", "bus.2.1.329.snap"),
+        ] {
+            assert_eq!(chain.file_of(&version(of)), dir.path().join(expect), "{of}");
+        }
+        let none = GoldenChain::find(&dir.path().join("none"), "bus").unwrap();
+        assert_eq!(none.file_of(&version("1.0.0")), dir.path().join("none/bus.snap"));
+    }
+
+    #[test]
+    fn a_golden_that_says_what_the_one_before_it_says_is_repeated() {
+        let dir = folder(&[
+            ("bus.snap", "a"),
+            ("bus.2.1.99.snap", "b"),
+            ("bus.2.1.148.snap", "b"),
+            ("bus.2.1.329.snap", "a"),
+        ]);
+        let repeated = GoldenChain::find(dir.path(), "bus").unwrap().repeated().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        assert_eq!(repeated, [(path("bus.2.1.148.snap"), path("bus.2.1.99.snap"))]);
+    }
+
+    /// Proposes the texts of some versions in this order, beside these goldens, and then expects these pending files.
+    #[track_caller]
+    fn check(goldens: &[(&str, &str)], proposals: &[(&str, &str)], expect: &[(&str, &str)]) {
+        let mut orders = vec![proposals.to_vec()];
+        orders.push(proposals.iter().rev().copied().collect());
+        for order in orders {
+            let dir = folder(goldens);
+            for (of, text) in &order {
+                let chain = GoldenChain::find(dir.path(), "bus").unwrap();
+                let write = |path: &Path, text: &str| put(&pending_path(path), text);
+                chain.propose(&version(of), &RECORDED.map(version), text, write).unwrap();
+            }
+            let mut pending: Vec<(String, String)> = Vec::new();
+            for entry in fs::read_dir(dir.path()).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_str().unwrap();
+                if let Some(golden) = name.strip_suffix(".new") {
+                    pending.push((golden.to_owned(), text_of(&path).unwrap().unwrap()));
+                }
+            }
+            pending.sort();
+            let pending: Vec<(&str, &str)> =
+                pending.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            assert_eq!(pending, expect, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_first_golden_is_that_of_the_oldest_version() {
+        let same = RECORDED.map(|of| (of, "a"));
+        check(&[], &same, &[("bus.snap", "a")]);
+        let last = [("1.0.128", "a"), ("2.1.148", "a"), ("2.1.329", "b"), ("2.1.330", "b")];
+        check(&[], &last, &[("bus.2.1.329.snap", "b"), ("bus.snap", "a")]);
+    }
+
+    #[test]
+    fn a_version_that_differs_gets_a_golden_and_later_ones_keep_theirs() {
+        let all = ("bus.snap", "a");
+        // Only the newest one differs.
+        check(&[all], &[("2.1.330", "b")], &[("bus.2.1.330.snap", "b")]);
+        // One in the middle differs, and the next one shared the text.
+        let middle = [("bus.2.1.148.snap", "b"), ("bus.2.1.329.snap", "a")];
+        check(&[all], &[("2.1.148", "b")], &middle);
+        let judged = [("1.0.128", "a"), ("2.1.148", "b"), ("2.1.329", "a"), ("2.1.330", "a")];
+        check(&[all], &judged, &middle);
+        // The oldest one differs, and the others keep the text.
+        check(&[all], &[("1.0.128", "b")], &[("bus.2.1.148.snap", "a"), ("bus.snap", "b")]);
+        // All of them differ in the same way.
+        check(&[all], &RECORDED.map(|of| (of, "b")), &[("bus.snap", "b")]);
+        // A later version has a golden of its own.
+        let two = [all, ("bus.2.1.148.snap", "b")];
+        check(&two, &[("1.0.128", "c")], &[("bus.snap", "c")]);
+        let newer = [("2.1.148", "c"), ("2.1.329", "c"), ("2.1.330", "b")];
+        check(&two, &newer, &[("bus.2.1.148.snap", "c"), ("bus.2.1.330.snap", "b")]);
+    }
+
+    #[test]
+    fn a_proposal_that_changes_nothing_any_more_is_removed() {
+        let stale = [("bus.snap", "a"), ("bus.snap.new", "b"), ("bus.2.1.148.snap.new", "a")];
+        check(&stale, &RECORDED.map(|of| (of, "a")), &[]);
+    }
+
+    #[test]
+    fn a_golden_that_cannot_be_read_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("bus.snap"), "no header").unwrap();
+        let chain = GoldenChain::find(dir.path(), "bus").unwrap();
+        let write = |path: &Path, text: &str| put(&pending_path(path), text);
+        chain.propose(&version("1.0.128"), &RECORDED.map(version), "a", write).unwrap();
+        let pending = dir.path().join("bus.snap.new");
+        assert_eq!(text_of(&pending).unwrap().as_deref(), Some("a"));
+    }
+}
