@@ -88,27 +88,10 @@ impl std::str::FromStr for Newer {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let stop = stop_on_signals()?;
-    let (scenarios, left_out) = scenarios(workspace, &args.scenario)?;
-    if scenarios.is_empty() {
-        terminal::note("nothing to compare: no scenario has a recording of the real CLI");
-        return Ok(ExitStatus::Nothing);
-    }
-    let mut session = Session {
-        workspace,
-        scenarios,
-        host: host_paths(),
-        stop: &stop,
-        progress: ProgressLine::new(quiet),
-        confirmation: Confirmation {
-            yes: args.yes,
-            quiet: true,
-            settings: RecordSettings::default(),
-        },
-        not_recorded: Vec::new(),
-    };
-    remove_stale(&session.host.temporary);
+    let host = host_paths();
+    remove_stale(&host.temporary);
     let to = match &args.to {
-        Some(Newer::Latest) => Some(newest(ResolveLimits::default(), &session.host, &stop)?),
+        Some(Newer::Latest) => Some(newest(ResolveLimits::default(), &host, &stop)?),
         Some(Newer::Version(version)) => Some(version.clone()),
         None => None,
     };
@@ -119,6 +102,26 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         terminal::note(format_args!("{} is the newest version that npm knows", args.from));
         return Ok(ExitStatus::Ok);
     }
+    let versions: Vec<CliVersion> =
+        [Some(args.from.clone()), to.clone()].into_iter().flatten().collect();
+    let (scenarios, left_out) = scenarios(workspace, &args.scenario, &versions)?;
+    if scenarios.is_empty() {
+        terminal::note("nothing to compare: no scenario is for both versions");
+        return Ok(ExitStatus::Nothing);
+    }
+    let mut session = Session {
+        workspace,
+        scenarios,
+        host,
+        stop: &stop,
+        progress: ProgressLine::new(quiet),
+        confirmation: Confirmation {
+            yes: args.yes,
+            quiet: true,
+            settings: RecordSettings::default(),
+        },
+        not_recorded: Vec::new(),
+    };
     let known = to.as_ref().map(|to| committed(workspace, to, &session.scenarios));
     let known = known.unwrap_or_default();
     let from = session.of_version(&args.from, (&known, to.as_ref().unwrap_or(&args.from)))?;
@@ -140,10 +143,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     Ok(if found.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
-/// The scenarios that a CLI records, and those that were written by hand.
+/// The scenarios that a CLI of these versions records, and the others with the reason.
 fn scenarios(
     workspace: &Workspace,
     asked: &[String],
+    versions: &[CliVersion],
 ) -> anyhow::Result<(Vec<Arc<Scenario>>, Vec<NotCompared>)> {
     let (mut all, mut left_out) = (Vec::new(), Vec::new());
     let names: Vec<String> = match asked {
@@ -152,14 +156,20 @@ fn scenarios(
     };
     for name in names {
         let scenario = workspace.load(&name)?;
-        let versions = workspace.recorded(&scenario.name)?;
-        let first = versions.first().map(|v| Cassette::find(workspace, &scenario.name, v));
+        let recorded = workspace.recorded(&scenario.name)?;
+        let first = recorded.first().map(|v| Cassette::find(workspace, &scenario.name, v));
         let origin = first.transpose()?.map(|cassette| cassette.manifest.origin);
-        if origin.is_none_or(|origin| origin == Origin::Recorded) {
-            all.push(Arc::new(scenario));
-        } else {
-            let why = "its capture was not recorded by the CLI".to_owned();
-            left_out.push(NotCompared { what: scenario.name.to_string(), why });
+        let is_hand_written = origin.is_some_and(|origin| origin != Origin::Recorded);
+        let only = scenario.record.only.as_ref();
+        let other = only.filter(|only| versions.iter().any(|version| !only.contains(version)));
+        let why = match other {
+            _ if is_hand_written => Some("its capture was not recorded by the CLI".to_owned()),
+            Some(only) => Some(only.reason.clone()),
+            None => None,
+        };
+        match why {
+            None => all.push(Arc::new(scenario)),
+            Some(why) => left_out.push(NotCompared { what: scenario.name.to_string(), why }),
         }
     }
     Ok((all, left_out))
