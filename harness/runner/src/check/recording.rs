@@ -44,15 +44,13 @@ impl Recording {
         version: &CliVersion,
     ) -> Result<Self, CassetteError> {
         let cassette = Cassette::find(workspace, &scenario.name, version)?;
-        let scenario = scenario.clone();
+        Ok(Self::of(scenario.clone(), cassette))
+    }
+
+    /// The recording of a cassette that is in memory.
+    pub(crate) fn of(scenario: Arc<Scenario>, cassette: Cassette) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
-        Ok(Self {
-            scenario,
-            cassette,
-            stdin,
-            canonical: OnceLock::new(),
-            fault_free: OnceLock::new(),
-        })
+        Self { scenario, cassette, stdin, canonical: OnceLock::new(), fault_free: OnceLock::new() }
     }
 
     /// The cassette's manifest.

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::cassette::Manifest;
+use crate::cassette::{Cassette, Manifest};
 use crate::names::ScenarioName;
 use crate::observed::{Inside, JsonType, Tag};
+use crate::replay::records;
 use crate::text::{Keep, truncate};
 
 /// The columns that an example may have.
@@ -52,8 +53,20 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    /// The places of all runs of these recordings.
+    pub(super) fn of<'a>(cassettes: impl Iterator<Item = &'a Cassette>) -> Self {
+        let mut facts = Self::default();
+        for cassette in cassettes {
+            let further = cassette.further.iter().map(|run| &run.stdout);
+            for stdout in [&cassette.stdout].into_iter().chain(further) {
+                records(stdout).for_each(|record| facts.add(&record, &cassette.manifest));
+            }
+        }
+        facts
+    }
+
     /// Adds a record of a scenario; a line without a `type` is no record.
-    pub(super) fn add(&mut self, record: &Value, of: &Manifest) {
+    fn add(&mut self, record: &Value, of: &Manifest) {
         if let Value::Object(object) = record
             && object.get("type").is_some_and(Value::is_string)
         {

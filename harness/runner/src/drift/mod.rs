@@ -3,12 +3,13 @@
 //!
 //! [`drift`] takes two recordings of each scenario, one by each version ([`Side`] has them). `facts` gathers what
 //! stands where in the records, `schema` compares it; `sequence` compares number and order, `command_line` two help
-//! texts, `replays` what the lanes of our own replay make of both. The result is a [`Drift`], which
+//! texts, `replays` what the lanes of our own replay make of both; `known` tells what of it only follows from what is new. The result is a [`Drift`], which
 //! [`crate::report`] writes.
 
 mod command_line;
 mod cost;
 mod facts;
+mod known;
 mod model;
 mod replays;
 mod schema;
@@ -29,7 +30,7 @@ pub use side::{Recorded, Recorder, Side, committed};
 use crate::cassette::Cassette;
 use crate::check::Recording;
 use crate::compare::{self, CompareError, Comparison, compare_versions};
-use crate::replay::records;
+use crate::names::ScenarioName;
 use crate::scenario::Scenario;
 
 /// What is compared, besides the sides.
@@ -75,7 +76,7 @@ pub fn drift(
         }
     }
     let about = sides.each_ref().map(|side| &side.about);
-    let (mut changes, lanes) = of_recordings(&pairs, about, stop, tell)?;
+    let Found { mut changes, follows, lanes } = of_recordings(&pairs, about, stop, tell)?;
     let mut cost = [Cost::default(); 2];
     for pair in &pairs {
         cost.iter_mut().zip(pair).for_each(|(cost, recording)| cost.add(&recording.cassette));
@@ -96,41 +97,58 @@ pub fn drift(
     changes.sort_by(|a, b| (a.part, a.kind, &a.place).cmp(&(b.part, b.kind, &b.place)));
     let [from, to] = about.map(About::clone);
     let compared = pairs.iter().map(|pair| pair[0].scenario.name.clone()).collect();
-    Ok(Drift { from, to, compared, not_compared, left_out, changes, cost, lanes })
+    Ok(Drift { from, to, compared, not_compared, left_out, changes, follows, cost, lanes })
 }
 
-/// The changes in pairs of recordings, and the lanes of their replays side by side.
+/// What pairs of recordings show.
+struct Found {
+    changes: Vec<Change>,
+    /// Lanes that differ only because of what is new in the records.
+    follows: Vec<Change>,
+    lanes: Comparison,
+}
+
+/// Compares pairs of recordings, and their replays.
 fn of_recordings(
     pairs: &[[Recording; 2]],
     about: [&About; 2],
     stop: &AtomicBool,
     tell: impl FnMut(usize),
-) -> Result<(Vec<Change>, Comparison), CompareError> {
+) -> Result<Found, CompareError> {
     let cassettes: Vec<[&Cassette; 2]> =
         pairs.iter().map(|pair| pair.each_ref().map(|recording| &recording.cassette)).collect();
-    let mut changes = of_records(&cassettes);
+    let facts = [0, 1].map(|side| Facts::of(cassettes.iter().map(|pair| pair[side])));
+    let mut changes = of_records(&cassettes, &facts);
     let sides = about.map(|about| compare::About {
         name: about.version.to_string(),
         facts: vec![("recordings", about.recordings.clone())],
         command: "clitape".to_owned(),
         note: String::new(),
     });
-    let lanes = compare_versions(pairs, sides, stop, tell)?;
-    changes.extend(replays::replays(&lanes));
-    Ok((changes, lanes))
+    let lanes = compare_versions(pairs, sides.clone(), stop, tell)?;
+    let (by_itself, as_known): (Vec<_>, Vec<_>) = {
+        let differ: Vec<&ScenarioName> = replays::differing(&lanes).collect();
+        let pairs = pairs.iter().filter(|[a, _]| differ.contains(&&a.scenario.name));
+        let known = pairs.map(|[a, b]| {
+            let without = known::without_news(&b.cassette, &facts[0]);
+            let of = |recording: &Recording, cassette| {
+                Recording::of(recording.scenario.clone(), cassette)
+            };
+            [of(a, a.cassette.clone()), of(b, without)]
+        });
+        let known: Vec<[Recording; 2]> = known.collect();
+        let still = compare_versions(&known, sides, stop, |_| ())?;
+        let still: Vec<ScenarioName> = replays::differing(&still).cloned().collect();
+        differ.into_iter().cloned().partition(|name| still.contains(name))
+    };
+    changes.extend(replays::replays(&lanes, &by_itself));
+    Ok(Found { changes, follows: replays::replays(&lanes, &as_known), lanes })
 }
 
 /// The changes of records, dialogue, transcripts and exits in pairs of recordings.
-fn of_records(pairs: &[[&Cassette; 2]]) -> Vec<Change> {
-    let mut facts = [Facts::default(), Facts::default()];
+fn of_records(pairs: &[[&Cassette; 2]], facts: &[Facts; 2]) -> Vec<Change> {
     let mut sequences = Sequences::default();
     for pair in pairs {
-        for (facts, cassette) in facts.iter_mut().zip(pair) {
-            let further = cassette.further.iter().map(|run| &run.stdout);
-            for stdout in [&cassette.stdout].into_iter().chain(further) {
-                records(stdout).for_each(|record| facts.add(&record, &cassette.manifest));
-            }
-        }
         sequences.add(&pair[0].manifest.scenario, *pair);
     }
     let mut changes = schema::schema(&facts[0], &facts[1]);

@@ -153,6 +153,9 @@ pub struct Drift {
     pub left_out: Vec<NotCompared>,
     /// The changes, by part.
     pub changes: Vec<Change>,
+    /// Lanes that differ only because the gateway uses what is new in the records: without that, the recording of the
+    /// newer version becomes what that of the older one becomes.
+    pub follows: Vec<Change>,
     /// Time and size, which are told and decide nothing.
     pub cost: [Cost; 2],
     /// The lanes of both versions side by side.

@@ -5,14 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::{Change, ChangeKind, Part};
 use crate::check::Class;
-use crate::compare::{Comparison, DiffRow, LaneDiff};
+use crate::compare::{Compared, Comparison, DiffRow, LaneDiff};
 use crate::names::ScenarioName;
 
-/// The lanes that differ in more than times, those with the same first difference as one change.
-pub(super) fn replays(lanes: &Comparison) -> Vec<Change> {
+/// The scenarios with a lane that differs in more than times.
+pub(super) fn differing(lanes: &Comparison) -> impl Iterator<Item = &ScenarioName> {
+    let differs = |one: &&Compared| one.class().is_some_and(|class| class != Class::Timing);
+    lanes.differing().filter(differs).map(|one| &one.scenario)
+}
+
+/// The lanes of these scenarios that differ in more than times, those with the same first difference as one change.
+pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<Change> {
     let mut seen: BTreeMap<(Part, String, String), (BTreeSet<ScenarioName>, String)> =
         BTreeMap::new();
-    for compared in lanes.differing() {
+    for compared in lanes.differing().filter(|one| of.contains(&one.scenario)) {
         for lane in compared.lanes.iter().filter(|lane| lane.class != Class::Timing) {
             let example = format!("{}: {}", compared.scenario, lane.first);
             let key = (part(&lane.view), lane.view.clone(), form(lane));

@@ -162,12 +162,12 @@ impl Recorder<'_> {
             version: recording.version().clone(),
             recordings: String::new(),
         });
-        let (changes, _) = of_recordings(&[pair], about.each_ref(), self.stop, |_| ())
+        let found = of_recordings(&[pair], about.each_ref(), self.stop, |_| ())
             .map_err(|_| RecordError::Stopped)?;
         let is_of_race = |change: &Change| {
             matches!(change.kind, ChangeKind::Count | ChangeKind::Order | ChangeKind::Lane)
         };
-        Ok(changes.iter().any(is_of_race))
+        Ok(found.changes.iter().any(is_of_race))
     }
 
     /// Whether secrets are replaced in the committed recordings, with which this one is compared.

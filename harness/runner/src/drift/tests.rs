@@ -2,13 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{ChangeKind as K, Part, of_records};
+use super::facts::Facts;
+use super::{Change, ChangeKind as K, Part, of_records};
 use crate::cassette::Cassette;
 use crate::scenario::Workspace;
 
 fn cassette(name: &str) -> Cassette {
     let workspace = Workspace::at(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
     Cassette::find(&workspace, &name.parse().unwrap(), &"2.1.329".parse().unwrap()).unwrap()
+}
+
+fn changes(before: &Cassette, after: &Cassette) -> Vec<Change> {
+    let facts = [before, after].map(|one| Facts::of([one].into_iter()));
+    of_records(&[[before, after]], &facts)
 }
 
 /// Changes the records of a recording, and expects these changes.
@@ -20,7 +26,7 @@ fn check(scenario: &str, alter: impl Fn(&mut Vec<Value>), expect: &[(Part, K, &s
     let mut records: Vec<Value> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
     alter(&mut records);
     after.stdout = records.iter().flat_map(|record| format!("{record}\n").into_bytes()).collect();
-    let found = of_records(&[[&before, &after]]);
+    let found = changes(&before, &after);
     let found: Vec<_> = found.iter().map(|one| (one.part, one.kind, one.place.as_str())).collect();
     assert_eq!(found, expect);
 }
@@ -170,7 +176,7 @@ fn runs_end_in_another_way() {
     let before = cassette(PLAIN);
     let mut after = before.clone();
     after.manifest.exit = Some(crate::cassette::Exit::Code(3));
-    let found = of_records(&[[&before, &after]]);
+    let found = changes(&before, &after);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].kind, found[0].place.as_str()), (K::Exit, "exit of run 1"));
     assert_eq!(found[0].what, "is code 3 where it was code 0");

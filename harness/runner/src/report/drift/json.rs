@@ -29,6 +29,8 @@ pub struct DriftReport<'a> {
     person_sees: bool,
     /// The changes, by part.
     changes: &'a [Change],
+    /// Lanes that differ only because the gateway uses what is new in the records.
+    follows: &'a [Change],
     /// What was not compared, though it should have been.
     not_compared: &'a [NotCompared],
     /// Scenarios that are not for both versions, with the reason.
@@ -55,6 +57,7 @@ pub fn drift_json(drift: &Drift) -> Result<String, serde_json::Error> {
         holds: drift.holds(),
         person_sees: drift.of(Part::Person).next().is_some(),
         changes: &drift.changes,
+        follows: &drift.follows,
         not_compared: &drift.not_compared,
         left_out: &drift.left_out,
         compared: &drift.compared,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::words::{cost, counted, shown_by, verdict};
+use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Change, Drift, NotCompared, Part};
 use crate::text::markdown::{code, inline};
 use crate::text::{Keep, truncate};
@@ -37,6 +37,10 @@ pub fn drift_text(drift: &Drift) -> String {
         if let more @ 1.. = changes.len().saturating_sub(LISTED) {
             let _ = writeln!(out, "- … and {more} more, in the JSON of the report");
         }
+    }
+    if let Some(sentence) = follows(drift) {
+        let _ = writeln!(out, "\n## What follows\n\n{}\n", inline(&sentence));
+        drift.follows.iter().take(LISTED).for_each(|change| line(&mut out, change));
     }
     list(&mut out, "Not compared", &drift.not_compared);
     let _ = writeln!(out, "\n## Time and size\n\nFor information: {}.", inline(&cost(drift)));

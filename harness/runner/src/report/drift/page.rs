@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::words::{cost, counted, shown_by, verdict};
+use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Change, Drift, NotCompared, Part};
 use crate::report::compare::{STYLE, sections};
 use crate::report::page::{PageFrame, badge};
@@ -35,6 +35,14 @@ pub fn drift_page(drift: &Drift) -> String {
         "\n"
         main {
             @for part in Part::ALL { (changes(part, &drift.of(part).collect::<Vec<_>>())) }
+            @if let Some(sentence) = follows(drift) {
+                section {
+                    h2 { "What follows" }
+                    p { (sentence) }
+                    ul { @for change in &drift.follows { (line(change)) } }
+                }
+                "\n"
+            }
             @if !drift.not_compared.is_empty() {
                 section.failed { h2 { "Not compared" } (list(&drift.not_compared)) }
                 "\n"
@@ -61,15 +69,19 @@ fn changes(part: Part, changes: &[&Change]) -> Markup {
         section {
             h2 { (part.title()) } "\n"
             ul {
-                @for change in changes {
-                    li {
-                        code { (change.place) } " " (change.what) " "
-                        small.note { (shown_by(change)) }
-                        @if let Some(example) = &change.example { br; small { code { (example) } } }
-                    }
-                    "\n"
-                }
+                @for change in changes { (line(change)) }
             }
+        }
+        "\n"
+    }
+}
+
+fn line(change: &Change) -> Markup {
+    html! {
+        li {
+            code { (change.place) } " " (change.what) " "
+            small.note { (shown_by(change)) }
+            @if let Some(example) = &change.example { br; small { code { (example) } } }
         }
         "\n"
     }

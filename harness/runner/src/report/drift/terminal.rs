@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::words::{cost, counted, shown_by, verdict};
+use super::words::{cost, counted, follows, shown_by, verdict};
 use crate::drift::{Drift, NotCompared, Part};
 use crate::report::style::{BAD, BOLD, COOL, DIM, GOOD, ODD};
 use crate::text::{Keep, plain, truncate};
@@ -40,6 +40,13 @@ pub fn drift_summary(drift: &Drift, out: &mut dyn Write) -> io::Result<()> {
         }
         if let more @ 1.. = changes.len().saturating_sub(LISTED) {
             writeln!(out, "  … and {more} more; `--markdown FILE` lists them")?;
+        }
+    }
+    if let Some(sentence) = follows(drift) {
+        writeln!(out, "\n{}", plain(&sentence))?;
+        for change in drift.follows.iter().take(LISTED) {
+            let (place, what) = (plain(&change.place), plain(&change.what));
+            writeln!(out, "  {DIM}{place} {what} {}{DIM:#}", plain(&shown_by(change)))?;
         }
     }
     list(out, "Not compared", &drift.not_compared, ODD)?;

@@ -44,6 +44,26 @@ fn in_lower_case(title: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
+/// The scenarios in which the gateway shows something else because it uses what is new; nothing where there is none.
+pub(super) fn follows(drift: &Drift) -> Option<String> {
+    let mut names: Vec<&str> = drift
+        .follows
+        .iter()
+        .flat_map(|change| &change.scenarios)
+        .map(|name| name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let names = match &names[..] {
+        [] => return None,
+        few if few.len() <= NAMED => few.join(", "),
+        many => format!("{} scenarios, such as {}", many.len(), many[..NAMED].join(", ")),
+    };
+    Some(format!(
+        "What is new in the records is used by this gateway, and changes what becomes of {names}."
+    ))
+}
+
 /// The recordings that show a change: `in 69 recordings, such as api-400`.
 pub(super) fn shown_by(change: &Change) -> String {
     let names = &change.scenarios;
