@@ -17,6 +17,7 @@ use common::{check, copy, workspace};
 const CLAUDE: &str = r#"#!/bin/sh
 case "$*" in
 --version) echo 9.9.9 ;;
+*Secret*) echo '{"type":"result","session_id":"5-a","result":"ghp_0123456789abcdefghijABCDEFGHIJ456789"}' ;;
 *Fail*) echo '{"type":"result","session_id":"5-a"}'; exit 3 ;;
 *) echo '{"type":"result","session_id":"5-a"}' ;;
 esac
@@ -51,20 +52,21 @@ fn a_recording_of_all_scenarios_goes_on_and_says_at_the_end_what_failed() {
         ("d-no-more", "prompt = 'Fail.'\nexit = { '9.0.0' = 3, '9.9.0' = 0 }"),
         ("e-ended", "prompt = 'Go.'\nonly = { until = '9.9.8', reason = 'It has no such tool.' }"),
         ("f-good", "prompt = 'Go.'"),
+        ("g-secret", "prompt = 'Secret.'"),
     ]);
     // An imported scenario has no model.
     fs::create_dir(dir.path().join("scenarios/imported")).unwrap();
     let imported = "title = 't'\nabout = 'a'\n[record]\nprompt = '(imported)'\n";
     fs::write(dir.path().join("scenarios/imported/scenario.toml"), imported).unwrap();
     let failed = [
-        "2 of 5 recordings failed:\n  b-fails 9.9.9: can't record b-fails with 9.9.9: the CLI exited with code 3, the \
+        "1 of 6 recordings with findings: g-secret 9.9.9\n",
+        "2 of 6 recordings failed:\n  b-fails 9.9.9: can't record b-fails with 9.9.9: the CLI exited with code 3, the \
          scenario expects that it exits with code 0;",
         "\n  d-no-more 9.9.9: can't record d-no-more",
     ];
     let out = check(dir.path(), &ALL, 4, &[], &failed);
-    let wrote = |name: &&str| out.contains(&format!("wrote cassettes/{name}/9.9.9"));
-    let all = ["a-good", "b-fails", "c-fails-since", "d-no-more", "e-ended", "f-good", "imported"];
-    let written: Vec<&str> = all.into_iter().filter(wrote).collect();
+    let written = out.lines().filter_map(|line| line.strip_prefix("wrote cassettes/"));
+    let written: Vec<&str> = written.filter_map(|rest| Some(rest.split_once('/')?.0)).collect();
     assert_eq!(written, ["a-good", "c-fails-since", "f-good"], "{out}");
 }
 

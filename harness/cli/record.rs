@@ -236,7 +236,10 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         progress.clear();
         match recorded {
             Ok((recorded, said)) => {
-                failures.succeeded();
+                match recorded {
+                    ExitStatus::Ok => failures.succeeded(),
+                    _ => failures.found(&place),
+                }
                 if !quiet || recorded != ExitStatus::Ok {
                     terminal::stdout().lines(said)?;
                 }

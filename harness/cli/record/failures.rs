@@ -11,6 +11,8 @@ use crate::terminal;
 pub(super) struct Failures {
     /// What was to be recorded, and why it was not.
     failed: Vec<(String, anyhow::Error)>,
+    /// What was recorded and has a finding, such as a secret, which was printed already.
+    found: Vec<String>,
     successes: usize,
 }
 
@@ -18,6 +20,11 @@ impl Failures {
     /// Counts a recording that was made.
     pub(super) fn succeeded(&mut self) {
         self.successes += 1;
+    }
+
+    /// Counts a recording with a finding.
+    pub(super) fn found(&mut self, what: &str) {
+        self.found.push(what.to_owned());
     }
 
     /// Adds a failure, so that the next recording is made.
@@ -41,7 +48,7 @@ impl Failures {
     ///
     /// The failure itself if nothing else was recorded or failed.
     pub(super) fn tell(mut self) -> anyhow::Result<Option<ExitStatus>> {
-        if self.successes == 0 && self.failed.len() == 1 {
+        if self.successes + self.found.len() == 0 && self.failed.len() == 1 {
             return Err(self.failed.remove(0).1);
         }
         self.list();
@@ -49,6 +56,14 @@ impl Failures {
     }
 
     fn list(&self) {
+        let all = self.failed.len() + self.found.len() + self.successes;
+        if all > 1 && !self.found.is_empty() {
+            let (count, names) = (self.found.len(), self.found.join(", "));
+            terminal::note(format_args!(
+                "{count} of {} with findings: {names}",
+                plural(all, "recording")
+            ));
+        }
         if self.failed.is_empty() {
             return;
         }
@@ -57,7 +72,7 @@ impl Failures {
             format!("\n  {what}: {reason}")
         };
         let lines: String = self.failed.iter().map(line).collect();
-        let (failed, all) = (self.failed.len(), self.failed.len() + self.successes);
+        let failed = self.failed.len();
         terminal::error(format_args!("{failed} of {} failed:{lines}", plural(all, "recording")));
     }
 }
