@@ -207,7 +207,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 
 /// The modules of the runner in the order in which data flows: each may use those of the rows above its own, and
 /// of its own row only itself.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["files", "host", "text"],
     &["limits", "names"],
     &["input"],
@@ -218,6 +218,7 @@ const LAYERS: [&[&str]; 10] = [
     &["check", "observed"],
     &["suite"],
     &["compare"],
+    &["drift"],
 ];
 
 #[test]

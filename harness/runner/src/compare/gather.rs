@@ -173,7 +173,7 @@ fn compare_recordings(
     let scenario = &recordings[0].scenario;
     let mut one = One {
         compared: Compared {
-            scenario: scenario.name.clone(),
+            scenario: scenario.name.to_string(),
             title: scenario.title.clone(),
             versions: recordings.map(|recording| recording.version().clone()),
             views: 0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::Class;
-use crate::names::{CliVersion, ScenarioName};
+use crate::names::CliVersion;
 use crate::replay::{Entry, Lane};
 use crate::scenario::{Chat, ChatProfile};
 use crate::text::plural;
@@ -40,7 +40,7 @@ pub struct About {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
     /// The scenario's name.
-    pub scenario: ScenarioName,
+    pub scenario: String,
     /// The scenario's title.
     pub title: String,
     /// The versions of the CLI, A's and B's.

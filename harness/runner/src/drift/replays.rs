@@ -9,21 +9,22 @@ use crate::compare::{Compared, Comparison, DiffRow, LaneDiff};
 use crate::names::ScenarioName;
 
 /// The scenarios with a lane that differs in more than times.
-pub(super) fn differing(lanes: &Comparison) -> impl Iterator<Item = &ScenarioName> {
+pub(super) fn differing(lanes: &Comparison) -> impl Iterator<Item = &str> {
     let differs = |one: &&Compared| one.class().is_some_and(|class| class != Class::Timing);
-    lanes.differing().filter(differs).map(|one| &one.scenario)
+    lanes.differing().filter(differs).map(|one| one.scenario.as_str())
 }
 
 /// The lanes of these scenarios that differ in more than times, those with the same first difference as one change.
 pub(super) fn replays(lanes: &Comparison, of: &[ScenarioName]) -> Vec<Change> {
     let mut seen: BTreeMap<(Part, String, String), (BTreeSet<ScenarioName>, String)> =
         BTreeMap::new();
-    for compared in lanes.differing().filter(|one| of.contains(&one.scenario)) {
+    for compared in lanes.differing() {
+        let Some(name) = of.iter().find(|name| ***name == *compared.scenario) else { continue };
         for lane in compared.lanes.iter().filter(|lane| lane.class != Class::Timing) {
             let example = format!("{}: {}", compared.scenario, lane.first);
             let key = (part(&lane.view), lane.view.clone(), form(lane));
             let (scenarios, _) = seen.entry(key).or_insert_with(|| (BTreeSet::new(), example));
-            scenarios.insert(compared.scenario.clone());
+            scenarios.insert(name.clone());
         }
     }
     let changes = seen.into_iter().map(|((part, place, what), (scenarios, example))| Change {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use fs_err as fs;
 
 use super::model::{About, Change, ChangeKind, NotCompared};
-use super::of_recordings;
+use super::pairs::of_recordings;
 use crate::cassette::Cassette;
 use crate::check::Recording;
 use crate::host::HostPaths;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::facts::Facts;
-use super::{Change, ChangeKind as K, Part, of_records};
+use super::pairs::of_records;
+use super::{Change, ChangeKind as K, Part};
 use crate::cassette::Cassette;
 use crate::scenario::Workspace;
 

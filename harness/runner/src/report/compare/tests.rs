@@ -30,7 +30,7 @@ fn compared(scenario: &str, version: &str, text: Option<&str>) -> Compared {
         commands: ["clitape replay x".to_owned(), "other replay x".to_owned()],
     };
     Compared {
-        scenario: scenario.parse().unwrap(),
+        scenario: scenario.to_owned(),
         title: format!("The {scenario}"),
         versions: [version, version].map(|version| version.parse().unwrap()),
         views: 6,

@@ -1,0 +1,78 @@
+//! Compares pairs of recordings, an older and a newer version's of each scenario: the records, and the lanes of their
+//! replays.
+
+use std::sync::atomic::AtomicBool;
+
+use super::facts::Facts;
+use super::known::without_news;
+use super::model::{About, Change, ChangeKind};
+use super::replays::{differing, replays};
+use super::schema::schema;
+use super::sequence::Sequences;
+use crate::cassette::Cassette;
+use crate::check::Recording;
+use crate::compare::{self, CompareError, Comparison, compare_versions};
+
+/// What pairs of recordings show.
+pub(super) struct Found {
+    pub(super) changes: Vec<Change>,
+    /// Lanes that differ only because of what is new in the records.
+    pub(super) follows: Vec<Change>,
+    pub(super) lanes: Comparison,
+}
+
+/// Compares pairs of recordings, and their replays.
+pub(super) fn of_recordings(
+    pairs: &[[Recording; 2]],
+    about: [&About; 2],
+    stop: &AtomicBool,
+    tell: impl FnMut(usize),
+) -> Result<Found, CompareError> {
+    let cassettes: Vec<[&Cassette; 2]> =
+        pairs.iter().map(|pair| pair.each_ref().map(|recording| &recording.cassette)).collect();
+    let facts = [0, 1].map(|side| Facts::of(cassettes.iter().map(|pair| pair[side])));
+    let mut changes = of_records(&cassettes, &facts);
+    let sides = about.map(|about| compare::About {
+        name: about.version.to_string(),
+        facts: vec![("recordings", about.recordings.clone())],
+        command: "clitape".to_owned(),
+        note: String::new(),
+    });
+    let lanes = compare_versions(pairs, sides.clone(), stop, tell)?;
+    let (by_itself, as_known): (Vec<_>, Vec<_>) = {
+        let differ: Vec<&str> = differing(&lanes).collect();
+        let pairs = || pairs.iter().filter(|[a, _]| differ.contains(&a.scenario.name.as_str()));
+        let of =
+            |recording: &Recording, cassette| Recording::of(recording.scenario.clone(), cassette);
+        let known = pairs().map(|[a, b]| {
+            let without = without_news(&b.cassette, &facts[0]);
+            [of(a, a.cassette.clone()), of(b, without)]
+        });
+        let known: Vec<[Recording; 2]> = known.collect();
+        let still = compare_versions(&known, sides, stop, |_| ())?;
+        let still: Vec<&str> = differing(&still).collect();
+        let names = pairs().map(|[a, _]| a.scenario.name.clone());
+        names.partition(|name| still.contains(&name.as_str()))
+    };
+    changes.extend(replays(&lanes, &by_itself));
+    Ok(Found { changes, follows: replays(&lanes, &as_known), lanes })
+}
+
+/// The changes of records, dialogue, transcripts and exits in pairs of recordings.
+pub(super) fn of_records(pairs: &[[&Cassette; 2]], facts: &[Facts; 2]) -> Vec<Change> {
+    let mut sequences = Sequences::default();
+    for pair in pairs {
+        sequences.add(&pair[0].manifest.scenario, *pair);
+    }
+    let mut changes = schema(&facts[0], &facts[1]);
+    let told = of_kinds(&changes);
+    changes.extend(sequences.into_changes().filter(|change| !told.contains(&change.place)));
+    changes
+}
+
+/// The places under which `sequence` would tell once more of kinds of records that are new or gone.
+fn of_kinds(changes: &[Change]) -> Vec<String> {
+    let of_kind =
+        |change: &&Change| matches!(change.kind, ChangeKind::KindNew | ChangeKind::KindGone);
+    changes.iter().filter(of_kind).map(|change| format!("records: {}", change.place)).collect()
+}
