@@ -8,6 +8,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use clitape_runner::cassette::Cassette;
+use clitape_runner::names::CliVersion;
+use clitape_runner::scenario::Workspace;
 use common::{root, run, workspace};
 use serde_json::Value;
 
@@ -157,4 +160,60 @@ fn a_cli_that_was_changed_on_purpose_is_convicted() {
         &[("order", "records: order")],
     );
     check(str::to_owned, "  --sing <song>  Sing a song\n", &[("flag-new", "--sing")]);
+}
+
+/// Compares a committed page with what it should be; `UPDATE_DRIFT=1` writes it.
+fn check_page(name: &str, current: &str) {
+    let path = root().join("reports/drift").join(name);
+    if std::env::var_os("UPDATE_DRIFT").is_some() {
+        fs::write(&path, current).expect("the page can be written");
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    let hint = "run `UPDATE_DRIFT=1 cargo test --test drift`";
+    assert!(committed == current, "reports/drift/{name} is out of date; {hint}");
+    assert!(current.lines().count() <= 400, "reports/drift/{name} is too long to be read");
+}
+
+#[test]
+fn the_committed_reports_are_those_of_the_committed_recordings() {
+    let project = Workspace::at(root());
+    let versions = project.versions().expect("clitape.toml can be read");
+    let versions = versions.expect("clitape.toml has versions").baseline().to_vec();
+    let mut steps = String::new();
+    for pair in versions.windows(2) {
+        let [from, to] = [pair[0].as_str(), pair[1].as_str()];
+        let dir = tempfile::tempdir().expect("there is a temporary folder");
+        let file = dir.path().join("drift.md");
+        let page = file.to_str().expect("the path is text");
+        let args = ["--from", from, "--to", to, "--markdown", page];
+        let (_, _, report) = drift(root(), &args);
+        let name = format!("{from}-to-{to}.md");
+        check_page(&name, &fs::read_to_string(&file).expect("the report was written"));
+        let verdict = report["verdict"].as_str().expect("the report has a verdict");
+        let changes = report["changes"].as_array().expect("the report has changes").len();
+        steps.insert_str(0, &format!("| [{from} → {to}]({name}) | {verdict} | {changes} |\n"));
+    }
+    check_page("README.md", &index(&project, &versions, &steps));
+}
+
+/// The page of all steps, and of what is recorded when with which version.
+fn index(project: &Workspace, versions: &[CliVersion], steps: &str) -> String {
+    let mut page = String::from(
+        "# Which versions of claude clitape knows\n\n\
+         What each version changed, the newest first: `clitape drift --from A --to B` makes such a page.\n\n\
+         | step | what a person sees | changes |\n|---|---|---:|\n",
+    );
+    page += steps;
+    let names = versions.iter().map(|version| format!(" {version} |")).collect::<String>();
+    page += "\n## Recordings\n\nThe day on which each scenario was recorded with each version. What has none was \
+             written by hand for another version, or its `scenario.toml` says why the version is left out.\n\n";
+    page += &format!("| scenario |{names}\n|---|{}\n", "---|".repeat(versions.len()));
+    for name in project.names().expect("the folders can be read") {
+        let date = |version: &CliVersion| -> String {
+            let cassette = Cassette::find(project, &name, version).ok();
+            format!(" {} |", cassette.map(|one| one.manifest.cli.date).unwrap_or_default())
+        };
+        page += &format!("| {name} |{}\n", versions.iter().map(date).collect::<String>());
+    }
+    page
 }
