@@ -217,14 +217,14 @@ fn shells_and_man_know_the_command() {
 #[test]
 fn the_schemas_of_reports_are_up_to_date() {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    check_schema("report", generator.into_root_schema_for::<Report>().to_value());
+    check_schema("report", &generator.into_root_schema_for::<Report>().to_value());
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    check_schema("drift", generator.into_root_schema_for::<DriftReport<'_>>().to_value());
+    check_schema("drift", &generator.into_root_schema_for::<DriftReport<'_>>().to_value());
 }
 
 /// Compares a schema with the committed one.
-fn check_schema(name: &str, schema: Value) {
-    let current = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+fn check_schema(name: &str, schema: &Value) {
+    let current = serde_json::to_string_pretty(schema).unwrap() + "\n";
     let path = root().join(format!("schemas/{name}.json"));
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         fs::write(&path, &current).unwrap();

@@ -70,18 +70,18 @@ impl Facts {
         if let Value::Object(object) = record
             && object.get("type").is_some_and(Value::is_string)
         {
-            self.object(Tag::of(object).name(), None, object, of);
+            self.object(&Tag::of(object).name(), None, object, of);
         }
     }
 
     fn object(
         &mut self,
-        place: String,
+        place: &str,
         parent: Option<&str>,
         object: &Map<String, Value>,
         of: &Manifest,
     ) {
-        let known = self.objects.entry(place.clone()).or_default();
+        let known = self.objects.entry(place.to_owned()).or_default();
         if known.count == 0 {
             known.parent = parent.map(str::to_owned);
             known.example = shown(&Value::Object(object.clone()));
@@ -91,12 +91,12 @@ impl Facts {
         let order: Vec<String> = object.keys().cloned().collect();
         known.orders.insert(order);
         for (key, value) in object {
-            self.value(format!("{place}.{key}"), &place, value, Inside::of(key), of);
+            self.value(&format!("{place}.{key}"), place, value, Inside::of(key), of);
         }
     }
 
-    fn value(&mut self, place: String, parent: &str, value: &Value, inside: Inside, of: &Manifest) {
-        let field = self.fields.entry(place.clone()).or_default();
+    fn value(&mut self, place: &str, parent: &str, value: &Value, inside: Inside, of: &Manifest) {
+        let field = self.fields.entry(place.to_owned()).or_default();
         if field.count == 0 {
             field.parent = parent.to_owned();
             field.words = Some(BTreeMap::new());
@@ -117,20 +117,23 @@ impl Facts {
             (Value::Array(items), _) => {
                 let items_place = format!("{place}[]");
                 for item in items {
-                    self.value(items_place.clone(), &place, item, Inside::Described, of);
+                    self.value(&items_place, place, item, Inside::Described, of);
                 }
             }
             (Value::Object(object), Inside::Map) => {
                 let values_place = format!("{place}{{}}");
                 for value in object.values() {
-                    self.value(values_place.clone(), &place, value, Inside::Described, of);
+                    self.value(&values_place, place, value, Inside::Described, of);
                 }
             }
             (Value::Object(object), Inside::Described) => {
                 let tag = Tag::of(object);
-                let of_kind =
-                    if tag.is_some() { format!("{place}<{}>", tag.name()) } else { place.clone() };
-                self.object(of_kind, Some(&place), object, of);
+                let of_kind = if tag.is_some() {
+                    format!("{place}<{}>", tag.name())
+                } else {
+                    place.to_owned()
+                };
+                self.object(&of_kind, Some(place), object, of);
             }
             _ => {}
         }
