@@ -35,7 +35,7 @@ use tree::Tree;
 use trial::Trials;
 
 /// The mutants of the sample, those included that do not compile.
-const SAMPLE: usize = 480;
+const SAMPLE: usize = 500;
 /// Trials at a time.
 const AT_ONCE: usize = 2;
 
