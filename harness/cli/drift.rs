@@ -1,7 +1,7 @@
 //! `clitape drift`: what changes from one version of the CLI to another.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,8 +11,8 @@ use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, co
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::record::{
-    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveLimits, help, newest, remove_stale,
-    resolve,
+    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveLimits, Scratch, help, newest,
+    remove_stale, resolve,
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
 use clitape_runner::scenario::{Scenario, Workspace};
@@ -121,6 +121,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             settings: RecordSettings::default(),
         },
         not_recorded: Vec::new(),
+        folder: None,
     };
     let known = to.as_ref().map(|to| committed(workspace, to, &session.scenarios));
     let known = known.unwrap_or_default();
@@ -131,7 +132,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         (None, Some(choice)) => session.of_program(choice, like)?,
         (None, None) => bail!("name a version with `--to`, or a program with `--claude`"),
     };
-    let Session { scenarios, mut progress, not_recorded, .. } = session;
+    let Session { scenarios, mut progress, not_recorded, folder: _folder, .. } = session;
     let total = plural(scenarios.len(), "scenario");
     progress.step(&format!("comparing {total}"));
     let scope = Scope { scenarios, not_recorded, left_out };
@@ -187,6 +188,8 @@ struct Session<'a> {
     progress: ProgressLine,
     confirmation: Confirmation,
     not_recorded: Vec<NotCompared>,
+    /// The folder with the recordings of a program, which is removed in the end.
+    folder: Option<Scratch>,
 }
 
 impl Session<'_> {
@@ -213,7 +216,9 @@ impl Session<'_> {
         };
         match claude {
             None => {}
-            Some(Ok(claude)) => self.add(&mut side, &claude, &lacking, like)?,
+            Some(Ok(claude)) => {
+                self.add(&mut side, &claude, &lacking, like, &cache()?.join("drift"))?;
+            }
             Some(Err(RecordError::Stopped)) => return Err(RecordError::Stopped.into()),
             Some(Err(error)) => {
                 let why = format!("there is no claude {version}: {error}");
@@ -237,7 +242,11 @@ impl Session<'_> {
             help: Err(String::new()),
         };
         let scenarios = self.scenarios.clone();
-        self.add(&mut side, &claude, &scenarios, like)?;
+        // What a program starts may change without the program, so that its recordings are not kept.
+        let folder = Scratch::for_program(&self.host)?;
+        let cache = folder.path().to_owned();
+        self.folder = Some(folder);
+        self.add(&mut side, &claude, &scenarios, like, &cache)?;
         Ok(side)
     }
 
@@ -255,6 +264,7 @@ impl Session<'_> {
         claude: &Claude,
         lacking: &[Arc<Scenario>],
         like: Like<'_>,
+        cache: &Path,
     ) -> anyhow::Result<()> {
         if side.help.is_err() {
             let text = help(claude, ResolveLimits::default(), &self.host, self.stop);
@@ -271,7 +281,7 @@ impl Session<'_> {
             claude,
             workspace: self.workspace,
             like,
-            cache: &cache()?.join("drift"),
+            cache,
             settings: self.confirmation.settings,
             host: &self.host,
             stop: self.stop,

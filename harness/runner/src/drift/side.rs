@@ -114,10 +114,15 @@ impl Recorder<'_> {
                 Ok(workspace) => {
                     recorded.recordings.insert(scenario.name.clone(), workspace);
                 }
-                Err(error) => recorded.failed.push(NotCompared {
-                    what: scenario.name.to_string(),
-                    why: format!("claude {} did not record it: {error}", self.claude.version),
-                }),
+                Err(error) => {
+                    // What the CLI printed stands on the further lines.
+                    let error = error.to_string();
+                    let said = error.lines().next().unwrap_or_default();
+                    recorded.failed.push(NotCompared {
+                        what: scenario.name.to_string(),
+                        why: format!("claude {} did not record it: {said}", self.claude.version),
+                    });
+                }
             }
         }
         Ok(recorded)
