@@ -72,7 +72,12 @@ impl Tree {
         ensure!(listed.status.success(), "{} is no git checkout", from.display());
         let mutated: BTreeSet<&str> =
             mutants.iter().map(|mutant| mutant.file.as_str()).chain([LIBRARY]).collect();
-        for name in String::from_utf8(listed.stdout)?.split_terminator('\0') {
+        let listed = String::from_utf8(listed.stdout)?;
+        let known: BTreeSet<&Path> = listed.split_terminator('\0').map(Path::new).collect();
+        for copy in [FITTED, BUILT] {
+            remove_others(&target.join(copy), &known)?;
+        }
+        for name in listed.split_terminator('\0') {
             if !mutated.contains(name) {
                 let bytes = fs::read(from.join(name)).context(name.to_owned())?;
                 write(&target.join(FITTED).join(name), &bytes)?;
@@ -213,6 +218,24 @@ fn spans(message: &Value, places: &mut Vec<(String, Range<usize>)>) {
     }
     let children = message["children"].as_array().map(Vec::as_slice).unwrap_or_default();
     children.iter().for_each(|child| spans(child, places));
+}
+
+/// Removes the files of an earlier copy that are no longer in the workspace, and the folders that are empty then.
+fn remove_others(copy: &Path, known: &BTreeSet<&Path>) -> Result<()> {
+    if !copy.is_dir() {
+        return Ok(());
+    }
+    for entry in walkdir::WalkDir::new(copy).contents_first(true) {
+        let entry = entry?;
+        let is_known = entry.path().strip_prefix(copy).is_ok_and(|place| known.contains(place));
+        if entry.file_type().is_dir() {
+            // A folder that is not empty stays.
+            let _ = fs::remove_dir(entry.path());
+        } else if !is_known {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a file that has other bytes, so that cargo builds only what has changed.
