@@ -26,8 +26,7 @@ fn recordings() -> Vec<(String, Vec<u8>)> {
             let found = Cassette::find(&workspace, &name, &version);
             let cassette = found.expect("the cassette can be read");
             if cassette.manifest.origin == Origin::Recorded {
-                let further = cassette.further.into_iter().map(|run| run.stdout);
-                let stdout = [cassette.stdout].into_iter().chain(further);
+                let stdout = cassette.outputs().map(<[u8]>::to_vec);
                 all.extend(stdout.map(|stdout| (format!("{name}/{version}"), stdout)));
             }
         }

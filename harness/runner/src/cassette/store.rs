@@ -8,7 +8,7 @@ use fs_err as fs;
 use sha2::{Digest, Sha256};
 
 use super::format::{FORMAT, Manifest, RecordCounts, Tick, TickKind, parse_timeline};
-use super::take::FurtherRun;
+use super::take::{FurtherRun, Take};
 use crate::files::{self, FileError};
 use crate::input::{self, InputError};
 use crate::names::{CassetteFile, CassettePart, CliVersion, MOST_RUNS, ScenarioName};
@@ -188,9 +188,24 @@ impl Cassette {
         Ok(cassette)
     }
 
+    /// The stdout of every run, the first one first.
+    pub fn outputs(&self) -> impl Iterator<Item = &[u8]> {
+        let further = self.further.iter().map(|run| &run.stdout[..]);
+        [&self.stdout[..]].into_iter().chain(further)
+    }
+
     /// The CLI version, which is also the name of the cassette's folder.
     pub fn version(&self) -> &CliVersion {
         &self.manifest.cli.version
+    }
+}
+
+/// A cassette that was read, to be written at another place.
+impl From<Cassette> for Take {
+    fn from(cassette: Cassette) -> Self {
+        let Cassette { dir: _, manifest, stdout, timeline, stderr, stdin, transcript, further } =
+            cassette;
+        Self { manifest, stdout, timeline, stderr, stdin, transcript, further }
     }
 }
 

@@ -57,8 +57,7 @@ impl Facts {
     pub(super) fn of<'a>(cassettes: impl Iterator<Item = &'a Cassette>) -> Self {
         let mut facts = Self::default();
         for cassette in cassettes {
-            let further = cassette.further.iter().map(|run| &run.stdout);
-            for stdout in [&cassette.stdout].into_iter().chain(further) {
+            for stdout in cassette.outputs() {
                 records(stdout).for_each(|record| facts.add(&record, &cassette.manifest));
             }
         }
@@ -127,13 +126,7 @@ impl Facts {
                 }
             }
             (Value::Object(object), Inside::Described) => {
-                let tag = Tag::of(object);
-                let of_kind = if tag.is_some() {
-                    format!("{place}<{}>", tag.name())
-                } else {
-                    place.to_owned()
-                };
-                self.object(&of_kind, Some(place), object, of);
+                self.object(&of_kind(object, place), Some(place), object, of);
             }
             _ => {}
         }
@@ -159,6 +152,12 @@ fn is_word(text: &str) -> bool {
     let digits = text.chars().filter(char::is_ascii_digit).count();
     let is_made = digits > 6 || (text.len() >= 16 && hex * 10 > text.len() * 9);
     !text.is_empty() && text.len() <= WORD && text.chars().all(is_plain) && !is_made
+}
+
+/// The place of an object with its kind, where it has one.
+pub(super) fn of_kind(object: &Map<String, Value>, place: &str) -> String {
+    let tag = Tag::of(object);
+    if tag.is_some() { format!("{place}<{}>", tag.name()) } else { place.to_owned() }
 }
 
 /// A value as an example.

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::facts::Facts;
+use super::facts::{Facts, of_kind};
 use crate::cassette::{Cassette, TickKind};
 use crate::observed::{Inside, Tag};
 use crate::replay::read_record;
@@ -89,10 +89,4 @@ fn strip_value(value: &mut Value, place: &str, inside: Inside, known: &Facts) ->
         }
         _ => false,
     }
-}
-
-/// The place of an object with its kind.
-fn of_kind(object: &Map<String, Value>, place: &str) -> String {
-    let tag = Tag::of(object);
-    if tag.is_some() { format!("{place}<{}>", tag.name()) } else { place.to_owned() }
 }

@@ -23,12 +23,8 @@ pub(super) struct Sequences(Seen);
 impl Sequences {
     /// Compares two recordings of a scenario.
     pub(super) fn add(&mut self, scenario: &ScenarioName, [from, to]: [&Cassette; 2]) {
-        let runs = |cassette: &Cassette| -> Vec<Kinds> {
-            let further = cassette.further.iter().map(|run| &run.stdout);
-            [&cassette.stdout].into_iter().chain(further).map(|stdout| kinds(stdout)).collect()
-        };
-        for (a, b) in runs(from).into_iter().zip(runs(to)) {
-            self.compare(Part::Order, "records", scenario, a, b);
+        for (a, b) in from.outputs().zip(to.outputs()) {
+            self.compare(Part::Order, "records", scenario, kinds(a), kinds(b));
         }
         self.compare(Part::Dialogue, "dialogue", scenario, dialogue(from), dialogue(to));
         self.compare(

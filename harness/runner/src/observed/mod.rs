@@ -46,8 +46,7 @@ pub fn observe(workspace: &Workspace) -> Result<Value, ObserveError> {
             if cassette.manifest.origin != Origin::Recorded {
                 continue;
             }
-            let further = cassette.further.iter().map(|run| &run.stdout);
-            for stdout in [&cassette.stdout].into_iter().chain(further) {
+            for stdout in cassette.outputs() {
                 let typed = records(stdout).filter(|record| record["type"].is_string());
                 typed.for_each(|record| shape.add(&record, &version));
             }

@@ -54,26 +54,26 @@ pub(super) fn follows(drift: &Drift) -> Option<String> {
         .collect();
     names.sort_unstable();
     names.dedup();
-    let names = match &names[..] {
-        [] => return None,
-        few if few.len() <= NAMED => few.join(", "),
-        many => format!("{} scenarios, such as {}", many.len(), many[..NAMED].join(", ")),
-    };
+    if names.is_empty() {
+        return None;
+    }
+    let names = named(&names);
     Some(format!(
         "What is new in the records is used by this gateway, and changes what becomes of {names}."
     ))
 }
 
-/// The recordings that show a change: `in 69 recordings, such as api-400`.
+/// The recordings that show a change: `in 69 scenarios, such as api-400`.
 pub(super) fn shown_by(change: &Change) -> String {
-    let names = &change.scenarios;
-    let listed = |names: &[ScenarioName]| -> String {
-        names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
-    };
+    let names: Vec<&str> = change.scenarios.iter().map(|name| name.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!("in {}", named(&names)) }
+}
+
+/// The scenarios by name, or their number and the first of them.
+fn named(names: &[&str]) -> String {
     match names.len() {
-        0 => String::new(),
-        count if count <= NAMED => format!("in {}", listed(names)),
-        count => format!("in {} scenarios, such as {}", count, listed(&names[..NAMED])),
+        few if few <= NAMED => names.join(", "),
+        many => format!("{many} scenarios, such as {}", names[..NAMED].join(", ")),
     }
 }
 
