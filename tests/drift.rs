@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use clitape_runner::baseline::held;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::names::CliVersion;
 use clitape_runner::scenario::Workspace;
@@ -208,6 +209,12 @@ fn index(project: &Workspace, versions: &[CliVersion], steps: &str) -> String {
     page += "\n## Recordings\n\nThe day on which each scenario was recorded with each version. What has none was \
              written by hand for another version, or its `scenario.toml` says why the version is left out.\n\n";
     page += &format!("| scenario |{names}\n|---|{}\n", "---|".repeat(versions.len()));
+    let held = held(project).expect("the recordings can be read").versions;
+    let size = |version: &CliVersion| -> String {
+        let one = held.iter().find(|one| one.version == *version).expect("the version is held");
+        format!(" {}, {:.1} MB |", one.recordings, one.recording_bytes as f64 / 1e6)
+    };
+    page += &format!("| **together** |{}\n", versions.iter().map(size).collect::<String>());
     for name in project.names().expect("the folders can be read") {
         let date = |version: &CliVersion| -> String {
             let cassette = Cassette::find(project, &name, version).ok();

@@ -207,7 +207,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 
 /// The modules of the runner in the order in which data flows: each may use those of the rows above its own, and
 /// of its own row only itself.
-const LAYERS: [&[&str]; 11] = [
+const LAYERS: [&[&str]; 12] = [
     &["files", "host", "text"],
     &["limits", "names"],
     &["input"],
@@ -219,6 +219,7 @@ const LAYERS: [&[&str]; 11] = [
     &["suite"],
     &["compare"],
     &["drift"],
+    &["baseline"],
 ];
 
 #[test]

@@ -1,5 +1,5 @@
-//! The versions of the CLI as a user meets them: `[versions]` of `clitape.toml`, an unknown version, and a recording
-//! of all scenarios with it. A shell script is in the CLI's place.
+//! The versions of the CLI as a user meets them: `[versions]` of `clitape.toml`, an unknown version, a recording of all
+//! scenarios with it, a version that is accepted, and one that leaves. A shell script is in the CLI's place.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use common::{check, copy, workspace};
+use common::{check, copy, files, workspace};
 
 /// The CLI of version 9.9.9: it fails where it is asked to, and answers otherwise.
 const CLAUDE: &str = r#"#!/bin/sh
@@ -179,4 +179,137 @@ fn an_update_leaves_later_versions_their_golden() {
     assert!(body("telegram-progress.2.1.148.snap").contains("rekorder"));
     assert_eq!(body("telegram-progress.2.1.329.snap"), later);
     check(dir.path(), &["test"], 0, &["all held"], &[]);
+}
+
+/// Puts a CLI of version 9.9.9 into a workspace, which prints what the last recording of `plain-text` has, but for a word.
+/// Returns the arguments that compare it with the version before.
+fn newer_cli(dir: &Path, word: &str, instead: &str) -> [&'static str; 6] {
+    let stdout = dir.join("cassettes/plain-text/2.1.330/stdout.jsonl");
+    let stdout = fs::read_to_string(stdout).unwrap().replace(word, instead);
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n--version) echo 9.9.9 ;;\n--help) echo Usage ;;\n*) cat <<'STDOUT'\n{stdout}STDOUT\n;;\n\
+         esac\n"
+    );
+    let program = dir.join("claude");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(dir.join("versions/2.1.330")).unwrap();
+    fs::write(dir.join("versions/2.1.330/help.txt"), "Usage\n").unwrap();
+    ["drift", "--from", "2.1.330", "--claude", "./claude", "--yes"]
+}
+
+/// Every file of a workspace, with its bytes.
+fn tree(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    files(dir, "").into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn issue_18_point_5_a_version_is_accepted_and_leaves_again_without_a_trace() {
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    let drift = newer_cli(dir, "in the order ", "in the shape ");
+    let before = tree(dir);
+    let accept = [&drift[..], &["--accept"]].concat();
+    check(
+        dir,
+        &accept,
+        3,
+        &["accepted claude 9.9.9: 1 recording added, and clitape.toml names it now"],
+        &[],
+    );
+    let config = fs::read_to_string(dir.join("clitape.toml")).unwrap();
+    assert!(
+        config.contains("newest = \"9.9.9\"\n") && config.contains("\"2.1.330\", \"9.9.9\"]"),
+        "{config}"
+    );
+    assert_eq!(fs::read_to_string(dir.join("versions/9.9.9/help.txt")).unwrap(), "Usage\n");
+    // It says another word, so that goldens differ.
+    check(
+        dir,
+        &["versions", "--drop", "9.9.9"],
+        2,
+        &[],
+        &["nothing was removed", "clitape review"],
+    );
+    check(dir, &["review", "--accept", "--reason", "it says another word"], 0, &[], &[]);
+    check(dir, &["test"], 0, &["all held"], &[]);
+    check(dir, &["versions"], 0, &["2.1.330", "9.9.9", "together"], &[]);
+    check(
+        dir,
+        &["versions", "--drop", "9.9.9"],
+        0,
+        &["removed claude 9.9.9: 1 recording and "],
+        &[],
+    );
+    assert!(tree(dir) == before, "something of the version is left, or something else is gone");
+}
+
+#[test]
+fn issue_18_point_5_nothing_is_accepted_that_was_not_compared_as_a_whole() {
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    let drift = newer_cli(dir, "", "");
+    let script = fs::read_to_string(dir.join("claude")).unwrap();
+    fs::write(dir.join("claude"), script.replace("STDOUT\n;;", "STDOUT\nexit 3 ;;")).unwrap();
+    let before = tree(dir);
+    let accept = [&drift[..], &["--accept"]].concat();
+    check(
+        dir,
+        &accept,
+        3,
+        &["plain-text: claude 9.9.9 did not record it"],
+        &["9.9.9 was not accepted"],
+    );
+    assert!(tree(dir) == before, "something was accepted");
+    let one = [&accept[..], &["plain-text"]].concat();
+    check(dir, &one, 2, &[], &["cannot be used with"]);
+}
+
+#[test]
+fn issue_18_point_5_a_version_leaves_with_what_only_it_needs() {
+    let workspace = workspace(&["plain-text", "same-index"]);
+    let dir = workspace.path();
+    let golden = |name: &str| dir.join("scenarios/plain-text/golden").join(name);
+    let second = fs::read(golden("bus.2.1.148.snap")).unwrap();
+    check(
+        dir,
+        &["versions", "--drop", "1.0.128"],
+        0,
+        &["removed claude 1.0.128: 1 recording and "],
+        &[],
+    );
+    // The golden of the next version is the first one now.
+    assert_eq!(fs::read(golden("bus.snap")).unwrap(), second);
+    assert!(!golden("bus.2.1.148.snap").exists());
+    check(dir, &["test"], 0, &["all held"], &[]);
+    check(
+        dir,
+        &["versions", "--drop", "1.0.128"],
+        2,
+        &[],
+        &["there are 2.1.148, 2.1.329, 2.1.330"],
+    );
+    // A capture that was written by hand stays.
+    let stays = "1 hand-written capture of it stay";
+    check(dir, &["versions", "--drop", "2.1.329"], 0, &[stays], &[]);
+    check(dir, &["versions"], 0, &["2.1.329", "not in the baseline"], &[]);
+    check(dir, &["versions", "--drop", "2.1.148"], 0, &[], &[]);
+    check(dir, &["versions", "--drop", "2.1.330"], 2, &[], &["the only version of clitape.toml"]);
+    check(dir, &["test"], 0, &["all held"], &[]);
+    let out = check(dir, &["versions", "--json"], 0, &[], &[]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["versions"][1]["version"], "2.1.330");
+    assert_eq!(json["versions"][1]["recordings"], 1);
+    assert!(json["versions"][1]["recording_bytes"].as_u64() > Some(1_000));
+    assert!(json["golden_bytes"].as_u64() > Some(1_000));
+}
+
+#[test]
+fn issue_18_point_5_no_scenario_loses_its_only_recording() {
+    let workspace = workspace(&["plain-text", "shell-forms"]);
+    let dir = workspace.path();
+    let before = tree(dir);
+    let why = "only claude 2.1.330 recorded shell-forms";
+    check(dir, &["versions", "--drop", "2.1.330"], 2, &[], &["nothing was removed", why]);
+    assert!(tree(dir) == before, "something was removed");
 }

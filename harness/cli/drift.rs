@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
-use clitape_runner::cassette::{Cassette, Origin};
 use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
 use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
@@ -26,6 +25,8 @@ use crate::record::{cache, host_paths};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
+mod accept;
+
 /// What is compared, as `--help` shows it.
 const HELP: &str = "\
 Takes the committed recordings of both versions. A scenario that one of them has not
@@ -35,9 +36,15 @@ the records, in their number and order, in the dialogue, on the command line, in
 of the replay, in what a person sees, and in how the CLI ends. What could not be compared is
 listed, and is as bad as a change.
 
+`--accept` is for a version whose report you have read. It puts the recordings into
+cassettes/, the text of `--help` into versions/ and the version into clitape.toml, and
+proposes the goldens that differ, for `clitape review`. It changes nothing if a scenario
+could not be compared.
+
 Exit codes: 0 nothing changes and everything was compared, 3 there is something to look at,
 2 a version or a scenario can't be used, 4 there is nothing to compare, 5 a cassette is
-damaged.";
+damaged. With `--accept`: 0 the version was accepted and every golden holds for it, 3 a
+golden waits for a review, something else does not hold, or nothing was accepted.";
 
 /// Tells what changes from one version of the CLI to another, down to what a person sees
 #[derive(clap::Args)]
@@ -63,6 +70,9 @@ pub(crate) struct Args {
     /// Write the report as a page, DIR/index.html
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
+    /// Add the newer version to the recordings, to clitape.toml and to the goldens
+    #[arg(long, conflicts_with = "scenario")]
+    accept: bool,
     /// Record scenarios that were not recorded here before without asking; for CI
     #[arg(long)]
     yes: bool,
@@ -136,11 +146,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let total = plural(scenarios.len(), "scenario");
     progress.step(&format!("comparing {total}"));
     let scope = Scope { scenarios, not_recorded, left_out };
-    let found = drift(&[from, to], scope, &stop, |done| {
+    let sides = [from, to];
+    let found = drift(&sides, scope, &stop, |done| {
         progress.now(&format!("compared {done} of {total}"));
     })?;
     drop(progress);
     write(&found, args, quiet)?;
+    if args.accept {
+        return accept::run(workspace, &sides[1], &found, quiet);
+    }
     Ok(if found.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 
@@ -157,14 +171,12 @@ fn scenarios(
     };
     for name in names {
         let scenario = workspace.load(&name)?;
-        let recorded = workspace.recorded(&scenario.name)?;
-        let first = recorded.first().map(|v| Cassette::find(workspace, &scenario.name, v));
-        let origin = first.transpose()?.map(|cassette| cassette.manifest.origin);
-        let is_hand_written = origin.is_some_and(|origin| origin != Origin::Recorded);
         let only = scenario.record.only.as_ref();
         let other = only.filter(|only| versions.iter().any(|version| !only.contains(version)));
         let why = match other {
-            _ if is_hand_written => Some("its capture was not recorded by the CLI".to_owned()),
+            _ if !scenario.has_model() => {
+                Some("its capture was not recorded by the CLI".to_owned())
+            }
             Some(only) => Some(only.reason.clone()),
             None => None,
         };
@@ -306,14 +318,15 @@ fn write(found: &Drift, args: &Args, quiet: bool) -> anyhow::Result<()> {
     if let Some(dir) = &args.html {
         std::fs::create_dir_all(dir).with_context(|| format!("can't make {}", dir.display()))?;
     }
-    let files = [
-        (&args.markdown, drift_text(found)),
-        (&args.json, drift_json(found).context("can't write the report as JSON")?),
-        (&page, drift_page(found)),
+    let json = || drift_json(found).context("can't write the report as JSON");
+    let files: [(_, &dyn Fn() -> anyhow::Result<String>); 3] = [
+        (&args.markdown, &|| Ok(drift_text(found))),
+        (&args.json, &json),
+        (&page, &|| Ok(drift_page(found))),
     ];
     for (path, text) in files {
         if let Some(path) = path {
-            write_file(path, text)?;
+            write_file(path, text()?)?;
             if !quiet {
                 out.line(format_args!("wrote {}", path.display()))?;
             }

@@ -34,6 +34,7 @@ mod stand_in;
 mod subject;
 mod terminal;
 mod test;
+mod versions;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -93,6 +94,7 @@ enum Command {
     Proof(proof::Args),
     Compare(compare::Args),
     Drift(drift::Args),
+    Versions(versions::Args),
     Schema(schema::Args),
     Conform(conform::Args),
     Scan(scan::Args),
@@ -143,6 +145,9 @@ fn main() -> ExitCode {
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),
             Command::Compare(compare) => compare::run(&workspace(args.root)?, &compare, args.quiet),
             Command::Drift(drift) => drift::run(&workspace(args.root)?, &drift, args.quiet),
+            Command::Versions(versions) => {
+                versions::run(&workspace(args.root)?, &versions, args.quiet)
+            }
             Command::Schema(schema::Args {}) => schema::run(&workspace(args.root)?),
             Command::Conform(conform) => conform::run(&conform, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),

@@ -18,7 +18,7 @@ use crate::terminal::{self, Terminal};
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// What else to write of a report
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Outputs {
     /// Write the report as JUnit XML
     #[arg(long, value_name = "FILE")]

@@ -9,7 +9,7 @@ use clitape_rig::subject::{
     SubjectError, SubjectOptions, SubjectSuite, Subjects, page_of_run, test, test_parser,
     test_replay,
 };
-use clitape_runner::limits::CHECK_TIME;
+use clitape_runner::limits::{CHECK_TIME, ReplayLimits};
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
 use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteEvent, SuiteOptions, run as run_suite};
@@ -65,6 +65,28 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         limits: args.work.limits(),
         check_time: CHECK_TIME,
     };
+    test_own(workspace, options, open, quiet)
+}
+
+/// Proposes the goldens of all scenarios that differ, as `clitape test --update`.
+pub(crate) fn propose(workspace: &Workspace, quiet: bool) -> anyhow::Result<ExitStatus> {
+    let options = SuiteOptions {
+        filter: "",
+        update: true,
+        gather_cases: false,
+        limits: ReplayLimits::default(),
+        check_time: CHECK_TIME,
+    };
+    test_own(workspace, options, Outputs::default().open(None)?, quiet)
+}
+
+/// Tests clitape's own pipeline.
+fn test_own(
+    workspace: &Workspace,
+    options: SuiteOptions<'_>,
+    open: OpenOutput,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
     let mut out = terminal::stdout();
     open.begin(&mut out)?;
     let mut progress = ProgressLine::new(quiet);

@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_debug_implementations)]
 
+pub mod baseline;
 pub mod cassette;
 pub mod check;
 pub mod compare;

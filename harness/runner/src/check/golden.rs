@@ -185,6 +185,34 @@ impl Golden {
         Ok(repeated)
     }
 
+    /// The goldens that name a version.
+    ///
+    /// # Errors
+    ///
+    /// When the folder can't be read.
+    pub fn of_version(scenario: &Scenario, version: &CliVersion) -> io::Result<Vec<PathBuf>> {
+        let chains = View::of(scenario).into_iter().map(|view| chain(scenario, view));
+        chains.filter_map(|chain| chain.map(|chain| chain.own(version)).transpose()).collect()
+    }
+
+    /// Removes the goldens that hold for no version but `gone`, whose recording leaves; those of the `kept` versions hold
+    /// on. Returns the number of files that were removed.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be removed or renamed.
+    pub fn forget(
+        scenario: &Scenario,
+        gone: &CliVersion,
+        kept: &[CliVersion],
+    ) -> io::Result<usize> {
+        let mut removed = 0;
+        for view in View::of(scenario) {
+            removed += chain(scenario, view)?.forget(gone, kept)?;
+        }
+        Ok(removed)
+    }
+
     /// The pending goldens of a scenario.
     ///
     /// # Errors

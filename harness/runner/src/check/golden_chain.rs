@@ -137,6 +137,46 @@ impl GoldenChain {
         Ok(())
     }
 
+    /// The file of a version of its own, if there is one.
+    pub(super) fn own(&self, version: &CliVersion) -> Option<PathBuf> {
+        self.versions.contains(version).then(|| self.path(Some(version)))
+    }
+
+    /// Removes the file that held for no version but `gone`, so that each of the `kept` versions still has its own text.
+    /// A file that names `gone` and holds for others is named after the first of them. Returns the number of files that
+    /// were removed.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be removed or renamed.
+    pub(super) fn forget(&self, gone: &CliVersion, kept: &[CliVersion]) -> io::Result<usize> {
+        let path = self.file_of(gone);
+        if !files::is_there(&path) {
+            return Ok(0);
+        }
+        let holder = self.holder(gone);
+        let first = |kept: &mut dyn Iterator<Item = &CliVersion>| -> Option<CliVersion> {
+            kept.min_by(|a, b| a.by_number(b)).cloned()
+        };
+        match (first(&mut kept.iter().filter(|of| self.holder(of) == holder)), holder) {
+            (Some(next), Some(_)) if holder == Some(gone) => {
+                fs::rename(path, self.path(Some(&next)))?;
+                Ok(0)
+            }
+            (Some(_), _) => Ok(0),
+            (None, holder) => {
+                fs::remove_file(path)?;
+                let next = first(&mut kept.iter()).filter(|_| holder.is_none());
+                if let Some(path) =
+                    next.map(|of| self.file_of(&of)).filter(|it| files::is_there(it))
+                {
+                    fs::rename(path, self.path(None))?;
+                }
+                Ok(1)
+            }
+        }
+    }
+
     /// The text that holds for `version` once all proposals are accepted, but for the file of `without`.
     fn outcome(
         &self,
@@ -293,6 +333,41 @@ mod tests {
     fn a_proposal_that_changes_nothing_any_more_is_removed() {
         let stale = [("bus.snap", "a"), ("bus.snap.new", "b"), ("bus.2.1.148.snap.new", "a")];
         check(&stale, &RECORDED.map(|of| (of, "a")), &[]);
+    }
+
+    /// Takes a version away from these goldens, and then expects these.
+    #[track_caller]
+    fn check_forget(goldens: &[(&str, &str)], gone: &str, removed: usize, expect: &[(&str, &str)]) {
+        let dir = folder(goldens);
+        let kept: Vec<CliVersion> =
+            RECORDED.iter().filter(|of| **of != gone).map(|of| version(of)).collect();
+        let chain = GoldenChain::find(dir.path(), "bus").unwrap();
+        assert_eq!(chain.forget(&version(gone), &kept).unwrap(), removed);
+        let mut left = files::below(dir.path()).unwrap();
+        left.sort();
+        let text = |path: &PathBuf| text_of(path).unwrap().unwrap();
+        let left: Vec<(String, String)> = left
+            .iter()
+            .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), text(path)))
+            .collect();
+        let left: Vec<(&str, &str)> = left.iter().map(|(name, text)| (&**name, &**text)).collect();
+        assert_eq!(left, expect);
+    }
+
+    #[test]
+    fn issue_18_a_version_that_leaves_takes_only_its_own_golden() {
+        let (old, new) = (("bus.snap", "a"), ("bus.2.1.330.snap", "c"));
+        let middle = ("bus.2.1.148.snap", "b");
+        // It shares its golden.
+        check_forget(&[old], "1.0.128", 0, &[old]);
+        check_forget(&[middle, old], "2.1.329", 0, &[middle, old]);
+        // The golden is named after it, and holds for the next one.
+        check_forget(&[middle, old], "2.1.148", 0, &[("bus.2.1.329.snap", "b"), old]);
+        // It is the only one with its golden.
+        check_forget(&[new, old], "2.1.330", 1, &[old]);
+        check_forget(&[middle, old], "1.0.128", 1, &[("bus.snap", "b")]);
+        check_forget(&[old, ("bus.snap.new", "b")], "1.0.128", 0, &[old, ("bus.snap.new", "b")]);
+        check_forget(&[], "1.0.128", 0, &[]);
     }
 
     #[test]

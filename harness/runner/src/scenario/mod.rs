@@ -18,6 +18,7 @@ pub mod template;
 mod toml_file;
 mod variant;
 mod versions;
+mod versions_file;
 mod workspace;
 
 pub use channel::{ChannelSpec, Chat, ChatMode, ChatProfile};

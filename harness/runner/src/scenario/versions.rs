@@ -56,6 +56,24 @@ impl Versions {
         self.baseline.last().expect("a baseline without versions is refused")
     }
 
+    /// These versions and another one, in its place.
+    #[must_use]
+    pub fn with(&self, version: &CliVersion) -> Self {
+        let mut baseline = self.baseline.clone();
+        if !baseline.contains(version) {
+            let at = baseline.partition_point(|of| of.by_number(version).is_le());
+            baseline.insert(at, version.clone());
+        }
+        Self { baseline }
+    }
+
+    /// These versions without one; none if no other is left.
+    pub fn without(&self, version: &CliVersion) -> Option<Self> {
+        let baseline: Vec<CliVersion> =
+            self.baseline.iter().filter(|of| *of != version).cloned().collect();
+        (!baseline.is_empty()).then_some(Self { baseline })
+    }
+
     /// The versions within an exception, the oldest first.
     pub(super) fn within(&self, only: Option<&VersionRange>) -> Vec<CliVersion> {
         let is_within = |version: &&CliVersion| only.is_none_or(|range| range.contains(version));
@@ -170,6 +188,24 @@ mod tests {
         check("newest = 'latest'\nbaseline = ['latest']", Err("can't be the version of a CLI"));
         check("baseline = ['2.1.99']", Err("missing field `newest`"));
         check("newest = '1'\nbaseline = ['1']\noldest = '1'", Err("unknown field `oldest`"));
+    }
+
+    #[test]
+    fn a_version_comes_in_at_its_place_and_leaves() {
+        let baseline = ["1.0.128", "2.1.99"].map(version).to_vec();
+        let versions = Versions { baseline };
+        for (of, expect) in [
+            ("2.1.330", ["1.0.128", "2.1.99", "2.1.330"]),
+            ("2.1.9", ["1.0.128", "2.1.9", "2.1.99"]),
+            ("0.9", ["0.9", "1.0.128", "2.1.99"]),
+        ] {
+            let more = versions.with(&version(of));
+            assert_eq!(more.baseline(), expect);
+            assert_eq!(more.without(&version(of)), Some(versions.clone()));
+        }
+        assert_eq!(versions.with(&version("2.1.99")), versions);
+        let last = versions.without(&version("1.0.128")).unwrap();
+        assert_eq!(last.without(&version("2.1.99")), None);
     }
 
     #[test]

@@ -152,6 +152,15 @@ impl Workspace {
         }
     }
 
+    /// `[versions]` of `clitape.toml`, for a command that can't do without.
+    ///
+    /// # Errors
+    ///
+    /// [`ScenarioError`] when there is no `[versions]`, or a mistake in it.
+    pub fn require_versions(&self) -> Result<Versions, ScenarioError> {
+        self.versions()?.ok_or_else(|| versions::missing(self.config()))
+    }
+
     /// The versions of the CLI of which there has to be a cassette of a scenario, the oldest first: those of
     /// [`Workspace::versions`] within the exception of the scenario. None where there is no `[versions]`, or for an
     /// imported scenario, which has no model and can't be recorded.
@@ -169,8 +178,7 @@ impl Workspace {
         &self,
         scenario: &Scenario,
     ) -> Result<Vec<CliVersion>, ScenarioError> {
-        let versions = self.versions()?.ok_or_else(|| versions::missing(self.config()))?;
-        Ok(versions.within(scenario.record.only.as_ref()))
+        Ok(self.require_versions()?.within(scenario.record.only.as_ref()))
     }
 
     /// The version of a scenario's recordings that a command takes where none is named: the newest one within the

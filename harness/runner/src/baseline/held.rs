@@ -1,0 +1,108 @@
+//! What each version takes on disk.
+
+use std::io;
+use std::path::PathBuf;
+
+use fs_err as fs;
+use serde::Serialize;
+
+use super::error::BaselineError;
+use crate::check::Golden;
+use crate::files;
+use crate::names::{CliVersion, ScenarioName};
+use crate::scenario::{Versions, Workspace};
+
+/// A version of the CLI, and what a workspace keeps of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldVersion {
+    /// The version.
+    pub version: CliVersion,
+    /// Whether `[versions]` of `clitape.toml` names it. Hand-written captures may be of another one.
+    pub in_baseline: bool,
+    /// The number of scenarios that have a recording of it.
+    pub recordings: usize,
+    /// The bytes of these recordings, and of its help text.
+    pub recording_bytes: u64,
+    /// The number of goldens that name it. They hold for later versions too.
+    pub goldens: usize,
+    /// The bytes of these goldens.
+    pub golden_bytes: u64,
+}
+
+/// What a workspace keeps of all versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Held {
+    /// The versions, the oldest first.
+    pub versions: Vec<HeldVersion>,
+    /// The number of goldens that name no version: those of the oldest version of each scenario, of variants and of subjects.
+    pub goldens: usize,
+    /// The bytes of these goldens.
+    pub golden_bytes: u64,
+}
+
+/// What a workspace keeps of each version.
+///
+/// # Errors
+///
+/// [`BaselineError`] when `clitape.toml` has no `[versions]`, or a file or folder can't be read.
+pub fn held(workspace: &Workspace) -> Result<Held, BaselineError> {
+    let versions = workspace.require_versions()?;
+    let mut held = Vec::new();
+    for version in known(workspace, &versions)? {
+        let names = recorded(workspace, &version)?;
+        let mut recording_bytes = bytes(&[workspace.help(&version)])?;
+        let mut goldens = Vec::new();
+        for name in &names {
+            let dir = workspace.cassette(name, &version);
+            recording_bytes += bytes(&files::below(&dir)?)?;
+            goldens.extend(Golden::of_version(&workspace.scenario_of(name)?, &version)?);
+        }
+        held.push(HeldVersion {
+            in_baseline: versions.baseline().contains(&version),
+            version,
+            recordings: names.len(),
+            recording_bytes,
+            golden_bytes: bytes(&goldens)?,
+            goldens: goldens.len(),
+        });
+    }
+    let mut all = Vec::new();
+    for name in workspace.names()? {
+        all.extend(files::below(&workspace.scenario(&name).join("golden"))?);
+    }
+    all.retain(|path| path.extension().is_some_and(|end| end == "snap"));
+    let named: usize = held.iter().map(|version| version.goldens).sum();
+    let named_bytes: u64 = held.iter().map(|version| version.golden_bytes).sum();
+    Ok(Held {
+        goldens: all.len().saturating_sub(named),
+        golden_bytes: bytes(&all)?.saturating_sub(named_bytes),
+        versions: held,
+    })
+}
+
+/// The versions that `clitape.toml` names, and those that were recorded, the oldest first.
+pub(super) fn known(workspace: &Workspace, versions: &Versions) -> io::Result<Vec<CliVersion>> {
+    let mut all = versions.clone();
+    for name in workspace.recorded_names()? {
+        for version in workspace.recorded(&name)? {
+            all = all.with(&version);
+        }
+    }
+    Ok(all.baseline().to_vec())
+}
+
+/// The scenarios with a recording of a version.
+pub(super) fn recorded(
+    workspace: &Workspace,
+    version: &CliVersion,
+) -> io::Result<Vec<ScenarioName>> {
+    let mut names = workspace.names()?;
+    names.retain(|name| workspace.cassette(name, version).is_dir());
+    Ok(names)
+}
+
+/// The bytes of those files that are there.
+fn bytes(paths: &[PathBuf]) -> io::Result<u64> {
+    let there = paths.iter().filter(|path| files::is_there(path));
+    there.map(|path| Ok(fs::symlink_metadata(path)?.len())).sum()
+}

@@ -1,0 +1,80 @@
+//! Removes a version from a workspace: its recordings, the goldens that hold for it alone, the text of its help, and its name
+//! in `clitape.toml`.
+
+use fs_err as fs;
+
+use super::error::BaselineError;
+use super::held::{known, recorded};
+use crate::cassette::{Cassette, Origin};
+use crate::check::Golden;
+use crate::names::CliVersion;
+use crate::scenario::{Scenario, Workspace};
+
+/// What was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Left {
+    /// The number of recordings.
+    pub recordings: usize,
+    /// The number of goldens.
+    pub goldens: usize,
+    /// Hand-written captures, which stay: nothing can record them with another version.
+    pub imported: usize,
+}
+
+/// Removes what only `version` needs. The goldens of the other versions hold on, and so do the facts of `scenario.toml`
+/// that name the version, as they hold for later ones too.
+///
+/// # Errors
+///
+/// [`BaselineError`] when nobody knows the version, it is the only one, a scenario would be left without a recording, or a
+/// golden waits for a review; nothing is removed then.
+pub fn leave(workspace: &Workspace, version: &CliVersion) -> Result<Left, BaselineError> {
+    let versions = workspace.require_versions()?;
+    let all = known(workspace, &versions)?;
+    if !all.contains(version) {
+        let known = all.join(", ");
+        return Err(BaselineError::Unknown { version: version.clone(), known });
+    }
+    let is_named = versions.baseline().contains(version);
+    let Some(others) = versions.without(version) else {
+        return Err(BaselineError::Last(version.clone()));
+    };
+    let mut left = Left::default();
+    let mut gone: Vec<(Scenario, Vec<CliVersion>)> = Vec::new();
+    let mut alone = Vec::new();
+    for name in recorded(workspace, version)? {
+        let cassette = Cassette::find(workspace, &name, version)?;
+        if cassette.manifest.origin != Origin::Recorded {
+            left.imported += 1;
+            continue;
+        }
+        let mut kept = workspace.recorded(&name)?;
+        kept.retain(|of| of != version);
+        if kept.is_empty() {
+            alone.push(name);
+            continue;
+        }
+        let scenario = workspace.scenario_of(&name)?;
+        if !Golden::pending(&scenario)?.is_empty() {
+            return Err(BaselineError::Pending(name));
+        }
+        gone.push((scenario, kept));
+    }
+    if !alone.is_empty() {
+        let scenarios = alone.join(", ");
+        return Err(BaselineError::OnlyOne { version: version.clone(), scenarios });
+    }
+    if is_named {
+        workspace.write_versions(&others)?;
+    }
+    for (scenario, kept) in gone {
+        left.goldens += Golden::forget(&scenario, version, &kept)?;
+        fs::remove_dir_all(workspace.cassette(&scenario.name, version))?;
+        left.recordings += 1;
+    }
+    let help = workspace.help(version);
+    if let Some(dir) = help.parent().filter(|dir| dir.is_dir()) {
+        fs::remove_dir_all(dir)?;
+    }
+    Ok(left)
+}
