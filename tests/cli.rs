@@ -206,7 +206,8 @@ fn a_missing_or_orphaned_golden_is_a_finding() {
     let (code, out, _) = run(workspace.path(), &["test"]);
     assert_eq!(code, 3);
     assert!(out.contains("TP001 not-recorded"), "{out}");
-    assert!(out.contains("clitape record plain-text --claude npm:2.1.330"), "{out}");
+    assert!(out.contains("to fix: clitape record plain-text\n"), "{out}");
+    assert!(out.contains("; 1 finding\n") && !out.contains("rm "), "{out}");
 }
 
 #[test]

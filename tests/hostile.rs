@@ -305,9 +305,9 @@ fn issue_13_finding_7_and_16_reports_and_proofs_are_not_left() {
     let junit = quick_junit::Report::deserialize_from_str(&read("r.xml")).unwrap();
     assert_eq!(junit.failures, findings, "each in a check of its own: {out}");
 
-    // A line that reproduces is a line of a shell: nothing in it runs but `rm`.
+    // A line that mends is a line of a shell: nothing in it runs but `rm`.
     let told: Vec<&str> =
-        out.lines().filter_map(|line| line.trim().strip_prefix("reproduce: rm ")).collect();
+        out.lines().filter_map(|line| line.trim().strip_prefix("to fix: rm ")).collect();
     let [line] = told[..] else { panic!("{told:?}\n{out}") };
     let shell = Command::new("bash").current_dir(dir).args(["-c", &format!("rm {line}")]).status();
     assert!(shell.unwrap().success() && !dir.join("pwned").exists(), "{line}");

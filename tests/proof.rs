@@ -11,7 +11,7 @@ use common::{clitape, root, run, workspace};
 use tempfile::TempDir;
 
 /// What `clitape proof` writes.
-const FILES: [&str; 4] = ["index.html", "proof.md", "preview.cast", "preview.svg"];
+const FILES: [&str; 5] = ["index.html", "proof.md", "preview.cast", "preview.svg", "proof.json"];
 
 /// A proof of these scenarios of the checkout.
 fn proof(scenarios: &[&str]) -> TempDir {

@@ -6,7 +6,7 @@ mod common;
 
 use std::process::{Command, ExitCode};
 
-use common::{root, run, workspace};
+use common::{edit_manifest, root, run, workspace};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 const CLI: &str = "npm:2.1.329";
@@ -86,9 +86,10 @@ fn check_with(scenario: &str, options: &[&str]) -> Result<(), Failed> {
 fn another_program() -> Result<(), Failed> {
     let workspace = workspace(&["plain-text"]);
     let file = workspace.path().join("cassettes/plain-text/2.1.329/cassette.toml");
-    let text = std::fs::read_to_string(&file)?;
-    let hash = text.lines().find(|line| line.starts_with("sha256 = ")).ok_or("no hash")?;
-    std::fs::write(&file, text.replace(hash, "sha256 = \"another\""))?;
+    edit_manifest(&file, |text| {
+        let hash = text.lines().find(|line| line.starts_with("sha256 = ")).expect("it has a hash");
+        text.replace(hash, "sha256 = \"another\"")
+    });
     let (code, out, err) =
         run(workspace.path(), &["record", "--yes", "--check", "plain-text", "--claude", CLI]);
     let told = format!("{code}\n{out}{err}");

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clitape_runner::cassette::{Cassette, Take, import};
 use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::secrets::{Scanned, redact, scan_path, scan_take};
-use common::{check, clitape, files, run};
+use common::{check, clitape, edit_manifest, files, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use planted::{Draws, Planted, capture, plant, planted as plant_all, shown};
 
@@ -130,7 +130,7 @@ fn issue_13_finding_8_a_recording_stops_at_a_secret() {
     assert!(!dir.path().join("cassettes").exists());
     record(&["--redact"], 0, &["secrets replaced: 2 github"]);
     check(dir.path(), &["scan", "cassettes"], 0, &["0 secrets in"], &[]);
-    record(&["--allow-secrets", "github"], 0, &["secrets kept: 2 github"]);
+    record(&["--allow-secrets", "github", "--force"], 0, &["secrets kept: 2 github"]);
     let toml = dir.path().join("cassettes/leaky/9.9.9/cassette.toml");
     assert!(fs::read_to_string(toml).unwrap().contains("allowed_secrets = [\"github\"]"));
 }
@@ -152,7 +152,7 @@ fn issue_13_finding_8_a_kept_secret_is_allowed_or_a_finding() {
     let proof = fs::read_to_string(dir.path().join("proof/proof.md")).unwrap();
     assert!(!proof.contains("secrets redacted"), "{proof}");
 
-    fs::write(&toml, text.replace("allowed_secrets = [\"github\"]\n", "")).unwrap();
+    edit_manifest(&toml, |text| text.replace("allowed_secrets = [\"github\"]\n", ""));
     let says =
         ["SC001 secret-kept", "cassettes/mine/2.1.0/stdout.jsonl:2", "rule `github`", "golden/"];
     let out = check(dir.path(), &["test"], 3, &says, &[]);

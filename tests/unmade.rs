@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{check, workspace};
+use common::{check, edit_manifest, workspace};
 
 /// Changes a file of a workspace.
 fn edit(path: &Path, change: impl Fn(&str) -> String) {
@@ -109,7 +109,7 @@ fn issue_17_a_manifest_that_is_not_its_folders_is_told() {
         let scenario = dir.path().join("scenarios/plain-text/scenario.toml");
         edit(&scenario, |text| format!("{text}\n[sweep]\nplans = 1\n"));
         let manifest = dir.path().join("cassettes/plain-text/2.1.329/cassette.toml");
-        edit(&manifest, |text| text.replace(from, to));
+        edit_manifest(&manifest, |text| text.replace(from, to));
         match code {
             3 => check(dir.path(), &["test"], code, &["TP003 manifest-differs", told], &[]),
             _ => check(dir.path(), &["test"], code, &[], &[told]),

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use common::{check, copy, files, workspace};
+use common::{check, copy, edit_manifest, files, workspace};
 
 /// The CLI of version 9.9.9: it fails where it is asked to, and answers otherwise.
 const CLAUDE: &str = r#"#!/bin/sh
@@ -100,7 +100,7 @@ fn a_workspace_without_versions_is_tested_with_what_is_recorded() {
     fs::remove_dir_all(dir.path().join("cassettes/plain-text/2.1.148")).unwrap();
     check(dir.path(), &["test"], 0, &["3 cassettes"], &[]);
     fs::remove_dir_all(dir.path().join("cassettes")).unwrap();
-    let told = ["TP001 not-recorded plain-text", "the scenario has no cassette of any version"];
+    let told = ["TP001 not-recorded plain-text", "the scenario is not recorded"];
     check(dir.path(), &["test"], 3, &told, &[]);
 }
 
@@ -119,7 +119,7 @@ fn an_unknown_version_is_held_against_the_newest_one_before_it() {
     for name in ["plain-text", "max-turns"] {
         let cassettes = dir.path().join("cassettes").join(name);
         copy(&cassettes.join("2.1.330"), &cassettes.join("2.1.9999"));
-        edit(&cassettes.join("2.1.9999/cassette.toml"), |text| {
+        edit_manifest(&cassettes.join("2.1.9999/cassette.toml"), |text| {
             text.replace("version = \"2.1.330\"", "version = \"2.1.9999\"")
         });
     }
@@ -172,7 +172,7 @@ fn an_update_leaves_later_versions_their_golden() {
     let stdout = cassette.join("stdout.jsonl");
     let before = hash(&stdout);
     edit(&stdout, |text| text.replace("recorder", "rekorder"));
-    edit(&cassette.join("cassette.toml"), |text| text.replace(&before, &hash(&stdout)));
+    edit_manifest(&cassette.join("cassette.toml"), |text| text.replace(&before, &hash(&stdout)));
     check(dir.path(), &["test", "--update"], 3, &["GD001 golden-differs"], &[]);
     check(dir.path(), &["review", "--accept"], 0, &["accepted"], &[]);
     assert_eq!(body("telegram-progress.snap"), oldest);

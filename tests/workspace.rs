@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{check, files, run, workspace};
+use common::{check, edit_manifest, files, run, workspace};
 use tempfile::TempDir;
 
 /// A capture whose first record names this CLI version.
@@ -108,7 +108,8 @@ fn issue_13_finding_4_a_cassette_is_made_of_its_own_files() {
     ] {
         let dir = workspace(&["plain-text"]);
         let manifest = dir.path().join("cassettes").join(name).join("cassette.toml");
-        edit(&manifest, "[sha256]\n", &format!("[sha256]\n{key}\n"));
+        let named = format!("[sha256]\n{key}\n");
+        edit_manifest(&manifest, |text| text.replace("[sha256]\n", &named));
         check(dir.path(), &args, 5, &[], &[told]);
         check(dir.path(), &["test"], 5, &[], &[told]);
     }

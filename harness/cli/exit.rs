@@ -1,6 +1,5 @@
 //! Exit codes, and how errors become them.
 
-use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
@@ -45,7 +44,6 @@ pub(crate) fn as_documented(command: impl FnOnce() -> anyhow::Result<ExitStatus>
     terminal::catch_panics();
     let exit = match panic::catch_unwind(AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => exit,
-        Ok(Err(error)) if is_broken_pipe(&error) => ExitStatus::Ok,
         Ok(Err(error)) => {
             terminal::error(format_args!("{error:#}"));
             classify(&error)
@@ -80,11 +78,4 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
         }
     }
     ExitStatus::Usage
-}
-
-/// Whether the reader closed the pipe, as `head` does. That is no failure.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-    })
 }

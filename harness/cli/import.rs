@@ -11,6 +11,7 @@ use clitape_runner::{files, input};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
+use crate::record::loss;
 use crate::scan::{Guarded, Secrets};
 use crate::terminal;
 
@@ -30,7 +31,7 @@ pub(crate) struct Args {
     /// Version of the CLI, for captures without it (before 2.0.70)
     #[arg(long, value_name = "VERSION")]
     cli_version: Option<CliVersion>,
-    /// Replace an existing cassette of this scenario and version
+    /// Replace a cassette of this scenario and version that says something else
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -52,13 +53,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     };
     let mut take = import(name, &stdout, &written, args.cli_version.as_ref())
         .with_context(|| args.file.display().to_string())?;
-    let there = workspace.cassette(name, &take.manifest.cli.version);
-    if files::is_there(&there) && !args.force {
-        bail!(
-            "{} is there already, and an import would replace it; import under another `--scenario \
-             NAME`, or add `--force`",
-            workspace.shown(&there)
-        );
+    if let Some(what) = loss(workspace, &take).filter(|_| !args.force) {
+        bail!("{what}; import under another `--scenario NAME`, or add `--force` to replace it");
     }
     let mut out = terminal::stdout();
     let kept = match args.secrets.guard(&mut take)? {

@@ -40,7 +40,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clitape_runner::record::{ENTER, SUPERVISE, enter, supervise, supervise_with};
 use clitape_runner::scenario::Workspace;
 
@@ -118,8 +119,10 @@ fn main() -> ExitCode {
     // Also when the file of this program is replaced while it runs.
     supervise_with("/proc/self/exe".into());
     exit::as_documented(|| {
-        let args = match Args::try_parse() {
-            Ok(args) => args,
+        let parsed = Args::command().try_get_matches();
+        let parsed = parsed.and_then(|found| Ok((Args::from_arg_matches(&found)?, found)));
+        let (args, found) = match parsed {
+            Ok(parsed) => parsed,
             Err(said) if terminal::usage(&said) => return Ok(exit::ExitStatus::Usage),
             Err(_) => return Ok(exit::ExitStatus::Ok),
         };
@@ -133,7 +136,14 @@ fn main() -> ExitCode {
             Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
             Command::New(new) => new::run(&workspace_or_here(args.root)?, &new),
             Command::Import(import) => import::run(&workspace_or_here(args.root)?, &import),
-            Command::Replay(replay) => replay::run(&workspace_or_here(args.root)?, &replay),
+            Command::Replay(replay) => {
+                let given = found.subcommand_matches("replay");
+                let is_given = |id: &str| {
+                    let source = given.and_then(|found| found.value_source(id));
+                    source == Some(ValueSource::CommandLine)
+                };
+                replay::run(&workspace_or_here(args.root)?, &replay, is_given)
+            }
             Command::Test(test) => test::run(&workspace(args.root)?, &test, args.quiet),
             Command::Review(review) => review::run(&workspace(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),

@@ -7,7 +7,7 @@ use clitape_runner::files;
 use clitape_runner::names::CliVersion;
 use clitape_runner::report::page;
 use clitape_runner::report::proof::{
-    Chromium, Photo, PhotoError, cast, check, photo, picture, text,
+    Chromium, Photo, PhotoError, RunReport, cast, check, check_against, photo, picture, text,
 };
 use clitape_runner::scenario::Workspace;
 use clitape_runner::secrets::{Hit, scan};
@@ -22,20 +22,24 @@ use crate::record::host_paths;
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
+/// The report of the run, which `--check` reads beside the text.
+const REPORT: &str = "proof.json";
+
 /// Writes a proof of what scenarios show, or says whether a proof is complete
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Scenarios, each with its first CLI version, or SCENARIO/VERSION
     #[arg(required_unless_present = "check", conflicts_with = "check")]
     scenario: Vec<String>,
-    /// Folder for index.html, proof.md, preview.cast, preview.svg and, where Chromium is installed,
-    /// page.png; CLITAPE_CHROMIUM names one that is not on PATH
+    /// Folder for index.html, proof.md, proof.json, preview.cast, preview.svg and, where Chromium is
+    /// installed, page.png; CLITAPE_CHROMIUM names one that is not on PATH
     #[arg(long, value_name = "DIR", required_unless_present = "check", conflicts_with = "check")]
     out: Option<PathBuf>,
     /// Leave out the picture of the page that Chromium makes
     #[arg(long, conflicts_with = "check")]
     no_png: bool,
-    /// Say whether the pull request text in this file proves what it says, and what is missing
+    /// Say whether the pull request text in this file proves what it says, and what is missing; a proof.json
+    /// beside it says what the run gave
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
     #[command(flatten)]
@@ -89,6 +93,7 @@ fn write(
         ("proof.md", text(&cases)),
         ("preview.cast", cast(&cases)),
         ("preview.svg", picture(&cases)),
+        (REPORT, RunReport::of(&cases).to_json().context("can't write the report as JSON")?),
     ];
     let secrets = secrets(&cases, &published);
     if let Some(first) = secrets.first() {
@@ -164,7 +169,21 @@ fn take_photo(page: &Path) -> anyhow::Result<Photo> {
 
 fn check_file(file: &Path) -> anyhow::Result<ExitStatus> {
     let text = files::read_named_text(file)?;
-    let checked = check(&text);
-    terminal::stdout().lines(&checked)?;
+    let beside = file.with_file_name(REPORT);
+    let mut out = terminal::stdout();
+    let checked = match files::is_there(&beside) {
+        true => {
+            let report = RunReport::parse(&files::read_text(&beside)?)
+                .with_context(|| format!("{} is no report of a proof", beside.display()))?;
+            check_against(&text, &report)
+        }
+        false => check(&text),
+    };
+    out.lines(&checked)?;
+    if !files::is_there(&beside) {
+        out.line(format_args!(
+            "there is no {REPORT} beside it, so that only the text was checked, and no run"
+        ))?;
+    }
     Ok(if checked.passed() { ExitStatus::Ok } else { ExitStatus::Findings })
 }

@@ -29,6 +29,9 @@ use failures::Failures;
 
 mod check;
 mod failures;
+mod loss;
+
+pub(crate) use loss::loss;
 
 /// What a recording can do on the machine, as `--help` shows it.
 const HELP: &str = "\
@@ -67,6 +70,9 @@ pub(crate) struct Args {
     /// nothing
     #[arg(long)]
     check: bool,
+    /// Replace a cassette that is there already and says something else
+    #[arg(long, conflicts_with = "check")]
+    force: bool,
     /// Record scenarios that were not recorded here before without asking; for CI
     #[arg(long)]
     yes: bool,
@@ -230,8 +236,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         progress.step(&format!("recording {place} ({number} of {of})"));
         let recorded = match args.check {
             true => check::check(workspace, scenario, claude, take),
-            false => take(scenario, claude)
-                .and_then(|mut taken| write(workspace, &mut taken, &args.secrets)),
+            false => {
+                take(scenario, claude).and_then(|mut taken| write(workspace, &mut taken, args))
+            }
         };
         progress.clear();
         match recorded {
@@ -325,15 +332,19 @@ fn say(Swept { folders, processes }: Swept) {
 fn write(
     workspace: &Workspace,
     take: &mut Take,
-    secrets: &Secrets,
+    args: &Args,
 ) -> anyhow::Result<(ExitStatus, String)> {
-    let kept = match secrets.guard(take)? {
+    let place = format!("{} {}", take.manifest.scenario, take.manifest.cli.version);
+    let kept = match args.secrets.guard(take)? {
         Guarded::Kept(said) => said,
         Guarded::Stopped(why) => {
-            let place = format!("{} {}", take.manifest.scenario, take.manifest.cli.version);
             return Ok((ExitStatus::Findings, format!("{place}: {why}")));
         }
     };
+    if let Some(what) = loss(workspace, take).filter(|_| !args.force) {
+        let why = format!("{what}; nothing was written; add `--force` to replace it");
+        return Ok((ExitStatus::Findings, format!("{place}: {why}")));
+    }
     let dir = take.write(workspace)?;
     let replaced: u64 = take.manifest.canonical.values().sum();
     let lines = take.stdout.iter().filter(|&&byte| byte == b'\n').count();

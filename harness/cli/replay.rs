@@ -2,21 +2,30 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
-use clitape_runner::replay::{Capture, Entry, Lane, ReplayRequest, StdinLine, replay, stdin_lines};
+use clitape_runner::replay::{
+    Capture, Entry, Lane, Replay, ReplayRequest, Setup, StdinLine, replay, stdin_lines,
+};
 use clitape_runner::report::{Screen, footer, write_entry};
-use clitape_runner::scenario::Workspace;
+use clitape_runner::scenario::{RunSpec, Scenario, Workspace};
 use clitape_runner::{files, input};
 
 use crate::exit::ExitStatus;
 use crate::live;
 use crate::terminal::{self, Terminal};
+use of_scenario::of_scenario;
+
+mod of_scenario;
 
 /// Replays a cassette or a capture and prints its trace
+///
+/// SCENARIO/VERSION is played as the scenario says: how the gateway runs it, in its first chat, with the faults of its chat
+/// and the further runs of its session. An option on the command line says otherwise. A cassette that is named by its
+/// folder, and a file, are replayed as the options say.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -58,9 +67,19 @@ impl ChannelArg {
     }
 }
 
-pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
+/// Replays what is asked for. `is_given` says whether an option stands on the command line, by its id.
+pub(crate) fn run(
+    workspace: &Workspace,
+    args: &Args,
+    is_given: impl Fn(&str) -> bool,
+) -> anyhow::Result<ExitStatus> {
     let Args { request, speed, .. } = args;
-    let ReplayInput { stdout, stdin, timeline, cassette } = load(workspace, &request.input)?;
+    let ReplayInput { stdout, stdin, timeline, cassette, scenario } =
+        load(workspace, &request.input)?;
+    let request = match &scenario {
+        Some(scenario) => &of_scenario(request, scenario, is_given),
+        None => request,
+    };
     let capture = Capture { stdout: &stdout, stdin: &stdin };
     let plan = request.plan(capture, &timeline)?;
     let mut out = terminal::stdout();
@@ -72,40 +91,75 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     if args.live.is_named() {
         return live::run(&args.live, capture, &plan, setup, speed.unwrap_or(1.0));
     }
-    let mut replay = replay(capture, &plan, setup);
+    let mut first = replay(capture, &plan, setup);
     if let Some(cassette) = &cassette {
         // A cassette may be of another workspace, where its scenario is not.
         let scenario = workspace.load(cassette.manifest.scenario.as_str()).ok();
-        replay.add_session(cassette, scenario.and_then(|scenario| scenario.session).as_ref());
+        first.add_session(cassette, scenario.and_then(|scenario| scenario.session).as_ref());
     }
-    let entries = replay.entries.iter().filter(|entry| request.lanes.contains(&entry.lane));
+    let mut runs = vec![first];
+    // A plan is of the bytes of one run.
+    if let Some(cassette) = cassette.filter(|_| scenario.is_some() && request.plan.is_none()) {
+        add_further(&mut runs, &cassette, request)?;
+    }
     let Some(speed) = *speed else {
-        for entry in entries {
-            if request.json {
-                out.json(&entry.to_line())?;
-            } else {
-                write_entry(out.styled(), entry)?;
+        for (number, replay) in (1..).zip(&runs) {
+            if number > 1 && !request.json {
+                out.line(format_args!("run {number}, which resumes the session:"))?;
             }
-        }
-        if !request.json {
-            footer(out.styled(), &replay)?;
+            print(replay, request, &mut out)?;
         }
         return Ok(ExitStatus::Ok);
     };
     let channel = args.channel.lane();
+    let entries = runs.iter().flat_map(|replay| &replay.entries);
     if request.json {
+        let entries = entries.filter(|entry| request.lanes.contains(&entry.lane));
         play(&mut out, entries, speed, |out, entry| out.json(&entry.to_line()))?;
     } else if channel == Lane::Telegram {
+        let entries = entries.filter(|entry| request.lanes.contains(&entry.lane));
         let mut screen = Screen::default();
         play(&mut out, entries, speed, |out, entry| match screen.apply(entry) {
             true => screen.draw(out.styled(), entry.at),
             false => Ok(()),
         })?;
     } else {
-        let entries = replay.entries.iter().filter(|entry| entry.lane == channel);
+        let entries = entries.filter(|entry| entry.lane == channel);
         play(&mut out, entries, speed, |out, entry| write_entry(out.styled(), entry))?;
     }
     Ok(ExitStatus::Ok)
+}
+
+/// Adds the replays of the further runs of a cassette. Each begins when the one before is over.
+fn add_further(
+    runs: &mut Vec<Replay>,
+    cassette: &Cassette,
+    request: &ReplayRequest,
+) -> anyhow::Result<()> {
+    let setup = request.setup();
+    let setup = Setup { run: RunSpec { resume: true, ..setup.run }, ..setup };
+    for run in &cassette.further {
+        let over = runs.iter().flat_map(|run| &run.entries).map(|entry| entry.at).max();
+        let capture = Capture::from(&run.stdout);
+        let mut replay = replay(capture, &request.plan(capture, &run.timeline)?, setup);
+        replay.entries.iter_mut().for_each(|entry| entry.at += over.unwrap_or(0));
+        runs.push(replay);
+    }
+    Ok(())
+}
+
+/// Prints the lanes of a replay.
+fn print(replay: &Replay, request: &ReplayRequest, out: &mut Terminal) -> anyhow::Result<()> {
+    for entry in replay.entries.iter().filter(|entry| request.lanes.contains(&entry.lane)) {
+        match request.json {
+            true => out.json(&entry.to_line())?,
+            false => write_entry(out.styled(), entry)?,
+        }
+    }
+    if !request.json {
+        footer(out.styled(), replay)?;
+    }
+    Ok(())
 }
 
 /// Parses the speed.
@@ -126,6 +180,9 @@ fn play<'a>(
 ) -> io::Result<()> {
     let mut now = 0;
     for entry in entries {
+        if terminal::reader_is_gone() {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(entry.at - now).div_f64(speed));
         now = entry.at;
         show(out, entry)?;
@@ -141,15 +198,23 @@ struct ReplayInput {
     timeline: Vec<Tick>,
     /// The cassette; a plain capture has none.
     cassette: Option<Cassette>,
+    /// The scenario that is played; none for a cassette that is named by its folder.
+    scenario: Option<Scenario>,
 }
 
 /// Reads the bytes and times of a cassette, or of a plain capture, whose lines come one by one.
 fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
     // A line that a finding prints names the cassette from the workspace's root, wherever it is pasted.
-    let below = [workspace.root().join(given), workspace.cassettes().join(given)];
-    let path = match given.exists() {
-        true => given,
-        false => below.iter().find(|path| path.exists()).map_or(given, PathBuf::as_path),
+    let from_root = workspace.root().join(given);
+    let recording = workspace.cassettes().join(given);
+    let (path, scenario) = if given.exists() {
+        (given, None)
+    } else if from_root.exists() {
+        (&*from_root, None)
+    } else if recording.exists() {
+        (&*recording, scenario_of(workspace, given))
+    } else {
+        (given, None)
     };
     if path.is_dir() {
         // Without its manifest, a folder that holds a recording is a damaged cassette.
@@ -159,14 +224,20 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<ReplayInput> {
         let cassette = Cassette::load(path)?;
         let (stdout, timeline) = (cassette.stdout.clone(), cassette.timeline.clone());
         let stdin = stdin_lines(&cassette.stdin, &timeline);
-        return Ok(ReplayInput { stdout, stdin, timeline, cassette: Some(cassette) });
+        return Ok(ReplayInput { stdout, stdin, timeline, cassette: Some(cassette), scenario });
     }
     let stdout = files::read_named(path).with_context(|| {
         format!("{}: neither a cassette nor a file of stream-json lines", given.display())
     })?;
     input::check(path, &stdout)?;
     let timeline = line_by_line(&stdout);
-    Ok(ReplayInput { stdout, stdin: Vec::new(), timeline, cassette: None })
+    Ok(ReplayInput { stdout, stdin: Vec::new(), timeline, cassette: None, scenario: None })
+}
+
+/// The scenario of SCENARIO/VERSION. One that can't be read is none, and its recording is replayed all the same.
+fn scenario_of(workspace: &Workspace, given: &Path) -> Option<Scenario> {
+    let name = given.parent().filter(|name| name.components().count() == 1)?;
+    workspace.scenario_of(&name.to_str()?.parse().ok()?).ok()
 }
 
 /// A hint that lists the cassettes in a folder, for a user who named the folder above them.

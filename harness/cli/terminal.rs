@@ -13,6 +13,11 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clitape_runner::text::{TerminalSafe, is_hidden, json, plain};
 
+mod reader;
+
+use reader::UntilGone;
+pub(crate) use reader::reader_is_gone;
+
 /// The style of the word `error:`.
 const RED: Style = AnsiColor::Red.on_default().bold();
 
@@ -24,9 +29,9 @@ pub(crate) struct Terminal<W: Write = Box<dyn Write>> {
     out: Filtered<W>,
 }
 
-/// Returns the locked standard output.
+/// Returns the locked standard output. A reader that goes away is no error.
 pub(crate) fn stdout() -> Terminal {
-    Terminal::over(Box::new(anstream::stdout().lock()))
+    Terminal::over(Box::new(UntilGone(anstream::stdout().lock())))
 }
 
 /// Returns the locked standard error.
@@ -69,7 +74,7 @@ pub(crate) fn note(text: impl Display) {
 
 /// Writes bytes that clitape generates, such as shell completions, to stdout unchanged.
 pub(crate) fn verbatim(bytes: &[u8]) -> io::Result<()> {
-    io::stdout().write_all(bytes)
+    UntilGone(io::stdout()).write_all(bytes)
 }
 
 /// Prints the message of clap about a command line, and returns whether it is an error.

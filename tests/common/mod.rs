@@ -91,6 +91,16 @@ pub(crate) fn versions() -> String {
     text[begin..=begin + end].to_owned()
 }
 
+/// Changes the text of a `cassette.toml` behind its seal, and seals it again.
+pub(crate) fn edit_manifest(path: &Path, change: impl Fn(&str) -> String) {
+    let text = std::fs::read_to_string(path).expect("the manifest can be read");
+    let (_, text) = text.split_once('\n').expect("it begins with its seal");
+    let changed = change(text);
+    assert_ne!(changed, text, "{}", path.display());
+    let sealed = clitape_runner::cassette::sealed(&changed);
+    std::fs::write(path, sealed).expect("the manifest can be written");
+}
+
 /// Copies a folder.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in walkdir::WalkDir::new(from) {

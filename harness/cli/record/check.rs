@@ -1,6 +1,6 @@
 //! `clitape record --check`: compares a new recording with the cassette and writes nothing.
 
-use clitape_runner::cassette::{Cassette, FurtherRun, Take, Tick, TickKind};
+use clitape_runner::cassette::{Cassette, Take, Tick, TickKind};
 use clitape_runner::check::first_difference;
 use clitape_runner::files;
 use clitape_runner::record::Claude;
@@ -26,37 +26,34 @@ pub(super) fn check(
         if !cassette.manifest.redacted.is_empty() {
             redact(&mut again)?;
         }
-        let Cassette { stdout, stdin, timeline, further, .. } = cassette;
-        (parts(stdout, stdin, &timeline, further), workspace.shown(&dir))
+        (Take::from(cassette), workspace.shown(&dir))
     } else {
-        let second = take(scenario, claude)?;
-        let Take { stdout, stdin, timeline, further, .. } = second;
-        (parts(stdout, stdin, &timeline, further), "a second recording".to_owned())
+        (take(scenario, claude)?, "a second recording".to_owned())
     };
-    let Take { stdout, stdin, timeline, further, .. } = again;
-    let again = parts(stdout, stdin, &timeline, further);
+    let (before, again) = (Printed::of(&before), Printed::of(&again));
     let place = format!("{} {}", scenario.name, claude.version);
-    for (before, again) in before.iter().zip(&again) {
+    if let Some(what) = difference(&before, &again) {
+        return Ok((
+            ExitStatus::Findings,
+            format!("{place}: differs from {against}: {what}{note}"),
+        ));
+    }
+    let bytes = plural(again.bytes(), "byte");
+    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
+}
+
+/// How a new recording differs from the one before, in a sentence.
+pub(super) fn difference(Printed(before): &Printed, Printed(again): &Printed) -> Option<String> {
+    for (before, again) in before.iter().zip(again) {
         // A cassette without offsets is older than they are.
         let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
         if let Some(sentence) = first_difference(&before.bytes, &again.bytes).filter(|_| !is_old) {
-            let part = &before.name;
-            let said = format!("{place}: differs from {against}: {part}{sentence}{note}");
-            return Ok((ExitStatus::Findings, said));
+            return Some(format!("{}{sentence}", before.name));
         }
     }
     let runs = |parts: &[Part]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
-    if runs(&before) != runs(&again) {
-        let (before, again) = (runs(&before), runs(&again));
-        let runs = format!("{} where there were {before}", plural(again, "run"));
-        return Ok((
-            ExitStatus::Findings,
-            format!("{place}: differs from {against}: {runs}{note}"),
-        ));
-    }
-    let printed = again.iter().filter(|part| part.kind == PartKind::Stdout);
-    let bytes = plural(printed.map(|part| part.bytes.len()).sum::<usize>(), "byte");
-    Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
+    let (before, again) = (runs(before), runs(again));
+    (before != again).then(|| format!("{} where there were {before}", plural(again, "run")))
 }
 
 /// A note that the cassette was made by another program than this one of the same version.
@@ -88,22 +85,32 @@ enum PartKind {
 }
 
 /// The parts of a recording.
-fn parts(
-    stdout: Vec<u8>,
-    stdin: Vec<u8>,
-    timeline: &[Tick],
-    further: Vec<FurtherRun>,
-) -> Vec<Part> {
-    let part = |kind, name: &str, bytes| Part { kind, name: name.to_owned(), bytes };
-    let mut all = vec![
-        part(PartKind::Stdout, "", stdout),
-        part(PartKind::Stdin, "stdin.jsonl, ", stdin),
-        part(PartKind::Offsets, "offsets of stdin.jsonl, ", offsets(timeline)),
-    ];
-    for (number, run) in (2..).zip(further) {
-        all.push(part(PartKind::Stdout, &format!("run {number}, "), run.stdout));
+pub(super) struct Printed(Vec<Part>);
+
+impl Printed {
+    /// The parts of a recording in memory.
+    pub(super) fn of(take: &Take) -> Self {
+        let part = |kind, name: &str, bytes: &[u8]| Part {
+            kind,
+            name: name.to_owned(),
+            bytes: bytes.to_vec(),
+        };
+        let mut all = vec![
+            part(PartKind::Stdout, "", &take.stdout),
+            part(PartKind::Stdin, "stdin.jsonl, ", &take.stdin),
+            part(PartKind::Offsets, "offsets of stdin.jsonl, ", &offsets(&take.timeline)),
+        ];
+        for (number, run) in (2..).zip(&take.further) {
+            all.push(part(PartKind::Stdout, &format!("run {number}, "), &run.stdout));
+        }
+        Self(all)
     }
-    all
+
+    /// The bytes of stdout of all runs.
+    fn bytes(&self) -> usize {
+        let stdout = self.0.iter().filter(|part| part.kind == PartKind::Stdout);
+        stdout.map(|part| part.bytes.len()).sum()
+    }
 }
 
 /// The offset of each line of stdin, a line each.

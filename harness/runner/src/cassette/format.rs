@@ -13,7 +13,7 @@ use crate::names::{CassetteFile, CliVersion, ScenarioName};
 use crate::scenario::{Exit, Resume};
 
 /// The format this version writes; a cassette of a later one is refused.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The text of `cassette.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,10 @@ pub struct Manifest {
     pub allowed_secrets: Vec<String>,
     /// The CLI that printed them.
     pub cli: Cli,
+    /// What it was recorded from: a digest of each part of the scenario that decides what the CLI prints; absent in one
+    /// that was not recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub made_from: BTreeMap<String, String>,
     /// How the CLI ended; absent when an imported capture does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,

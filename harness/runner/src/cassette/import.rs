@@ -9,7 +9,7 @@ use super::canon;
 use super::format::{
     Cli, FORMAT, Manifest, Origin, RecordCounts, Tick, TickKind, line_by_line, today,
 };
-use super::store::sha256;
+use super::hash::sha256;
 use super::take::Take;
 use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
 
@@ -120,6 +120,7 @@ pub fn import(
         cli,
         exit: None,
         counts: RecordCounts::default(),
+        made_from: BTreeMap::new(),
         canonical: replaced,
         redacted: BTreeMap::new(),
         sha256: BTreeMap::from([(CassetteFile::new(CassettePart::RawStdout, 1), sha256(stdout))]),

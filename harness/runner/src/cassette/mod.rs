@@ -2,8 +2,10 @@
 
 pub mod canon;
 mod format;
+mod hash;
 mod import;
 mod parts;
+mod seal;
 mod store;
 mod take;
 mod timeline;
@@ -13,9 +15,10 @@ pub use format::{
     Cli, Confinement, FORMAT, Manifest, Origin, RecordCounts, RunFacts, Tick, TickKind,
     line_by_line, parse_timeline, render_timeline, today,
 };
+pub(crate) use hash::{hex, sha256, sha256_of_file};
 pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture, reduced};
+pub use seal::sealed;
 pub use store::{Cassette, CassetteError};
-pub(crate) use store::{hex, sha256, sha256_of_file};
 pub(crate) use timeline::{moved, timeline};
 pub(crate) use write::abandoned;
 

@@ -1,13 +1,14 @@
 //! Reads cassettes, and never a damaged one in silence.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
-use sha2::{Digest, Sha256};
 
 use super::format::{FORMAT, Manifest, RecordCounts, Tick, TickKind, parse_timeline};
+use super::hash::sha256;
+use super::seal::unsealed;
 use super::take::{FurtherRun, Take};
 use crate::files::{self, FileError};
 use crate::input::{self, InputError};
@@ -209,30 +210,6 @@ impl From<Cassette> for Take {
     }
 }
 
-/// Lower-case hexadecimal SHA-256, as `sha256sum` prints it.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// [`sha256`] of the file at `path`, links followed; it may be larger than memory.
-pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
-    let mut file = fs::File::open(path)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 18]);
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
-            Ok(n) => hash.update(&buffer[..n]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Bytes in lower-case hexadecimal.
-pub(crate) fn hex(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, CassetteError> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -246,6 +223,12 @@ fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, CassetteError> {
     if head.format > FORMAT {
         return Err(CassetteError::TooNew { path: path.to_owned(), found: head.format });
     }
+    if head.format < FORMAT {
+        let what =
+            format!("it has format {}, and {FORMAT} is the only one that is read", head.format);
+        return Err(CassetteError::Manifest { path: path.to_owned(), what });
+    }
+    let text = unsealed(text).map_err(|what| CassetteError::damaged(path, what))?;
     toml::from_str(text).map_err(bad)
 }
 

@@ -17,7 +17,9 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::format::RunFacts;
 use super::format::render_timeline;
-use super::store::{CassetteError, MANIFEST, counts, sha256};
+use super::hash::sha256;
+use super::seal::sealed;
+use super::store::{CassetteError, MANIFEST, counts};
 use super::take::Take;
 use crate::files;
 use crate::names::{CassetteFile, CassettePart};
@@ -88,7 +90,7 @@ impl Take {
             }
         }
         let text = toml::to_string(&manifest).map_err(io::Error::other)?;
-        Ok(fs::write(dir.join(MANIFEST), text)?)
+        Ok(fs::write(dir.join(MANIFEST), sealed(&text))?)
     }
 }
 

@@ -1,10 +1,13 @@
-//! Whether a scenario is complete: each of its versions is recorded, every golden is compared with something and says
+//! Whether a scenario is complete: each of its versions is recorded from it as it is now, every golden is compared with something and says
 //! something of its own, and nothing holds a secret.
+
+use std::path::Path;
 
 use super::finding::{CheckResult, Finding, FindingKind};
 use super::golden::Golden;
 use super::recording::Recordings;
 use super::secrets;
+use super::stale;
 use super::workspace::unusable;
 use crate::cassette::CassetteError;
 use crate::names::CliVersion;
@@ -20,9 +23,9 @@ pub(super) fn complete(recordings: &Recordings) -> Result<CheckResult, CassetteE
     let name = &scenario.name;
     let recorded: Vec<CliVersion> = recordings.versions().cloned().collect();
     let mut verdict = CheckResult::default();
-    let not_recorded = |place: &str, sentence: String, option: &str| {
-        let again = format!("{} record {name}{option}", workspace.program());
-        Finding::new(FindingKind::NotRecorded, place, sentence, again)
+    let not_recorded = |place: &str, sentence: String, options: &str| {
+        Finding::new(FindingKind::NotRecorded, place, sentence, recordings.test())
+            .with_fix(recordings.record(options))
     };
     let wanted = match workspace.versions() {
         Ok(versions) => workspace.wanted(scenario, versions.as_ref()),
@@ -31,33 +34,32 @@ pub(super) fn complete(recordings: &Recordings) -> Result<CheckResult, CassetteE
             recorded.clone()
         }
     };
+    if recorded.is_empty() {
+        // Its goldens wait for a recording, so that nothing is said of them.
+        let sentence = "the scenario is not recorded".to_owned();
+        verdict.findings.push(not_recorded(name, sentence, ""));
+        verdict.findings.extend(secrets::kept(recordings)?);
+        return Ok(verdict);
+    }
     for version in wanted.iter().filter(|version| !recorded.contains(version)) {
         let sentence = format!("the scenario has CLI {version}, but there is no cassette of it");
-        let option = format!(" --claude npm:{version}");
-        let place = format!("{name} {version}");
-        verdict.findings.push(not_recorded(&place, sentence, &option));
+        let options = format!(" --claude npm:{version}");
+        verdict.findings.push(not_recorded(&format!("{name} {version}"), sentence, &options));
     }
-    if wanted.is_empty() && recorded.is_empty() {
-        let sentence = "the scenario has no cassette of any version".to_owned();
-        verdict.findings.push(not_recorded(name, sentence, ""));
-    }
+    verdict.findings.extend(stale::stale(recordings, &wanted)?);
+    let not_needed = |path: &Path, what: &str| {
+        let shown = workspace.shown(path);
+        let sentence = format!("{shown} {what}");
+        Finding::new(FindingKind::GoldenOrphan, name, sentence, recordings.test())
+            .with_fix(format!("rm {}", shell_quote(&shown)))
+    };
     for (path, before) in Golden::repeated(scenario)? {
-        let [shown, before] = [path, before].map(|path| workspace.shown(&path));
-        verdict.findings.push(Finding::new(
-            FindingKind::GoldenOrphan,
-            name,
-            format!("{shown} says the same as {before}, which holds for its version without it"),
-            format!("rm {}", shell_quote(&shown)),
-        ));
+        let before = workspace.shown(&before);
+        let what = format!("says the same as {before}, which holds for its version without it");
+        verdict.findings.push(not_needed(&path, &what));
     }
     for path in Golden::orphans(scenario, &recorded, &workspace.subjects()?)? {
-        let shown = workspace.shown(&path);
-        verdict.findings.push(Finding::new(
-            FindingKind::GoldenOrphan,
-            name,
-            format!("{shown} was compared with nothing"),
-            format!("rm {}", shell_quote(&shown)),
-        ));
+        verdict.findings.push(not_needed(&path, "was compared with nothing"));
     }
     verdict.findings.extend(secrets::kept(recordings)?);
     Ok(verdict)

@@ -1,5 +1,5 @@
-//! A finding: one named failure, with a sentence, the place, and the line that reproduces it; and what
-//! a check found.
+//! A finding: one named failure, with a sentence, the place, the line that shows it again and the one that mends it; and
+//! what a check found.
 //!
 //! [`Finding`] is what the checks make and what every report shows, and it is serialised as it is. All of
 //! its text is made safe to print when it is made or read, by [`Finding::safe`].
@@ -91,8 +91,11 @@ pub struct Finding {
     pub place: String,
     /// One sentence.
     pub sentence: String,
-    /// The command that shows it again, or settles it.
+    /// The command that shows it again.
     pub reproduce: String,
+    /// The command that mends it, or that accepts what differs; absent where a person has to find out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
     /// What the difference is about as a whole, where two texts differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
@@ -115,12 +118,20 @@ impl Finding {
             place: place.to_owned(),
             sentence,
             reproduce,
+            fix: None,
             class: None,
             consequences: Vec::new(),
             context: Vec::new(),
             diff: Vec::new(),
         };
         finding.safe()
+    }
+
+    /// Adds the command that mends it.
+    #[must_use]
+    pub fn with_fix(mut self, fix: String) -> Self {
+        self.fix = Some(fix);
+        self.safe()
     }
 
     /// Adds how two texts differ: as a whole, and line by line.
@@ -144,14 +155,14 @@ impl Finding {
     /// The same with every text made safe to print, on one line each; what is safe stays as it is.
     #[must_use]
     pub(crate) fn safe(mut self) -> Self {
-        let Self { id: _, place, sentence, reproduce, class: _, consequences, context, diff } =
+        let Self { id: _, place, sentence, reproduce, fix, class: _, consequences, context, diff } =
             &mut self;
         let words = context.iter_mut().flat_map(|moment| {
             let ContextMoment { at: _, input, output } = moment;
             input.iter_mut().chain(output)
         });
         let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
-        let lines = [place, sentence, reproduce].into_iter().chain(consequences);
+        let lines = [place, sentence, reproduce].into_iter().chain(fix).chain(consequences);
         for text in lines.chain(words).chain(parts) {
             *text = plain(text);
         }

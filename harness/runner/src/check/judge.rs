@@ -222,26 +222,19 @@ impl ScenarioChecks {
                 };
                 let reproduce = self.line(&recording.request(setup).lanes([view.lane()]));
                 Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce)
+                    .with_fix(self.recordings.proposal())
                     .with_difference(diff.change(), diff.lines())
                     .with_context(context(&replay.entries, view.lane(), at))
             }
             Ok(Golden { path, text: None, .. }) => {
                 let sentence = format!("there is no {} yet", self.workspace().shown(&path));
-                Finding::new(
-                    FindingKind::GoldenMissing,
-                    &place,
-                    sentence,
-                    self.recordings.proposal(),
-                )
+                Finding::new(FindingKind::GoldenMissing, &place, sentence, self.recordings.test())
+                    .with_fix(self.recordings.proposal())
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let sentence = error.to_string();
-                Finding::new(
-                    FindingKind::GoldenUnreadable,
-                    &place,
-                    sentence,
-                    self.recordings.proposal(),
-                )
+                let (kind, test) = (FindingKind::GoldenUnreadable, self.recordings.test());
+                Finding::new(kind, &place, error.to_string(), test)
+                    .with_fix(self.recordings.proposal())
             }
             Err(error) => return Err(error.into()),
         };
@@ -264,15 +257,13 @@ impl ScenarioChecks {
         let recording = self.recordings.get(version)?;
         let scenario = self.scenario();
         let place = format!("{} {version} recorded", scenario.name);
-        let again = format!(
-            "{} record {} --claude npm:{version}",
-            self.workspace().program(),
-            scenario.name
-        );
+        let again = self.recordings.record(&format!(" --claude npm:{version} --force"));
+        let complaint = |(kind, sentence)| {
+            let test = self.recordings.test();
+            Finding::new(kind, &place, sentence, test).with_fix(again.clone())
+        };
         let complaints = recorded::manifest_complaints(scenario, &recording.cassette).into_iter();
-        let mut findings: Vec<Finding> = complaints
-            .map(|(kind, sentence)| Finding::new(kind, &place, sentence, again.clone()))
-            .collect();
+        let mut findings: Vec<Finding> = complaints.map(complaint).collect();
         for replay in recording.as_recorded() {
             let request = ReplayRequest::recorded(scenario, version, replay.setup);
             let broken = recorded::broken(&recording, &replay);
@@ -328,7 +319,7 @@ impl ScenarioChecks {
             unmet.extend(unmet::of_sweep(&scenario.sweep.faults, scenario.sweep.plans, &met));
         }
         let place = format!("{} {version} plans", scenario.name);
-        let again = format!("{} test {}", self.workspace().program(), scenario.name);
+        let again = self.recordings.test();
         let unmet = unmet.into_iter();
         let unusable = unusable.into_iter().map(|what| (FindingKind::ScenarioUnusable, what));
         let more = unmet.chain(unusable);

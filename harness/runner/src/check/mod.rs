@@ -21,6 +21,7 @@ mod recording;
 mod secrets;
 mod shrink;
 mod snap_file;
+mod stale;
 mod sweep;
 mod trace_diff;
 mod unmet;

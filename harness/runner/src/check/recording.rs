@@ -265,6 +265,16 @@ impl Recordings {
         Self { workspace: workspace.clone(), scenario: Arc::new(scenario), kept }
     }
 
+    /// The line that tests the scenario.
+    pub(super) fn test(&self) -> String {
+        format!("{} test {}", self.workspace.program(), self.scenario.name)
+    }
+
+    /// The line that records the scenario, with further options.
+    pub(super) fn record(&self, options: &str) -> String {
+        format!("{} record {}{options}", self.workspace.program(), self.scenario.name)
+    }
+
     /// The line that proposes and settles goldens of the scenario.
     pub(super) fn proposal(&self) -> String {
         let (program, name) = (self.workspace.program(), &self.scenario.name);

@@ -8,6 +8,7 @@ use super::finding::{Finding, FindingKind};
 use super::recording::Recordings;
 use crate::scenario::Workspace;
 use crate::secrets::{Hit, allowed_in, scan_cassette, scan_goldens};
+use crate::text::shell_quote;
 
 /// A finding for each file of these recordings and of the scenario's goldens, and each rule that finds
 /// secrets in it. Rules that a `cassette.toml` allows are left out; a golden is allowed what any of the
@@ -24,7 +25,7 @@ pub(super) fn kept(recordings: &Recordings) -> io::Result<Vec<Finding>> {
         let dir = workspace.cassette(name, version);
         allowed.extend(allowed_in(&dir));
         let hits = scan_cassette(&dir)?.hits;
-        let again = format!("{program} record {name} --claude npm:{version} --redact");
+        let again = format!("{program} record {name} --claude npm:{version} --redact --force");
         findings.extend(of(workspace, &format!("{name} {version}"), &hits, &again));
     }
     let goldens = scan_goldens(&scenario.dir, &allowed)?;
@@ -50,7 +51,10 @@ fn of(workspace: &Workspace, place: &str, hits: &[Hit], again: &str) -> Vec<Find
              belongs to, then record or import again with `--redact`, or with `--allow-secrets {rule}`",
             first.line, first.excerpt
         );
-        Some(Finding::new(FindingKind::SecretKept, place, sentence, again.to_owned()))
+        let scan = format!("{} scan {}", workspace.program(), shell_quote(&file));
+        Some(
+            Finding::new(FindingKind::SecretKept, place, sentence, scan).with_fix(again.to_owned()),
+        )
     };
     groups.into_iter().filter_map(finding).collect()
 }

@@ -244,11 +244,11 @@ impl<'a> Outcomes<'a> {
         let Recordings { workspace, scenario, .. } = self.recordings;
         let name = &named.variant.name;
         let update = self.recordings.proposal();
-        let (kind, sentence, reproduce) = match &named.golden {
-            Err(what) => (FindingKind::GoldenUnreadable, what.clone(), update),
+        let (kind, sentence, fix) = match &named.golden {
+            Err(what) => (FindingKind::GoldenUnreadable, what.clone(), Some(update)),
             Ok(Golden { path, text: None, .. }) => {
                 let sentence = format!("variant `{name}` has no {} yet", workspace.shown(path));
-                (FindingKind::GoldenMissing, sentence, update)
+                (FindingKind::GoldenMissing, sentence, Some(update))
             }
             Ok(_) if named.seen => return None,
             Ok(_) => {
@@ -257,12 +257,15 @@ impl<'a> Outcomes<'a> {
                      `plans` under [sweep]",
                     plural(self.plans, "plan")
                 );
-                let test = format!("{} test {}", workspace.program(), scenario.name);
-                (FindingKind::VariantNeverSeen, sentence, test)
+                (FindingKind::VariantNeverSeen, sentence, None)
             }
         };
         let place = format!("{} {}.{name}", scenario.name, self.view);
-        Some(Finding::new(kind, &place, sentence, reproduce))
+        let finding = Finding::new(kind, &place, sentence, self.recordings.test());
+        Some(match fix {
+            Some(fix) => finding.with_fix(fix),
+            None => finding,
+        })
     }
 }
 

@@ -51,8 +51,9 @@ fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
             FindingKind::CassetteOrphan,
             &format!("cassettes/{name}"),
             format!("there is no scenario `{name}`, so nothing holds these recordings"),
-            format!("{program} new {name} # or remove the folder"),
+            format!("{program} test"),
         )
+        .with_fix(format!("{program} new {name} # or remove the folder"))
     };
     Ok(orphans.into_iter().map(finding).collect())
 }

@@ -27,6 +27,7 @@ mod history;
 mod host;
 mod known;
 mod launch;
+mod made_from;
 mod meter;
 mod npm;
 mod paced;
@@ -60,6 +61,7 @@ pub use error::{CliOutput, HostError, RecordError};
 pub use known::KnownScenarios;
 pub use launch::{ENTER, SUPERVISE, supervise_with};
 pub(crate) use launch::{Guard, Running, command, launch};
+pub use made_from::made_from;
 pub use meter::Overflow;
 pub use npm::{Install, Installed, newest};
 pub use program::{Program, ProgramStart, StdoutUse};
@@ -114,7 +116,11 @@ pub fn record(
     host: &HostPaths,
     stop: &AtomicBool,
 ) -> Result<Take, RecordError> {
-    Ok(take::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario))
+    // The scenario as it is before the CLI runs, which may take minutes.
+    let made_from = made_from(scenario, settings.workspace, stop)?;
+    let mut take = take::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario);
+    take.manifest.made_from = made_from;
+    Ok(take)
 }
 
 #[cfg(test)]

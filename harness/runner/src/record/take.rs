@@ -34,6 +34,7 @@ pub(crate) fn into_take(recording: &Recording, scenario: &Scenario) -> Take {
         },
         exit: Some(recording.first.exit),
         counts: RecordCounts::default(),
+        made_from: BTreeMap::new(),
         canonical: canonicalizer.counts,
         redacted: BTreeMap::new(),
         sha256: (1..)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::model::Report;
-use super::text::change_text;
+use super::text::{change_text, commands};
 use crate::check::Finding;
 
 /// Writes an `::error` line for every finding and for every check that could not be run.
@@ -30,10 +30,12 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn annotation(out: &mut dyn Write, file: Option<&str>, finding: &Finding) -> io::Result<()> {
-    let Finding { id, place, sentence, reproduce, .. } = finding;
+    let Finding { id, place, sentence, .. } = finding;
     let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
     let change = change_text(finding).map(|change| format!("\n{change}")).unwrap_or_default();
-    let text = data(&format!("{place}\n{sentence}{change}\nreproduce: {reproduce}"));
+    let commands: String =
+        commands(finding).map(|(label, command)| format!("\n{label}: {command}")).collect();
+    let text = data(&format!("{place}\n{sentence}{change}{commands}"));
     writeln!(out, "::error {file}title={}::{text}", property(&id.to_string()))
 }
 

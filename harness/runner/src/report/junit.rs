@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::model::{CheckRun, Report};
-use super::text::{change_text, diff_text, lanes_text};
+use super::text::{change_text, commands, diff_text, lanes_text};
 use crate::check::Finding;
 
 /// Writes the report as JUnit XML.
@@ -50,11 +50,11 @@ fn status(check: &CheckRun) -> TestCaseStatus {
 }
 
 fn describe(finding: &Finding) -> String {
-    let Finding { id, place, sentence, reproduce, .. } = finding;
+    let Finding { id, place, sentence, .. } = finding;
     let mut lines = vec![format!("{id} {place}"), sentence.clone()];
     lines.extend(change_text(finding));
     lines.extend(lanes_text(finding));
     lines.extend(diff_text(finding));
-    lines.push(format!("reproduce: {reproduce}"));
+    lines.extend(commands(finding).map(|(label, command)| format!("{label}: {command}")));
     lines.join("\n")
 }

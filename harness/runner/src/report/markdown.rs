@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::model::{Report, Tally};
-use super::text::{change_text, diff_text, lanes_text};
+use super::text::{change_text, commands, diff_text, lanes_text};
 use crate::check::Finding;
 use crate::text::markdown::{block, inline};
 use crate::text::plural;
@@ -62,7 +62,12 @@ fn section(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     if !diff.is_empty() {
         fenced(out, "diff", &diff.join("\n"))?;
     }
-    fenced(out, "sh", &finding.reproduce)
+    let lines: Vec<String> =
+        commands(finding).map(|(label, command)| format!("# {label}\n{command}")).collect();
+    match &lines[..] {
+        [_] => fenced(out, "sh", &finding.reproduce),
+        all => fenced(out, "sh", &all.join("\n")),
+    }
 }
 
 fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {

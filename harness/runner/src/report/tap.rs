@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::model::{CheckRun, Report};
-use super::text::{change_text, diff_text, lanes_text};
+use super::text::{change_text, commands, diff_text, lanes_text};
 use crate::check::Finding;
 
 /// Writes the report as TAP 14.
@@ -52,9 +52,10 @@ fn diagnostics(out: &mut dyn Write, check: &CheckRun) -> io::Result<()> {
         writeln!(out, "  findings:")?;
     }
     for finding in &check.findings {
-        let Finding { id, place, sentence, reproduce, .. } = finding;
+        let Finding { id, place, sentence, .. } = finding;
         writeln!(out, "    - id: {}", quoted(&id.to_string()))?;
-        for (key, text) in [("place", place), ("sentence", sentence), ("reproduce", reproduce)] {
+        let parts = [("place", place.as_str()), ("sentence", sentence)];
+        for (key, text) in parts.into_iter().chain(commands(finding)) {
             writeln!(out, "      {key}: {}", quoted(text))?;
         }
         if let Some(change) = change_text(finding) {

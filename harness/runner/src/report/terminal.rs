@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use super::model::{Report, ScenarioRun, Tally};
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
-use super::text::{ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, ran, rows, verdict};
+use super::text::{
+    ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, ran, rows, verdict,
+};
 use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
 use crate::text::plain;
 use crate::text::{pad, plural};
@@ -38,13 +40,13 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes one finding: the sentence, the diff, and the line that reproduces it.
+/// Writes one finding: the sentence, the diff, and the commands that show it again and mend it.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
 pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    let Finding { id, place, sentence, context, diff, reproduce, .. } = finding;
+    let Finding { id, place, sentence, context, diff, .. } = finding;
     writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
     if let Some(change) = change_text(finding) {
         writeln!(out, "  {change}")?;
@@ -54,7 +56,10 @@ pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
     }
     diff_lines(out, diff, DIFF_LINES)?;
-    writeln!(out, "  {DIM}reproduce:{DIM:#} {reproduce}")
+    for (label, command) in commands(finding) {
+        writeln!(out, "  {DIM}{label}:{DIM:#} {command}")?;
+    }
+    Ok(())
 }
 
 /// What came in beside what was seen.

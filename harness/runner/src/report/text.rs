@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::model::Tally;
-use crate::check::{ContextMoment, DiffLine, Finding};
+use crate::check::{ContextMoment, DiffLine, Finding, FindingId, FindingKind};
 use crate::text::{Keep, pad, plural, truncate};
 
 /// Most lines of a finding's diff that are shown: the first difference and some that follow. The JSON
@@ -45,6 +45,22 @@ pub(super) fn change_text(finding: &Finding) -> Option<String> {
         [] => format!("change of {class}"),
         _ => format!("change of {class}; then {}", then.join(", ")),
     })
+}
+
+/// The commands of a finding, each after what it does: it shows the finding again, and it mends what is wrong or accepts
+/// what differs.
+pub(super) fn commands(finding: &Finding) -> impl Iterator<Item = (&'static str, &str)> {
+    let mends = match &finding.id {
+        FindingId::Known(
+            FindingKind::GoldenDiffers
+            | FindingKind::GoldenMissing
+            | FindingKind::GoldenUnreadable
+            | FindingKind::OutcomeUnnamed,
+        ) => "to accept",
+        _ => "to fix",
+    };
+    let fix = finding.fix.as_deref().map(|fix| (mends, fix));
+    std::iter::once(("reproduce", &*finding.reproduce)).chain(fix)
 }
 
 /// The diff of a finding, a long one only in part.

@@ -185,7 +185,7 @@ impl Scenario {
     }
 
     /// The first chat among the channels, or one in mode `partial`.
-    pub(crate) fn first_chat(&self) -> Chat {
+    pub fn first_chat(&self) -> Chat {
         let chat = self.channels.iter().find_map(|channel| match *channel {
             ChannelSpec::Telegram(chat) => Some(chat),
             ChannelSpec::Acp { .. } | ChannelSpec::Sse {} => None,

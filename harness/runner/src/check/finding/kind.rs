@@ -55,6 +55,8 @@ finding_kinds! {
     ManifestDiffers = "TP003" "manifest-differs",
     /// A timeline with times that no program takes.
     TimesImplausible = "TP004" "times-implausible",
+    /// A recording that was made from the scenario as it was before.
+    RecordingStale = "TP005" "recording-stale",
     /// A line of stdout that nothing accounts for.
     LineLost = "ST001" "line-lost",
     /// A line of stdout that is a JSON object and that the parser takes for no record.

@@ -4,11 +4,11 @@
 use maud::{Markup, display, html};
 
 use crate::check::{DiffLine, DiffSide, Finding};
-use crate::report::text::{ContextRow, change_text, rows};
+use crate::report::text::{ContextRow, change_text, commands, rows};
 
 /// Returns the finding as HTML.
 pub(crate) fn found(finding: &Finding) -> Markup {
-    let Finding { id, place, sentence, reproduce, context, diff, .. } = finding;
+    let Finding { id, place, sentence, context, diff, .. } = finding;
     html! {
         p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
         @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
@@ -23,7 +23,10 @@ pub(crate) fn found(finding: &Finding) -> Markup {
             }
         }
         @if !diff.is_empty() { (difference(diff)) "\n" }
-        pre { (reproduce) } "\n"
+        @for (label, command) in commands(finding) {
+            p.label { (label) }
+            pre { (command) } "\n"
+        }
     }
 }
 

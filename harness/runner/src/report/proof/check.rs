@@ -6,7 +6,10 @@
 
 use std::fmt;
 
-use super::evidence::{has_real_evidence, has_test_words, is_disclaimer, is_ours_not_real};
+use super::evidence::{
+    has_real_evidence, has_test_words, is_disclaimer, is_ours_not_real, own_failure,
+};
+use super::run_report::RunReport;
 
 /// A field of the section "Real behavior proof".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,10 @@ pub enum ProofStatus {
     MockOnly,
     /// It tells of evidence, and shows none.
     Insufficient,
+    /// It says itself that something did not hold.
+    Failed(String),
+    /// The report of the run says something else.
+    Contradicted(String),
 }
 
 /// What a text has of what is asked.
@@ -152,9 +159,17 @@ impl fmt::Display for Checked {
                  the real command printed",
             )?,
             ProofStatus::Insufficient => f.write_str(
-                "insufficient: the evidence shows nothing; add a terminal output, a log, a \
-                 screenshot or a recording",
+                "insufficient: the evidence shows nothing; add what a command printed between two \
+                 lines of ```, a screenshot or a link to a recording",
             )?,
+            ProofStatus::Failed(what) => write!(
+                f,
+                "failed: the text says itself that not everything held: {what}; mend that, and \
+                 write the proof again"
+            )?,
+            ProofStatus::Contradicted(what) => {
+                write!(f, "contradicted: {what}; write the proof again")?;
+            }
         }
         match self.context_missing.as_slice() {
             [] => f.write_str("\nproblem and evidence: both are there"),
@@ -163,7 +178,16 @@ impl fmt::Display for Checked {
     }
 }
 
-/// Checks a text.
+/// Checks a text against the report of the run that it was written of.
+pub fn check_against(text: &str, report: &RunReport) -> Checked {
+    let checked = check(text);
+    match report.contradicts(text).filter(|_| checked.passed()) {
+        Some(what) => Checked { proof: ProofStatus::Contradicted(what), ..checked },
+        None => checked,
+    }
+}
+
+/// Checks a text by itself.
 pub fn check(text: &str) -> Checked {
     let text = text.replace("\r\n", "\n");
     let proof = section(&text, "real behavior proof");
@@ -201,6 +225,9 @@ fn judge(fields: &[(ProofField, String)]) -> ProofStatus {
     let real = has_real_evidence(&format!("{evidence}\n{observed}"));
     if is_ours_not_real(evidence) {
         return ProofStatus::MockOnly;
+    }
+    if let Some(what) = own_failure(observed) {
+        return ProofStatus::Failed(what);
     }
     match (real, has_test_words(&format!("{evidence}\n{observed}\n{steps}"))) {
         (true, _) => ProofStatus::Passed,

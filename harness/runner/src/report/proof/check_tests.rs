@@ -82,8 +82,10 @@ fn what_is_missing_is_named() {
 fn tests_are_no_evidence() {
     let mock = text(&[(EVIDENCE, "pnpm test passes, 34 unit tests"), (STEPS, "pnpm test")]);
     check(&mock, ProofStatus::MockOnly, &[]);
-    let live = "pnpm test passes; openclaw agent printed it";
-    check(&text(&[(EVIDENCE, live), (STEPS, "pnpm test")]), ProofStatus::Passed, &[]);
+    let told = "pnpm test passes; openclaw agent printed it";
+    check(&text(&[(EVIDENCE, told), (STEPS, "pnpm test")]), ProofStatus::MockOnly, &[]);
+    let shown = "pnpm test passes\n\n![it](https://x/y.png)";
+    check(&text(&[(EVIDENCE, shown), (STEPS, "pnpm test")]), ProofStatus::Passed, &[]);
     let fence = "```\ncargo test: 3 unit tests passed\n```";
     check(&text(&[(EVIDENCE, fence)]), ProofStatus::MockOnly, &[]);
     let imported = format!("{} imported\n{EVIDENCE}", crate::report::proof::evidence::NOT_REAL);
@@ -95,6 +97,38 @@ fn prose_and_disclaimers_are_no_evidence() {
     let prose = text(&[(EVIDENCE, "It works now"), (STEPS, "clicked around")]);
     check(&prose, ProofStatus::Insufficient, &[]);
     check(&text(&[("stream=tool\n```", "x\n```\nnot tested")]), ProofStatus::NotTested, &[]);
+}
+
+#[test]
+fn issue_19_point_4_evidence_that_nobody_sees_is_none() {
+    for told in
+        ["terminal output", "a screen recording of it", "see the log of `openclaw`", "stdout"]
+    {
+        check(&text(&[(EVIDENCE, told)]), ProofStatus::Insufficient, &[]);
+    }
+}
+
+#[test]
+fn issue_19_point_4_a_text_that_says_that_something_failed_does_not_pass() {
+    const OBSERVED: &str = "preview shows 📖 Read";
+    for (observed, expect) in [
+        ("7 goldens compared, 7 held; 64 plans, 64 equal; 11 invariants, 11 held", None),
+        (
+            "late-edit: the chat got x; 7 goldens compared, 6 held; 64 plans, 64 equal",
+            Some("7 goldens compared, 6 held"),
+        ),
+        ("7 goldens compared, 7 held; 64 plans, not all equal", Some("64 plans, not all equal")),
+        ("7 goldens compared, 7 held; 11 invariants, 0 held", Some("11 invariants, 0 held")),
+        (
+            "a: 1 golden compared, 1 held; b: 2 goldens compared, 1 held",
+            Some("b: 2 goldens compared, 1 held"),
+        ),
+        ("the person reads `3, 2 held`", None),
+    ] {
+        let expect =
+            expect.map_or(ProofStatus::Passed, |what| ProofStatus::Failed(what.to_owned()));
+        check(&text(&[(OBSERVED, observed)]), expect, &[]);
+    }
 }
 
 #[test]

@@ -5,12 +5,14 @@ mod check;
 mod chromium;
 mod evidence;
 mod picture;
+mod run_report;
 mod text;
 
 pub use cast::cast;
-pub use check::{Checked, ProofField, ProofStatus, check};
+pub use check::{Checked, ProofField, ProofStatus, check, check_against};
 pub use chromium::{Browser, Chromium, Photo, PhotoError, photo};
 pub use picture::picture;
+pub use run_report::RunReport;
 #[cfg(test)]
 pub(crate) use text::last_seen;
 pub use text::text;

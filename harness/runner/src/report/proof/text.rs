@@ -115,6 +115,11 @@ fn steps(case: &Case) -> String {
     format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
 }
 
+/// What is observed of a recording, as the text has it.
+pub(super) fn observed_line(case: &Case) -> String {
+    one_line(&observed(case))
+}
+
 fn observed(case: &Case) -> String {
     let invariants = case.invariants();
     let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();

@@ -1,0 +1,356 @@
+//! What does not hold is never reported as if it held: a reader that goes away, a recording that is older than its scenario,
+//! a cassette.toml that somebody edited, a proof that says itself that something failed. And what is there is not lost by a
+//! command that writes.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{check, clitape, edit_manifest, files, root, workspace};
+
+/// Runs the command with a stdout that nobody reads, and expects the exit code and these files.
+#[track_caller]
+fn check_unread(dir: &Path, args: &[&str], code: i32, written: &[&str]) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = clitape();
+    command.current_dir(dir).args(args).stdout(writer).stderr(Stdio::piped());
+    let output = command.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {errors}");
+    assert!(!errors.contains("error"), "{args:?}: {errors}");
+    for file in written {
+        assert!(dir.join(file).is_file(), "{args:?}: there is no {file}");
+    }
+}
+
+/// A workspace in which one golden is wrong.
+fn with_a_wrong_golden() -> tempfile::TempDir {
+    let workspace = workspace(&["plain-text"]);
+    let golden = workspace.path().join("scenarios/plain-text/golden/telegram-partial.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
+    workspace
+}
+
+#[test]
+fn issue_19_point_1_a_reader_that_goes_away_changes_neither_the_exit_code_nor_the_files() {
+    let workspace = with_a_wrong_golden();
+    let dir = workspace.path();
+    let reports = ["--junit", "r.xml", "--tap", "r.tap", "--json", "r.json", "--html", "page"];
+    check_unread(
+        dir,
+        &[&["test"], &reports[..]].concat(),
+        3,
+        &["r.xml", "r.tap", "r.json", "page/index.html"],
+    );
+    check_unread(dir, &["--quiet", "test"], 3, &[]);
+    check_unread(dir, &["test", "--update"], 3, &[PENDING]);
+    check_unread(dir, &["review", "--list"], 3, &[PENDING]);
+    let proof = ["proof", "plain-text/1.0.128", "--no-png", "--out", "proof"];
+    check_unread(dir, &proof, 3, &["proof/index.html", "proof/proof.md", "proof/preview.svg"]);
+    let compare = ["compare", "1.0.128", "2.1.329", "--out", "compare"];
+    check_unread(dir, &compare, 3, &["compare/index.html", "compare/compare.md"]);
+    let drift = ["drift", "--from", "2.1.148", "--to", "2.1.329", "--markdown", "drift.md"];
+    fs::create_dir_all(dir.join("versions/2.1.148")).unwrap();
+    fs::create_dir_all(dir.join("versions/2.1.329")).unwrap();
+    fs::write(dir.join("versions/2.1.148/help.txt"), "").unwrap();
+    fs::write(dir.join("versions/2.1.329/help.txt"), "").unwrap();
+    check_unread(dir, &drift, 3, &["drift.md"]);
+    check_unread(dir, &["replay", "plain-text/2.1.329", "--json"], 0, &[]);
+    check_unread(dir, &["replay", "plain-text/2.1.329", "--speed", "0.01"], 0, &[]);
+    check_unread(dir, &["schema"], 0, &[]);
+    check_unread(dir, &["completions", "bash"], 0, &[]);
+    check_unread(dir, &["scan", "scenarios"], 0, &[]);
+    check_unread(dir, &["--help"], 0, &[]);
+    check_unread(dir, &["review", "--accept", "--reason", "r"], 0, &[]);
+    assert!(!dir.join(PENDING).exists(), "the golden still waits");
+    check_unread(dir, &["test"], 0, &[]);
+}
+
+/// The proposal for the golden that is wrong.
+const PENDING: &str = "scenarios/plain-text/golden/telegram-partial.snap.new";
+
+/// Changes a file of the scenario `three-tools`, and expects that `clitape test` says this of its recordings.
+#[track_caller]
+fn check_stale(file: &str, change: impl Fn(String) -> String, expect: Option<&str>) {
+    let workspace = workspace(&["three-tools"]);
+    let path = workspace.path().join("scenarios/three-tools").join(file);
+    let before = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, change(before)).unwrap();
+    match expect {
+        None => check(workspace.path(), &["test"], 0, &["all held"], &[]),
+        Some(what) => {
+            let told = [
+                "TP005 recording-stale three-tools\n",
+                &format!(
+                    "\n  {what} changed since CLI 1.0.128, 2.1.148, 2.1.329, 2.1.330 recorded it\n"
+                ),
+                "\n  to fix: clitape record three-tools --force\n",
+                "; 1 finding\n",
+            ];
+            check(workspace.path(), &["test"], 3, &told, &[])
+        }
+    };
+}
+
+#[test]
+fn issue_19_point_2_a_recording_that_is_older_than_its_scenario_is_a_finding() {
+    let scenario = "scenario.toml";
+    check_stale(
+        scenario,
+        |text| text.replacen("prompt = \"", "prompt = \"Please: ", 1),
+        Some("`record.prompt`"),
+    );
+    check_stale(
+        scenario,
+        |text| text.replacen("[record]\n", "[record]\npartial_messages = false\n", 1),
+        Some("`record.partial_messages`"),
+    );
+    check_stale(
+        "model.toml",
+        |text| text.replacen("text = \"", "text = \"Well: ", 1),
+        Some("model.toml"),
+    );
+    check_stale("workspace/more.txt", |_| "more".to_owned(), Some("workspace/"));
+    // How it is written, and what decides only how the recording is judged, do not count.
+    check_stale("model.toml", |text| format!("# A comment.\n\n{text}"), None);
+    check_stale(
+        scenario,
+        |text| text.replacen("[record]\n", "[record]\ntimeout_s = 99\n", 1),
+        None,
+    );
+    check_stale(scenario, |text| format!("{text}\n[proof]\nnot_tested = \"the weather\"\n"), None);
+}
+
+#[test]
+fn issue_19_point_2_a_recording_that_does_not_say_what_it_was_made_from_is_a_finding() {
+    let workspace = workspace(&["plain-text"]);
+    let manifest = workspace.path().join("cassettes/plain-text/2.1.148/cassette.toml");
+    edit_manifest(&manifest, |text| {
+        let (before, rest) = text.split_once("[made_from]").unwrap();
+        format!("{before}[counts]{}", rest.split_once("[counts]").unwrap().1)
+    });
+    let told = [
+        "TP005 recording-stale",
+        "changed since CLI 2.1.148 recorded it",
+        "to fix: clitape record plain-text --claude npm:2.1.148 --force\n",
+    ];
+    check(workspace.path(), &["test"], 3, &told, &[]);
+}
+
+#[test]
+fn issue_19_point_3_an_edited_manifest_is_damage() {
+    for (from, to) in [
+        ("sha256 = \"", "sha256 = \"0"),
+        ("date = \"", "date = \"1"),
+        ("platform = \"linux", "platform = \"other"),
+        ("origin = \"recorded\"", "origin = \"imported\""),
+    ] {
+        let workspace = workspace(&["plain-text"]);
+        let manifest = workspace.path().join("cassettes/plain-text/2.1.329/cassette.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(&manifest, text.replacen(from, to, 1)).unwrap();
+        let told = [
+            "cassette.toml is damaged: its seal is ",
+            "it was edited; restore it from version control",
+        ];
+        for command in [&["test"][..], &["replay", "plain-text/2.1.329"]] {
+            check(workspace.path(), command, 5, &[], &told);
+        }
+        let proof = ["proof", "plain-text/2.1.329", "--no-png", "--out", "proof"];
+        check(workspace.path(), &proof, 5, &[], &told);
+        assert!(!workspace.path().join("proof").exists(), "a proof was written");
+    }
+}
+
+#[test]
+fn issue_19_point_7_only_a_command_that_mends_is_called_a_fix() {
+    let workspace = workspace(&["plain-text"]);
+    let dir = workspace.path();
+    let cassettes = dir.join("cassettes/plain-text");
+    // Nothing is recorded: one finding, and no word of the goldens.
+    fs::rename(&cassettes, dir.join("elsewhere")).unwrap();
+    let told = [
+        "the scenario is not recorded",
+        "\n  to fix: clitape record plain-text\n",
+        "; 1 finding\n",
+    ];
+    let out = check(dir, &["test"], 3, &told, &[]);
+    assert!(!out.contains("rm "), "{out}");
+    fs::rename(dir.join("elsewhere"), &cassettes).unwrap();
+    // A golden that differs: a command that shows it, and one that accepts it.
+    let golden = dir.join("scenarios/plain-text/golden/telegram-partial.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replacen("sendMessage", "sendMessagf", 1)).unwrap();
+    let told = [
+        "\n  reproduce: clitape replay cassettes/plain-text/1.0.128 ",
+        "\n  to accept: clitape test plain-text --update && clitape review\n",
+    ];
+    check(
+        dir,
+        &["test", "--junit", "r.xml", "--markdown", "r.md", "--tap", "r.tap"],
+        3,
+        &told,
+        &[],
+    );
+    for (file, labels) in [
+        ("r.xml", ["reproduce: clitape", "to accept: clitape"]),
+        ("r.md", ["# reproduce\nclitape", "# to accept\nclitape"]),
+        ("r.tap", ["reproduce: \"clitape", "to accept: \"clitape"]),
+    ] {
+        let text = fs::read_to_string(dir.join(file)).unwrap();
+        assert!(labels.iter().all(|label| text.contains(label)), "{file}: {text}");
+    }
+    fs::write(&golden, text).unwrap();
+    // A golden that nothing is compared with: what shows it does not remove it.
+    fs::write(dir.join("scenarios/plain-text/golden/none.snap"), "---\nsource: s\n---\n").unwrap();
+    let told = [
+        "\n  reproduce: clitape test plain-text\n",
+        "\n  to fix: rm scenarios/plain-text/golden/none.snap\n",
+    ];
+    check(dir, &["test"], 3, &told, &[]);
+}
+
+#[test]
+fn issue_19_point_4_a_proof_is_held_against_its_run() {
+    let workspace = with_a_wrong_golden();
+    let dir = workspace.path();
+    let args = ["proof", "plain-text/1.0.128", "--no-png", "--out", "proof"];
+    check(dir, &args, 3, &["wrote proof/proof.json"], &[]);
+    let proof = ["proof", "--check", "proof/proof.md"];
+    check(dir, &proof, 3, &["failed: the text says itself", "goldens compared, "], &[]);
+    // A number that somebody mended by hand: the run beside it does not agree.
+    let path = dir.join("proof/proof.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let mended = text.replace("goldens compared, 3 held", "goldens compared, 4 held");
+    assert_ne!(mended, text);
+    fs::write(&path, &mended).unwrap();
+    check(dir, &proof, 3, &["contradicted: the run of plain-text/1.0.128 has 1 finding"], &[]);
+    // A proof that holds, and one with another answer in it.
+    check(dir, &["test", "--update"], 3, &[], &[]);
+    check(dir, &["review", "--accept", "--reason", "r"], 0, &[], &[]);
+    check(dir, &args, 0, &[], &[]);
+    let out = check(dir, &proof, 0, &["passed: the proof has every field and real evidence"], &[]);
+    assert!(!out.contains("only the text"), "{out}");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replace("the person ends up reading `A tape", "the person ends up reading `B tape"),
+    )
+    .unwrap();
+    check(
+        dir,
+        &proof,
+        3,
+        &["contradicted: the text does not say what the run of plain-text/1.0.128 gave"],
+        &[],
+    );
+    // Elsewhere, only the text can be checked, and that is said.
+    fs::write(dir.join("pasted.md"), text).unwrap();
+    check(
+        dir,
+        &["proof", "--check", "pasted.md"],
+        0,
+        &["only the text was checked, and no run"],
+        &[],
+    );
+}
+
+/// Replays a recording of a committed scenario, and expects these lines, and not those.
+#[track_caller]
+fn check_played(args: &[&str], shown: &[&str], hidden: &[&str]) {
+    let out = check(root(), &[&["replay"], args].concat(), 0, shown, &[]);
+    for part in hidden {
+        assert!(!out.contains(part), "{args:?}: `{part}` in\n{out}");
+    }
+}
+
+#[test]
+fn issue_19_point_5_a_scenario_is_played_as_it_says() {
+    let silent = "silent-run/2.1.329";
+    check_played(&[silent], &[], &["sendMessage"]);
+    check_played(&["cassettes/silent-run/2.1.329"], &["sendMessage"], &[]);
+    // The faults of its chat, unless others are given.
+    check_played(&["chat-rate-limited/2.1.329"], &["rate-limit"], &[]);
+    check_played(
+        &["chat-rate-limited/2.1.329", "--fault", "2:not-modified"],
+        &["not-modified"],
+        &["rate-limit"],
+    );
+    check_played(&["cassettes/chat-rate-limited/2.1.329"], &[], &["rate-limit"]);
+    // The further runs of its session; a plan is of one run.
+    let further = "run 2, which resumes the session:";
+    check_played(&["resume-fork/2.1.329"], &[further], &[]);
+    check_played(&["resume-fork/2.1.329", "--seed", "4"], &[further], &[]);
+    check_played(&["cassettes/resume-fork/2.1.329"], &[], &[further]);
+    let plan = check(root(), &["replay", "resume-fork/2.1.329", "--print-plan"], 0, &[], &[]);
+    check_played(&["resume-fork/2.1.329", "--plan", plan.trim()], &[], &[further]);
+}
+
+/// Every file of a folder, with its bytes.
+fn tree(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    files(dir, "").into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// Puts a CLI into a workspace that answers this, and ends with this code.
+fn put_cli(dir: &Path, answer: &str, code: u8) {
+    let result = format!(r#"{{"type":"result","session_id":"5-a","result":"{answer}"}}"#);
+    let script = format!(
+        "#!/bin/sh\n[ \"$*\" = --version ] && echo 9.9.9 && exit\necho '{result}'\nexit {code}\n"
+    );
+    let program = dir.join("claude");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn issue_19_point_6_no_recording_is_replaced_unasked() {
+    let workspace = tempfile::tempdir().unwrap();
+    let dir = workspace.path();
+    check(dir, &["new", "mine"], 0, &[], &[]);
+    let record = ["record", "mine", "--yes", "--claude", "./claude"];
+    put_cli(dir, "Hi.", 0);
+    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    // The same bytes may be written again, as only the times differ.
+    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    let before = tree(&dir.join("cassettes"));
+    put_cli(dir, "Ho.", 0);
+    let told =
+        ["cassettes/mine/9.9.9 is there already, and this one differs: line 1", "add `--force`"];
+    check(dir, &record, 3, &told, &[]);
+    put_cli(dir, "Ho.", 3);
+    check(dir, &[&record[..], &["--force"]].concat(), 4, &[], &["code 3"]);
+    assert!(tree(&dir.join("cassettes")) == before, "the recording is another one");
+    put_cli(dir, "Ho.", 0);
+    check(dir, &[&record[..], &["--force"]].concat(), 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    assert!(tree(&dir.join("cassettes")) != before, "nothing was written");
+    // An import neither replaces a recording nor another import.
+    let capture = root().join("cassettes/plain-text/2.1.329/stdout.jsonl");
+    let text = fs::read_to_string(capture).unwrap();
+    fs::write(dir.join("a.jsonl"), &text).unwrap();
+    fs::write(dir.join("b.jsonl"), text.replace("recorder", "rekorder")).unwrap();
+    let import =
+        |file, options: &[&'static str]| [&["import", file, "--scenario"], options].concat();
+    check(
+        dir,
+        &import("a.jsonl", &["mine", "--cli-version", "9.9.9"]),
+        2,
+        &[],
+        &["was made in another way"],
+    );
+    check(dir, &import("a.jsonl", &["other"]), 0, &["wrote cassettes/other/2.1.329"], &[]);
+    check(dir, &import("a.jsonl", &["other"]), 0, &["wrote cassettes/other/2.1.329"], &[]);
+    let before = tree(&dir.join("cassettes"));
+    let told =
+        ["cassettes/other/2.1.329 is there already, and this one differs: line ", "add `--force`"];
+    check(dir, &import("b.jsonl", &["other"]), 2, &[], &told);
+    assert!(tree(&dir.join("cassettes")) == before, "the import is another one");
+    check(dir, &import("b.jsonl", &["other", "--force"]), 0, &["wrote"], &[]);
+}
