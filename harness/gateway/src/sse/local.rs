@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, BodyDataStream, to_bytes};
+use axum::http::request::Builder;
 use axum::http::{Request, header};
+use axum::response::Response;
 use futures_util::{FutureExt as _, StreamExt as _};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
@@ -72,31 +74,63 @@ impl LocalEndpoint {
         token: &str,
         last: Option<u64>,
     ) -> Result<LocalReader, LocalRefusal> {
-        let mut request = Request::get(format!("/runs/{id}/events"))
-            .header(header::AUTHORIZATION, format!("Bearer {token}"));
+        let mut request = Request::get(format!("/runs/{id}/events"));
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
-        let no_request = |error: axum::http::Error| LocalRefusal {
-            status: 400,
-            words: format!("the id of the stream or the token can't be sent: {error}"),
-        };
-        let request = request.body(Body::empty()).map_err(no_request)?;
-        let answer = TowerToHyperService::new(self.router.clone()).call(request);
-        // The handlers of readers wait for nothing.
-        let Some(Ok(answer)) = unconstrained(answer).now_or_never() else {
+        // The handler of a reader waits for nothing.
+        let answer = unconstrained(self.request(request, token, Body::empty())).now_or_never();
+        let Some(answer) = answer else {
             return Err(LocalRefusal { status: 504, words: String::new() });
         };
-        let (head, body) = answer.into_parts();
+        let (head, body) = answer?.into_parts();
         if head.status.as_u16() == 200 {
             let (body, decoder) = (body.into_data_stream(), SseDecoder::new());
             return Ok(LocalReader { body, decoder });
         }
-        let words = unconstrained(to_bytes(body, WORDS_LIMIT)).now_or_never();
-        let words = words.and_then(Result::ok).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words).into_owned();
+        let words = unconstrained(words(body)).now_or_never().unwrap_or_default();
         Err(LocalRefusal { status: head.status.as_u16(), words })
     }
+
+    /// Posts an answer to the stream `id` with `token`; `body` is the JSON of it. Returns once the host has said what
+    /// became of the answer.
+    ///
+    /// # Errors
+    ///
+    /// The [`LocalRefusal`] that a reader over HTTP gets as well.
+    pub async fn post(&self, id: &str, token: &str, body: String) -> Result<(), LocalRefusal> {
+        let request = Request::post(format!("/runs/{id}/answer"));
+        let (head, body) = self.request(request, token, Body::from(body)).await?.into_parts();
+        match head.status.as_u16() {
+            204 => Ok(()),
+            status => Err(LocalRefusal { status, words: words(body).await }),
+        }
+    }
+
+    /// Sends a request, and returns the answer to it.
+    async fn request(
+        &self,
+        request: Builder,
+        token: &str,
+        body: Body,
+    ) -> Result<Response, LocalRefusal> {
+        let no_request = |error: axum::http::Error| LocalRefusal {
+            status: 400,
+            words: format!("the id of the stream or the token can't be sent: {error}"),
+        };
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        let request = request.body(body).map_err(no_request)?;
+        match TowerToHyperService::new(self.router.clone()).call(request).await {
+            Ok(answer) => Ok(answer),
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// The sentence of a refusal.
+async fn words(body: Body) -> String {
+    let words = to_bytes(body, WORDS_LIMIT).await.unwrap_or_default();
+    String::from_utf8_lossy(&words).into_owned()
 }
 
 impl LocalReader {
@@ -114,7 +148,9 @@ impl LocalReader {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tokio::sync::mpsc;
 
+    use super::super::answers::PostedAnswer;
     use super::super::broker::{BrokerLimits, StreamLifetime};
     use super::super::event::SseEvent;
     use super::*;
@@ -174,5 +210,28 @@ mod tests {
         check("a b", TOKEN, None, 400, "can't be sent");
         drop(feed);
         check("s", TOKEN, Some(1), 204, "");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn q11_a_reader_in_the_process_answers_a_question() {
+        let broker = Broker::new(BrokerLimits::default());
+        let feed = broker.open("s", StreamLifetime::Conversation).unwrap();
+        let (outbox, mut inbox) = mpsc::channel(1);
+        let settings = ServerSettings { answers: Some(outbox), ..ServerSettings::new(TOKEN) };
+        let endpoint = LocalEndpoint::new(&settings, broker);
+        let yes = r#"{"question": "q1", "behavior": "allow"}"#.to_owned();
+        let host = async {
+            let posted: PostedAnswer = inbox.recv().await.unwrap();
+            posted.reply.send(Ok(())).unwrap();
+            // The next one is dropped.
+            drop(inbox.recv().await);
+        };
+        let reader = async {
+            assert_eq!(endpoint.post("s", TOKEN, yes.clone()).await, Ok(()));
+            endpoint.post("s", TOKEN, yes.clone()).await.unwrap_err().status
+        };
+        assert_eq!(tokio::join!(host, reader).1, 503);
+        drop(feed);
+        assert_eq!(endpoint.post("s", TOKEN, yes).await.unwrap_err().status, 404);
     }
 }

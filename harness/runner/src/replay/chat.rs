@@ -76,9 +76,10 @@ impl ChatServer {
         if !chat.under_way.is_empty() || !self.faults.is_empty() {
             return Vec::new();
         }
-        let asking = chat.asking.values().filter(|(question, message)| {
-            question == id && !message.buttons.is_empty()
-        });
+        let asking = chat
+            .asking
+            .values()
+            .filter(|(question, message)| question == id && !message.buttons.is_empty());
         asking.map(|(_, message)| message.clone()).collect()
     }
 

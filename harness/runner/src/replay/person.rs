@@ -86,7 +86,8 @@ impl Person {
             return;
         }
         let input = self.inputs.get(id);
-        let Some((message, deed)) = input.and_then(|input| deed(&recorded, input, &messages)) else {
+        let Some((message, deed)) = input.and_then(|input| deed(&recorded, input, &messages))
+        else {
             return;
         };
         if let Err(what) = self.perform(id, message, &deed, &recorded) {
@@ -122,7 +123,9 @@ impl Person {
         let written = serde_json::from_slice(line.as_bytes()).map(|line| without_call(&line));
         match written {
             Ok(written) if written == *recorded => Ok(()),
-            Ok(written) => Err(format!("the person answers {recorded}, and the CLI reads {written}")),
+            Ok(written) => {
+                Err(format!("the person answers {recorded}, and the CLI reads {written}"))
+            }
             Err(error) => Err(format!("the line for the CLI is no JSON: {error}")),
         }
     }

@@ -83,7 +83,11 @@ impl PlantedFault {
                     ..built_in
                 }
             }
-            Self::ButtonsStay | Self::ButtonsSwapped | Self::OneMessage | Self::LateEdit | Self::Overlap => {
+            Self::ButtonsStay
+            | Self::ButtonsSwapped
+            | Self::OneMessage
+            | Self::LateEdit
+            | Self::Overlap => {
                 let shown = Arc::new(Mutex::new(Shown::default()));
                 Wiring {
                     open_chat: Box::new(move |settings, server| {

@@ -302,7 +302,8 @@ mod tests {
         let own =
             SessionSpec { claude_config_dir: Some("/srv/agent".into()), ..SessionSpec::default() };
         assert_eq!(place(&own).as_deref(), Some("/srv/agent/projects/-clitape-project"));
-        let long = SessionSpec { working_folder: Some("/é".repeat(101)), ..SessionSpec::default() };
+        let long =
+            SessionSpec { working_folder: Some("/é".repeat(101)), ..SessionSpec::default() };
         let slug = format!("/clitape/home/.claude/projects/{}-", "-".repeat(200));
         assert!(place(&long).is_some_and(|place| place.starts_with(&slug)));
         let usual = place(&SessionSpec::default());

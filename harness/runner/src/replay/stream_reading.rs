@@ -5,13 +5,19 @@
 //! an earlier event; a stranger who has another token asks for the stream at that moment, too. The lane `sse` gets the
 //! stranger's `refused`, then `reconnect`, the number of events that came `again`, and at the end `collected` with the
 //! number of `turns`: what one collector makes of all turns.
+//!
+//! The host of a replay takes no answers from a reader, because those of the recording count. One that the reader posts
+//! when it reads a question is dropped, so that the lane gets the `refused` of it.
 
 use clitape_gateway::sse::{
-    Broker, BrokerLimits, Collector, LocalEndpoint, LocalReader, LocalRefusal, ServerSettings,
-    SseConverter, StreamFeed, StreamLifetime,
+    Broker, BrokerLimits, Collector, LocalEndpoint, LocalReader, LocalRefusal, PostedAnswer,
+    ServerSettings, SseConverter, SseFrame, StreamFeed, StreamLifetime,
 };
 use clitape_gateway::{BusData, BusEvent, Phase};
-use serde_json::json;
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::task::coop::unconstrained;
 
 use super::log::Log;
 use super::trace::{Lane, object};
@@ -26,6 +32,8 @@ const TOKENS: [&str; 2] = ["token-of-readers", "another-token-16"];
 pub(super) struct StreamReading {
     endpoint: LocalEndpoint,
     feed: StreamFeed,
+    /// What readers post.
+    inbox: mpsc::Receiver<PostedAnswer>,
     /// Converts the events of the turn that is under way.
     converter: SseConverter,
     reader: LocalReader,
@@ -43,10 +51,13 @@ impl StreamReading {
     pub(super) fn new(at: StreamBreak, log: Log) -> Option<Self> {
         let broker = Broker::new(BrokerLimits::default());
         let feed = broker.open(STREAM, StreamLifetime::Conversation).ok()?;
-        let endpoint = LocalEndpoint::new(&ServerSettings::new(TOKENS[0]), broker);
+        let (outbox, inbox) = mpsc::channel(1);
+        let settings = ServerSettings { answers: Some(outbox), ..ServerSettings::new(TOKENS[0]) };
+        let endpoint = LocalEndpoint::new(&settings, broker);
         let reader = endpoint.connect(STREAM, TOKENS[0], None).ok()?;
         let (converter, collector) = (SseConverter::new(), Collector::new());
-        Some(Self { endpoint, feed, converter, reader, collector, turns: 0, read: 0, at, log })
+        let (turns, read) = (0, 0);
+        Some(Self { endpoint, feed, inbox, converter, reader, collector, turns, read, at, log })
     }
 
     /// Adds an event of the turn that is under way to the stream, and reads what is new there.
@@ -61,6 +72,9 @@ impl StreamReading {
         self.feed.add(&self.converter.on(event));
         for frame in self.reader.frames() {
             self.collector.on(&frame);
+            if frame.name == "question" {
+                self.post(&frame);
+            }
             // What the endpoint says itself has no id, and is no event of the run.
             if frame.id.is_none() {
                 continue;
@@ -72,12 +86,34 @@ impl StreamReading {
         }
     }
 
+    /// Says yes to a question, and is told that the host did not take it.
+    fn post(&mut self, question: &SseFrame) {
+        let data: Value = serde_json::from_str(&question.data).unwrap_or_default();
+        let body = json!({ "question": data["questionId"], "behavior": "allow" }).to_string();
+        let mut posted = Box::pin(unconstrained(self.endpoint.post(STREAM, TOKENS[0], body)));
+        let early = posted.as_mut().now_or_never();
+        let inbox = &mut self.inbox;
+        let said = early.or_else(|| {
+            drop(inbox.try_recv());
+            posted.as_mut().now_or_never()
+        });
+        let data = match said {
+            Some(Err(LocalRefusal { status, words })) => {
+                json!({ "reader": "one who answers", "status": status, "words": words })
+            }
+            Some(Ok(())) => json!({ "reader": "one who answers", "status": 204 }),
+            None => json!({ "reader": "one who answers", "status": null }),
+        };
+        self.log.add(Lane::Sse, "refused", object(data));
+    }
+
     /// Comes back with the id of an earlier event, and reads on from there.
     fn reconnect(&mut self) {
         let StreamBreak { after, last } = self.at;
         let [token, another] = TOKENS;
         let refused = |who: &str, LocalRefusal { status, words }: LocalRefusal| {
-            let data = json!({ "reader": who, "last_event_id": last, "status": status, "words": words });
+            let data =
+                json!({ "reader": who, "last_event_id": last, "status": status, "words": words });
             self.log.add(Lane::Sse, "refused", object(data));
         };
         let last_id = (last > 0).then_some(last);

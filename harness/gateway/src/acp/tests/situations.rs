@@ -145,7 +145,9 @@ fn a2_an_edit_after_a_whole_read_shows_the_whole_file() {
 fn a2_an_edit_that_fails_without_a_word_shows_no_other_diff() {
     let edit = |old: &str, new: &str| json!({"file_path": "/repo/f.txt", "old_string": old, "new_string": new});
     let output = |words: &str, is_error: bool| {
-        format!(r#"rawOutput={{"content":[{{"type":"text","text":"{words}"}}],"isError":{is_error}}}"#)
+        format!(
+            r#"rawOutput={{"content":[{{"type":"text","text":"{words}"}}],"isError":{is_error}}}"#
+        )
     };
     check(
         vec![
