@@ -97,13 +97,8 @@ impl StreamReading {
             drop(inbox.try_recv());
             posted.as_mut().now_or_never()
         });
-        let data = match said {
-            Some(Err(LocalRefusal { status, words })) => {
-                json!({ "reader": "one who answers", "status": status, "words": words })
-            }
-            Some(Ok(())) => json!({ "reader": "one who answers", "status": 204 }),
-            None => json!({ "reader": "one who answers", "status": null }),
-        };
+        let status = said.map(|said| said.map_or_else(|refusal| refusal.status, |()| 204));
+        let data = json!({ "reader": "one who answers", "status": status });
         self.log.add(Lane::Sse, "refused", object(data));
     }
 
@@ -111,9 +106,8 @@ impl StreamReading {
     fn reconnect(&mut self) {
         let StreamBreak { after, last } = self.at;
         let [token, another] = TOKENS;
-        let refused = |who: &str, LocalRefusal { status, words }: LocalRefusal| {
-            let data =
-                json!({ "reader": who, "last_event_id": last, "status": status, "words": words });
+        let refused = |who: &str, refusal: LocalRefusal| {
+            let data = json!({ "reader": who, "last_event_id": last, "status": refusal.status });
             self.log.add(Lane::Sse, "refused", object(data));
         };
         let last_id = (last > 0).then_some(last);
