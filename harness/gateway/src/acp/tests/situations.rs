@@ -159,7 +159,7 @@ fn a2_an_edit_that_fails_without_a_word_shows_no_other_diff() {
             result("e2", true, json!(" ")),
         ],
         &[
-            r#"call w1 title="Write f.txt" edit pending [/repo/f.txt new "a b"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","content":"a b"}"#,
+            r#"call w1 title="Write f.txt" edit pending [/repo/f.txt null -> "a b"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","content":"a b"}"#,
             &format!("more w1 completed {}", output("ok", false)),
             r#"call e1 title="Edit `f.txt`" edit pending [/repo/f.txt "a b" -> "A b"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","old_string":"a","new_string":"A"}"#,
             r#"call e2 title="Edit `f.txt`" edit pending [/repo/f.txt "a b" -> "a B"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","old_string":"b","new_string":"B"}"#,
