@@ -13,7 +13,6 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::converter::SseConverter;
-use super::decode::SseFrame;
 use super::event::{SseEvent, WireEvent};
 use crate::bus::{Bus, BusData, Phase, Subscription, lock};
 
@@ -154,13 +153,6 @@ impl Broker {
         lock(&self.streams).iter().any(|(other, stream)| other == id && !stream.borrow().ended)
     }
 
-    /// Connects a reader of this process to the stream `id`, as a request with `Last-Event-ID: last` connects one over
-    /// HTTP; without `last`, it reads from the start. `None` means that the request would be refused.
-    #[must_use]
-    pub fn connect(&self, id: &str, last: Option<u64>) -> Option<LocalReader> {
-        self.read(id, last).ok().map(LocalReader)
-    }
-
     /// Makes a reader of the stream `id` from the event after `read`; without `read`, from the
     /// start.
     pub(super) fn read(&self, id: &str, read: Option<u64>) -> Result<StreamReader, Refusal> {
@@ -235,23 +227,6 @@ impl Drop for StreamFeed {
     fn drop(&mut self) {
         self.run = None;
         self.stream.send_modify(|backlog| backlog.ended = true);
-    }
-}
-
-/// A reader in the process of the broker, which reads without waiting.
-#[derive(Debug)]
-pub struct LocalReader(StreamReader);
-
-impl LocalReader {
-    /// Returns the events that are there and that it has not read yet, as they would come over HTTP.
-    pub fn frames(&mut self) -> Vec<SseFrame> {
-        let lost = self.0.lost.take().map(|lost| WireEvent::new(None, &lost));
-        let there = std::iter::from_fn(|| {
-            let event = self.0.backlog.borrow().after(self.0.read)?;
-            self.0.read += 1;
-            Some(event)
-        });
-        lost.into_iter().chain(there).map(SseFrame::from).collect()
     }
 }
 

@@ -46,17 +46,6 @@ impl WireEvent {
 }
 
 #[cfg(feature = "sse-http")]
-impl From<WireEvent> for super::decode::SseFrame {
-    fn from(WireEvent { id, name, data }: WireEvent) -> Self {
-        Self {
-            id: id.map(|id| id.to_string()),
-            name: name.to_owned(),
-            data: data.as_ref().to_owned(),
-        }
-    }
-}
-
-#[cfg(feature = "sse-http")]
 impl From<WireEvent> for axum::response::sse::Event {
     fn from(WireEvent { id, name, data }: WireEvent) -> Self {
         let event = match id {

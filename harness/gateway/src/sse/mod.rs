@@ -62,6 +62,8 @@ pub(crate) mod converter;
 pub(crate) mod decode;
 mod event;
 #[cfg(feature = "sse-http")]
+mod local;
+#[cfg(feature = "sse-http")]
 mod reach;
 #[cfg(feature = "sse-http")]
 mod server;
@@ -72,7 +74,7 @@ pub(crate) mod summary;
 #[cfg(feature = "sse-http")]
 pub use answers::PostedAnswer;
 #[cfg(feature = "sse-http")]
-pub use broker::{Broker, BrokerError, BrokerLimits, LocalReader, StreamFeed, StreamLifetime};
+pub use broker::{Broker, BrokerError, BrokerLimits, StreamFeed, StreamLifetime};
 #[cfg(feature = "sse-http")]
 pub use collect::{CollectError, CollectLimits, CollectTarget, converse, listen};
 pub use collector::{
@@ -82,6 +84,8 @@ pub use collector::{
 pub use converter::SseConverter;
 pub use decode::{SseDecoder, SseFrame, TooLong};
 pub use event::SseEvent;
+#[cfg(feature = "sse-http")]
+pub use local::{LocalEndpoint, LocalReader, LocalRefusal};
 #[cfg(feature = "sse-http")]
 pub use reach::Reach;
 #[cfg(feature = "sse-http")]

@@ -59,8 +59,9 @@ impl SseServer {
     ///
     /// [`ServeError`] when the settings or the system do not allow it.
     pub async fn start(settings: ServerSettings, broker: Broker) -> Result<Self, ServeError> {
-        let ServerSettings { address, reach, token, heartbeat, answers, .. } = settings.clone();
-        if reach == Reach::Loopback && !address.ip().is_loopback() {
+        let ServerSettings { address, reach, token, .. } = &settings;
+        let address = *address;
+        if *reach == Reach::Loopback && !address.ip().is_loopback() {
             return Err(ServeError::NotLoopback(address));
         }
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -70,12 +71,7 @@ impl SseServer {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let (closing, closed) = watch::channel(false);
-        let shared = Arc::new(Shared { broker, token, heartbeat, answers, closed: closed.clone() });
-        let router = Router::new()
-            .route("/runs/{id}/events", get(events))
-            .route("/runs/{id}/answer", post(answer))
-            .fallback(not_found)
-            .with_state(shared);
+        let router = router(Arc::new(Shared::new(&settings, broker, closed.clone())));
         let accepting = tokio::spawn(accept(listener, router, settings, closed));
         Ok(Self { address, closing, accepting })
     }
@@ -105,12 +101,34 @@ impl Drop for SseServer {
     }
 }
 
-struct Shared {
+/// What the answers to all requests share.
+pub(super) struct Shared {
     broker: Broker,
     token: String,
     heartbeat: Duration,
     answers: Option<mpsc::Sender<PostedAnswer>>,
     closed: watch::Receiver<bool>,
+}
+
+impl Shared {
+    pub(super) fn new(
+        settings: &ServerSettings,
+        broker: Broker,
+        closed: watch::Receiver<bool>,
+    ) -> Self {
+        let ServerSettings { token, heartbeat, answers, .. } = settings;
+        let (token, answers) = (token.clone(), answers.clone());
+        Self { broker, token, heartbeat: *heartbeat, answers, closed }
+    }
+}
+
+/// What answers each request.
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/runs/{id}/events", get(events))
+        .route("/runs/{id}/answer", post(answer))
+        .fallback(not_found)
+        .with_state(shared)
 }
 
 async fn accept(

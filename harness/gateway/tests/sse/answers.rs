@@ -112,6 +112,24 @@ pub(crate) async fn q11_a_reader_answers_a_question() {
     }
 }
 
+/// A host that has gone away, or that drops the answer, has not taken it.
+#[tokio::test]
+pub(crate) async fn q11_an_answer_that_no_host_takes_is_to_be_posted_again() {
+    let yes = r#"{"question": "q1", "behavior": "allow"}"#;
+    let check = |answer: &str| {
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("\r\nretry-after: 1\r\n"), "{answer}");
+        assert!(answer.contains("the gateway did not take the answer"), "{answer}");
+    };
+    let mut dropped = Asked::start().await;
+    let mut inbox = std::mem::replace(&mut dropped.inbox, mpsc::channel(1).1);
+    let host = tokio::spawn(async move { drop(inbox.recv().await) });
+    check(&dropped.post(ANSWER, TOKEN, yes).await.0);
+    host.await.unwrap();
+    // Nobody listens any more.
+    check(&dropped.post(ANSWER, TOKEN, yes).await.0);
+}
+
 #[tokio::test]
 pub(crate) async fn q11_an_answer_that_is_not_taken_has_a_sentence() {
     let mut asked = Asked::start().await;

@@ -10,6 +10,7 @@ held_by! {
     ], [];
     "Q11": [
         answers::q11_a_reader_answers_a_question,
+        answers::q11_an_answer_that_no_host_takes_is_to_be_posted_again,
         answers::q11_an_answer_that_is_not_taken_has_a_sentence,
     ], [];
     "S2": [

@@ -16,6 +16,7 @@ use super::capture::Capture;
 use super::dialogue::Action;
 use super::lanes::lifecycle_entry;
 use super::log::Log;
+use super::person::Person;
 use super::plan::Plan;
 use super::played::PlayedPlan;
 use super::pulse::replay_ended;
@@ -62,6 +63,8 @@ pub struct ReplayCounts {
     pub listeners_left: u64,
     /// The numbers, from 1, of the calls of the chat that were made while another one was under way.
     pub overlapping_calls: Vec<u64>,
+    /// A sentence for each recorded answer that the chat's buttons and replies made another one of.
+    pub misunderstood: Vec<String>,
 }
 
 impl ReplayCounts {
@@ -163,6 +166,7 @@ async fn run(
                 parser.feed_with(piece, &mut |event| dispatch(&mut runs, &event));
             }
             Action::Write(line) => {
+                runs.iter_mut().for_each(|run| run.answer(&line));
                 parser.feed_stdin_with(&line, &mut |event| dispatch(&mut runs, &event));
             }
         }
@@ -197,6 +201,7 @@ fn dispatch(runs: &mut [ObservedConversation], event: &Event<'_>) {
         if let Some((kind, data)) = entry {
             run.log.add(Lane::Lifecycle, kind, data);
         }
+        run.person.on_event(event);
         (run.on_event)(&mut run.conversation, event);
     }
 }
@@ -208,6 +213,7 @@ struct ObservedConversation {
     conversation: Conversation,
     on_event: OnEvent,
     outside: Outside,
+    person: Person,
 }
 
 impl ObservedConversation {
@@ -217,12 +223,19 @@ impl ObservedConversation {
         let outside = Outside::new(setup, plan, log.clone());
         let wired = (open_chat, on_bus, outside.clone());
         let conversation = conversation(setup, log.clone(), wired);
-        Self { setup, log, conversation, on_event, outside }
+        let person = Person::new(outside.keyboards.clone());
+        Self { setup, log, conversation, on_event, outside, person }
+    }
+
+    /// The host writes a line; if it is an answer, the person gives it in the chat.
+    fn answer(&mut self, line: &[u8]) {
+        let Self { person, outside, .. } = self;
+        person.answer(line, |question| outside.chat.asking(question));
     }
 
     /// Ends the conversation, and waits for calls that come too late.
     async fn finish(self, input: ReplayInput) -> Replay {
-        let Self { setup, log, conversation, on_event: _, outside } = self;
+        let Self { setup, log, conversation, on_event: _, outside, person } = self;
         let reports = conversation.finish().await;
         outside.end_of_stream();
         tokio::time::sleep(AFTERMATH).await;
@@ -230,6 +243,7 @@ impl ObservedConversation {
         let counted = ReplayCounts {
             listeners_left: outside.listeners(),
             overlapping_calls: outside.chat.overlapping_calls(),
+            misunderstood: person.misunderstood,
             ..counted
         };
         Replay { setup, entries: log.take(), stats, counted, stated, is_faithful, reports }

@@ -11,6 +11,7 @@ use clitape_gateway::telegram::{
 use serde_json::{Map, Value};
 
 use super::log::{Log, turn_field};
+use super::person::AskingMessage;
 use super::trace::{Entry, Lane, millis};
 use crate::scenario::{Fault, FaultKind};
 
@@ -28,6 +29,8 @@ pub(super) struct ChatServer {
 struct ChatState {
     calls: u64,
     texts: BTreeMap<i64, String>,
+    /// The messages that ask a question, with its id.
+    asking: BTreeMap<i64, (String, AskingMessage)>,
     /// The calls that are made and not answered, by their numbers; those that the client gave up are left out.
     under_way: BTreeMap<u64, CallState>,
     /// The numbers of the calls that were made while another one was under way.
@@ -66,6 +69,20 @@ impl ChatServer {
         self.state().overlapping.clone()
     }
 
+    /// The messages with which the question `id` waits for an answer, in order. There are none while a call is under
+    /// way, which may be about to change one of them, and none where calls go wrong.
+    pub(super) fn asking(&self, id: &str) -> Vec<AskingMessage> {
+        let chat = self.state();
+        if !chat.under_way.is_empty() || !self.faults.is_empty() {
+            return Vec::new();
+        }
+        let asking = chat
+            .asking
+            .values()
+            .filter(|(question, message)| question == id && !message.buttons.is_empty());
+        asking.map(|(_, message)| message.clone()).collect()
+    }
+
     /// Takes a call, and returns its number and its fault.
     fn take(&self, call: &BotCall) -> (u64, Option<Fault>) {
         let mut chat = self.state();
@@ -95,6 +112,10 @@ impl ChatServer {
         }
         let id = call.message_id.unwrap_or(chat.texts.len() as i64 + 1);
         let before = chat.texts.insert(id, call.text.clone());
+        if let Some(question) = &call.question {
+            let buttons = call.buttons.iter().flatten().cloned().collect();
+            chat.asking.insert(id, (question.clone(), AskingMessage { id, buttons }));
+        }
         let same = (before.as_ref() == Some(&call.text)).then_some(Fault {
             call: number,
             kind: FaultKind::NotModified,

@@ -12,6 +12,7 @@ mod host_step;
 mod lanes;
 mod live;
 mod log;
+mod person;
 mod plan;
 #[cfg(test)]
 mod planted_tests;

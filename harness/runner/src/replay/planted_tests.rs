@@ -11,7 +11,7 @@ use clitape_gateway::{Bus, BusData, BusEvent, Phase};
 use clitape_stream::{Event, Parser};
 
 use super::builtin::replay_wired;
-use super::wiring::{OnEvent, Wiring};
+use super::wiring::{OnEvent, Wiring, with_keyboard};
 use super::{Capture, Plan, Replay, Setup};
 
 /// How long after the final message a draft that was not ended is edited.
@@ -22,6 +22,8 @@ const LATE: Duration = Duration::from_millis(1_500);
 pub(crate) enum PlantedFault {
     /// All turns of the process are one run with one draft.
     OneRun,
+    /// The first two buttons in a row of a question are the wrong way round.
+    ButtonsSwapped,
     /// Nothing of a question reaches the person.
     NoQuestions,
     /// The message of a question stays as it was when the question is closed.
@@ -81,13 +83,17 @@ impl PlantedFault {
                     ..built_in
                 }
             }
-            Self::ButtonsStay | Self::OneMessage | Self::LateEdit | Self::Overlap => {
+            Self::ButtonsStay
+            | Self::ButtonsSwapped
+            | Self::OneMessage
+            | Self::LateEdit
+            | Self::Overlap => {
                 let shown = Arc::new(Mutex::new(Shown::default()));
                 Wiring {
                     open_chat: Box::new(move |settings, server| {
                         lock(&shown).is_first = true;
                         let api = FaultyApi { server, fault: self, shown: shown.clone() };
-                        Box::new(Telegram::new(settings, Arc::new(api)))
+                        with_keyboard(Telegram::new(settings, Arc::new(api)))
                     }),
                     ..built_in
                 }
@@ -145,6 +151,11 @@ struct FaultyApi {
 impl BotApi for FaultyApi {
     fn call(&self, mut call: BotCall) -> CallFuture<'_> {
         if call.question.is_some() {
+            if self.fault == PlantedFault::ButtonsSwapped
+                && let Some([first, second, ..]) = call.buttons.first_mut().map(Vec::as_mut_slice)
+            {
+                std::mem::swap(&mut first.data, &mut second.data);
+            }
             let is_closed = call.buttons.is_empty();
             return match call.message_id {
                 Some(message_id) if is_closed && self.fault == PlantedFault::ButtonsStay => {

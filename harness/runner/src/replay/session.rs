@@ -14,7 +14,7 @@
 //! | `place` | the folder in which the gateway looks for transcripts |
 //! | `stored` | run, the `provider` of the session, whether it was `kept`, and how often its transcript was `looked` for |
 //! | `settings` | run, and the sentence about the settings that changed before it |
-//! | `reseed` | run, and the first `message` of the session that takes the place of the one it left, or why it is `refused` a history |
+//! | `reseed` | run, and the first `message` of the session that takes the place of the one it left, with a history of at most `limit` characters, or why it is `refused` one |
 
 use std::ffi::OsStr;
 
@@ -124,12 +124,14 @@ fn place(spec: &SessionSpec) -> Option<String> {
     let [project, home] = [MachineFolder::Project, MachineFolder::Home].map(MachineFolder::path);
     let config =
         config_dir(spec.claude_config_dir.as_deref().map(OsStr::new), Some(OsStr::new(home)))?;
-    Some(config.join("projects").join(slug(project)).to_string_lossy().into_owned())
+    let slug = slug(spec.working_folder.as_deref().unwrap_or(project));
+    Some(config.join("projects").join(slug).to_string_lossy().into_owned())
 }
 
 /// What the gateway stores of the session after a run (X3).
 fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumability) -> Value {
-    let session = BoundSession { binding: (), id: id.unwrap_or_default().to_owned() };
+    let id = spec.id.as_deref().or(id).unwrap_or_default().to_owned();
+    let session = BoundSession { binding: (), id };
     let mut looked = 0;
     let probe = |_: &str| {
         looked += 1;
@@ -146,13 +148,14 @@ fn stored(spec: &SessionSpec, run: usize, id: Option<&str>, verdict: &Resumabili
     json!({ "run": run, "provider": spec.provider, "kept": kept, "looked": looked })
 }
 
-/// What a session that takes the place of the one in a transcript is told first, for a small model (X5).
+/// What a session that takes the place of the one in a transcript is told first (X5).
 fn reseeded(spec: &SessionSpec, run: usize, bytes: &[u8], verdict: &Resumability) -> Option<Value> {
     let message = spec.message.as_deref()?;
     let said = kept(bytes);
     let given_up = Invalidation::of(verdict.reason);
-    Some(match reseed::prelude(&said, given_up, &spec.provider, reseed::limit(0), message) {
-        Ok(told) => json!({ "run": run, "message": told }),
+    let limit = reseed::limit(spec.model_tokens);
+    Some(match reseed::prelude(&said, given_up, &spec.provider, limit, message) {
+        Ok(told) => json!({ "run": run, "limit": limit, "message": told }),
         Err(refused) => json!({ "run": run, "refused": refused.to_string() }),
     })
 }
@@ -264,6 +267,10 @@ mod tests {
             let spec = SessionSpec { provider: provider.to_owned(), ..SessionSpec::default() };
             let expect = json!({ "run": 1, "provider": provider, "kept": kept, "looked": looked });
             assert_eq!(stored(&spec, 1, Some("s"), verdict), expect);
+            // An id that is a path is looked for nowhere.
+            let spec = SessionSpec { id: Some("a/s".to_owned()), ..spec };
+            let is_other = provider != "claude-cli";
+            assert_eq!(stored(&spec, 1, Some("s"), verdict)["kept"], is_other, "{provider}");
         };
         check("claude-cli", &answered, true, 1);
         check("claude-cli", &Resumability::not_found(), false, 3);
@@ -295,6 +302,10 @@ mod tests {
         let own =
             SessionSpec { claude_config_dir: Some("/srv/agent".into()), ..SessionSpec::default() };
         assert_eq!(place(&own).as_deref(), Some("/srv/agent/projects/-clitape-project"));
+        let long =
+            SessionSpec { working_folder: Some("/é".repeat(101)), ..SessionSpec::default() };
+        let slug = format!("/clitape/home/.claude/projects/{}-", "-".repeat(200));
+        assert!(place(&long).is_some_and(|place| place.starts_with(&slug)));
         let usual = place(&SessionSpec::default());
         assert_eq!(usual.as_deref(), Some("/clitape/home/.claude/projects/-clitape-project"));
     }

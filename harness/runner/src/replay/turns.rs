@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use super::chat::{ChatServer, TurnChat};
 use super::lanes::{acp_entries, acp_session, bus_data, sse_entries};
 use super::log::{Log, turn_field};
+use super::person::Keyboards;
 use super::plan::Plan;
 use super::setup::{Setup, chat_settings, run_id, settings};
 use super::stream_reading::StreamReading;
@@ -29,6 +30,7 @@ use super::wiring::{OnBus, OpenChat};
 #[derive(Clone)]
 pub(super) struct Outside {
     pub(super) chat: Arc<ChatServer>,
+    pub(super) keyboards: Keyboards,
     buses: Arc<Mutex<Vec<Bus>>>,
     /// The callbacks of the first turn's channel that go wrong.
     callbacks: Arc<[StuckCallback]>,
@@ -44,7 +46,7 @@ impl Outside {
         let reader = reading.map(|reading| Arc::new(Mutex::new(TurnByTurn::new(reading))));
         let chat = Arc::new(ChatServer::new(log, plan.faults.clone()));
         let callbacks = plan.agent.iter().filter_map(StuckCallback::of_fault).collect();
-        Self { chat, buses: Arc::default(), callbacks, reader }
+        Self { chat, keyboards: Keyboards::default(), buses: Arc::default(), callbacks, reader }
     }
 
     /// Adds what the reader of all turns has collected to the trace; no turn is under way any more.
@@ -142,7 +144,8 @@ impl TurnOpener {
         lock(&self.listeners).extend(listeners);
         let channel = setup.channel.map(|chat| {
             let api = Arc::new(TurnChat::new(self.outside.chat.clone(), turn));
-            let chat = (self.open_chat)(chat_settings(chat), api);
+            let (chat, keyboard) = (self.open_chat)(chat_settings(chat), api);
+            self.outside.keyboards.add(keyboard);
             let never = setup.run.stuck_callback.map(StuckCallback::hangs).into_iter();
             let callbacks: Vec<_> = never.chain(self.outside.callbacks.iter().copied()).collect();
             match callbacks.is_empty() || turn > 1 {

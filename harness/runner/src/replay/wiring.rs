@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use clitape_gateway::telegram::{BotApi, Telegram, TelegramSettings};
+use clitape_gateway::telegram::{BotApi, Keyboard, Telegram, TelegramSettings};
 use clitape_gateway::{Bus, Channel, Conversation};
 use clitape_stream::Event;
 
 /// Hands an event of the parser to the conversation.
 pub(super) type OnEvent = Box<dyn FnMut(&mut Conversation, &Event<'_>)>;
-/// Makes the chat of a turn, whose calls go to the server.
+/// Makes the chat of a turn, whose calls go to the server, and the keyboard of its questions.
 pub(super) type OpenChat =
-    Box<dyn Fn(TelegramSettings, Arc<dyn BotApi>) -> Box<dyn Channel> + Send>;
+    Box<dyn Fn(TelegramSettings, Arc<dyn BotApi>) -> (Box<dyn Channel>, Keyboard) + Send>;
 
 /// Prepares the bus of a turn, whose listeners are those of the harness.
 pub(super) type OnBus = Box<dyn Fn(&Bus) + Send>;
@@ -29,8 +29,14 @@ impl Wiring {
     pub(super) fn built_in() -> Self {
         Self {
             on_event: Box::new(|conversation, event| conversation.on_event(event)),
-            open_chat: Box::new(|settings, api| Box::new(Telegram::new(settings, api))),
+            open_chat: Box::new(|settings, api| with_keyboard(Telegram::new(settings, api))),
             on_bus: Box::new(|_| ()),
         }
     }
+}
+
+/// A chat as a channel, with its keyboard.
+pub(super) fn with_keyboard(chat: Telegram) -> (Box<dyn Channel>, Keyboard) {
+    let keyboard = chat.keyboard();
+    (Box::new(chat), keyboard)
 }

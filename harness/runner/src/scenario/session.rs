@@ -13,10 +13,16 @@ pub struct SessionSpec {
     pub provider: String,
     /// `CLAUDE_CONFIG_DIR` of the gateway and its CLI (X1); not set when absent.
     pub claude_config_dir: Option<String>,
+    /// The folder in which the gateway runs the CLI (X1); the project's when absent.
+    pub working_folder: Option<String>,
+    /// The id under which the gateway has the session (X3); the one that the CLI printed when absent.
+    pub id: Option<String>,
     /// The settings with which the gateway starts each run, as one JSON object each (X6).
     pub fingerprints: Vec<String>,
     /// The message with which a new session takes the place of one that is given up, told what was said in it (X5).
     pub message: Option<String>,
+    /// The tokens that the model takes, of which the history of such a session gets a share (X5).
+    pub model_tokens: u64,
 }
 
 impl Default for SessionSpec {
@@ -24,8 +30,11 @@ impl Default for SessionSpec {
         Self {
             provider: CLAUDE.to_owned(),
             claude_config_dir: None,
+            working_folder: None,
+            id: None,
             fingerprints: Vec::new(),
             message: None,
+            model_tokens: 0,
         }
     }
 }

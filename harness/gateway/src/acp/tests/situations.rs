@@ -140,6 +140,35 @@ fn a2_an_edit_after_a_whole_read_shows_the_whole_file() {
     );
 }
 
+/// The file has changed since the call began; what it would have made of the file was never done.
+#[test]
+fn a2_an_edit_that_fails_without_a_word_shows_no_other_diff() {
+    let edit = |old: &str, new: &str| json!({"file_path": "/repo/f.txt", "old_string": old, "new_string": new});
+    let output = |words: &str, is_error: bool| {
+        format!(
+            r#"rawOutput={{"content":[{{"type":"text","text":"{words}"}}],"isError":{is_error}}}"#
+        )
+    };
+    check(
+        vec![
+            calls("w1", "Write", json!({"file_path": "/repo/f.txt", "content": "a b"})),
+            result("w1", false, json!("ok")),
+            calls("e1", "Edit", edit("a", "A")),
+            calls("e2", "Edit", edit("b", "B")),
+            result("e1", false, json!("ok")),
+            result("e2", true, json!(" ")),
+        ],
+        &[
+            r#"call w1 title="Write f.txt" edit pending [/repo/f.txt null -> "a b"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","content":"a b"}"#,
+            &format!("more w1 completed {}", output("ok", false)),
+            r#"call e1 title="Edit `f.txt`" edit pending [/repo/f.txt "a b" -> "A b"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","old_string":"a","new_string":"A"}"#,
+            r#"call e2 title="Edit `f.txt`" edit pending [/repo/f.txt "a b" -> "a B"] locations=[{"path":"/repo/f.txt"}] rawInput={"file_path":"/repo/f.txt","old_string":"b","new_string":"B"}"#,
+            &format!("more e1 completed {}", output("ok", false)),
+            &format!("more e2 failed {}", output(" ", true)),
+        ],
+    );
+}
+
 /// The adapter gets the patch from a hook, and says so in one more update; the stream has none.
 #[test]
 fn a2_an_edit_of_an_unknown_file_shows_what_it_replaces() {

@@ -76,6 +76,8 @@ pub(crate) fn x5_limits_are_a_share_of_what_the_model_takes() {
         (0, 12_288),
         (38_399, 12_288),
         (100_000, 32_000),
+        // The tokens behind the last 25 count too.
+        (131_072, 41_943),
         (200_001, 64_000),
         (1_000_000, 262_144),
         (u64::MAX, 262_144),

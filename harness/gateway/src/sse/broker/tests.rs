@@ -135,20 +135,3 @@ fn s1_ended_streams_are_forgotten_oldest_first() {
     assert_eq!([refusal("b"), refusal("c"), refusal("open")], [None, None, None]);
     drop((open, again));
 }
-
-#[test]
-fn s1_a_reader_in_the_process_reads_on_after_its_last_id() {
-    let broker = broker(9);
-    let feed = broker.open("s", StreamLifetime::Conversation).unwrap();
-    let event = |number: u64| SseEvent::new("output", json!({ "number": number }));
-    let ids = |reader: &mut LocalReader| -> Vec<String> {
-        reader.frames().into_iter().filter_map(|frame| frame.id).collect()
-    };
-    feed.add(&[event(1), event(2)]);
-    let mut reader = broker.connect("s", None).unwrap();
-    assert_eq!(ids(&mut reader), ["1", "2"]);
-    feed.add(&[event(3)]);
-    assert_eq!(ids(&mut reader), ["3"]);
-    assert_eq!(ids(&mut broker.connect("s", Some(1)).unwrap()), ["2", "3"]);
-    assert!(broker.connect("other", None).is_none());
-}

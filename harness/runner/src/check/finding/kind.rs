@@ -135,6 +135,8 @@ finding_kinds! {
     WrongAsker = "QU004" "wrong-asker",
     /// A question that the CLI takes back and that is not closed as withdrawn.
     WithdrawnLeft = "QU005" "withdrawn-left",
+    /// Buttons or a reply that make another answer than the one that the person means.
+    AnswerMisunderstood = "QU006" "answer-misunderstood",
     /// A turn that ends with what belongs to another.
     EndedByOther = "TN001" "ended-by-other",
     /// A message of the host that no turn answers, or several do.

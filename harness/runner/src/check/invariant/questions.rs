@@ -133,6 +133,12 @@ fn buttons_stay(replay: &Replay) -> Option<Violation<'_>> {
     }
 }
 
+/// Q2, Q4: a person who presses the button that says the recorded answer, or replies with it, gives that answer. The
+/// replay does it (`replay/person.rs`).
+pub(super) fn answer_misunderstood(replay: &Replay) -> Option<Violation<'_>> {
+    whole(replay.counted.misunderstood.first()?.clone())
+}
+
 /// Q1, Q2: a question is closed once, and its message gets no buttons afterwards.
 pub(super) fn answered_twice(replay: &Replay) -> Option<Violation<'_>> {
     let mut closed = HashSet::new();

@@ -162,6 +162,9 @@ invariants! {
     WithdrawnLeft, questions::withdrawn_left,
         "A question that the CLI takes back is closed as withdrawn.",
         Withdrawals;
+    AnswerMisunderstood, questions::answer_misunderstood,
+        "A button of a question, or a reply to it, makes the answer that was recorded.",
+        Questions;
     EndedByOther, turns::ended_by_other,
         "A turn ends with its own outcome, and its text is of messages that began in it.",
         Turns;

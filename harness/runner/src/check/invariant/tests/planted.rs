@@ -93,6 +93,17 @@ fn qu002_a_gateway_whose_buttons_stay_is_convicted() {
 }
 
 #[test]
+fn qu006_a_gateway_whose_buttons_are_swapped_is_convicted() {
+    check(
+        PlantedFault::ButtonsSwapped,
+        "permission-allow",
+        [
+            r#"QU006 answer-misunderstood: question 00000000-0000-4000-8000-000000000001: the person answers {"behavior":"allow","updatedInput":{"command":"touch /clitape/project/made.txt && ls /clitape/project","description":"Make the file"}}, and the CLI reads {"behavior":"deny","message":"The person said no."}"#,
+        ],
+    );
+}
+
+#[test]
 fn tn003_a_gateway_that_goes_on_in_the_message_of_the_turn_before_is_convicted() {
     check(
         PlantedFault::OneMessage,
