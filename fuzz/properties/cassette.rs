@@ -3,12 +3,12 @@
 //!
 //! An input is the folder's files, each after a line `=== NAME`. The characters before the first of
 //! them say what is made right before loading, so that a change of a file is not always refused at
-//! its hash: `h` the hashes, `c` the counts.
+//! its hash: `h` the hashes, the seal and an earlier format, `c` the counts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use clitape_runner::cassette::{Cassette, Take, Tick, TickKind};
+use clitape_runner::cassette::{Cassette, FORMAT, Take, Tick, TickKind, sealed};
 use clitape_runner::replay::Plan;
 use clitape_runner::scenario::Workspace;
 use sha2::{Digest as _, Sha256};
@@ -65,7 +65,7 @@ fn files(bytes: &[u8]) -> (&[u8], BTreeMap<String, Vec<u8>>) {
     (flags, files)
 }
 
-/// Makes the hashes and counts in `cassette.toml` those of the files.
+/// Makes the hashes and counts in `cassette.toml` those of the files, and seals it.
 fn repair(files: &mut BTreeMap<String, Vec<u8>>, hashes: bool, counts: bool) {
     let text = files.get(MANIFEST).and_then(|text| std::str::from_utf8(text).ok());
     let Some(Ok(mut manifest)) = text.map(toml::from_str::<Table>) else { return };
@@ -89,7 +89,18 @@ fn repair(files: &mut BTreeMap<String, Vec<u8>>, hashes: bool, counts: bool) {
             }
         }
     }
-    files.insert(MANIFEST.to_owned(), manifest.to_string().into_bytes());
+    let mut text = manifest.to_string();
+    if hashes {
+        let is_earlier = |format: &Value| {
+            format.as_integer().is_some_and(|format| (1..i64::from(FORMAT)).contains(&format))
+        };
+        if manifest.get("format").is_some_and(is_earlier) {
+            manifest.insert("format".to_owned(), i64::from(FORMAT).into());
+        }
+        manifest.remove("seal");
+        text = sealed(&manifest.to_string());
+    }
+    files.insert(MANIFEST.to_owned(), text.into_bytes());
 }
 
 /// Whether a name of a hash could be that of a file, so that it is only right if the file is there.
