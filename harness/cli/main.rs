@@ -14,6 +14,7 @@ mod editor;
 mod exit;
 mod import;
 mod input;
+mod list;
 mod live;
 mod new;
 mod outputs;
@@ -27,7 +28,9 @@ mod rig;
 mod scan;
 mod schema;
 mod secret;
+mod selection;
 mod session;
+mod show;
 mod shrink;
 mod signals;
 mod stand_in;
@@ -79,6 +82,8 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
+    List(list::Args),
+    Show(show::Args),
     Record(record::Args),
     New(new::Args),
     Import(import::Args),
@@ -130,6 +135,8 @@ fn main() -> ExitCode {
         });
         args.limits.set();
         match args.command {
+            Command::List(list) => list::run(&workspace(args.root)?, &list),
+            Command::Show(show) => show::run(&workspace(args.root)?, &show),
             Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
             Command::New(new) => new::run(&workspace_or_here(args.root)?, &new),
             Command::Import(import) => import::run(&workspace_or_here(args.root)?, &import),

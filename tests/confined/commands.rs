@@ -33,6 +33,9 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "imported",
         ..QUIET
     },
+    Row { name: "list", args: &["list"], says: "plain-text", ..QUIET },
+    Row { name: "list_json", args: &["list", "--json"], says: "recordings", ..QUIET },
+    Row { name: "show", args: &["show", "plain-text"], says: "clitape record", ..QUIET },
     Row { name: "replay", args: &["replay", PLAIN], ..QUIET },
     Row { name: "replay_json", args: &["replay", PLAIN, "--json", "--cut", "byte"], ..QUIET },
     Row { name: "replay_seed", args: &["replay", PLAIN, "--seed", "7", "--print-plan"], ..QUIET },
