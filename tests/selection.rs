@@ -65,15 +65,17 @@ fn issue_19_point_9_the_same_words_select_everywhere() {
         for command in ["list", "test"] {
             check(dir, &[&[command], words].concat(), 2, &[], &[error]);
         }
-        let record = [&["record", "--yes", "--all"], words].concat();
-        let proof = [&["proof", "--out", "out"], words].concat();
-        let drift = [&["drift", "--from", "2.1.329", "--to", "2.1.330"], words].concat();
-        // These need names, and the words are none.
-        let is_named = !words[0].starts_with("--");
-        for command in [&record[..2], &proof[..], &drift[..]].iter().filter(|_| is_named) {
-            let command = [command, words].concat();
-            let (code, _, err) = run(dir, &command);
-            assert_eq!(code, 2, "{command:?}: {err}");
+        // These take a scenario by its name alone, and `record` records a version that is not there yet.
+        let named: &[&[&str]] = match words[0].starts_with("--") || words[0].contains('/') {
+            true => &[],
+            false => &[
+                &["record", "--yes"],
+                &["proof", "--out", "out"],
+                &["drift", "--from", "2.1.329", "--to", "2.1.330"],
+            ],
+        };
+        for command in named {
+            check(dir, &[command, words].concat(), 2, &[], &["there is no scenario `"]);
         }
     }
     check(dir, &["record", "--yes", "three-tolls"], 2, &[], &["did you mean `three-tools`?"]);

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
 use clitape_runner::report::{Screen, plain, write_entry, write_finding};
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::select::{NamePattern, Selector, candidates, select};
+use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let machine = Machine::new()?;
     let scenario = &args.scenario;
     let selector = Selector { names: vec![scenario.clone()], ..Selector::default() };
-    let selection = &select(&candidates(workspace, &selector)?, &selector)?;
+    let selection = &selector.choose(workspace)?;
     let conditions = args.conditions.conditions(args.seed);
     check_chat(&conditions, gateway)?;
     let options =

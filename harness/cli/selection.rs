@@ -1,9 +1,7 @@
 //! Which scenarios a command takes: the options that all such commands share.
 
 use clitape_runner::scenario::Workspace;
-use clitape_runner::suite::select::{
-    NamePattern, Selection, Selector, Shard, candidates, changed_since, select,
-};
+use clitape_runner::suite::select::{NamePattern, Selection, Selector, Shard, changed_since};
 
 /// The revision of `--changed` without a value: what is not committed.
 const UNCOMMITTED: &str = "HEAD";
@@ -55,6 +53,6 @@ impl SelectionArgs {
             changed,
             shard: self.shard,
         };
-        Ok(select(&candidates(workspace, &selector)?, &selector)?)
+        Ok(selector.choose(workspace)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use clitape_runner::scenario::Workspace;
 use clitape_runner::suite::overview::{RecordingOverview, ScenarioOverview, goldens, script};
-use clitape_runner::suite::select::{NamePattern, Selector, candidates, select};
+use clitape_runner::suite::select::{NamePattern, Selector};
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {
     let selector = Selector { names: vec![args.scenario.clone()], ..Selector::default() };
-    let selection = select(&candidates(workspace, &selector)?, &selector)?;
+    let selection = selector.choose(workspace)?;
     let mut out = terminal::stdout();
     for (i, one) in selection.scenarios.iter().enumerate() {
         if i > 0 {

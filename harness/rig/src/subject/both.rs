@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::Entry;
-use clitape_runner::suite::select::{NamePattern, SelectError, Selector, candidates, select};
+use clitape_runner::suite::select::{NamePattern, SelectError, Selector};
 
 use super::conditions::Conditions;
 use super::error::SubjectError;
@@ -33,7 +33,7 @@ pub fn compare_gateways(
         .map_err(SelectError::from)?;
     let force = !names.is_empty();
     let selector = Selector { names, ..Selector::default() };
-    let selection = &select(&candidates(rig.workspace, &selector)?, &selector)?;
+    let selection = &selector.choose(rig.workspace)?;
     let options = SubjectOptions { selection, force, update: false, plans: 0, conditions };
     let mut played = Vec::new();
     for gateway in gateways {

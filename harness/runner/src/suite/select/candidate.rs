@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::Selector;
 use super::pattern::{is_glob, matches};
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::Workspace;
@@ -30,16 +29,16 @@ impl Candidate {
     }
 }
 
-/// The scenarios of a workspace, sorted by name. Their files are read only where `asked` needs them.
+/// The scenarios of a workspace, sorted by name; what they track is read only `with_tracks`.
 ///
 /// # Errors
 ///
 /// When a folder can't be read.
-pub fn candidates(workspace: &Workspace, asked: &Selector) -> io::Result<Vec<Candidate>> {
+pub fn candidates(workspace: &Workspace, with_tracks: bool) -> io::Result<Vec<Candidate>> {
     let candidate = |name: ScenarioName| {
-        let tracks = match asked.tracks.is_empty() {
-            true => Some(Vec::new()),
-            false => workspace.scenario_of(&name).ok().map(|scenario| scenario.tracks),
+        let tracks = match with_tracks {
+            false => Some(Vec::new()),
+            true => workspace.scenario_of(&name).ok().map(|scenario| scenario.tracks),
         };
         Ok(Candidate { versions: workspace.recorded(&name)?, name, tracks })
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::SelectError;
+use super::error::SelectError;
 use crate::cassette::Exit;
 use crate::names::ScenarioName;
 use crate::record::{Notes, Script, Why, command, drive};

@@ -6,18 +6,20 @@
 
 mod candidate;
 mod changed;
+mod error;
 mod pattern;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
-use std::io;
 
 pub use candidate::{Candidate, candidates};
 pub use changed::changed_since;
+pub use error::SelectError;
 pub use pattern::{NamePattern, PatternError, Shard};
 
 use crate::names::{CliVersion, ScenarioName};
+use crate::scenario::Workspace;
 use crate::text::{did_you_mean, near, plural};
 
 /// What a command line asks for. Without anything, every scenario is selected.
@@ -62,36 +64,14 @@ pub struct Selection {
     pub nothing: Option<String>,
 }
 
-/// Why nothing can be selected.
-#[derive(Debug, thiserror::Error)]
-pub enum SelectError {
-    /// Something is named that does not exist.
-    #[error("{0}")]
-    Unknown(String),
-    /// Git does not say what changed.
-    #[error("--changed asks git what changed since {revision}, but {why}")]
-    Git {
-        /// The revision.
-        revision: String,
-        /// What git said, and what to do.
-        why: String,
-    },
-    /// What is written is no name.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// A folder can't be read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 impl Selection {
     /// Every scenario of a workspace.
     ///
     /// # Errors
     ///
     /// [`SelectError::Io`] when a folder can't be read.
-    pub fn everything(workspace: &crate::scenario::Workspace) -> Result<Self, SelectError> {
-        select(&candidates(workspace, &Selector::default())?, &Selector::default())
+    pub fn everything(workspace: &Workspace) -> Result<Self, SelectError> {
+        Selector::default().choose(workspace)
     }
 
     /// Whether a finding about this place of the workspace, such as `scenarios/NAME/golden/a`, belongs to it.
@@ -242,7 +222,11 @@ fn no_such_name(known: &[Candidate], asked: &Selector, name: &str) -> String {
     let names = known.iter().map(|it| it.name.as_str());
     let near = did_you_mean(&near(name.trim_matches(['*', '?']), names));
     let count = plural(known.len(), "scenario");
-    format!("{what}{near}{} `clitape list` names the {count} that there are", after(&near))
+    let new = match name.parse::<ScenarioName>() {
+        Ok(name) if !asked.parts => format!(", and `clitape new {name}` writes a new one"),
+        _ => String::new(),
+    };
+    format!("{what}{near}{} `clitape list` names the {count} that there are{new}", after(&near))
 }
 
 /// The mark that ends the part of a sentence before a hint.
@@ -284,6 +268,15 @@ fn check_track(known: &[Candidate], track: &str) -> Result<(), SelectError> {
 }
 
 impl Selector {
+    /// Selects scenarios of a workspace. Their files are read only where a track is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`], and [`SelectError::Io`] when a folder can't be read.
+    pub fn choose(&self, workspace: &Workspace) -> Result<Selection, SelectError> {
+        select(&candidates(workspace, !self.tracks.is_empty())?, self)
+    }
+
     /// The sentence about why no scenario is selected. `before` is the number before the shard was taken.
     fn why_nothing(&self, known: usize, before: usize) -> String {
         let parts = [
