@@ -45,7 +45,7 @@ fn usage_is_2() {
     let empty = tempfile::tempdir().unwrap();
     let (code, _, err) = run(empty.path(), &["test"]);
     assert_eq!(code, 2, "{err}");
-    assert!(err.contains("clitape new NAME"), "{err}");
+    assert!(err.contains("start one with `clitape init`"), "{err}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod drift;
 mod editor;
 mod exit;
 mod import;
+mod init;
 mod input;
 mod list;
 mod live;
@@ -82,6 +83,7 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Args),
     List(list::Args),
     Show(show::Args),
     Record(record::Args),
@@ -135,6 +137,7 @@ fn main() -> ExitCode {
         });
         args.limits.set();
         match args.command {
+            Command::Init(init) => init::run(&workspace_at(args.root)?, &init, args.quiet),
             Command::List(list) => list::run(&workspace(args.root)?, &list),
             Command::Show(show) => show::run(&workspace(args.root)?, &show),
             Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
@@ -167,6 +170,14 @@ fn main() -> ExitCode {
     })
 }
 
+/// The workspace that `--root` names, or the current folder, whatever is above it.
+fn workspace_at(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
+    Ok(match root {
+        Some(root) => Workspace::named(&root),
+        None => Workspace::at(&std::env::current_dir().context("can't tell the current folder")?),
+    })
+}
+
 /// The workspace that `--root` names, or the nearest one.
 fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     if let Some(root) = root {
@@ -176,7 +187,7 @@ fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     Workspace::above(&here).with_context(|| {
         format!(
             "there is no scenarios/ folder in {} or above; go to the project, name it with \
-             --root DIR, or start one with `clitape new NAME`",
+             --root DIR, or start one with `clitape init`",
             here.display()
         )
     })

@@ -23,6 +23,13 @@ pub(crate) const COMMANDS: &[Row] = &[
         ..QUIET
     },
     Row {
+        name: "init",
+        args: &["--root", "{out}", "init"],
+        writes: &["out", STATE],
+        says: "first-scenario",
+        ..QUIET
+    },
+    Row {
         name: "import",
         prepare: |place| {
             fs::copy(place.work.join(PLAIN).join("stdout.jsonl"), place.out.join("c.jsonl"))
