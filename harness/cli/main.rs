@@ -2,6 +2,7 @@
 
 #![allow(rustdoc::bare_urls, reason = "the doc comments of arguments are help texts")]
 
+mod cache;
 mod chat_server;
 mod collect;
 mod compare;
@@ -104,6 +105,7 @@ enum Command {
     Versions(versions::Args),
     Schema(schema::Args),
     Conform(conform::Args),
+    Cache(cache::Args),
     Scan(scan::Args),
     Subject(subject::Args),
     Rig(rig::Args),
@@ -160,6 +162,7 @@ fn main() -> ExitCode {
             }
             Command::Schema(schema::Args {}) => schema::run(&workspace(args.root)?),
             Command::Conform(conform) => conform::run(&conform, args.quiet),
+            Command::Cache(cache) => cache::run(&cache, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),

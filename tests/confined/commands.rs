@@ -29,6 +29,7 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "first-scenario",
         ..QUIET
     },
+    Row { name: "cache", args: &["cache"], says: "is empty", ..QUIET },
     Row {
         name: "import",
         prepare: |place| {

@@ -1,5 +1,5 @@
-//! The first hour of somebody with a repository of their own: README's section about it, command by command, and `clitape
-//! init`. A shell script is in the CLI's place, which prints what the real one printed.
+//! The first hour of somebody with a repository of their own: README's section about it, command by command, `clitape
+//! init`, and `clitape cache`. A shell script is in the CLI's place, which prints what the real one printed.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
@@ -7,11 +7,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-use std::fs;
+use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-use common::{check, clitape, has_program, root};
+use common::{check, clitape, has_program, root, run};
+use serde_json::Value;
 
 /// What `claude` 2.1.330 printed for the scenario that `clitape init` writes.
 const PRINTED: &str = include_str!("claude.jsonl");
@@ -163,4 +165,73 @@ fn issue_19_point_8_init_overwrites_nothing() {
     assert_eq!(read(&dir.join("clitape.toml")), "# mine\n");
     // Without a workspace, every command names the way to one.
     check(home.path(), &["test"], 2, &[], &["start one with `clitape init`"]);
+}
+
+/// Adds an entry of so many bytes to a cache, which was last used so many days ago.
+fn add_to_cache(cache: &Path, id: &str, bytes: usize, days: u64) {
+    let dir = cache.join("clitape").join(id);
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("file"), vec![0; bytes]).unwrap();
+    // npm gives the program of a CLI two names.
+    fs::hard_link(dir.join("file"), dir.join("again")).unwrap();
+    let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+    let times = FileTimes::new().set_accessed(then).set_modified(then);
+    File::options().write(true).open(dir.join("file")).unwrap().set_times(times).unwrap();
+}
+
+/// The entries that `clitape cache` has with these words, as JSON says.
+fn cached(home: &Path, words: &[&str]) -> Vec<(String, u64)> {
+    let (code, out) = run_at_home(home, home, &[&["cache", "--json"], words].concat());
+    assert_eq!(code, 0, "{out}");
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let entries = json["entries"].as_array().unwrap().iter();
+    let entry = |it: &Value| {
+        let word = |key: &str| it[key].as_str().unwrap().to_owned();
+        (format!("{}/{}", word("kind"), word("name")), it["bytes"].as_u64().unwrap())
+    };
+    entries.map(entry).collect()
+}
+
+#[test]
+fn issue_19_point_12_the_cache_is_shown_cleaned_and_limited() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let cache = home.join("cache");
+    let (code, out) = run_at_home(home, home, &["cache"]);
+    assert!(code == 0 && out.contains("is empty"), "{out}");
+    add_to_cache(&cache, "claude/2.1.330", 3_000_000, 1);
+    add_to_cache(&cache, "claude/2.1.148", 2_000_000, 40);
+    add_to_cache(&cache, "drift/f390eaa0814e6a1b/0f/cassettes/plain-text/2.1.330", 1_000_000, 2);
+    add_to_cache(&cache, "builds/target", 10, 3);
+    add_to_cache(&cache, "mine/not-clitape", 10, 90);
+    add_to_cache(&cache, "claude/.installing-1", 10, 0);
+
+    let (_, out) = run_at_home(home, home, &["cache"]);
+    for part in [
+        "claude/2.1.330              3.0 MB  20",
+        "claude 2.1.148, installed by npm",
+        "recordings of claude 2.1.330 for `drift`",
+        "4 entries, 6.1 MB in ",
+    ] {
+        assert!(out.contains(part), "no `{part}` in\n{out}");
+    }
+    let drift = ("drift/f390eaa0814e6a1b".to_owned(), 1_000_000);
+    let oldest = ("claude/2.1.148".to_owned(), 2_000_000);
+    let all = cached(home, &[]);
+    assert_eq!((&all[0], &all[2]), (&oldest, &drift), "that which was not used for longest first");
+    assert_eq!(cached(home, &["--keep", "6MiB"]), []);
+    assert_eq!(cached(home, &["--keep", "5MiB"]), [oldest]);
+    let (code, out) = run_at_home(home, home, &["cache", "--clean", "2.1.33"]);
+    assert!(code == 2 && out.contains("did you mean `2.1.330`"), "{out}");
+    assert_eq!(cached(home, &["--clean", "drift"]), [drift]);
+    let (_, out) = run_at_home(home, home, &["cache", "--clean", "claude/2.1.330"]);
+    assert!(out.contains("removed 1 entry; 0.1 MB are left"), "{out}");
+    assert_eq!(cached(home, &["--clean"]).len(), 1);
+    assert_eq!(cached(home, &[]), []);
+    // What is being installed stays, and so does what is not clitape's.
+    for id in ["claude/.installing-1", "mine/not-clitape"] {
+        assert!(cache.join("clitape").join(id).join("file").is_file(), "{id}");
+    }
+    let (code, _, err) = run(home, &["cache", "--keep", "2GB"]);
+    assert!(code == 2 && err.contains("2GiB"), "{err}");
 }
