@@ -307,7 +307,7 @@ fn what_can_t_be_proved_is_told() {
         (
             &["proof", "three-tools/9.9.9", "--out", "x"],
             2,
-            "recorded are 1.0.128, 2.1.148, 2.1.329, 2.1.330",
+            "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330",
         ),
         (&["proof", "nothing", "--out", "x"], 2, "no scenario `nothing`"),
         (&["proof"], 2, "required"),

@@ -210,7 +210,7 @@ const LIBRARIES: [&str; 4] = ["harness/stream", "harness/gateway", "harness/runn
 const LAYERS: [&[&str]; 12] = [
     &["files", "host", "text"],
     &["limits", "names"],
-    &["input"],
+    &["cache", "input"],
     &["scenario"],
     &["cassette"],
     &["secrets"],

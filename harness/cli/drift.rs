@@ -15,6 +15,7 @@ use clitape_runner::record::{
 };
 use clitape_runner::report::{drift_json, drift_page, drift_summary, drift_text};
 use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm};
@@ -22,6 +23,7 @@ use crate::exit::ExitStatus;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::record::{cache, host_paths};
+use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
@@ -50,8 +52,8 @@ golden waits for a review, something else does not hold, or nothing was accepted
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// Scenarios [default: all]
-    scenario: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// The version that is known
     #[arg(long, value_name = "VERSION")]
     from: CliVersion,
@@ -71,7 +73,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
     /// Add the newer version to the recordings, to clitape.toml and to the goldens
-    #[arg(long, conflicts_with = "scenario")]
+    #[arg(long, conflicts_with_all = ["names", "track", "exclude", "changed", "shard"])]
     accept: bool,
     /// Record scenarios that were not recorded here before without asking; for CI
     #[arg(long)]
@@ -114,9 +116,11 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     }
     let versions: Vec<CliVersion> =
         [Some(args.from.clone()), to.clone()].into_iter().flatten().collect();
-    let (scenarios, left_out) = scenarios(workspace, &args.scenario, &versions)?;
+    let selection = args.selection.select(workspace, Names::default())?;
+    let (scenarios, left_out) = scenarios(workspace, &selection, &versions)?;
     if scenarios.is_empty() {
-        terminal::note("nothing to compare: no scenario is for both versions");
+        let why = selection.nothing.as_deref().unwrap_or("no scenario is for both versions");
+        terminal::note(format_args!("nothing to compare: {why}"));
         return Ok(ExitStatus::Nothing);
     }
     let mut session = Session {
@@ -161,16 +165,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 /// The scenarios that a CLI of these versions records, and the others with the reason.
 fn scenarios(
     workspace: &Workspace,
-    asked: &[String],
+    selection: &Selection,
     versions: &[CliVersion],
 ) -> anyhow::Result<(Vec<Arc<Scenario>>, Vec<NotCompared>)> {
     let (mut all, mut left_out) = (Vec::new(), Vec::new());
-    let names: Vec<String> = match asked {
-        [] => workspace.names()?.iter().map(ToString::to_string).collect(),
-        asked => asked.to_vec(),
-    };
-    for name in names {
-        let scenario = workspace.load(&name)?;
+    for Selected { name, versions: named, .. } in &selection.scenarios {
+        if let Some(named) = named {
+            bail!("{name}/{}: `--from` and `--to` name the versions", named.join(", "));
+        }
+        let scenario = workspace.scenario_of(name)?;
         let only = scenario.record.only.as_ref();
         let other = only.filter(|only| versions.iter().any(|version| !only.contains(version)));
         let why = match other {

@@ -2,6 +2,7 @@
 
 #![allow(rustdoc::bare_urls, reason = "the doc comments of arguments are help texts")]
 
+mod cache;
 mod chat_server;
 mod collect;
 mod compare;
@@ -13,7 +14,9 @@ mod drift;
 mod editor;
 mod exit;
 mod import;
+mod init;
 mod input;
+mod list;
 mod live;
 mod new;
 mod outputs;
@@ -27,7 +30,9 @@ mod rig;
 mod scan;
 mod schema;
 mod secret;
+mod selection;
 mod session;
+mod show;
 mod shrink;
 mod signals;
 mod stand_in;
@@ -80,6 +85,9 @@ enum Color {
 
 #[derive(Subcommand)]
 enum Command {
+    Init(init::Args),
+    List(list::Args),
+    Show(show::Args),
     Record(record::Args),
     New(new::Args),
     Import(import::Args),
@@ -98,6 +106,7 @@ enum Command {
     Versions(versions::Args),
     Schema(schema::Args),
     Conform(conform::Args),
+    Cache(cache::Args),
     Scan(scan::Args),
     Subject(subject::Args),
     Rig(rig::Args),
@@ -133,6 +142,9 @@ fn main() -> ExitCode {
         });
         args.limits.set();
         match args.command {
+            Command::Init(init) => init::run(&workspace_at(args.root)?, &init, args.quiet),
+            Command::List(list) => list::run(&workspace(args.root)?, &list),
+            Command::Show(show) => show::run(&workspace(args.root)?, &show),
             Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
             Command::New(new) => new::run(&workspace_or_here(args.root)?, &new),
             Command::Import(import) => import::run(&workspace_or_here(args.root)?, &import),
@@ -160,6 +172,7 @@ fn main() -> ExitCode {
             }
             Command::Schema(schema::Args {}) => schema::run(&workspace(args.root)?),
             Command::Conform(conform) => conform::run(&conform, args.quiet),
+            Command::Cache(cache) => cache::run(&cache, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),
@@ -167,6 +180,14 @@ fn main() -> ExitCode {
             Command::StandIn(args) => stand_in::run(&args),
             Command::ChatServer(server) => chat_server::run(&server, args.quiet),
         }
+    })
+}
+
+/// The workspace that `--root` names, or the current folder, whatever is above it.
+fn workspace_at(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
+    Ok(match root {
+        Some(root) => Workspace::named(&root),
+        None => Workspace::at(&std::env::current_dir().context("can't tell the current folder")?),
     })
 }
 
@@ -179,7 +200,7 @@ fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     Workspace::above(&here).with_context(|| {
         format!(
             "there is no scenarios/ folder in {} or above; go to the project, name it with \
-             --root DIR, or start one with `clitape new NAME`",
+             --root DIR, or start one with `clitape init`",
             here.display()
         )
     })

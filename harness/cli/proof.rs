@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clitape_runner::files;
-use clitape_runner::names::CliVersion;
 use clitape_runner::report::page;
 use clitape_runner::report::proof::{
     Chromium, Photo, PhotoError, RunReport, cast, check, check_against, photo, picture, text,
@@ -12,6 +11,7 @@ use clitape_runner::report::proof::{
 use clitape_runner::scenario::Workspace;
 use clitape_runner::secrets::{Hit, scan};
 use clitape_runner::suite::Case;
+use clitape_runner::suite::select::Selected;
 use clitape_runner::text::plural;
 
 use crate::exit::ExitStatus;
@@ -19,18 +19,21 @@ use crate::input::WorkLimits;
 use crate::outputs::write_file;
 use crate::progress::ProgressLine;
 use crate::record::host_paths;
+use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 
 /// The report of the run, which `--check` reads beside the text.
 const REPORT: &str = "proof.json";
 
-/// Writes a proof of what scenarios show, or says whether a proof is complete
+/// Writes a proof of what scenarios show, each of its newest version or of those that are named, or says whether a proof
+/// is complete
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
+    .args(["names", "track", "changed", "check"]))]
 pub(crate) struct Args {
-    /// Scenarios, each with its first CLI version, or SCENARIO/VERSION
-    #[arg(required_unless_present = "check", conflicts_with = "check")]
-    scenario: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Folder for index.html, proof.md, proof.json, preview.cast, preview.svg and, where Chromium is
     /// installed, page.png; CLITAPE_CHROMIUM names one that is not on PATH
     #[arg(long, value_name = "DIR", required_unless_present = "check", conflicts_with = "check")]
@@ -40,7 +43,7 @@ pub(crate) struct Args {
     no_png: bool,
     /// Say whether the pull request text in this file proves what it says, and what is missing; a proof.json
     /// beside it says what the run gave
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "track", "changed", "exclude", "shard"])]
     check: Option<PathBuf>,
     #[command(flatten)]
     work: WorkLimits,
@@ -64,27 +67,29 @@ fn write(
     dir: &Path,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let names = &args.scenario;
+    let selection = args.selection.select(workspace, Names::default())?;
+    if let Some(why) = &selection.nothing {
+        terminal::note(format_args!("nothing to prove: {why}"));
+        return Ok(ExitStatus::Nothing);
+    }
+    let mut recordings = Vec::new();
+    for Selected { name, versions, .. } in &selection.scenarios {
+        let scenario = workspace.scenario_of(name)?;
+        scenario.check_work(args.work.limits())?;
+        let versions = match versions {
+            Some(versions) => versions.clone(),
+            None => workspace.usual_version(&scenario)?.into_iter().collect(),
+        };
+        if versions.is_empty() {
+            bail!("nothing of {name} is recorded; add it with `clitape record {name}`");
+        }
+        recordings.extend(versions.into_iter().map(|version| (scenario.clone(), version)));
+    }
     let mut progress = ProgressLine::new(quiet);
     let mut cases = Vec::new();
-    for (i, name) in names.iter().enumerate() {
-        let (name, version) = match name.split_once('/') {
-            Some((name, version)) => (name, Some(version.parse::<CliVersion>()?)),
-            None => (name.as_str(), None),
-        };
-        let scenario = workspace.load(name)?;
-        scenario.check_work(args.work.limits())?;
-        let recorded = workspace.recorded(&scenario.name)?;
-        let usual = workspace.usual_version(&scenario)?;
-        let version = version.or(usual);
-        let Some(version) = version.filter(|version| recorded.contains(version)) else {
-            bail!(
-                "there is no such recording of {name}; recorded are {}; add one with \
-                 `clitape record {name}`",
-                recorded.join(", ")
-            );
-        };
-        progress.step(&format!("replaying {name} {version} ({} of {})", i + 1, names.len()));
+    let of = recordings.len();
+    for (number, (scenario, version)) in (1..).zip(recordings) {
+        progress.step(&format!("replaying {} {version} ({number} of {of})", scenario.name));
         cases.push(Case::judge(workspace, scenario, &version)?);
     }
     progress.clear();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clitape_gateway::ByteSize;
 use clitape_runner::cassette::{Confinement, Take};
 use clitape_runner::host::HostPaths;
@@ -17,12 +17,14 @@ use clitape_runner::record::{
     WorkspaceLimits, record, remove_stale, resolve,
 };
 use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::text::plural;
 
 use crate::confirm::{Confirmation, confirm};
 use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
 use crate::scan::{Guarded, Secrets};
+use crate::selection::{Names, SelectionArgs};
 use crate::signals::stop_on_signals;
 use crate::terminal;
 use failures::Failures;
@@ -55,12 +57,13 @@ the folder. After a kill -9, the next `clitape record` does this.";
 /// Runs the real CLI against the scenario's model script and writes a cassette
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
+    .args(["names", "track", "changed", "all"]))]
 pub(crate) struct Args {
-    /// Scenarios to record
-    #[arg(required_unless_present = "all", value_name = "SCENARIO")]
-    scenarios: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Record every scenario that has a model.toml, but for those whose `record.only` leaves the version out
-    #[arg(long, conflicts_with = "scenarios")]
+    #[arg(long, conflicts_with = "names")]
     all: bool,
     /// The CLI: PATH to a program, npm:VERSION, or `path` for the one on PATH [default: npm with
     /// every version of clitape.toml that the scenario does not leave out]
@@ -188,9 +191,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut failures = Failures::default();
     let stop = stop_on_signals()?;
     let settings = args.settings();
-    let scenarios = loaded(workspace, args, &mut failures)?;
+    let names = Names { new_versions: true, ..Names::default() };
+    let selection = args.selection.select(workspace, names)?;
+    if let Some(why) = &selection.nothing {
+        terminal::note(format_args!("nothing to record: {why}"));
+        return Ok(ExitStatus::Nothing);
+    }
+    let scenarios = loaded(workspace, &selection, &mut failures)?;
     let mut takes = takes(workspace, &scenarios, args)?;
-    for scenario in &scenarios {
+    for (scenario, _) in &scenarios {
         let how = Confirmation { yes: args.yes, quiet, settings };
         match confirm(std::slice::from_ref(scenario), &how, &stop) {
             Ok(()) => {}
@@ -228,7 +237,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             known.iter().find_map(|(of, claude)| claude.as_ref().filter(|_| *of == choice));
         // A CLI that can't be had is one failure, whatever was to be recorded with it.
         let Some(claude) = claude else { continue };
-        if args.all && is_left_out(scenario, claude) {
+        let is_named = scenarios.iter().any(|(of, one)| of.name == scenario.name && one.is_named);
+        if !is_named && is_left_out(scenario, claude) {
             continue;
         }
         let (number, of) = (i + 1, takes.len());
@@ -265,21 +275,19 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     Ok(failures.tell()?.unwrap_or(exit))
 }
 
-/// The scenarios that are named, or all that can be recorded.
-fn loaded(
+/// The selected scenarios. Those that are not named themselves are left out where they can't be recorded.
+fn loaded<'s>(
     workspace: &Workspace,
-    args: &Args,
+    selection: &'s Selection,
     failures: &mut Failures,
-) -> anyhow::Result<Vec<Scenario>> {
+) -> anyhow::Result<Vec<(Scenario, &'s Selected)>> {
     let mut scenarios = Vec::new();
-    for name in &args.scenarios {
-        scenarios.push(workspace.load(name)?);
-    }
-    for name in args.all.then(|| workspace.names()).transpose()?.into_iter().flatten() {
-        match workspace.scenario_of(&name) {
-            Ok(scenario) if scenario.has_model() => scenarios.push(scenario),
+    for one in &selection.scenarios {
+        match workspace.scenario_of(&one.name) {
+            Ok(scenario) if one.is_named || scenario.has_model() => scenarios.push((scenario, one)),
             Ok(_) => {}
-            Err(error) => failures.add(name.as_str(), error.into())?,
+            Err(error) if one.is_named => return Err(error.into()),
+            Err(error) => failures.add(one.name.as_str(), error.into())?,
         }
     }
     Ok(scenarios)
@@ -288,15 +296,23 @@ fn loaded(
 /// Each scenario with each CLI that records it.
 fn takes<'s>(
     workspace: &Workspace,
-    scenarios: &'s [Scenario],
+    scenarios: &'s [(Scenario, &Selected)],
     args: &Args,
 ) -> anyhow::Result<Vec<(&'s Scenario, ClaudeChoice)>> {
     let mut takes = Vec::new();
-    for scenario in scenarios {
-        let choices = match &args.claude {
-            Some(choice) => vec![choice.clone()],
-            None => {
-                let versions = workspace.versions_to_record(scenario)?;
+    for (scenario, selected) in scenarios {
+        let choices = match (&args.claude, &selected.versions) {
+            (Some(_), Some(versions)) => bail!(
+                "{}/{} names a version, and so does --claude; leave one of them out",
+                scenario.name,
+                versions.join(", ")
+            ),
+            (Some(choice), None) => vec![choice.clone()],
+            (None, named) => {
+                let versions = match named {
+                    Some(versions) => versions.clone(),
+                    None => workspace.versions_to_record(scenario)?,
+                };
                 versions.into_iter().map(ClaudeChoice::Npm).collect()
             }
         };

@@ -6,6 +6,7 @@ use anyhow::bail;
 use clitape_rig::subject::{Front, RunEvent, SubjectOptions, Subjects, page_of_run, test};
 use clitape_runner::report::{Screen, plain, write_entry, write_finding};
 use clitape_runner::scenario::Workspace;
+use clitape_runner::suite::select::{NamePattern, Selector};
 
 use crate::conditions::{ConditionArgs, check_chat, faults_line};
 use crate::exit::ExitStatus;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// The subject of clitape.toml: NAME or NAME@VERSION
     subject: String,
     /// The scenario: NAME or NAME/VERSION
-    scenario: String,
+    scenario: NamePattern,
     /// Cut and delay what claude prints by this seed, instead of as it was recorded
     #[arg(long, value_name = "N", conflicts_with = "pace")]
     seed: Option<u64>,
@@ -38,19 +39,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let subjects = Subjects::load(workspace.root())?;
     let gateway = gateway(&subjects, &args.subject)?;
     let machine = Machine::new()?;
-    let scenario = args.scenario.trim_end_matches('/');
-    let name = scenario.split_once('/').map_or(scenario, |(name, _)| name);
-    workspace.load(name)?;
-    let names = [scenario.to_owned()];
+    let scenario = &args.scenario;
+    let selector = Selector { names: vec![scenario.clone()], ..Selector::default() };
+    let selection = &selector.choose(workspace)?;
     let conditions = args.conditions.conditions(args.seed);
     check_chat(&conditions, gateway)?;
-    let options = SubjectOptions {
-        names: &names,
-        exact: true,
-        update: false,
-        plans: 0,
-        conditions: &conditions,
-    };
+    let options =
+        SubjectOptions { selection, force: true, update: false, plans: 0, conditions: &conditions };
     let mut out = terminal::stdout();
     if let Some(line) = faults_line(&conditions).filter(|_| !quiet) {
         out.line(line)?;

@@ -12,6 +12,7 @@ use clitape_rig::subject::{
 use clitape_runner::limits::{CHECK_TIME, ReplayLimits};
 use clitape_runner::report::{Pages, Report, findings, page, scenario_line, summary};
 use clitape_runner::scenario::Workspace;
+use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{Case, ScenarioRun, SuiteEvent, SuiteOptions, run as run_suite};
 use clitape_runner::text::plural;
 
@@ -20,14 +21,23 @@ use crate::exit::ExitStatus;
 use crate::input::WorkLimits;
 use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
+use crate::selection::{Names, SelectionArgs};
 use crate::subject::{Machine, gateway, print_left_out, split};
 use crate::terminal::{self, Terminal};
 
+/// The selection, as `--help` shows it.
+const HELP: &str = "\
+SCENARIO is the name of a scenario, or else a part of names. With /VERSION, only that
+recording is judged. All that selects is joined: `--track openclaw#80046 --shard 1/2` is the
+first half of the scenarios that track the issue. A name that means nothing is an error; where
+nothing is left, nothing runs, and the exit code is 4.";
+
 /// Runs every scenario: goldens of every lane, and seeded plans
 #[derive(clap::Args)]
+#[command(after_help = HELP)]
 pub(crate) struct Args {
-    /// Only scenarios whose name contains this
-    filter: Option<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
     /// Test this subject of clitape.toml in real time, NAME or NAME@VERSION, instead of clitape's own pipeline
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
@@ -51,15 +61,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let conditions = args.conditions.conditions(None);
+    let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(subject) = &args.subject {
-        return test_subject(workspace, args, (subject, &conditions), quiet);
+        return test_subject((workspace, &selection), args, (subject, &conditions), quiet);
     }
     if !conditions.are_recorded() {
         bail!("--pace and the faults of the chat are for a gateway; name it with --subject");
     }
     let open = args.outputs.open(args.json.as_deref())?;
     let options = SuiteOptions {
-        filter: args.filter.as_deref().unwrap_or_default(),
+        selection: &selection,
         update: args.update,
         gather_cases: open.html().is_some(),
         limits: args.work.limits(),
@@ -71,7 +82,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 /// Proposes the goldens of all scenarios that differ, as `clitape test --update`.
 pub(crate) fn propose(workspace: &Workspace, quiet: bool) -> anyhow::Result<ExitStatus> {
     let options = SuiteOptions {
-        filter: "",
+        selection: &Selection::everything(workspace)?,
         update: true,
         gather_cases: false,
         limits: ReplayLimits::default(),
@@ -106,14 +117,8 @@ fn test_own(
     drop(progress);
     let nothing_ran = suite.scenarios.is_empty();
     if nothing_ran {
-        let what = match options.filter {
-            "" => "there is no scenario; write one with `clitape new NAME`".to_owned(),
-            filter => {
-                let all = workspace.names()?.join(", ");
-                format!("no scenario's name contains `{filter}`; there are {all}")
-            }
-        };
-        out.line(format_args!("nothing ran: {what}"))?;
+        let why = options.selection.nothing.as_deref().unwrap_or("nothing was selected");
+        out.line(format_args!("nothing ran: {why}"))?;
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
     findings(&report, out.styled())?;
@@ -132,14 +137,13 @@ fn test_own(
 
 /// Tests a subject of clitape.toml.
 fn test_subject(
-    workspace: &Workspace,
+    (workspace, selection): (&Workspace, &Selection),
     args: &Args,
     (subject, conditions): (&str, &Conditions),
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new()?;
-    let filter = args.filter.as_deref().unwrap_or_default();
     let (name, version) = split(subject);
     let (name, subject_spec) = subjects.get(name)?;
     if !matches!(subject_spec, Subject::Gateway(_)) && !conditions.are_recorded() {
@@ -149,13 +153,13 @@ fn test_subject(
         Subject::Parser(spec) => {
             let parser = NamedParser { name, version, spec };
             return test_called(args, quiet, |note, report| {
-                let runs = test_parser(parser, filter, machine.rig(workspace), note, report)?;
+                let runs = test_parser(parser, selection, machine.rig(workspace), note, report)?;
                 Ok((runs, Vec::new()))
             });
         }
         Subject::Replay(spec) => {
             let replay = NamedReplay { name, version, spec };
-            let options = ReplayOptions { filter, update: args.update, plans: args.plans };
+            let options = ReplayOptions { selection, update: args.update, plans: args.plans };
             return test_called(args, quiet, |note, report| {
                 let suite = test_replay(replay, options, machine.rig(workspace), note, report)?;
                 Ok((suite.scenarios, suite.left_out))
@@ -166,10 +170,9 @@ fn test_subject(
     let gateway = gateway(&subjects, subject)?;
     check_chat(conditions, gateway)?;
     let open = args.outputs.open(args.json.as_deref())?;
-    let names: Vec<String> = args.filter.iter().cloned().collect();
     let options = SubjectOptions {
-        names: &names,
-        exact: false,
+        selection,
+        force: false,
         update: args.update,
         plans: args.plans,
         conditions,
@@ -195,8 +198,9 @@ fn test_subject(
         }
     }
     if suite.scenarios.is_empty() {
-        let of = if filter.is_empty() { String::new() } else { format!(" of `{filter}`") };
-        out.line(format_args!("nothing ran: no cassette{of} fits {subject}"))?;
+        let misfit = format!("no cassette that is selected fits {subject}");
+        let why = selection.nothing.as_ref().unwrap_or(&misfit);
+        out.line(format_args!("nothing ran: {why}"))?;
     }
     for (place, sentence, reason) in &suite.known {
         out.line(format_args!("known: {place}: {sentence} ({reason})"))?;

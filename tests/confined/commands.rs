@@ -23,6 +23,14 @@ pub(crate) const COMMANDS: &[Row] = &[
         ..QUIET
     },
     Row {
+        name: "init",
+        args: &["--root", "{out}", "init"],
+        writes: &["out", STATE],
+        says: "first-scenario",
+        ..QUIET
+    },
+    Row { name: "cache", args: &["cache"], says: "is empty", ..QUIET },
+    Row {
         name: "import",
         prepare: |place| {
             fs::copy(place.work.join(PLAIN).join("stdout.jsonl"), place.out.join("c.jsonl"))
@@ -33,6 +41,9 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "imported",
         ..QUIET
     },
+    Row { name: "list", args: &["list"], says: "plain-text", ..QUIET },
+    Row { name: "list_json", args: &["list", "--json"], says: "recordings", ..QUIET },
+    Row { name: "show", args: &["show", "plain-text"], says: "clitape record", ..QUIET },
     Row { name: "replay", args: &["replay", PLAIN], ..QUIET },
     Row { name: "replay_json", args: &["replay", PLAIN, "--json", "--cut", "byte"], ..QUIET },
     Row { name: "replay_seed", args: &["replay", PLAIN, "--seed", "7", "--print-plan"], ..QUIET },

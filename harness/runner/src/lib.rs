@@ -4,6 +4,7 @@
 #![warn(missing_debug_implementations)]
 
 pub mod baseline;
+pub mod cache;
 pub mod cassette;
 pub mod check;
 pub mod compare;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clitape_runner::compare::{About, Comparison, Selection, Subject, gather};
 use clitape_runner::names::CliVersion;
 use clitape_runner::replay::Entry;
+use clitape_runner::suite::select::{NamePattern, SelectError, Selector};
 
 use super::conditions::Conditions;
 use super::error::SubjectError;
@@ -25,8 +26,15 @@ pub fn compare_gateways(
     note: &mut dyn FnMut(&str),
 ) -> Result<Option<Comparison>, SubjectError> {
     let conditions = &Conditions::default();
-    let options =
-        SubjectOptions { names, exact: !names.is_empty(), update: false, plans: 0, conditions };
+    let names: Vec<NamePattern> = names
+        .iter()
+        .map(|name| name.parse())
+        .collect::<Result<_, _>>()
+        .map_err(SelectError::from)?;
+    let force = !names.is_empty();
+    let selector = Selector { names, ..Selector::default() };
+    let selection = &selector.choose(rig.workspace)?;
+    let options = SubjectOptions { selection, force, update: false, plans: 0, conditions };
     let mut played = Vec::new();
     for gateway in gateways {
         played.push(test(gateway, options, rig, note, &mut |_| {})?);

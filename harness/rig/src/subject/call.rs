@@ -12,6 +12,7 @@ use clitape_runner::names::CliVersion;
 use clitape_runner::record::{Program, ProgramStart, Scratch, StdoutUse};
 use clitape_runner::replay::{Entry, Lane};
 use clitape_runner::scenario::Scenario;
+use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::text::{Keep, truncate};
 
 use super::boot::{LAST_LINES, ended, environment};
@@ -52,20 +53,24 @@ impl<'a> Caller<'a> {
         Ok(Self { spec, rig, command: spec.command.iter().map(fill).collect(), environment })
     }
 
-    /// The scenarios whose name contains `filter` and that the program gets, each with the version of its cassette.
+    /// The selected scenarios that the program gets, each with the version of its cassette.
     pub(super) fn cassettes(
         &self,
-        filter: &str,
+        selection: &Selection,
     ) -> Result<Vec<(Scenario, CliVersion)>, SubjectError> {
         let (spec, workspace) = (self.spec, self.rig.workspace);
         let mut chosen = Vec::new();
-        for name in workspace.names()? {
-            let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(&name);
-            if !name.contains(filter) || !is_chosen || spec.except.contains_key(&name) {
+        for Selected { name, versions, .. } in &selection.scenarios {
+            let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
+            if !is_chosen || spec.except.contains_key(name) {
                 continue;
             }
-            let scenario = workspace.scenario_of(&name)?;
-            let mut recorded = workspace.recorded(&name)?;
+            let scenario = workspace.scenario_of(name)?;
+            if let Some(versions) = versions {
+                chosen.extend(versions.iter().map(|version| (scenario.clone(), version.clone())));
+                continue;
+            }
+            let mut recorded = workspace.recorded(name)?;
             scenario.sort_versions(&mut recorded);
             let is_wanted =
                 |version: &CliVersion| spec.cli.as_ref().is_none_or(|wanted| wanted == version);

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use clitape_runner::replay::ChatView;
+use clitape_runner::suite::select::Selection as Chosen;
 
 use super::boot::Playing;
 use super::conditions::{Conditions, Printing};
@@ -71,7 +72,8 @@ pub fn check(
         holds &= checked.holds;
         line(checked);
     };
-    let all = select(rig.workspace, spec, only(&[]))?;
+    let everything = Chosen::everything(rig.workspace)?;
+    let all = select(rig.workspace, spec, only(&everything))?;
     match all.jobs.len() {
         0 => tell(CheckLine::failed(
             "no cassette fits it".to_owned(),
@@ -92,7 +94,11 @@ pub fn check(
     let playing = Playing { cli: spec.cli.clone(), printing: Printing::Recorded };
     let mut tried = Vec::new();
     for name in TRIED {
-        tried.extend(select(rig.workspace, spec, only(&[name.to_owned()]))?.jobs);
+        let mut chosen = everything.clone();
+        chosen.scenarios.retain(|one| one.name == name);
+        tried.extend(
+            select(rig.workspace, spec, SubjectOptions { force: true, ..only(&chosen) })?.jobs,
+        );
     }
     tried.extend(all.jobs);
     tried.truncate(1);
@@ -131,12 +137,12 @@ pub fn check(
     Ok(holds)
 }
 
-/// The options for the scenarios of these names, or for all of them.
-fn only(names: &[String]) -> SubjectOptions<'_> {
+/// The options for these scenarios.
+fn only(selection: &Chosen) -> SubjectOptions<'_> {
     /// Nothing is played with them.
     const CONDITIONS: &Conditions =
         &Conditions { printing: Printing::Recorded, faults: Faults::None };
-    SubjectOptions { names, exact: true, update: false, plans: 0, conditions: CONDITIONS }
+    SubjectOptions { selection, force: false, update: false, plans: 0, conditions: CONDITIONS }
 }
 
 /// The line about the scenario that was played.

@@ -8,6 +8,7 @@ use clitape_runner::compare::CompareError;
 use clitape_runner::files::FileError;
 use clitape_runner::record::RecordError;
 use clitape_runner::scenario::ScenarioError;
+use clitape_runner::suite::select::SelectError;
 use clitape_runner::text::{Keep, truncate};
 
 use crate::judge::known::KnownError;
@@ -32,6 +33,9 @@ pub enum SubjectError {
     /// A cassette can't be read.
     #[error(transparent)]
     Cassette(#[from] CassetteError),
+    /// Something is selected that does not exist.
+    #[error(transparent)]
+    Select(#[from] SelectError),
     /// Two subjects can't be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),

@@ -9,6 +9,7 @@ use clitape_runner::check::{Finding, FindingKind, Times, TraceDiff};
 use clitape_runner::names::SubjectName;
 use clitape_runner::replay::{Capture, Cut, Entry, Lane, Plan, Setup, replay, stdin_lines};
 use clitape_runner::scenario::{RunSpec, Scenario};
+use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use serde_json::{Map, Value};
 
@@ -33,15 +34,15 @@ pub struct NamedParser<'a> {
     pub spec: &'a ParserSpec,
 }
 
-/// Gives a parser every cassette whose scenario's name contains `filter`, and compares the entries. `report` gets
-/// each scenario as soon as it is judged.
+/// Gives a parser a cassette of every selected scenario, and compares the entries. `report` gets each scenario as soon
+/// as it is judged.
 ///
 /// # Errors
 ///
 /// [`SubjectError`] when the parser can't be installed or started, or the caller stops it.
 pub fn test_parser(
     parser: NamedParser<'_>,
-    filter: &str,
+    selection: &Selection,
     rig: RigHost<'_>,
     note: &mut dyn FnMut(&str),
     report: &mut dyn FnMut(&ScenarioRun),
@@ -50,7 +51,7 @@ pub fn test_parser(
     let caller = Caller::new(&spec.call, parser.version, rig, note)?;
     let mut scenarios = Vec::new();
     let mut lasting = None;
-    for (Scenario { name, .. }, version) in caller.cassettes(filter)? {
+    for (Scenario { name, .. }, version) in caller.cassettes(selection)? {
         caller.go_on()?;
         let cassette = Cassette::find(rig.workspace, &name, &version)?;
         let place = format!("subject {}: {name}/{version}", parser.name);

@@ -6,6 +6,7 @@ use clitape_runner::check::{Finding, FindingKind};
 use clitape_runner::names::SubjectName;
 use clitape_runner::replay::{Cut, Entry, Lane, Plan, PlanArg, ReplayRequest};
 use clitape_runner::scenario::{ChannelSpec, Scenario};
+use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::shell_quote;
 use fs_err as fs;
@@ -34,8 +35,8 @@ pub struct NamedReplay<'a> {
 /// What is replayed.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayOptions<'a> {
-    /// A part of the names of the scenarios.
-    pub filter: &'a str,
+    /// The scenarios.
+    pub selection: &'a Selection,
     /// Whether what differs from a golden is written as a pending one.
     pub update: bool,
     /// The number of seeded plans.
@@ -67,7 +68,7 @@ pub fn test_replay(
     let caller = Caller::new(&subject.spec.call, subject.version, rig, note)?;
     let shown = shown(subject.name, subject.version);
     let mut suite = ReplaySuite::default();
-    for (scenario, version) in caller.cassettes(options.filter)? {
+    for (scenario, version) in caller.cassettes(options.selection)? {
         let name = format!("{}/{version}", scenario.name);
         if let Some(what) = of_own_gateway(&scenario) {
             suite.left_out.push(LeftOut { name, why: Misfit::OwnGateway(what) });

@@ -8,6 +8,7 @@ use clitape_runner::files;
 use clitape_runner::names::{CliVersion, ScenarioName};
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::{Scenario, Workspace};
+use clitape_runner::suite::select::{Selected, Selection as Chosen};
 use clitape_runner::suite::{CheckRun, ScenarioRun};
 use clitape_runner::text::{Keep, truncate};
 
@@ -35,10 +36,10 @@ const CONTEXT_WIDTH: usize = 60;
 /// What is played.
 #[derive(Debug, Clone, Copy)]
 pub struct SubjectOptions<'a> {
-    /// Parts of the names of the scenarios, each with `/VERSION` or without; all scenarios when empty.
-    pub names: &'a [String],
-    /// Whether a scenario has exactly such a name.
-    pub exact: bool,
+    /// The scenarios.
+    pub selection: &'a Chosen,
+    /// Whether they are played although `scenarios` of the subject leaves them out.
+    pub force: bool,
     /// Whether what differs from a golden is written as a pending one.
     pub update: bool,
     /// The number of seeded plans.
@@ -91,21 +92,18 @@ pub fn select(
     options: SubjectOptions<'_>,
 ) -> Result<Selection, SubjectError> {
     let mut selection = Selection::default();
-    for scenario in workspace.names()? {
-        let named = options.names.iter().map(|name| match name.split_once('/') {
-            Some((name, version)) => (name, Some(version)),
-            None => (name.as_str(), None),
-        });
-        let mut named = named.chain(options.names.is_empty().then_some(("", None)));
-        let found = named.find(|(name, _)| match options.exact && !name.is_empty() {
-            true => scenario == **name,
-            false => scenario.contains(*name),
-        });
-        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(&scenario);
-        if let Some((name, version)) = found
-            && (is_chosen || options.exact && !name.is_empty())
-        {
-            selection.add(workspace, spec, &scenario, version)?;
+    for Selected { name, versions, .. } in &options.selection.scenarios {
+        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
+        if !is_chosen && !options.force {
+            continue;
+        }
+        match versions {
+            None => selection.add(workspace, spec, name, None)?,
+            Some(versions) => {
+                for version in versions {
+                    selection.add(workspace, spec, name, Some(version.as_str()))?;
+                }
+            }
         }
     }
     Ok(selection)
@@ -246,7 +244,9 @@ pub fn test(
     let left_out = suite.left_out.iter();
     let left_out = left_out.map(|one| CheckRun::left_out(&one.name, &one.why.to_string()));
     suite.workspace.extend(left_out);
-    if options.names.is_empty() {
+    let chosen = options.selection;
+    // In a part of the scenarios, not every known difference can be met.
+    if chosen.is_whole && chosen.scenarios.len() == rig.workspace.names()?.len() {
         suite.workspace.extend(list_check(gateway, &known));
     }
     Ok(suite)

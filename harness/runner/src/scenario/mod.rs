@@ -5,6 +5,7 @@ mod channel;
 mod error;
 mod fault;
 mod host;
+mod init;
 mod load;
 mod login;
 mod model;
@@ -25,6 +26,7 @@ pub use channel::{ChannelSpec, Chat, ChatMode, ChatProfile};
 pub use error::ScenarioError;
 pub use fault::{Fault, FaultError, FaultKind};
 pub use host::{HostPreset, HostProfile, PLAIN};
+pub use init::{InitDone, InitStep, init};
 pub use load::{ChatServerSpec, Proof, Scenario, SweepSpec};
 pub use login::Login;
 pub use model::{

@@ -46,11 +46,17 @@ pub fn write(workspace: &Workspace, name: &ScenarioName) -> Result<PathBuf, Scen
         }
         files::replace(&path, text.replace(NAME, name))?;
     }
+    write_config(workspace)?;
+    Ok(dir)
+}
+
+/// Writes `clitape.toml` where there is none.
+pub(super) fn write_config(workspace: &Workspace) -> Result<(), ScenarioError> {
     let config = workspace.config();
     if !files::is_there(&config) {
         files::replace(&config, CONFIG)?;
     }
-    Ok(dir)
+    Ok(())
 }
 
 /// Writes the scenario `name` around an imported cassette of CLI `version`; returns its folder.

@@ -5,14 +5,16 @@
 
 mod case;
 mod case_run;
+pub mod overview;
 mod pool;
 mod result;
 mod run;
+pub mod select;
 mod watch;
 
 pub use case::{Case, ComparedGolden};
 pub use case_run::CaseRun;
 pub(crate) use pool::{Progress, in_order};
 pub use result::{Cause, CheckRun, ScenarioRun, Tally, Trouble};
-pub use run::{SuiteEvent, SuiteOptions, SuiteRun, load, run};
+pub use run::{Loaded, SuiteEvent, SuiteOptions, SuiteRun, load, run};
 pub use watch::judge_within;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::case::Case;
 use super::pool::{Progress, in_order};
 use super::result::{CheckRun, ScenarioRun};
+use super::select::Selection;
 use super::watch::{hangs, judge_within};
 use crate::cassette::CassetteError;
 use crate::check::{Check, CheckResult, ScenarioChecks, check_workspace, unusable};
@@ -17,8 +18,8 @@ use crate::scenario::{ScenarioError, Workspace};
 /// Which scenarios are judged, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteOptions<'a> {
-    /// A part of the names of the scenarios; all scenarios have the empty one.
-    pub filter: &'a str,
+    /// The scenarios.
+    pub selection: &'a Selection,
     /// Whether what differs is written as a pending golden.
     pub update: bool,
     /// Whether a [`Case`] is gathered of every recording of which a check finds something.
@@ -54,18 +55,19 @@ pub enum SuiteEvent<'a> {
     Scenario(&'a ScenarioRun),
 }
 
-/// Loads the scenarios whose names contain `filter`, each with its checks, or the reason why it can't be used.
+/// A scenario with its checks, or the reason why it can't be used.
+pub type Loaded = (ScenarioName, Result<ScenarioChecks, ScenarioError>);
+
+/// Loads scenarios, each with all its checks.
 ///
 /// # Errors
 ///
 /// When a folder can't be read.
 pub fn load(
     workspace: &Workspace,
-    filter: &str,
+    names: impl IntoIterator<Item = ScenarioName>,
     limits: ReplayLimits,
-) -> io::Result<Vec<(ScenarioName, Result<ScenarioChecks, ScenarioError>)>> {
-    let mut names = workspace.names()?;
-    names.retain(|name| name.contains(filter));
+) -> io::Result<Vec<Loaded>> {
     let load = |name: ScenarioName| {
         let scenario = workspace.scenario_of(&name).and_then(|scenario| {
             scenario.check_work(limits)?;
@@ -92,9 +94,11 @@ pub fn run(
 ) -> Result<SuiteRun, CassetteError> {
     let mut run = SuiteRun::default();
     let mut scenarios = Vec::new();
-    for (name, checks) in load(workspace, options.filter, options.limits)? {
+    let selected = &options.selection.scenarios;
+    let names = selected.iter().map(|one| one.name.clone());
+    for ((name, checks), one) in load(workspace, names, options.limits)?.into_iter().zip(selected) {
         match checks {
-            Ok(checks) => scenarios.push(Arc::new(checks)),
+            Ok(checks) => scenarios.push((Arc::new(checks), one.versions.as_deref())),
             // The others can be judged all the same.
             Err(error) => run.scenarios.push(ScenarioRun {
                 name: name.to_string(),
@@ -106,9 +110,10 @@ pub fn run(
     for scenario in &run.scenarios {
         report(SuiteEvent::Scenario(scenario))?;
     }
-    let judge = |checks: &Arc<ScenarioChecks>| {
+    let judge = |(checks, versions): &(Arc<ScenarioChecks>, Option<&[CliVersion]>)| {
         let limit = options.check_time;
-        judge(checks, options, |check| judge_within(limit, checks, check, options.update))
+        let judge_one = |check: &Check| judge_within(limit, checks, check, options.update);
+        judge((checks, *versions), options, judge_one)
     };
     in_order(&scenarios, judge, |progress| -> Result<(), CassetteError> {
         match progress {
@@ -123,9 +128,9 @@ pub fn run(
         Ok(())
     })?;
     for (check, mut found) in check_workspace(workspace)? {
-        found.retain(|finding| finding.place.contains(options.filter));
+        found.retain(|finding| options.selection.has_place(&finding.place));
         // A check that finds nothing counts only where the whole workspace was looked at.
-        if !found.is_empty() || options.filter.is_empty() && !run.scenarios.is_empty() {
+        if !found.is_empty() || options.selection.is_whole && !run.scenarios.is_empty() {
             run.workspace.push(CheckRun::of(check, found));
         }
     }
@@ -136,16 +141,20 @@ pub fn run(
 /// was left out.
 type Judged = Result<Result<CheckResult, CassetteError>, String>;
 
-/// Runs every check of a scenario with `judge_one`. Once one of them hangs, the others of its recording are left out,
-/// because they share its replays and would hang too.
+/// Runs every check of a scenario with `judge_one`, or those of the recordings of `versions` alone. Once one of them
+/// hangs, the others of its recording are left out, because they share its replays and would hang too.
 fn judge(
-    checks: &ScenarioChecks,
+    (checks, versions): (&ScenarioChecks, Option<&[CliVersion]>),
     options: SuiteOptions<'_>,
     judge_one: impl Fn(&Check) -> Result<CheckResult, CassetteError>,
 ) -> Result<(ScenarioRun, Vec<Case>), CassetteError> {
     let mut hanging: Vec<&Check> = Vec::new();
     let mut judged: Vec<Judged> = Vec::new();
-    for check in checks.checks() {
+    let is_asked = |check: &&Check| {
+        versions.is_none_or(|all| check.version().is_some_and(|version| all.contains(version)))
+    };
+    let asked: Vec<&Check> = checks.checks().iter().filter(is_asked).collect();
+    for &check in &asked {
         let version = check.version();
         let is_of_it = |other: &&&Check| version.is_some() && other.version() == version;
         if let Some(other) = hanging.iter().find(is_of_it) {
@@ -158,14 +167,15 @@ fn judge(
         }
         judged.push(Ok(result));
     }
-    let cases = if options.gather_cases { cases(checks, &hanging, &judged)? } else { Vec::new() };
+    let cases =
+        if options.gather_cases { cases(checks, &hanging, (&asked, &judged))? } else { Vec::new() };
     let row = |(check, judged): (&Check, Judged)| match judged {
         Ok(result) => CheckRun::new(check, result),
         Err(other) => CheckRun::left_out(&check.to_string(), &format!("{other} hangs")),
     };
     let run = ScenarioRun {
         name: checks.scenario().name.to_string(),
-        checks: checks.checks().iter().zip(judged).map(row).collect(),
+        checks: asked.into_iter().zip(judged).map(row).collect(),
         pending: checks.pending()?,
     };
     Ok((run, cases))
@@ -175,13 +185,12 @@ fn judge(
 fn cases(
     checks: &ScenarioChecks,
     hanging: &[&Check],
-    judged: &[Judged],
+    (asked, judged): (&[&Check], &[Judged]),
 ) -> Result<Vec<Case>, CassetteError> {
-    let judged: Vec<_> = checks
-        .checks()
+    let judged: Vec<_> = asked
         .iter()
         .zip(judged)
-        .filter_map(|(check, judged)| Some((check, judged.as_ref().ok()?.as_ref().ok()?)))
+        .filter_map(|(&check, judged)| Some((check, judged.as_ref().ok()?.as_ref().ok()?)))
         .collect();
     let failed = |version: &&CliVersion| {
         let is_of_it = |check: &Check| check.version() == Some(*version);
@@ -205,15 +214,16 @@ mod tests {
         let scenario = workspace.load("plain-text").unwrap();
         let checks = ScenarioChecks::new(&workspace, scenario).unwrap();
         let (limits, check_time) = (ReplayLimits::default(), CHECK_TIME);
+        let selection = &Selection::default();
         let options =
-            SuiteOptions { filter: "", update: false, gather_cases: true, limits, check_time };
+            SuiteOptions { selection, update: false, gather_cases: true, limits, check_time };
         let judge_one = |check: &Check| {
             let kind = FindingKind::CheckHangs;
             let hangs = || Finding::new(kind, "here", "it hangs".into(), "clitape test".into());
             let findings = (check.to_string() == "2.1.329::bus").then(hangs).into_iter().collect();
             Ok(CheckResult { findings, ..CheckResult::default() })
         };
-        let (run, cases) = judge(&checks, options, judge_one).unwrap();
+        let (run, cases) = judge((&checks, None), options, judge_one).unwrap();
         assert!(!run.holds());
         assert!(cases.is_empty(), "a page would replay what hangs");
         for row in &run.checks {

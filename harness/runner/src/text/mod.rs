@@ -7,11 +7,12 @@
 //! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
-//! * [`plural`] counts things.
+//! * [`plural`] counts things, and [`near`] finds the names that a misspelt one may mean.
 
 mod json;
 pub mod markdown;
 pub(crate) mod markup;
+mod near;
 mod plural;
 mod safe;
 mod shell;
@@ -19,6 +20,7 @@ mod short;
 mod solid;
 
 pub use json::json;
+pub use near::{did_you_mean, near};
 pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
 pub use shell::shell_quote;

@@ -1,0 +1,72 @@
+//! `clitape init`: makes a workspace of a folder, for somebody's own repository.
+
+use anyhow::bail;
+use clitape_runner::names::ScenarioName;
+use clitape_runner::scenario::{InitDone, Workspace, init};
+
+use crate::confirm::remember;
+use crate::exit::ExitStatus;
+use crate::terminal;
+
+/// Makes a workspace of this folder: a first scenario, clitape.toml, a workflow for CI, and what git must know
+///
+/// Nothing that is there is overwritten. Lines that are missing are added to .gitattributes and .gitignore.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Name of the first scenario
+    #[arg(default_value = "first-scenario")]
+    scenario: ScenarioName,
+}
+
+pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
+    // What is a workspace already is completed.
+    let is_new = workspace.names()?.is_empty();
+    let whole = workspace.root().canonicalize().ok().filter(|_| is_new);
+    let parent = whole.as_deref().and_then(std::path::Path::parent);
+    if let Some(above) = parent.and_then(Workspace::above) {
+        bail!(
+            "{} is a workspace already, and this folder is inside it; go there, or name another folder with `--root`",
+            above.root().display()
+        );
+    }
+    let steps = init(workspace, &args.scenario)?;
+    let mut out = terminal::stdout();
+    let wrote = |place: &str| {
+        steps.iter().any(|step| step.place.ends_with(place) && step.done == InitDone::Wrote)
+    };
+    let scenario = &args.scenario;
+    let is_first = wrote(&format!("scenarios/{scenario}/"));
+    if is_first {
+        remember(workspace, scenario);
+    }
+    if quiet {
+        return Ok(ExitStatus::Ok);
+    }
+    for step in &steps {
+        out.line(step)?;
+    }
+    let program = workspace.program();
+    let what = if is_first { scenario.to_string() } else { "--all".to_owned() };
+    out.line("")?;
+    out.line("next:")?;
+    let next = [
+        (
+            format!("{program} record {what}"),
+            "runs the real CLI, which npm installs; no account, no cost",
+        ),
+        (format!("{program} test"), "what was recorded, against the goldens"),
+    ];
+    let width = next.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    for (command, about) in next {
+        out.line(format_args!("  {command:<width$}  # {about}"))?;
+    }
+    out.line("")?;
+    out.line("Then commit it all. For your own gateway, fill in [subject.mine] of clitape.toml:")?;
+    out.line(format_args!("  {program} subject check mine"))?;
+    out.line(format_args!("  {program} test --subject mine"))?;
+    if wrote("clitape.yml") {
+        out.line("")?;
+        out.line("The workflow installs clitape from git: set the variable CLITAPE_GIT of the repository.")?;
+    }
+    Ok(ExitStatus::Ok)
+}

@@ -1,0 +1,267 @@
+//! The cache folder: what npm installs, builds and recordings take there, and what leaves it.
+//!
+//! Everything in it can be made again. An entry is one installed CLI, one subject or revision of one, one build of
+//! clitape, or the recordings that `clitape drift` made with one CLI. Anything else in the folder is left alone.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fs_err as fs;
+use walkdir::WalkDir;
+
+use crate::text::{did_you_mean, near, plain};
+
+/// How the name of a folder begins that is being made.
+const UNFINISHED: [&str; 2] = [".installing-", ".building-"];
+/// How the name of a folder begins that is being removed.
+const REMOVING: &str = ".removing-";
+/// The age from which a folder that is being made counts as left behind.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+/// The folder below `builds` that cargo compiles in.
+const TARGET: &str = "target";
+
+/// The kinds of entries, which are the folders of the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumIter)]
+#[strum(serialize_all = "lowercase")]
+pub enum CacheKind {
+    /// A CLI that npm installed, by its version.
+    Claude,
+    /// A gateway, parser or agent that npm installed, or a revision of one.
+    Subjects,
+    /// A revision of clitape, built for `clitape compare`.
+    Builds,
+    /// Recordings that `clitape drift` made with one CLI.
+    Drift,
+}
+
+/// Something that the cache has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheEntry {
+    /// The kind.
+    pub kind: CacheKind,
+    /// The name of its folder, which is the version of a CLI and the id of a build.
+    pub name: String,
+    /// The folder.
+    pub path: PathBuf,
+    /// The bytes of its files.
+    pub bytes: u64,
+    /// When one of its files was last read or written, as far as the file system says.
+    pub used: SystemTime,
+}
+
+/// Nothing in the cache has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the cache has no `{}`{hint}", plain(.name))]
+pub struct NoSuchEntry {
+    name: String,
+    hint: String,
+}
+
+impl CacheEntry {
+    /// The name by which a command line names it: `claude/2.1.329`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.kind, self.name)
+    }
+
+    /// What it is, for people.
+    pub fn about(&self) -> String {
+        match self.kind {
+            CacheKind::Claude => format!("claude {}, installed by npm", self.name),
+            CacheKind::Subjects => "installed for `test --subject`".to_owned(),
+            CacheKind::Builds if self.name == TARGET => "what cargo compiles for builds".to_owned(),
+            CacheKind::Builds => "clitape, built for `compare git:…`".to_owned(),
+            CacheKind::Drift => match self.version() {
+                Some(version) => format!("recordings of claude {version} for `drift`"),
+                None => "recordings for `drift`".to_owned(),
+            },
+        }
+    }
+
+    /// The version of the CLI that it is, or that made it.
+    pub fn version(&self) -> Option<String> {
+        match self.kind {
+            CacheKind::Claude => Some(self.name.clone()),
+            CacheKind::Drift => {
+                // DIGEST/cassettes/SCENARIO/VERSION
+                let walk = WalkDir::new(&self.path).min_depth(4).max_depth(4);
+                let mut folders = walk.into_iter().filter_map(Result::ok);
+                folders.find_map(|it| Some(plain(it.file_name().to_str()?)))
+            }
+            CacheKind::Subjects | CacheKind::Builds => None,
+        }
+    }
+
+    /// The day when it was last used (UTC), `YYYY-MM-DD`.
+    pub fn used_on(&self) -> String {
+        let second = self.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let second = i64::try_from(second).unwrap_or_default();
+        let time = jiff::Timestamp::from_second(second).unwrap_or_default();
+        time.strftime("%Y-%m-%d").to_string()
+    }
+
+    /// Removes it: first its name, so that no half of it is ever used, then its files.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be renamed or removed.
+    pub fn remove(&self) -> io::Result<()> {
+        let parent = self.path.parent().unwrap_or(&self.path);
+        let aside = parent.join(format!("{REMOVING}{}-{}", std::process::id(), self.name));
+        fs::rename(&self.path, &aside)?;
+        fs::remove_dir_all(aside)
+    }
+}
+
+/// What is in the cache, that which was not used for longest first. Nothing where there is no such folder.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn entries(cache: &Path) -> io::Result<Vec<CacheEntry>> {
+    let mut found = Vec::new();
+    for kind in <CacheKind as strum::IntoEnumIterator>::iter() {
+        let folder = cache.join(kind.to_string());
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !entry.file_type()?.is_dir()
+                || name.starts_with('.') && !is_left(&name, &entry.path())
+            {
+                continue;
+            }
+            let (bytes, used) = measure(&entry.path())?;
+            found.push(CacheEntry { kind, name, path: entry.path(), bytes, used });
+        }
+    }
+    found.sort_by(|a, b| a.used.cmp(&b.used).then_with(|| a.id().cmp(&b.id())));
+    Ok(found)
+}
+
+/// Whether a hidden folder was left by a clitape that was ended while it made or removed an entry.
+fn is_left(name: &str, path: &Path) -> bool {
+    let is_old = || {
+        let changed = path.symlink_metadata().and_then(|it| it.modified()).ok();
+        changed.and_then(|it| it.elapsed().ok()).is_some_and(|age| age > ABANDONED)
+    };
+    let is_unfinished = UNFINISHED.iter().any(|start| name.starts_with(start));
+    (is_unfinished || name.starts_with(REMOVING)) && is_old()
+}
+
+/// The bytes of all files below a folder, and when one of them was last read or written.
+fn measure(folder: &Path) -> io::Result<(u64, SystemTime)> {
+    let (mut bytes, mut used) = (0, UNIX_EPOCH);
+    // npm gives a large program several names.
+    let mut linked = BTreeSet::new();
+    for entry in WalkDir::new(folder) {
+        // Another clitape may remove it at the same time.
+        let Ok(metadata) = entry.and_then(|entry| entry.metadata()) else { continue };
+        if !metadata.is_dir() {
+            if metadata.nlink() < 2 || linked.insert((metadata.dev(), metadata.ino())) {
+                bytes += metadata.len();
+            }
+            let times = [metadata.accessed().ok(), metadata.modified().ok()];
+            used = times.into_iter().flatten().fold(used, SystemTime::max);
+        }
+    }
+    if used == UNIX_EPOCH {
+        used = fs::symlink_metadata(folder)?.modified()?;
+    }
+    Ok((bytes, used))
+}
+
+/// The entries that `name` means: a kind such as `drift`, an entry such as `claude/2.1.329`, or its version alone.
+///
+/// # Errors
+///
+/// [`NoSuchEntry`] when it means none.
+pub fn named<'e>(
+    entries: &'e [CacheEntry],
+    name: &str,
+) -> Result<Vec<&'e CacheEntry>, NoSuchEntry> {
+    let is_meant =
+        |it: &&CacheEntry| it.kind.to_string() == name || it.id() == name || it.name == name;
+    let found: Vec<&CacheEntry> = entries.iter().filter(is_meant).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let kinds: Vec<String> =
+        <CacheKind as strum::IntoEnumIterator>::iter().map(|kind| kind.to_string()).collect();
+    // A kind of which there is nothing is no mistake.
+    if kinds.iter().any(|kind| kind == name) {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<String> = entries.iter().map(CacheEntry::id).collect();
+    let names = entries.iter().map(|it| it.name.as_str());
+    let known = ids.iter().chain(&kinds).map(String::as_str).chain(names);
+    let hint = match did_you_mean(&near(name, known)) {
+        hint if hint.is_empty() => "; `clitape cache` lists what it has".to_owned(),
+        hint => hint,
+    };
+    Err(NoSuchEntry { name: name.to_owned(), hint })
+}
+
+/// The entries to remove so that the others take no more than `most` bytes: those that were not used for longest.
+/// `entries` begins with these.
+pub fn over(entries: &[CacheEntry], most: u64) -> &[CacheEntry] {
+    let mut rest: u64 = entries.iter().map(|it| it.bytes).sum();
+    let mut count = 0;
+    while rest > most && count < entries.len() {
+        rest -= entries[count].bytes;
+        count += 1;
+    }
+    &entries[..count]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: CacheKind, name: &str, bytes: u64) -> CacheEntry {
+        let path = PathBuf::from(name);
+        CacheEntry { kind, name: name.to_owned(), path, bytes, used: UNIX_EPOCH }
+    }
+
+    #[test]
+    fn issue_19_point_12_what_was_not_used_for_longest_leaves_first() {
+        let all = [
+            entry(CacheKind::Claude, "1.0.128", 300),
+            entry(CacheKind::Drift, "f390", 10),
+            entry(CacheKind::Claude, "2.1.330", 300),
+        ];
+        for (most, expect) in
+            [(1_000, 0), (610, 0), (609, 1), (310, 1), (309, 2), (300, 2), (299, 3), (0, 3)]
+        {
+            assert_eq!(over(&all, most).len(), expect, "{most}");
+        }
+    }
+
+    #[test]
+    fn issue_19_point_12_an_entry_has_several_names() {
+        let all = [
+            entry(CacheKind::Claude, "1.0.128", 1),
+            entry(CacheKind::Claude, "2.1.330", 1),
+            entry(CacheKind::Drift, "f390", 1),
+        ];
+        for (name, expect) in [
+            ("claude", Ok(2)),
+            ("claude/2.1.330", Ok(1)),
+            ("2.1.330", Ok(1)),
+            ("drift", Ok(1)),
+            ("builds", Ok(0)),
+            ("2.1.331", Err("did you mean `2.1.330`")),
+            ("everything", Err("`clitape cache` lists what it has")),
+        ] {
+            match (named(&all, name), expect) {
+                (Ok(found), Ok(count)) => assert_eq!(found.len(), count, "{name}"),
+                (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+                (got, _) => panic!("{name}: {got:?}"),
+            }
+        }
+    }
+}

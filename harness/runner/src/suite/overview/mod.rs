@@ -1,0 +1,151 @@
+//! What a workspace has, without a replay: each scenario with its recordings and goldens, for `clitape list` and `show`.
+
+mod script;
+
+use std::io;
+use std::path::Path;
+
+use fs_err as fs;
+use serde::Serialize;
+
+pub use script::{ScriptPart, script};
+
+use crate::cassette::{Manifest, Origin};
+use crate::check::View;
+use crate::files;
+use crate::names::{CliVersion, ScenarioName};
+use crate::scenario::{Scenario, Workspace};
+use crate::text::plain;
+
+/// A scenario and what is kept of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScenarioOverview {
+    /// Its name.
+    pub name: ScenarioName,
+    /// One line for people; empty if the scenario can't be read.
+    pub title: String,
+    /// One sentence: what it shows.
+    pub about: String,
+    /// The issues it guards.
+    pub tracks: Vec<String>,
+    /// Where a person sees the run, as goldens name it: `telegram-partial`, `acp`, `sse`.
+    pub channels: Vec<String>,
+    /// Its recordings, the oldest version first.
+    pub recordings: Vec<RecordingOverview>,
+    /// The number of its goldens.
+    pub goldens: usize,
+    /// Why the scenario can't be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecordingOverview {
+    /// The version of the CLI.
+    pub version: CliVersion,
+    /// The day of the recording, `YYYY-MM-DD`; absent if `cassette.toml` can't be read.
+    pub date: Option<String>,
+    /// The origin of its bytes; absent if `cassette.toml` can't be read.
+    pub origin: Option<Origin>,
+    /// The bytes of its files.
+    pub bytes: u64,
+}
+
+impl ScenarioOverview {
+    /// Reads what there is of a scenario. A scenario or a cassette that can't be read is no error, but a part of it.
+    ///
+    /// # Errors
+    ///
+    /// When a folder can't be read.
+    pub fn of(workspace: &Workspace, name: &ScenarioName) -> io::Result<Self> {
+        let mut overview = Self {
+            name: name.clone(),
+            title: String::new(),
+            about: String::new(),
+            tracks: Vec::new(),
+            channels: Vec::new(),
+            recordings: Vec::new(),
+            goldens: goldens(workspace, name)?.len(),
+            problem: None,
+        };
+        match workspace.scenario_of(name) {
+            Ok(scenario) => overview.add(&scenario),
+            Err(error) => overview.problem = Some(plain(&error.to_string())),
+        }
+        let mut versions = workspace.recorded(name)?;
+        versions.sort_by(CliVersion::by_number);
+        for version in versions {
+            let dir = workspace.cassette(name, &version);
+            let manifest = manifest(&dir);
+            overview.recordings.push(RecordingOverview {
+                date: manifest.as_ref().map(|it| plain(&it.cli.date)),
+                origin: manifest.as_ref().map(|it| it.origin),
+                bytes: bytes(&dir)?,
+                version,
+            });
+        }
+        Ok(overview)
+    }
+
+    fn add(&mut self, scenario: &Scenario) {
+        self.title = plain(&scenario.title);
+        self.about = plain(&scenario.about);
+        self.tracks = scenario.tracks.iter().map(|track| plain(track)).collect();
+        let is_channel = |view: &View| matches!(view, View::Telegram(_) | View::Acp(_) | View::Sse);
+        let views = View::of(scenario).into_iter().filter(is_channel);
+        self.channels = views.map(|view| view.to_string()).collect();
+    }
+
+    /// The day of the newest recording.
+    pub fn last_recorded(&self) -> Option<&str> {
+        self.recordings.iter().filter_map(|it| it.date.as_deref()).max()
+    }
+}
+
+/// The names of a scenario's goldens, as far as they follow `golden/`, sorted: `bus.2.1.330.snap`.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn goldens(workspace: &Workspace, name: &ScenarioName) -> io::Result<Vec<String>> {
+    let dir = workspace.scenario(name).join("golden");
+    let shown = |path: &Path| Some(path.strip_prefix(&dir).ok()?.display().to_string());
+    let paths = files::below(&dir)?;
+    let goldens = paths.iter().filter(|path| path.extension().is_some_and(|end| end == "snap"));
+    Ok(goldens.filter_map(|path| shown(path)).collect())
+}
+
+fn manifest(dir: &Path) -> Option<Manifest> {
+    let text = files::read_text(&dir.join("cassette.toml")).ok()?;
+    toml::from_str(&text).ok()
+}
+
+fn bytes(dir: &Path) -> io::Result<u64> {
+    files::below(dir)?.iter().map(|path| Ok(fs::symlink_metadata(path)?.len())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_19_point_9_an_overview_reads_what_is_there() {
+        let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+        let name: ScenarioName = "three-tools".parse().unwrap();
+        let overview = ScenarioOverview::of(&workspace, &name).unwrap();
+        assert!(overview.tracks.contains(&"openclaw#80046".to_owned()));
+        assert!(overview.channels.contains(&"telegram-partial".to_owned()));
+        let oldest = &overview.recordings[0];
+        assert_eq!((oldest.version.as_str(), oldest.origin), ("1.0.128", Some(Origin::Recorded)));
+        assert!(oldest.bytes > 1_000, "{oldest:?}");
+        assert!(overview.last_recorded() >= oldest.date.as_deref());
+        assert!(overview.goldens > 4, "{overview:?}");
+        assert_eq!(overview.problem, None);
+
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("scenarios/three-tools")).unwrap();
+        let empty = ScenarioOverview::of(&Workspace::at(dir.path()), &name).unwrap();
+        assert!(empty.problem.is_some() && empty.recordings.is_empty(), "{empty:?}");
+    }
+}

@@ -1,0 +1,46 @@
+//! What there is to select from.
+
+use std::io;
+
+use super::pattern::{is_glob, matches};
+use crate::names::{CliVersion, ScenarioName};
+use crate::scenario::Workspace;
+
+/// A scenario that may be selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its name.
+    pub name: ScenarioName,
+    /// The versions that are recorded.
+    pub versions: Vec<CliVersion>,
+    /// The issues it guards; `None` for a scenario that can't be read. Such a scenario has every track, so that a
+    /// mistake in it is found and not left out.
+    pub tracks: Option<Vec<String>>,
+}
+
+impl Candidate {
+    /// Whether it tracks an issue, which may be a glob such as `openclaw#*`.
+    pub(super) fn tracks(&self, asked: &str) -> bool {
+        let means = |track: &String| match is_glob(asked) {
+            true => matches(asked, track),
+            false => track == asked,
+        };
+        self.tracks.as_ref().is_none_or(|tracks| tracks.iter().any(means))
+    }
+}
+
+/// The scenarios of a workspace, sorted by name; what they track is read only `with_tracks`.
+///
+/// # Errors
+///
+/// When a folder can't be read.
+pub fn candidates(workspace: &Workspace, with_tracks: bool) -> io::Result<Vec<Candidate>> {
+    let candidate = |name: ScenarioName| {
+        let tracks = match with_tracks {
+            false => Some(Vec::new()),
+            true => workspace.scenario_of(&name).ok().map(|scenario| scenario.tracks),
+        };
+        Ok(Candidate { versions: workspace.recorded(&name)?, name, tracks })
+    };
+    workspace.names()?.into_iter().map(candidate).collect()
+}

@@ -1,0 +1,112 @@
+//! The scenarios that changed since a revision of git.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::error::SelectError;
+use crate::cassette::Exit;
+use crate::names::ScenarioName;
+use crate::record::{Notes, Script, Why, command, drive};
+use crate::scenario::Workspace;
+
+/// How long git may take.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The folders of which a part with a scenario's name belongs to that scenario.
+const FOLDERS: [&str; 2] = ["scenarios", "cassettes"];
+
+/// The names of the scenarios of which a file in `scenarios/` or `cassettes/` changed since `revision`: in commits after
+/// the branch left that revision, in the index, or in the working tree, new files included. Files that git ignores do
+/// not count. The names of scenarios that were removed are among them.
+///
+/// # Errors
+///
+/// [`SelectError::Git`] when there is no git, no repository, or no such revision.
+pub fn changed_since(
+    workspace: &Workspace,
+    revision: &str,
+) -> Result<BTreeSet<ScenarioName>, SelectError> {
+    let git = |args: &[&str]| git(workspace.root(), args);
+    let failed = |why: String| SelectError::Git { revision: revision.to_owned(), why };
+    git(&["rev-parse", "--is-inside-work-tree"]).map_err(|why| {
+        failed(format!("{why}; run it in a git repository, or name the scenarios"))
+    })?;
+    let commit = format!("{revision}^{{commit}}");
+    let commit = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
+        .map_err(|_| {
+            failed(format!(
+                "there is no such revision; a shallow checkout has only the newest (`fetch-depth: 0` of \
+                 actions/checkout, or `git fetch origin {revision}`)"
+            ))
+        })?;
+    // What others did on the branch of that revision since is no change of this one.
+    let base = git(&["merge-base", commit.trim(), "HEAD"]).unwrap_or(commit);
+    let compared = [
+        &[
+            "diff",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ],
+        &[base.trim(), "--"][..],
+        &FOLDERS,
+    ];
+    let tracked = git(&compared.concat()).map_err(failed)?;
+    let listed = [&["ls-files", "-z", "--others", "--exclude-standard", "--"][..], &FOLDERS];
+    let untracked = git(&listed.concat()).map_err(failed)?;
+    Ok(of_paths(tracked.split('\0').chain(untracked.split('\0'))))
+}
+
+/// The scenarios to which these paths of a workspace belong.
+fn of_paths<'a>(paths: impl Iterator<Item = &'a str>) -> BTreeSet<ScenarioName> {
+    let name = |path: &str| {
+        let (folder, rest) = path.split_once('/')?;
+        let (name, _) = rest.split_once('/')?;
+        FOLDERS.contains(&folder).then(|| name.parse().ok())?
+    };
+    paths.filter_map(name).collect()
+}
+
+/// Runs git in a folder: what it printed, or why it did not.
+fn git(root: &Path, args: &[&str]) -> Result<String, String> {
+    let mut git = command("git");
+    // A repository may name a program that git would start for a list of files.
+    git.arg("-C").arg(root).args(["-c", "core.fsmonitor=false"]).args(args);
+    let never = AtomicBool::new(false);
+    let ended = drive(git, Script::default(), LIMIT, &never, &Notes::new())
+        .map_err(|_| "there is no `git` on PATH; install it, or name the scenarios".to_owned())?;
+    match (&ended.why, ended.exit) {
+        (Why::Itself, Exit::Code(0)) => Ok(String::from_utf8_lossy(&ended.stdout).into_owned()),
+        (Why::Itself, _) => {
+            let said = String::from_utf8_lossy(&ended.stderr);
+            let first = said.lines().next().unwrap_or("it says nothing");
+            Err(format!("git says `{}`", first.trim_start_matches("fatal: ")))
+        }
+        _ => Err(format!("git did not end within {} s", LIMIT.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_belongs_to_the_scenario_whose_folder_it_is_in() {
+        let paths = [
+            "scenarios/late-edit/golden/bus.snap",
+            "cassettes/three-tools/2.1.329/stdout.jsonl",
+            "cassettes/three-tools/2.1.330/stdout.jsonl",
+            "scenarios/README.md",
+            "scenarios/Late edit/a",
+            "docs/late-edit/a",
+            "",
+        ];
+        let names = of_paths(paths.into_iter());
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        assert_eq!(names, ["late-edit", "three-tools"]);
+    }
+}

@@ -1,0 +1,27 @@
+//! Why nothing can be selected.
+
+use std::io;
+
+use super::pattern::PatternError;
+
+/// Why nothing can be selected.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectError {
+    /// Something is named that does not exist.
+    #[error("{0}")]
+    Unknown(String),
+    /// Git does not say what changed.
+    #[error("--changed asks git what changed since {revision}, but {why}")]
+    Git {
+        /// The revision.
+        revision: String,
+        /// What git said, and what to do.
+        why: String,
+    },
+    /// What is written is no name.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A folder can't be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

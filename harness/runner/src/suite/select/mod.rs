@@ -1,0 +1,304 @@
+//! Which scenarios a command takes: by name, part of a name or glob, with a version or without, by track, by what
+//! changed in version control, without some, and in shards.
+//!
+//! [`select`] is a function of what there is and what is asked for. Every command that takes scenarios calls it, so that
+//! the same words mean the same everywhere.
+
+mod candidate;
+mod changed;
+mod error;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+pub use candidate::{Candidate, candidates};
+pub use changed::changed_since;
+pub use error::SelectError;
+pub use pattern::{NamePattern, PatternError, Shard};
+
+use crate::names::{CliVersion, ScenarioName};
+use crate::scenario::Workspace;
+use crate::text::{did_you_mean, near, plural};
+
+/// What a command line asks for. Without anything, every scenario is selected.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// Names; a scenario is selected that one of them means.
+    pub names: Vec<NamePattern>,
+    /// Whether a name that no scenario has may be a part of names.
+    pub parts: bool,
+    /// Whether a version may be one that is not recorded, because it is recorded now.
+    pub new_versions: bool,
+    /// Names of scenarios and recordings that are left out.
+    pub exclude: Vec<NamePattern>,
+    /// Issues; a scenario is selected that tracks one of them.
+    pub tracks: Vec<String>,
+    /// The revision since which a scenario has to have changed, and those that have.
+    pub changed: Option<(String, BTreeSet<ScenarioName>)>,
+    /// The part of the selected scenarios that is taken.
+    pub shard: Option<Shard>,
+}
+
+/// A scenario that is selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selected {
+    /// Its name.
+    pub name: ScenarioName,
+    /// The versions that the command line names; without any, all of them.
+    pub versions: Option<Vec<CliVersion>>,
+    /// Whether the command line has its whole name.
+    pub is_named: bool,
+}
+
+/// What [`select`] selects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The scenarios, in the order in which the command line names them, then by name.
+    pub scenarios: Vec<Selected>,
+    /// Whether the checks of the workspace as a whole belong to it: nothing is left out but for other shards, of which
+    /// the first one makes these checks.
+    pub is_whole: bool,
+    /// The reason, as a sentence, if no scenario is selected.
+    pub nothing: Option<String>,
+}
+
+impl Selection {
+    /// Every scenario of a workspace.
+    ///
+    /// # Errors
+    ///
+    /// [`SelectError::Io`] when a folder can't be read.
+    pub fn everything(workspace: &Workspace) -> Result<Self, SelectError> {
+        Selector::default().choose(workspace)
+    }
+
+    /// Whether a finding about this place of the workspace, such as `scenarios/NAME/golden/a`, belongs to it.
+    pub fn has_place(&self, place: &str) -> bool {
+        let is_of = |name: &ScenarioName| place.split('/').any(|part| name == part);
+        self.is_whole || self.scenarios.iter().any(|one| is_of(&one.name))
+    }
+}
+
+/// Selects scenarios of `known`, which is sorted by name.
+///
+/// # Errors
+///
+/// [`SelectError::Unknown`] when a name, a version or a track is asked for that nothing has.
+pub fn select(known: &[Candidate], asked: &Selector) -> Result<Selection, SelectError> {
+    for track in &asked.tracks {
+        check_track(known, track)?;
+    }
+    let [named, excluded] = [&asked.names, &asked.exclude].map(|list| resolve(known, asked, list));
+    let (named, excluded) = (named?, excluded?);
+    let mut selected: Vec<(usize, Selected)> = Vec::new();
+    for (place, candidate) in known.iter().enumerate() {
+        let mentions = |of: &[Mention]| of.iter().any(|it| it.candidate == place);
+        let is_tracked =
+            asked.tracks.is_empty() || asked.tracks.iter().any(|it| candidate.tracks(it));
+        let is_changed =
+            asked.changed.as_ref().is_none_or(|(_, names)| names.contains(&candidate.name));
+        if !is_tracked || !is_changed || !asked.names.is_empty() && !mentions(&named) {
+            continue;
+        }
+        let of =
+            |list: &[Mention]| list.iter().filter(|it| it.candidate == place).cloned().collect();
+        let (named, excluded): (Vec<Mention>, Vec<Mention>) = (of(&named), of(&excluded));
+        if excluded.iter().any(|it| it.versions.is_none()) {
+            continue;
+        }
+        let mut versions = union(&named);
+        if !excluded.is_empty() {
+            let left_out = union(&excluded).unwrap_or_default();
+            let mut rest = versions.unwrap_or_else(|| candidate.versions.clone());
+            rest.retain(|version| !left_out.contains(version));
+            if rest.is_empty() {
+                continue;
+            }
+            versions = Some(rest);
+        }
+        let is_named = named.iter().any(|it| it.is_whole_name);
+        let order = named.iter().map(|it| it.pattern).min().unwrap_or_default();
+        selected.push((order, Selected { name: candidate.name.clone(), versions, is_named }));
+    }
+    let before = selected.len();
+    if let Some(shard) = asked.shard {
+        let mut place = 0..;
+        selected.retain(|_| place.next().is_some_and(|place| shard.has(place)));
+    }
+    selected.sort_by_key(|(order, _)| *order);
+    let scenarios: Vec<Selected> = selected.into_iter().map(|(_, one)| one).collect();
+    let is_filtered = !(asked.names.iter().all(|it| it.name.is_empty() && it.version.is_none())
+        && asked.exclude.is_empty()
+        && asked.tracks.is_empty()
+        && asked.changed.is_none());
+    let nothing = scenarios.is_empty().then(|| asked.why_nothing(known.len(), before));
+    let is_first = asked.shard.is_none_or(|shard| shard.number == 1);
+    Ok(Selection { scenarios, is_whole: !is_filtered && is_first, nothing })
+}
+
+/// A pattern that means a candidate.
+#[derive(Debug, Clone)]
+struct Mention {
+    /// The place of the pattern among those of the command line.
+    pattern: usize,
+    /// The place of the candidate among those that are known.
+    candidate: usize,
+    versions: Option<Vec<CliVersion>>,
+    is_whole_name: bool,
+}
+
+/// The versions of all mentions of one candidate, each once; all where a mention names none.
+fn union(mentions: &[Mention]) -> Option<Vec<CliVersion>> {
+    let mut all: Vec<CliVersion> = Vec::new();
+    for mention in mentions {
+        for version in mention.versions.as_ref()? {
+            if !all.contains(version) {
+                all.push(version.clone());
+            }
+        }
+    }
+    (!mentions.is_empty()).then_some(all)
+}
+
+/// The candidates that each pattern means, at least one of each.
+fn resolve(
+    known: &[Candidate],
+    asked: &Selector,
+    patterns: &[NamePattern],
+) -> Result<Vec<Mention>, SelectError> {
+    let mut mentions = Vec::new();
+    for (number, pattern) in patterns.iter().enumerate() {
+        let name = pattern.name.as_str();
+        let exact = known.iter().any(|it| it.name == name);
+        let means = |it: &Candidate| match pattern::is_glob(name) {
+            true => pattern::matches(name, &it.name),
+            false if exact || !asked.parts => it.name == name,
+            false => it.name.contains(name),
+        };
+        let meant: Vec<usize> = (0..known.len()).filter(|&at| means(&known[at])).collect();
+        if meant.is_empty() {
+            return Err(SelectError::Unknown(no_such_name(known, asked, name)));
+        }
+        let before = mentions.len();
+        for &candidate in &meant {
+            let versions = match &pattern.version {
+                None => None,
+                Some(version) => match versions(&known[candidate], version, asked.new_versions) {
+                    found if found.is_empty() => continue,
+                    found => Some(found),
+                },
+            };
+            let is_whole_name = known[candidate].name == name;
+            mentions.push(Mention { pattern: number, candidate, versions, is_whole_name });
+        }
+        if mentions.len() == before {
+            return Err(SelectError::Unknown(no_such_version(known, &meant, pattern)));
+        }
+    }
+    Ok(mentions)
+}
+
+/// The versions of a candidate that a version or glob of the command line means.
+fn versions(candidate: &Candidate, version: &str, new: bool) -> Vec<CliVersion> {
+    let means = |known: &&CliVersion| pattern::matches(version, known);
+    let found: Vec<CliVersion> = candidate.versions.iter().filter(means).cloned().collect();
+    match version.parse() {
+        Ok(version) if found.is_empty() && new => vec![version],
+        _ => found,
+    }
+}
+
+fn no_such_name(known: &[Candidate], asked: &Selector, name: &str) -> String {
+    let what = match asked.parts && !pattern::is_glob(name) {
+        true => format!("no scenario is called `{name}`, and no name contains it"),
+        false if pattern::is_glob(name) => format!("no scenario's name fits `{name}`"),
+        false => format!("there is no scenario `{name}`"),
+    };
+    if known.is_empty() {
+        return format!("{what}; there is none at all; write one with `clitape new NAME`");
+    }
+    let names = known.iter().map(|it| it.name.as_str());
+    let near = did_you_mean(&near(name.trim_matches(['*', '?']), names));
+    let count = plural(known.len(), "scenario");
+    let new = match name.parse::<ScenarioName>() {
+        Ok(name) if !asked.parts => format!(", and `clitape new {name}` writes a new one"),
+        _ => String::new(),
+    };
+    format!("{what}{near}{} `clitape list` names the {count} that there are{new}", after(&near))
+}
+
+/// The mark that ends the part of a sentence before a hint.
+fn after(question: &str) -> &'static str {
+    if question.is_empty() { ";" } else { "" }
+}
+
+fn no_such_version(known: &[Candidate], meant: &[usize], pattern: &NamePattern) -> String {
+    let version = pattern.version.as_deref().unwrap_or_default();
+    let mut there: Vec<CliVersion> = Vec::new();
+    for version in meant.iter().flat_map(|&at| &known[at].versions) {
+        if !there.contains(version) {
+            there.push(version.clone());
+        }
+    }
+    there.sort_by(CliVersion::by_number);
+    let name = &pattern.name;
+    let hint = match there.as_slice() {
+        [] => format!("nothing of it is recorded; run `clitape record {name}`"),
+        there => format!("there are {}", there.join(", ")),
+    };
+    format!("there is no recording {name}/{version}; {hint}")
+}
+
+fn check_track(known: &[Candidate], track: &str) -> Result<(), SelectError> {
+    // A scenario that can't be read is selected whatever it tracks, but does not make a track exist.
+    if known.iter().any(|it| it.tracks.is_some() && it.tracks(track)) {
+        return Ok(());
+    }
+    let all: BTreeSet<&str> =
+        known.iter().flat_map(|it| it.tracks.iter().flatten()).map(String::as_str).collect();
+    let near = near(track, all.iter().copied());
+    let hint = match (near.is_empty(), all.is_empty()) {
+        (false, _) => did_you_mean(&near),
+        (true, false) => "; `clitape list` names the tracks that there are".to_owned(),
+        (true, true) => "; no scenario has `tracks` in its scenario.toml".to_owned(),
+    };
+    Err(SelectError::Unknown(format!("no scenario tracks `{track}`{hint}")))
+}
+
+impl Selector {
+    /// Selects scenarios of a workspace. Their files are read only where a track is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`], and [`SelectError::Io`] when a folder can't be read.
+    pub fn choose(&self, workspace: &Workspace) -> Result<Selection, SelectError> {
+        select(&candidates(workspace, !self.tracks.is_empty())?, self)
+    }
+
+    /// The sentence about why no scenario is selected. `before` is the number before the shard was taken.
+    fn why_nothing(&self, known: usize, before: usize) -> String {
+        let parts = [
+            (!self.names.is_empty()).then(|| "the names".to_owned()),
+            (!self.tracks.is_empty()).then(|| "--track".to_owned()),
+            (!self.exclude.is_empty()).then(|| "--exclude".to_owned()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        match (self.shard, &self.changed) {
+            _ if known == 0 => "there is no scenario; write one with `clitape new NAME`".to_owned(),
+            (Some(shard), _) if before > 0 => {
+                let count = plural(before, "scenario");
+                format!("shard {shard} of {count} is empty; take fewer shards")
+            }
+            (_, Some((revision, _))) if parts.is_empty() => {
+                format!("no scenario and no cassette changed since {revision}")
+            }
+            (_, Some((revision, _))) => {
+                let parts = parts.join(" and ");
+                format!("no scenario is left after {parts} and --changed={revision}")
+            }
+            _ => format!("no scenario is left after {}", parts.join(" and ")),
+        }
+    }
+}
