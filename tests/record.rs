@@ -87,7 +87,7 @@ fn another_program() -> Result<(), Failed> {
     let workspace = workspace(&["plain-text"]);
     let file = workspace.path().join("cassettes/plain-text/2.1.329/cassette.toml");
     edit_manifest(&file, |text| {
-        let hash = text.lines().find(|line| line.starts_with("sha256 = ")).expect("it has a hash");
+        let hash = text.lines().find(|line| line.starts_with("sha256 = ")).unwrap_or("no hash");
         text.replace(hash, "sha256 = \"another\"")
     });
     let (code, out, err) =
