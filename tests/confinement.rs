@@ -30,7 +30,8 @@ fn a_confined_cli_ends_as_it_ends() {
                 let toml = fs::read_to_string(&path).unwrap();
                 fs::write(&path, format!("{toml}exit = {exit}\n")).unwrap();
             }
-            let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
+            let output =
+                project.record().args(["--yes", "--force", "--confine", way]).output().unwrap();
             let told = format!("{way}: {end}: {}", text(&output));
             assert_eq!(output.status.success(), !is_error, "{told}");
             assert!(!is_error || told.contains(exit), "{told}");
@@ -47,7 +48,8 @@ fn issue_13_point_7_the_cli_is_confined_to_its_folder() {
     let project = Project::new(&format!("{script} {RESULT}"));
     fs::write(project.path().join("secret"), "a secret\n").unwrap();
     let record = |way: &str| {
-        let output = project.record().args(["--yes", "--confine", way]).output().unwrap();
+        let output =
+            project.record().args(["--yes", "--force", "--confine", way]).output().unwrap();
         assert!(output.status.success(), "{}", text(&output));
         let read = |name| fs::read_to_string(project.cassette().join(name)).unwrap();
         (read("stdout.jsonl"), read("cassette.toml"))

@@ -166,6 +166,16 @@ impl Cassette {
         Ok(Self { dir, manifest, stdout, timeline, stderr, stdin, transcript, further })
     }
 
+    /// Reads `cassette.toml` in `dir` alone, and looks at no other file.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`] when it can't be read, or was edited.
+    pub fn manifest(dir: &Path) -> Result<Manifest, CassetteError> {
+        let path = dir.join(MANIFEST);
+        parse_manifest(&path, &files::read_text(&path)?)
+    }
+
     /// Reads the cassette of a scenario and a CLI version.
     ///
     /// # Errors

@@ -29,10 +29,10 @@ pub(super) fn stale(
     let now = made_from(scenario, limits, &AtomicBool::new(false)).map_err(io::Error::other)?;
     let mut changed: BTreeMap<Vec<String>, Vec<CliVersion>> = BTreeMap::new();
     for version in recordings.versions() {
-        let manifest = match Cassette::find(workspace, &scenario.name, version) {
+        let manifest = match Cassette::manifest(&workspace.cassette(&scenario.name, version)) {
             // The checks of the recording tell it.
             Err(error) if error.is_damage() => continue,
-            cassette => cassette?.manifest,
+            manifest => manifest?,
         };
         let parts = differing(&manifest.made_from, &now);
         if manifest.origin == Origin::Recorded && !parts.is_empty() {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 pub use script::{ScriptPart, script};
 
-use crate::cassette::{Manifest, Origin};
+use crate::cassette::{Cassette, Origin};
 use crate::check::View;
 use crate::files;
 use crate::names::{CliVersion, ScenarioName};
@@ -77,7 +77,7 @@ impl ScenarioOverview {
         versions.sort_by(CliVersion::by_number);
         for version in versions {
             let dir = workspace.cassette(name, &version);
-            let manifest = manifest(&dir);
+            let manifest = Cassette::manifest(&dir).ok();
             overview.recordings.push(RecordingOverview {
                 date: manifest.as_ref().map(|it| plain(&it.cli.date)),
                 origin: manifest.as_ref().map(|it| it.origin),
@@ -114,11 +114,6 @@ pub fn goldens(workspace: &Workspace, name: &ScenarioName) -> io::Result<Vec<Str
     let paths = files::below(&dir)?;
     let goldens = paths.iter().filter(|path| path.extension().is_some_and(|end| end == "snap"));
     Ok(goldens.filter_map(|path| shown(path)).collect())
-}
-
-fn manifest(dir: &Path) -> Option<Manifest> {
-    let text = files::read_text(&dir.join("cassette.toml")).ok()?;
-    toml::from_str(&text).ok()
 }
 
 fn bytes(dir: &Path) -> io::Result<u64> {
