@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{check, clitape, edit_manifest, files, root, workspace};
+use common::{check, clitape, edit_manifest, root, tree, workspace};
 
 /// Runs the command with a stdout that nobody reads, and expects the exit code and these files.
 #[track_caller]
@@ -292,11 +292,6 @@ fn issue_19_point_5_a_scenario_is_played_as_it_says() {
     check_played(&["cassettes/resume-fork/2.1.329"], &[], &[further]);
     let plan = check(root(), &["replay", "resume-fork/2.1.329", "--print-plan"], 0, &[], &[]);
     check_played(&["resume-fork/2.1.329", "--plan", plan.trim()], &[], &[further]);
-}
-
-/// Every file of a folder, with its bytes.
-fn tree(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
-    files(dir, "").into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
 /// Puts a CLI into a workspace that answers this, and ends with this code.

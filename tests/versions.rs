@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use common::{check, copy, edit_manifest, files, workspace};
+use common::{check, copy, edit_manifest, tree, workspace};
 
 /// The CLI of version 9.9.9: it fails where it is asked to, and answers otherwise.
 const CLAUDE: &str = r#"#!/bin/sh
@@ -196,11 +196,6 @@ fn newer_cli(dir: &Path, word: &str, instead: &str) -> [&'static str; 6] {
     fs::create_dir_all(dir.join("versions/2.1.330")).unwrap();
     fs::write(dir.join("versions/2.1.330/help.txt"), "Usage\n").unwrap();
     ["drift", "--from", "2.1.330", "--claude", "./claude", "--yes"]
-}
-
-/// Every file of a workspace, with its bytes.
-fn tree(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
-    files(dir, "").into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
 #[test]

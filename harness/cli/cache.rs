@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clitape_gateway::ByteSize;
 use clitape_runner::cache::{CacheEntry, entries, named, over};
-use clitape_runner::text::plural;
+use clitape_runner::text::{megabytes, plural};
 use serde_json::json;
 
 use crate::exit::ExitStatus;
@@ -101,10 +101,4 @@ fn print_json(out: &mut Terminal, folder: &Path, entries: &[&CacheEntry]) -> any
     let entries: Vec<_> = entries.iter().map(entry).collect();
     let json = json!({ "folder": folder.to_string_lossy(), "entries": entries });
     Ok(out.json(&json.to_string())?)
-}
-
-/// A size in megabytes of a million bytes.
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes.div_ceil(100_000);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
 }

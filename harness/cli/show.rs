@@ -134,7 +134,8 @@ fn commands(
         commands.push((format!("test {name}/{version}"), "this recording alone"));
     }
     if has_model {
-        commands.push((format!("record {name}"), "record it again with the real CLI"));
+        let force = if overview.recordings.is_empty() { "" } else { " --force" };
+        commands.push((format!("record {name}{force}"), "record it with the real CLI"));
     }
     if !overview.recordings.is_empty() {
         commands.push((format!("proof {name} --out DIR"), "a page for a reviewer"));

@@ -3,7 +3,7 @@
 use clitape_runner::baseline::{Held, Left, held, leave};
 use clitape_runner::names::CliVersion;
 use clitape_runner::scenario::Workspace;
-use clitape_runner::text::plural;
+use clitape_runner::text::{megabytes, plural};
 
 use crate::exit::ExitStatus;
 use crate::terminal::{self, Terminal};
@@ -78,10 +78,4 @@ fn list(held: &Held, out: &mut Terminal) -> anyhow::Result<()> {
     out.line(row("no version", [0, held.goldens], [0, held.golden_bytes], ""))?;
     out.line(row("together", counts, sizes, ""))?;
     Ok(())
-}
-
-/// A size in megabytes of a million bytes.
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes.div_ceil(100_000);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
 }

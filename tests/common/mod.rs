@@ -114,6 +114,12 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Every file below `dir`, with its bytes.
+pub(crate) fn tree(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let read = |path: PathBuf| (path.clone(), std::fs::read(path).expect("a readable file"));
+    files(dir, "").into_iter().map(read).collect()
+}
+
 /// Every file below `dir` whose name ends with `end`, sorted.
 pub(crate) fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
     let walk = walkdir::WalkDir::new(dir).sort_by_file_name();

@@ -7,7 +7,7 @@
 //! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
-//! * [`plural`] counts things, and [`near`] finds the names that a misspelt one may mean.
+//! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
 
 mod json;
 pub mod markdown;
@@ -17,6 +17,7 @@ mod plural;
 mod safe;
 mod shell;
 mod short;
+mod size;
 mod solid;
 
 pub use json::json;
@@ -25,4 +26,5 @@ pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
 pub use shell::shell_quote;
 pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
+pub use size::megabytes;
 pub(crate) use solid::{solid, solid_chars};

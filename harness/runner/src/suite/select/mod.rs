@@ -19,7 +19,7 @@ pub use error::SelectError;
 pub use pattern::{NamePattern, PatternError, Shard};
 
 use crate::names::{CliVersion, ScenarioName};
-use crate::scenario::Workspace;
+use crate::scenario::{Stray, Workspace};
 use crate::text::{did_you_mean, near, plural};
 
 /// What a command line asks for. Without anything, every scenario is selected.
@@ -274,7 +274,22 @@ impl Selector {
     ///
     /// As [`select`], and [`SelectError::Io`] when a folder can't be read.
     pub fn choose(&self, workspace: &Workspace) -> Result<Selection, SelectError> {
-        select(&candidates(workspace, !self.tracks.is_empty())?, self)
+        match select(&candidates(workspace, !self.tracks.is_empty())?, self) {
+            Err(SelectError::Unknown(what)) => {
+                Err(SelectError::Unknown(self.stray(workspace)?.unwrap_or(what)))
+            }
+            selected => selected,
+        }
+    }
+
+    /// Why something that is named is no scenario though it is in the folder of the scenarios, such as a link.
+    fn stray(&self, workspace: &Workspace) -> Result<Option<String>, SelectError> {
+        let named = |stray: &Stray| {
+            let name = stray.path.file_name().and_then(|name| name.to_str());
+            self.names.iter().any(|pattern| Some(pattern.name.as_str()) == name)
+        };
+        let found = workspace.strays()?.into_iter().find(named);
+        Ok(found.map(|Stray { path, why }| format!("{} is no scenario: {why}", path.display())))
     }
 
     /// The sentence about why no scenario is selected. `before` is the number before the shard was taken.
