@@ -5,11 +5,10 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{clitape, root, workspace};
+use common::{clitape, put_program, root, workspace};
 use tempfile::TempDir;
 
 /// Compares in `workspace`; exit code, stdout, stderr, and the folder with what was written.
@@ -52,8 +51,7 @@ fn gateway(dir: &TempDir, script: &str) -> String {
     let path: PathBuf = dir.path().join("gateway");
     let bin = env!("CARGO_BIN_EXE_clitape");
     let script = format!("#!/bin/sh\nclitape() {{ '{bin}' \"$@\"; }}\n{script}\n");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&path, &script);
     path.to_str().unwrap().to_owned()
 }
 

@@ -5,14 +5,13 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clitape_runner::baseline::held;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::names::CliVersion;
 use clitape_runner::scenario::Workspace;
-use common::{root, run, workspace};
+use common::{put_program, root, run, workspace};
 use serde_json::Value;
 
 /// A change as a test names it: its kind, and its place.
@@ -98,9 +97,7 @@ fn altered(dir: &Path, stdout: &str, help: &str) -> PathBuf {
         "#!/bin/sh\ncase \"$1\" in\n--version) echo '2.1.329 (Claude Code)';;\n--help) cat <<'HELP'\n{help}HELP\n;;\n\
          *) cat <<'STDOUT'\n{stdout}STDOUT\n;;\nesac\n"
     );
-    fs::write(&program, script).expect("the program can be written");
-    let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&program, mode).expect("the program can be made one");
+    put_program(&program, &script);
     program
 }
 

@@ -18,7 +18,7 @@ use clitape_runner::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::scenario::bounds;
-use common::{clitape, root, workspace};
+use common::{clitape, put_program, root, workspace};
 
 /// How the table of limits begins that are options, and that of limits that are fields of a library.
 const OPTIONS: &str = "what | at most | option | at the limit |";
@@ -349,14 +349,11 @@ fn issue_13_finding_23_an_address_with_a_query_or_a_fragment_is_refused() {
 #[cfg(unix)]
 #[test]
 fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let workspace = workspace(&["plain-text"]);
     let cli = workspace.path().join("claude");
     let version = "case $1 in --version) echo 2.1.329 '(Claude Code)'; exit;; esac";
     let record = |script: &str, more: &[&str]| {
-        fs::write(&cli, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&cli, fs::Permissions::from_mode(0o755)).unwrap();
+        put_program(&cli, &format!("#!/bin/sh\n{script}\n"));
         let args = [&["record", "--yes", "plain-text", "--claude", "./claude"], more].concat();
         let (code, said) = run(workspace.path(), &args, None);
         assert_eq!(code, 4, "{said}");

@@ -9,11 +9,9 @@ mod common;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Command;
 
-use common::{clitape, root, workspace};
+use common::{clitape, put_program, root, workspace};
 
 /// Runs the command, which has to end with `code` and print every one of `parts`.
 #[track_caller]
@@ -26,13 +24,6 @@ fn check(command: &mut Command, code: i32, parts: &[&str]) {
         assert!(said.contains(part), "{command:?}: no `{part}` in\n{said}");
     }
     assert!(!said.contains("panicked"), "{said}");
-}
-
-/// Writes an executable script.
-fn script(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the folder");
-    fs::write(path, text).expect("the script");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it can be executed");
 }
 
 /// A server that answers each connection with the next of `answers`, the last one again and again, and keeps
@@ -109,7 +100,7 @@ fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
         (known(""), "plain-text", "--max-workspace-files", "1", "more than 1 files, folders"),
         (known(""), "big-write", "--max-model-lines", "3", "may ask for 3 lines in all"),
     ] {
-        script(&in_workspace("claude"), &format!("#!/bin/bash\n{text}\n"));
+        put_program(&in_workspace("claude"), &format!("#!/bin/bash\n{text}\n"));
         let args = ["record", "--yes", scenario, "--claude", "./claude", option, low];
         let named = format!("raise the limit with `{option}`");
         check(clitape().current_dir(workspace.path()).args(args), 4, &[part, &named]);
@@ -118,7 +109,7 @@ fn issue_13_point_5_limits_on_what_is_recorded_are_told_with_their_option() {
         ("sleep 600", "--install-timeout", "1", "it had not ended after 1 s"),
         ("exec yes >&2", "--max-install-output", "1KiB", "it printed more than 1KiB"),
     ] {
-        script(&in_workspace("bin/npm"), &format!("#!/bin/bash\n{text}\n"));
+        put_program(&in_workspace("bin/npm"), &format!("#!/bin/bash\n{text}\n"));
         let path = format!("{}:/usr/bin:/bin", in_workspace("bin").display());
         let args = ["record", "--yes", "plain-text", "--claude", "npm:9.9.9", option, low];
         let mut command = clitape();
@@ -137,7 +128,7 @@ fn issue_13_point_5_limits_on_what_is_compared_are_told_with_their_option() {
         ("exec yes", "--max-lines", "9", "it printed more than 9 lines"),
         ("printf 123456789", "--max-line", "8", "it printed a line of more than 8B"),
     ] {
-        script(&workspace.path().join("subject"), &format!("#!/bin/sh\n{text}\n"));
+        put_program(&workspace.path().join("subject"), &format!("#!/bin/sh\n{text}\n"));
         let args = ["compare", "this", "./subject", "plain-text", "--out", "out", option, low];
         let named = format!("raise the limit with `{option}`");
         check(clitape().current_dir(workspace.path()).args(args), 3, &[part, &named]);

@@ -11,14 +11,13 @@ mod detect_secrets;
 mod planted;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clitape_runner::cassette::{Cassette, Take, import};
 use clitape_runner::scenario::{Workspace, template};
 use clitape_runner::secrets::{Scanned, redact, scan_path, scan_take};
-use common::{check, clitape, edit_manifest, files, run};
+use common::{check, clitape, edit_manifest, files, put_program, run};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use planted::{Draws, Planted, capture, plant, planted as plant_all, shown};
 
@@ -113,9 +112,7 @@ fn issue_13_finding_8_a_recording_stops_at_a_secret() {
     let cli = format!(
         "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 9.9.9; else echo '{record}'; echo {TOKEN} >&2; fi\n"
     );
-    let program = dir.path().join("claude");
-    fs::write(&program, cli).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&dir.path().join("claude"), &cli);
     let state = dir.path().join("state");
     let record = |more: &[&str], code: i32, says: &[&str]| {
         let args = ["record", "leaky", "--claude", "./claude", "--yes"];

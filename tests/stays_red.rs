@@ -7,11 +7,10 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{check, clitape, edit_manifest, root, tree, workspace};
+use common::{check, clitape, edit_manifest, put_program, root, tree, workspace};
 
 /// Runs the command with a stdout that nobody reads, and expects the exit code and these files.
 #[track_caller]
@@ -300,9 +299,7 @@ fn put_cli(dir: &Path, answer: &str, code: u8) {
     let script = format!(
         "#!/bin/sh\n[ \"$*\" = --version ] && echo 9.9.9 && exit\necho '{result}'\nexit {code}\n"
     );
-    let program = dir.join("claude");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&dir.join("claude"), &script);
 }
 
 #[test]

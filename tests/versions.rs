@@ -7,11 +7,10 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use common::{check, copy, edit_manifest, tree, workspace};
+use common::{check, copy, edit_manifest, put_program, tree, workspace};
 
 /// The CLI of version 9.9.9: it fails where it is asked to, and answers otherwise.
 const CLAUDE: &str = r#"#!/bin/sh
@@ -34,9 +33,7 @@ fn recorder(scenarios: &[(&str, &str)]) -> tempfile::TempDir {
         fs::write(folder.join("scenario.toml"), text).unwrap();
         fs::write(folder.join("model.toml"), MODEL).unwrap();
     }
-    let program = dir.path().join("claude");
-    fs::write(&program, CLAUDE).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&dir.path().join("claude"), CLAUDE);
     dir
 }
 
@@ -190,9 +187,7 @@ fn newer_cli(dir: &Path, word: &str, instead: &str) -> [&'static str; 6] {
         "#!/bin/sh\ncase \"$*\" in\n--version) echo 9.9.9 ;;\n--help) echo Usage ;;\n*) cat <<'STDOUT'\n{stdout}STDOUT\n;;\n\
          esac\n"
     );
-    let program = dir.join("claude");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&dir.join("claude"), &script);
     fs::create_dir_all(dir.join("versions/2.1.330")).unwrap();
     fs::write(dir.join("versions/2.1.330/help.txt"), "Usage\n").unwrap();
     ["drift", "--from", "2.1.330", "--claude", "./claude", "--yes"]

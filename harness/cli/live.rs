@@ -154,7 +154,7 @@ impl BotApi for LiveState {
             let mut screen = self.screen.lock().unwrap_or_else(PoisonError::into_inner);
             if screen.apply(&entry) {
                 let mut out = terminal::stdout();
-                // An error means that stdout was closed; the chat still gets its calls.
+                // An error means that stdout can't be written to; the chat still gets its calls.
                 let _ = screen.draw(out.styled(), entry.at);
             }
             Ok(sent)

@@ -176,19 +176,19 @@ fn check_file(file: &Path) -> anyhow::Result<ExitStatus> {
     let text = files::read_named_text(file)?;
     let beside = file.with_file_name(REPORT);
     let mut out = terminal::stdout();
-    let checked = match files::is_there(&beside) {
-        true => {
-            let report = RunReport::parse(&files::read_text(&beside)?)
-                .with_context(|| format!("{} is no report of a proof", beside.display()))?;
-            check_against(&text, &report)
-        }
-        false => check(&text),
-    };
-    out.lines(&checked)?;
-    if !files::is_there(&beside) {
+    let checked = if files::is_there(&beside) {
+        let report = RunReport::parse(&files::read_text(&beside)?)
+            .with_context(|| format!("{} is no report of a proof", beside.display()))?;
+        let checked = check_against(&text, &report);
+        out.lines(&checked)?;
+        checked
+    } else {
+        let checked = check(&text);
+        out.lines(&checked)?;
         out.line(format_args!(
             "there is no {REPORT} beside it, so that only the text was checked, and no run"
         ))?;
-    }
+        checked
+    };
     Ok(if checked.passed() { ExitStatus::Ok } else { ExitStatus::Findings })
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clitape_runner::cassette::{Cassette, Tick, line_by_line};
 use clitape_runner::replay::{
-    Capture, Entry, Lane, Replay, ReplayRequest, Setup, StdinLine, replay, stdin_lines,
+    Capture, Entry, Lane, Replay, ReplayRequest, StdinLine, replay, stdin_lines,
 };
 use clitape_runner::report::{Screen, footer, write_entry};
-use clitape_runner::scenario::{RunSpec, Scenario, Workspace};
+use clitape_runner::scenario::{Scenario, Workspace};
 use clitape_runner::{files, input};
 
 use crate::exit::ExitStatus;
@@ -93,9 +93,15 @@ pub(crate) fn run(
     }
     let mut first = replay(capture, &plan, setup);
     if let Some(cassette) = &cassette {
-        // A cassette may be of another workspace, where its scenario is not.
-        let scenario = workspace.load(cassette.manifest.scenario.as_str()).ok();
-        first.add_session(cassette, scenario.and_then(|scenario| scenario.session).as_ref());
+        let session = match &scenario {
+            Some(scenario) => scenario.session.clone(),
+            // A cassette may be of another workspace, where its scenario is not.
+            None => {
+                let scenario = workspace.load(cassette.manifest.scenario.as_str()).ok();
+                scenario.and_then(|scenario| scenario.session)
+            }
+        };
+        first.add_session(cassette, session.as_ref());
     }
     let mut runs = vec![first];
     // A plan is of the bytes of one run.
@@ -112,19 +118,22 @@ pub(crate) fn run(
         return Ok(ExitStatus::Ok);
     };
     let channel = args.channel.lane();
+    let lanes = match channel {
+        Lane::Telegram => &request.lanes[..],
+        _ if request.json => &request.lanes,
+        _ => &[channel],
+    };
     let entries = runs.iter().flat_map(|replay| &replay.entries);
+    let entries = entries.filter(|entry| lanes.contains(&entry.lane));
     if request.json {
-        let entries = entries.filter(|entry| request.lanes.contains(&entry.lane));
         play(&mut out, entries, speed, |out, entry| out.json(&entry.to_line()))?;
     } else if channel == Lane::Telegram {
-        let entries = entries.filter(|entry| request.lanes.contains(&entry.lane));
         let mut screen = Screen::default();
         play(&mut out, entries, speed, |out, entry| match screen.apply(entry) {
             true => screen.draw(out.styled(), entry.at),
             false => Ok(()),
         })?;
     } else {
-        let entries = entries.filter(|entry| entry.lane == channel);
         play(&mut out, entries, speed, |out, entry| write_entry(out.styled(), entry))?;
     }
     Ok(ExitStatus::Ok)
@@ -136,8 +145,7 @@ fn add_further(
     cassette: &Cassette,
     request: &ReplayRequest,
 ) -> anyhow::Result<()> {
-    let setup = request.setup();
-    let setup = Setup { run: RunSpec { resume: true, ..setup.run }, ..setup };
+    let setup = request.setup().resumed();
     for run in &cassette.further {
         let over = runs.iter().flat_map(|run| &run.entries).map(|entry| entry.at).max();
         let capture = Capture::from(&run.stdout);

@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod project;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -112,6 +114,13 @@ pub(crate) fn copy(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), &target).expect("a copy");
         }
     }
+}
+
+/// Writes an executable script.
+pub(crate) fn put_program(path: &Path, script: &str) {
+    std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
+    std::fs::write(path, script).expect("a program");
+    std::fs::set_permissions(path, Permissions::from_mode(0o755)).expect("it can be executed");
 }
 
 /// Every file below `dir`, with its bytes.

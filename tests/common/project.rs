@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -42,9 +41,7 @@ impl Project {
         fs::write(scenario.join("model.toml"), model).unwrap();
         let text =
             format!("#!/bin/bash\nif [ \"$1\" = --version ]; then {version}; exit; fi\n{script}\n");
-        let program = project.path().join("claude");
-        fs::write(&program, text).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        super::put_program(&project.path().join("claude"), &text);
         project
     }
 

@@ -8,11 +8,10 @@
 mod common;
 
 use std::fs::{self, File, FileTimes};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use common::{check, clitape, has_program, root, run};
+use common::{check, clitape, has_program, put_program, root, run};
 use serde_json::Value;
 
 /// What `claude` 2.1.330 printed for the scenario that `clitape init` writes.
@@ -38,9 +37,7 @@ fn run_at_home(home: &Path, dir: &Path, args: &[&str]) -> (i32, String) {
 /// Puts the CLI where npm would.
 fn install_claude(home: &Path) {
     let bin = home.join("cache/clitape/claude/2.1.330/node_modules/.bin");
-    fs::create_dir_all(&bin).unwrap();
-    fs::write(bin.join("claude"), CLAUDE).unwrap();
-    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    put_program(&bin.join("claude"), CLAUDE);
     fs::write(bin.join("claude.jsonl"), PRINTED).unwrap();
 }
 

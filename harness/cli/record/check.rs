@@ -1,5 +1,7 @@
 //! `clitape record --check`: compares a new recording with the cassette and writes nothing.
 
+use std::borrow::Cow;
+
 use clitape_runner::cassette::{Cassette, Take, Tick, TickKind};
 use clitape_runner::check::first_difference;
 use clitape_runner::files;
@@ -43,7 +45,10 @@ pub(super) fn check(
 }
 
 /// How a new recording differs from the one before, in a sentence.
-pub(super) fn difference(Printed(before): &Printed, Printed(again): &Printed) -> Option<String> {
+pub(super) fn difference(
+    Printed(before): &Printed<'_>,
+    Printed(again): &Printed<'_>,
+) -> Option<String> {
     for (before, again) in before.iter().zip(again) {
         // A cassette without offsets is older than they are.
         let is_old = before.kind == PartKind::Offsets && before.bytes.is_empty();
@@ -51,7 +56,8 @@ pub(super) fn difference(Printed(before): &Printed, Printed(again): &Printed) ->
             return Some(format!("{}{sentence}", before.name));
         }
     }
-    let runs = |parts: &[Part]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
+    let runs =
+        |parts: &[Part<'_>]| parts.iter().filter(|part| part.kind == PartKind::Stdout).count();
     let (before, again) = (runs(before), runs(again));
     (before != again).then(|| format!("{} where there were {before}", plural(again, "run")))
 }
@@ -66,11 +72,11 @@ fn other_program(cassette: &Cassette, claude: &Claude) -> Option<String> {
 }
 
 /// A part of a recording that is the same each time.
-struct Part {
+struct Part<'t> {
     kind: PartKind,
     /// The start of the sentence about a difference in it.
     name: String,
-    bytes: Vec<u8>,
+    bytes: Cow<'t, [u8]>,
 }
 
 /// The kinds of parts that are compared.
@@ -85,23 +91,19 @@ enum PartKind {
 }
 
 /// The parts of a recording.
-pub(super) struct Printed(Vec<Part>);
+pub(super) struct Printed<'t>(Vec<Part<'t>>);
 
-impl Printed {
+impl<'t> Printed<'t> {
     /// The parts of a recording in memory.
-    pub(super) fn of(take: &Take) -> Self {
-        let part = |kind, name: &str, bytes: &[u8]| Part {
-            kind,
-            name: name.to_owned(),
-            bytes: bytes.to_vec(),
-        };
+    pub(super) fn of(take: &'t Take) -> Self {
+        let part = |kind, name: &str, bytes| Part { kind, name: name.to_owned(), bytes };
         let mut all = vec![
-            part(PartKind::Stdout, "", &take.stdout),
-            part(PartKind::Stdin, "stdin.jsonl, ", &take.stdin),
-            part(PartKind::Offsets, "offsets of stdin.jsonl, ", &offsets(&take.timeline)),
+            part(PartKind::Stdout, "", Cow::from(&take.stdout)),
+            part(PartKind::Stdin, "stdin.jsonl, ", Cow::from(&take.stdin)),
+            part(PartKind::Offsets, "offsets of stdin.jsonl, ", Cow::from(offsets(&take.timeline))),
         ];
         for (number, run) in (2..).zip(&take.further) {
-            all.push(part(PartKind::Stdout, &format!("run {number}, "), &run.stdout));
+            all.push(part(PartKind::Stdout, &format!("run {number}, "), Cow::from(&run.stdout)));
         }
         Self(all)
     }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fs_err as fs;
+use strum::IntoEnumIterator as _;
 use walkdir::WalkDir;
 
 use crate::text::{did_you_mean, near, plain};
@@ -122,7 +123,7 @@ impl CacheEntry {
 /// When a folder can't be read.
 pub fn entries(cache: &Path) -> io::Result<Vec<CacheEntry>> {
     let mut found = Vec::new();
-    for kind in <CacheKind as strum::IntoEnumIterator>::iter() {
+    for kind in CacheKind::iter() {
         let folder = cache.join(kind.to_string());
         if !folder.is_dir() {
             continue;
@@ -190,8 +191,7 @@ pub fn named<'e>(
     if !found.is_empty() {
         return Ok(found);
     }
-    let kinds: Vec<String> =
-        <CacheKind as strum::IntoEnumIterator>::iter().map(|kind| kind.to_string()).collect();
+    let kinds: Vec<String> = CacheKind::iter().map(|kind| kind.to_string()).collect();
     // A kind of which there is nothing is no mistake.
     if kinds.iter().any(|kind| kind == name) {
         return Ok(Vec::new());

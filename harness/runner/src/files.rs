@@ -218,6 +218,16 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FileError> {
 /// How the name of a file begins that is not yet in its place.
 pub(crate) const UNFINISHED: &str = ".clitape-";
 
+/// The bytes of those files that are there.
+///
+/// # Errors
+///
+/// When the size of one can't be told.
+pub(crate) fn bytes(paths: &[PathBuf]) -> io::Result<u64> {
+    let there = paths.iter().filter(|path| is_there(path));
+    there.map(|path| Ok(fs_err::symlink_metadata(path)?.len())).sum()
+}
+
 /// What is in a folder and in those in it, sorted, without hidden files; nothing where there is no such folder. A
 /// link counts as a file.
 ///

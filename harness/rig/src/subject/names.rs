@@ -1,5 +1,7 @@
 //! The nearest of several names, for messages about a misspelt one.
 
+use clitape_runner::text::distance;
+
 /// The most letters that a misspelt name differs in.
 const MOST_WRONG: usize = 3;
 
@@ -11,21 +13,6 @@ pub(crate) fn suggestion<'a>(
     let near = known.into_iter().map(|other| (distance(name, other), other)).min()?;
     let is_like = near.0 <= MOST_WRONG && near.0 < name.chars().count();
     is_like.then(|| format!("did you mean `{}`?", near.1))
-}
-
-/// The number of letters to add, remove or replace to make one text of another.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -43,6 +30,5 @@ mod tests {
         ] {
             assert_eq!(suggestion(name, known).as_deref(), expect, "{name}");
         }
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

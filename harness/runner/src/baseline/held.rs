@@ -1,9 +1,7 @@
 //! What each version takes on disk.
 
 use std::io;
-use std::path::PathBuf;
 
-use fs_err as fs;
 use serde::Serialize;
 
 use super::error::BaselineError;
@@ -50,11 +48,11 @@ pub fn held(workspace: &Workspace) -> Result<Held, BaselineError> {
     let mut held = Vec::new();
     for version in known(workspace, &versions)? {
         let names = recorded(workspace, &version)?;
-        let mut recording_bytes = bytes(&[workspace.help(&version)])?;
+        let mut recording_bytes = files::bytes(&[workspace.help(&version)])?;
         let mut goldens = Vec::new();
         for name in &names {
             let dir = workspace.cassette(name, &version);
-            recording_bytes += bytes(&files::below(&dir)?)?;
+            recording_bytes += files::bytes(&files::below(&dir)?)?;
             goldens.extend(Golden::of_version(&workspace.scenario_of(name)?, &version)?);
         }
         held.push(HeldVersion {
@@ -62,20 +60,19 @@ pub fn held(workspace: &Workspace) -> Result<Held, BaselineError> {
             version,
             recordings: names.len(),
             recording_bytes,
-            golden_bytes: bytes(&goldens)?,
+            golden_bytes: files::bytes(&goldens)?,
             goldens: goldens.len(),
         });
     }
     let mut all = Vec::new();
     for name in workspace.names()? {
-        all.extend(files::below(&workspace.scenario(&name).join("golden"))?);
+        all.extend(Golden::files(&workspace.scenario(&name))?);
     }
-    all.retain(|path| path.extension().is_some_and(|end| end == "snap"));
     let named: usize = held.iter().map(|version| version.goldens).sum();
     let named_bytes: u64 = held.iter().map(|version| version.golden_bytes).sum();
     Ok(Held {
         goldens: all.len().saturating_sub(named),
-        golden_bytes: bytes(&all)?.saturating_sub(named_bytes),
+        golden_bytes: files::bytes(&all)?.saturating_sub(named_bytes),
         versions: held,
     })
 }
@@ -99,10 +96,4 @@ pub(super) fn recorded(
     let mut names = workspace.names()?;
     names.retain(|name| workspace.cassette(name, version).is_dir());
     Ok(names)
-}
-
-/// The bytes of those files that are there.
-fn bytes(paths: &[PathBuf]) -> io::Result<u64> {
-    let there = paths.iter().filter(|path| files::is_there(path));
-    there.map(|path| Ok(fs::symlink_metadata(path)?.len())).sum()
 }

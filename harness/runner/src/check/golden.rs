@@ -185,6 +185,17 @@ impl Golden {
         Ok(repeated)
     }
 
+    /// The goldens in the folder of a scenario, those of subjects too, sorted.
+    ///
+    /// # Errors
+    ///
+    /// When a folder can't be read.
+    pub fn files(scenario: &Path) -> io::Result<Vec<PathBuf>> {
+        let mut all = files::below(&scenario.join("golden"))?;
+        all.retain(|path| path.extension().is_some_and(|end| end == "snap"));
+        Ok(all)
+    }
+
     /// The goldens that name a version.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::replay::{
 };
 #[cfg(test)]
 use crate::replay::{PlantedFault, replay_planted};
-use crate::scenario::{ChannelSpec, Fault, RunSpec, Scenario, Workspace};
+use crate::scenario::{ChannelSpec, Fault, Scenario, Workspace};
 
 /// The most setups that one parse feeds at a time, and the most bytes that it feeds them in all: each setup
 /// keeps a whole trace in memory.
@@ -141,7 +141,7 @@ impl Recording {
         &self,
         setup: Setup,
     ) -> impl Iterator<Item = (usize, Replay, ReplayRequest)> {
-        let setup = Setup { run: RunSpec { resume: true, ..setup.run }, ..setup };
+        let setup = setup.resumed();
         (2..).zip(&self.cassette.further).map(move |(number, run)| {
             let capture = Capture::from(&run.stdout);
             let plan = canonical_plan(&self.scenario, capture, &self.scenario.chat.faults);

@@ -23,6 +23,14 @@ pub struct Setup {
     pub acp: Option<AcpClient>,
 }
 
+impl Setup {
+    /// The same for a run that resumes a session.
+    #[must_use]
+    pub fn resumed(self) -> Self {
+        Self { run: scenario::RunSpec { resume: true, ..self.run }, ..self }
+    }
+}
+
 /// A client of the Agent Client Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct AcpClient {

@@ -21,7 +21,7 @@ mod size;
 mod solid;
 
 pub use json::json;
-pub use near::{did_you_mean, near};
+pub use near::{did_you_mean, distance, near};
 pub use plural::plural;
 pub use safe::{Marked, TerminalSafe, is_hidden, marked, plain};
 pub use shell::shell_quote;

@@ -7,12 +7,12 @@ const MOST: usize = 4;
 /// that differ from it by few letters.
 pub fn near<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let allowed = (asked.chars().count() / 3).clamp(1, 2);
-    let distance = |name: &'a str| {
-        let letters = edits(asked, name);
+    let is_near = |name: &'a str| {
+        let letters = distance(asked, name);
         let is_part = asked.len() > 2 && (name.contains(asked) || asked.contains(name));
         (letters <= allowed || is_part).then_some((letters, name))
     };
-    let mut found: Vec<(usize, &str)> = known.into_iter().filter_map(distance).collect();
+    let mut found: Vec<(usize, &str)> = known.into_iter().filter_map(is_near).collect();
     found.sort_unstable();
     found.dedup();
     found.into_iter().map(|(_, name)| name).take(MOST).collect()
@@ -27,24 +27,19 @@ pub fn did_you_mean(names: &[&str]) -> String {
     }
 }
 
-/// The number of letters to add, remove, change or swap with the next one so that `a` becomes `b`.
-fn edits(a: &str, b: &str) -> usize {
-    let [a, b]: [Vec<char>; 2] = [a, b].map(|text| text.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
+/// The number of letters to add, remove or replace to make one text of another.
+pub fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
         for (j, y) in b.iter().enumerate() {
-            let changed = last[j] + usize::from(x != y);
-            let mut best = changed.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
         }
-        (before, last) = (last, row);
     }
-    last[b.len()]
+    row[b.len()]
 }
 
 #[cfg(test)]
@@ -65,6 +60,7 @@ mod tests {
         ] {
             assert_eq!(near(asked, known), expect, "{asked}");
         }
+        assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(did_you_mean(&[]), "");
         assert_eq!(did_you_mean(&["a"]), "; did you mean `a`?");
         assert_eq!(did_you_mean(&["a", "b", "c"]), "; did you mean `a`, `b` or `c`?");

@@ -3,15 +3,14 @@
 mod script;
 
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
-use fs_err as fs;
 use serde::Serialize;
 
 pub use script::{ScriptPart, script};
 
 use crate::cassette::{Cassette, Origin};
-use crate::check::View;
+use crate::check::{Golden, View};
 use crate::files;
 use crate::names::{CliVersion, ScenarioName};
 use crate::scenario::{Scenario, Workspace};
@@ -81,7 +80,7 @@ impl ScenarioOverview {
             overview.recordings.push(RecordingOverview {
                 date: manifest.as_ref().map(|it| plain(&it.cli.date)),
                 origin: manifest.as_ref().map(|it| it.origin),
-                bytes: bytes(&dir)?,
+                bytes: files::bytes(&files::below(&dir)?)?,
                 version,
             });
         }
@@ -109,19 +108,19 @@ impl ScenarioOverview {
 ///
 /// When a folder can't be read.
 pub fn goldens(workspace: &Workspace, name: &ScenarioName) -> io::Result<Vec<String>> {
-    let dir = workspace.scenario(name).join("golden");
-    let shown = |path: &Path| Some(path.strip_prefix(&dir).ok()?.display().to_string());
-    let paths = files::below(&dir)?;
-    let goldens = paths.iter().filter(|path| path.extension().is_some_and(|end| end == "snap"));
-    Ok(goldens.filter_map(|path| shown(path)).collect())
-}
-
-fn bytes(dir: &Path) -> io::Result<u64> {
-    files::below(dir)?.iter().map(|path| Ok(fs::symlink_metadata(path)?.len())).sum()
+    let scenario = workspace.scenario(name);
+    let dir = scenario.join("golden");
+    let shown = |path: &PathBuf| Some(path.strip_prefix(&dir).ok()?.display().to_string());
+    let goldens = Golden::files(&scenario)?;
+    Ok(goldens.iter().filter_map(shown).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use fs_err as fs;
+
     use super::*;
 
     #[test]
