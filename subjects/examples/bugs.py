@@ -1,6 +1,6 @@
 """The classic faults of gateways, each put into the right gateway of telegram.py by `--bug NAME`.
 
-A fault replaces one or two functions of the module. tests/examples_of_gateways.rs names the rule that convicts each.
+A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each.
 """
 import html, json, os, threading, time, types, urllib.request
 

@@ -1,6 +1,6 @@
 //! Every limit on what other programs send to the gateway, with its default.
 //!
-//! `docs/limits.md` lists them with what happens at each; `tests/limits.rs` compares the page with
+//! `docs/limits.md` lists them with what happens at each; `tests/commands/limits.rs` compares the page with
 //! these values.
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Every limit on what scenarios, captures and programs bring, with its default.
 //!
-//! `docs/limits.md` lists them with what happens at each; `tests/limits.rs` compares the page with
+//! `docs/limits.md` lists them with what happens at each; `tests/commands/limits.rs` compares the page with
 //! these values. The ranges of the keys of a scenario are in `scenario/bounds.rs`: they are part of the
 //! format, as the ranges of a plan and of its faults are below.
 

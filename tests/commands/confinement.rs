@@ -4,12 +4,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::project::{Project, RESULT, text, ways};
+use crate::common::project::{Project, RESULT, text, ways};
 
 #[test]
 fn a_confined_cli_ends_as_it_ends() {

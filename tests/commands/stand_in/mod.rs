@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a file that can't be read fails the test")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod host;
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
+use crate::common::{clitape, root};
 use clitape_runner::cassette::Cassette;
 use clitape_runner::replay::stdin_lines;
-use common::{clitape, root};
 use host::{Host, LIVE};
 use serde_json::{Value, json};
 

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{clitape, root, run, workspace};
+use crate::common::{clitape, root, run, workspace};
 use tempfile::TempDir;
 
 /// What `clitape proof` writes.

@@ -3,13 +3,11 @@
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{check, edit_manifest, files, run, workspace};
+use crate::common::{check, edit_manifest, files, run, workspace};
 use tempfile::TempDir;
 
 /// A capture whose first record names this CLI version.

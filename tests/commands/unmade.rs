@@ -3,13 +3,11 @@
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{check, edit_manifest, workspace};
+use crate::common::{check, edit_manifest, workspace};
 
 /// Changes a file of a workspace.
 fn edit(path: &Path, change: impl Fn(&str) -> String) {

@@ -4,14 +4,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 use std::fs::{self, File, FileTimes};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use common::{check, clitape, has_program, put_program, root, run};
+use crate::common::{check, clitape, has_program, put_program, root, run};
 use serde_json::Value;
 
 /// What `claude` 2.1.330 printed for the scenario that `clitape init` writes.

@@ -2,14 +2,12 @@
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::{check, files, workspace};
 use clitape_runner::check::{Check, CheckResult, ScenarioChecks};
 use clitape_runner::scenario::Workspace;
-use common::{check, files, workspace};
 
 /// A scenario with three variants of one chat.
 const NAME: &str = "sse-error-mid-text";

@@ -4,13 +4,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use common::{check, clitape, edit_manifest, put_program, root, tree, workspace};
+use crate::common::{check, clitape, edit_manifest, put_program, root, tree, workspace};
 
 /// Runs the command with a stdout that nobody reads, and expects the exit code and these files.
 #[track_caller]

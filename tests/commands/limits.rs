@@ -2,13 +2,12 @@
 
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use crate::common::{clitape, put_program, root, workspace};
 use clitape_gateway::limits as gateway;
 use clitape_gateway::sse::{BrokerLimits, ServerSettings};
 use clitape_runner::files::LARGEST;
@@ -18,7 +17,6 @@ use clitape_runner::limits::{
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
 use clitape_runner::scenario::bounds;
-use common::{clitape, put_program, root, workspace};
 
 /// How the table of limits begins that are options, and that of limits that are fields of a library.
 const OPTIONS: &str = "what | at most | option | at the limit |";
@@ -359,7 +357,7 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
         assert_eq!(code, 4, "{said}");
         said
     };
-    let before = common::files(&workspace.path().join("cassettes"), "");
+    let before = crate::common::files(&workspace.path().join("cassettes"), "");
     let bytes: Vec<Vec<u8>> = before.iter().map(|path| fs::read(path).unwrap()).collect();
     for (script, limit, part) in [
         ("exec yes", ["--max-lines", "1000"], "the CLI printed more than 1000 lines"),
@@ -372,7 +370,7 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
     }
     let said = record("exec yes", &[]);
     assert!(said.contains("--version printed more than"), "{said}");
-    let after = common::files(&workspace.path().join("cassettes"), "");
+    let after = crate::common::files(&workspace.path().join("cassettes"), "");
     assert_eq!(after, before);
     assert!(after.iter().zip(bytes).all(|(path, bytes)| fs::read(path).unwrap() == bytes));
     let missing = Some(("TMPDIR", std::ffi::OsStr::new("/nowhere/at/all")));

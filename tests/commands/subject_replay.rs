@@ -4,11 +4,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 
-use common::{check, clitape, workspace};
+use crate::common::{check, clitape, workspace};
 
 /// A workspace whose subject `mine` is a script of the shell, which gets the program and then its arguments.
 fn with_script(script: &str, settings: &str) -> tempfile::TempDir {

@@ -4,13 +4,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{check, has_program, run, workspace};
+use crate::common::{check, has_program, run, workspace};
 use serde_json::Value;
 
 /// The scenarios of the tests.

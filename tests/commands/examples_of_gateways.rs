@@ -5,8 +5,6 @@
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -14,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::common::has_program;
 use clitape_rig::chat_server::{ChatServer, ChatServerSettings, Faults, PressTarget};
 use clitape_rig::judge::{Violation, judge};
 use clitape_rig::observation::{Observation, PlayedTurn, RunEnding, SubjectTraits};
@@ -21,7 +20,6 @@ use clitape_rig::stand_in;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::check::FindingKind as K;
 use clitape_runner::replay::Entry;
-use common::has_program;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;

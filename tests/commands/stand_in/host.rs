@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::common::{clitape, root};
+use crate::common::{clitape, root};
 
 /// The arguments of a live host.
 pub(crate) const LIVE: [&str; 5] =

@@ -5,11 +5,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 
-use common::{check, has_program, root, workspace};
+use crate::common::{check, has_program, root, workspace};
 use tempfile::TempDir;
 
 /// A workspace with these scenarios and the example agent, as it is and with each of these faults.

@@ -2,16 +2,14 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a report that can't be read fails the test")]
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::{put_program, root, run, workspace};
 use clitape_runner::baseline::held;
 use clitape_runner::cassette::Cassette;
 use clitape_runner::names::CliVersion;
 use clitape_runner::scenario::Workspace;
-use common::{put_program, root, run, workspace};
 use serde_json::Value;
 
 /// A change as a test names it: its kind, and its place.
@@ -167,7 +165,7 @@ fn check_page(name: &str, current: &str) {
         fs::write(&path, current).expect("the page can be written");
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
-    let hint = "run `UPDATE_DRIFT=1 cargo test --test drift`";
+    let hint = "run `UPDATE_DRIFT=1 cargo test --test commands drift`";
     assert!(committed == current, "reports/drift/{name} is out of date; {hint}");
     assert!(current.lines().count() <= 400, "reports/drift/{name} is too long to be read");
 }

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{clitape, put_program, root, workspace};
+use crate::common::{clitape, put_program, root, workspace};
 use tempfile::TempDir;
 
 /// Compares in `workspace`; exit code, stdout, stderr, and the folder with what was written.

@@ -4,14 +4,12 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Instant, SystemTime};
 
-use common::clitape;
-use common::project::{Project, RESULT, daemons, send, text, ways};
+use crate::common::clitape;
+use crate::common::project::{Project, RESULT, daemons, send, text, ways};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::rngs::ChaCha8Rng;

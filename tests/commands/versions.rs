@@ -4,13 +4,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{check, copy, edit_manifest, put_program, tree, workspace};
+use crate::common::{check, copy, edit_manifest, put_program, tree, workspace};
 
 /// The CLI of version 9.9.9: it fails where it is asked to, and answers otherwise.
 const CLAUDE: &str = r#"#!/bin/sh

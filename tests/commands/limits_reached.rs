@@ -4,14 +4,12 @@
 #![cfg(unix)]
 #![allow(clippy::expect_used, reason = "a test that can't be set up fails")]
 
-mod common;
-
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-use common::{clitape, put_program, root, workspace};
+use crate::common::{clitape, put_program, root, workspace};
 
 /// Runs the command, which has to end with `code` and print every one of `parts`.
 #[track_caller]

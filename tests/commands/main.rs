@@ -1,0 +1,28 @@
+//! The tests of what each command does, run as a person runs it: one program, so that it is linked once and its tests
+//! wait for other programs side by side. `cargo test --test commands subjects` runs those of one module.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod agents;
+mod cli;
+mod compare;
+mod confinement;
+mod drift;
+mod examples_of_gateways;
+mod first_hour;
+mod hostile;
+mod limits;
+mod limits_reached;
+mod processes;
+mod proof;
+mod report;
+mod selection;
+mod stand_in;
+mod stays_red;
+mod subject_replay;
+mod subjects;
+mod unmade;
+mod variants;
+mod versions;
+mod workspace;
