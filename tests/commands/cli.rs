@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{files, root, run, workspace};
+use crate::common::{self, files, root, run, workspace};
 use clitape_runner::check::{Check, FindingKind, Golden, ScenarioChecks};
 use clitape_runner::replay::Entry;
 use clitape_runner::scenario::Workspace;
@@ -14,7 +14,7 @@ const RESUMED: &str = "resume-killed-mid-tool/2.1.329";
 /// Runs the command in the checkout; the exit code, and what stdout and stderr contain.
 #[track_caller]
 fn check(args: &[&str], code: i32, out: &[&str], err: &[&str]) -> String {
-    crate::common::check(root(), args, code, out, err)
+    common::check(root(), args, code, out, err)
 }
 
 #[test]
@@ -394,28 +394,17 @@ fn issue_17_point_4_what_fails_is_made_small_and_kept_as_a_scenario() {
     let plan = format!(r#"{{"format":1,"steps":[[0,9],[40,{}]],"faults":[{faults}]}}"#, size - 9);
     let args = ["shrink", "plain-text", "small", "--cli-version", "2.1.329"];
     let nothing = "plain-text 2.1.329: no plan fails, so that there is nothing to shrink";
-    crate::common::check(dir, &args, 4, &[nothing], &[]);
+    common::check(dir, &args, 4, &[nothing], &[]);
     let args = [&args[..], &["--plan", &plan]].concat();
-    let out = crate::common::check(dir, &args, 0, &["wrote scenarios/small: 1 of ", "GW004"], &[]);
+    let out = common::check(dir, &args, 0, &["wrote scenarios/small: 1 of ", "GW004"], &[]);
     assert!(out.contains("final-not-once"), "{out}");
-    let out = crate::common::check(
-        dir,
-        &["test", "small"],
-        3,
-        &["GW004 final-not-once small 2.1.329"],
-        &[],
-    );
+    let out =
+        common::check(dir, &["test", "small"], 3, &["GW004 final-not-once small 2.1.329"], &[]);
     assert!(out.contains("listed plan 1: "), "{out}");
-    crate::common::check(dir, &args, 2, &[], &["scenarios/small is there already"]);
+    common::check(dir, &args, 2, &[], &["scenarios/small is there already"]);
     // A plan of another recording is a finding.
     let scenario = dir.join("scenarios/small/scenario.toml");
     let text = fs::read_to_string(&scenario).unwrap().replace("\"steps\":[[0,", "\"steps\":[[0,9");
     fs::write(&scenario, text).unwrap();
-    crate::common::check(
-        dir,
-        &["test", "small"],
-        3,
-        &["plan 1 of `sweep.listed` can't be used"],
-        &[],
-    );
+    common::check(dir, &["test", "small"], 3, &["plan 1 of `sweep.listed` can't be used"], &[]);
 }

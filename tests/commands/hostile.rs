@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{clitape, root, workspace};
+use crate::common::{self, clitape, root, workspace};
 use clitape_runner::text::marked;
 use evil::{EVIL, answer, capture, evil_name, program, server};
 use serde_json::{Value, json};
@@ -272,7 +272,7 @@ fn issue_13_finding_7_and_16_reports_and_proofs_are_not_left() {
     let (_, out) = check(dir, &["test", "--update"], &[]);
     assert!(out.contains("GD002"), "{out}");
     check(dir, &["review", "--accept"], &[]);
-    for golden in crate::common::files(&dir.join("scenarios/evil/golden"), "bus.snap") {
+    for golden in common::files(&dir.join("scenarios/evil/golden"), "bus.snap") {
         let text = fs::read_to_string(&golden).unwrap();
         fs::write(golden, text.replacen("RED", "BLUE", 3)).unwrap();
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::common::{clitape, put_program, root, workspace};
+use crate::common::{self, clitape, put_program, root, workspace};
 use clitape_gateway::limits as gateway;
 use clitape_gateway::sse::{BrokerLimits, ServerSettings};
 use clitape_runner::files::LARGEST;
@@ -357,7 +357,7 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
         assert_eq!(code, 4, "{said}");
         said
     };
-    let before = crate::common::files(&workspace.path().join("cassettes"), "");
+    let before = common::files(&workspace.path().join("cassettes"), "");
     let bytes: Vec<Vec<u8>> = before.iter().map(|path| fs::read(path).unwrap()).collect();
     for (script, limit, part) in [
         ("exec yes", ["--max-lines", "1000"], "the CLI printed more than 1000 lines"),
@@ -370,7 +370,7 @@ fn issue_13_findings_14_34_a_cli_that_floods_or_a_folder_that_is_missing_is_told
     }
     let said = record("exec yes", &[]);
     assert!(said.contains("--version printed more than"), "{said}");
-    let after = crate::common::files(&workspace.path().join("cassettes"), "");
+    let after = common::files(&workspace.path().join("cassettes"), "");
     assert_eq!(after, before);
     assert!(after.iter().zip(bytes).all(|(path, bytes)| fs::read(path).unwrap() == bytes));
     let missing = Some(("TMPDIR", std::ffi::OsStr::new("/nowhere/at/all")));

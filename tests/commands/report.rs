@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::common::{check, clitape, root, workspace};
+use crate::common::{self, check, clitape, root, workspace};
 use clitape_runner::report::{DriftReport, Report, read};
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -100,7 +100,7 @@ fn a_report_that_can_t_be_written_is_2_before_anything_runs() {
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["cassettes", "clitape.toml", "old.xml", "scenarios"]);
-    assert!(crate::common::files(dir, ".new").is_empty());
+    assert!(common::files(dir, ".new").is_empty());
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_page_links_to_what_can_be_stepped_through() {
     assert!(index.contains("<a href=\"plain-text-2.1.330.html\">Step through it</a>"), "{index}");
     let page = fs::read_to_string(dir.join("made/page/plain-text-2.1.330.html")).unwrap();
     assert!(page.contains("GD001 golden-differs") && page.contains("what was seen"), "{page}");
-    let files = crate::common::files(&dir.join("made"), "");
+    let files = common::files(&dir.join("made"), "");
     assert_eq!(files.len(), 1 + told.findings().count(), "{files:?}");
     check(dir, &["report", "merge", "r.json", "--html", "merged"], 3, &[], &[]);
     let merged = fs::read_to_string(dir.join("merged/index.html")).unwrap();
@@ -320,8 +320,7 @@ fn a_run_of_some_scenarios_touches_nothing_of_the_others() {
     fs::write(&orphan, "---\n---\n").unwrap();
     let out = check(dir, &["test", "empty-answer", "--update"], 3, &["1 scenario"], &[]);
     assert!(!out.contains("plain-text"), "{out}");
-    let golden =
-        |scenario: &str| crate::common::files(&dir.join("scenarios").join(scenario), ".new");
+    let golden = |scenario: &str| common::files(&dir.join("scenarios").join(scenario), ".new");
     assert!(golden("plain-text").is_empty() && !golden("empty-answer").is_empty());
     check(dir, &["test", "plain-text", "--update"], 3, &["GD003 golden-orphan"], &[]);
     check(dir, &["review", "empty-answer", "--accept"], 0, &["1 accepted"], &[]);
