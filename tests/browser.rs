@@ -18,6 +18,9 @@ fn main() -> ExitCode {
     let trials = vec![
         trial("the_page_loads_without_errors_or_requests", loads),
         trial("keys_step_and_space_plays", scrubs),
+        trial("issue_19_point_15_a_key_frame_leads_to_its_moment", key_frames),
+        trial("issue_19_point_15_the_keyboard_drives_the_run_in_view", in_view),
+        trial("issue_19_point_15_the_chat_says_who_types_and_what_was_refused", said),
         trial("lanes_are_filtered_and_events_found_by_a_click", filters),
         trial("further_runs_are_parts_of_their_scenario", further),
         trial("v8_hostile_output_stays_text", hostile),
@@ -81,19 +84,22 @@ fn loads() -> Result<(), Failed> {
             == "Proof: Two reads and a command, Counting files with one command",
         "title",
     )?;
-    let chat = browser.text(".bubble")?;
+    let chat = browser.text(".chat")?;
     expect(chat.contains("the client asks for port 8081."), &chat)?;
     expect(
-        browser.script("return document.querySelectorAll('.bubble').length")? == 2,
-        "one bubble a scenario",
+        browser.script("return document.querySelectorAll('.chat .bubble').length")? == 4,
+        "a question and an answer in each scenario",
     )?;
+    let legend = browser.text("header .note")?;
+    expect(["lane", "plan", "invariant"].iter().all(|word| legend.contains(word)), &legend)?;
     quiet(&mut browser)
 }
 
 fn scrubs() -> Result<(), Failed> {
     let (mut browser, _dir) = open(&["three-tools"], WINDOW, false)?;
     browser.key("Home")?;
-    expect(browser.text(".chat")? == "nothing to see yet", "something is seen at the start")?;
+    let chat = browser.text(".chat")?;
+    expect(chat == "Do the ports in server.conf and client.conf agree?0.000 s", &chat)?;
     browser.key("ArrowRight")?;
     browser.key("ArrowRight")?;
     let what = browser.text(".what")?;
@@ -110,7 +116,7 @@ fn scrubs() -> Result<(), Failed> {
     let chat = browser.text(".chat")?;
     expect(chat.contains("📖 Read: from /clitape/project/client.conf running…"), &chat)?;
     expect(chat.contains("edited ×5"), &chat)?;
-    let italic = browser.text(".bubble .i")?;
+    let italic = browser.text(".chat .bubble .i")?;
     expect(italic == "running…", &italic)?;
     browser.key(" ")?;
     browser.wait("return Number(document.querySelector('.time').value) >= 9000")?;
@@ -121,6 +127,69 @@ fn scrubs() -> Result<(), Failed> {
     let chat = browser.text(".chat")?;
     expect(chat.contains("final ✓✓"), &chat)?;
     quiet(&mut browser)
+}
+
+fn key_frames() -> Result<(), Failed> {
+    let (mut browser, _dir) = open(&["three-tools", "bash-count"], PHONE, false)?;
+    let titles = browser.script(
+        "return [...document.querySelectorAll('.moments')[0].querySelectorAll('b')]\
+         .map((title) => title.textContent).join()",
+    )?;
+    expect(titles == "asked,first sign, text,Read,Read,Bash,final", &titles.to_string())?;
+    let top = "return document.querySelector('.moment .bubble').getBoundingClientRect().bottom";
+    let top = browser.script(top)?;
+    expect(top.as_f64().is_some_and(|top| top < 800.0), &format!("the first chat ends at {top}"))?;
+    let clock =
+        |browser: &mut Page, run: u64| browser.text(&format!("section[data-run=\"{run}\"] .clock"));
+    browser.script("document.querySelectorAll('.moment')[3].click()")?;
+    browser.wait("return location.hash === '#t=7400'")?;
+    let told = clock(&mut browser, 0)?;
+    expect(told == "7.400 s of 16.080 s", &told)?;
+    expect(browser.text(".chat")?.contains("client.conf running…"), "another moment")?;
+    for (hash, run, expected) in [
+        ("#run=1&t=0", 1, "0.000 s of "),
+        ("#t=99999999", 0, "16.080 s of 16.080 s"),
+        ("#t=0", 0, "0.000 s of 16.080 s"),
+        ("#t=soon", 0, "0.000 s of 16.080 s"),
+        ("#run=7&t=1", 0, "0.000 s of 16.080 s"),
+    ] {
+        browser.script(&format!(
+            "addEventListener('hashchange', () => window.hash = location.hash); \
+             location.hash = '{hash}'"
+        ))?;
+        browser.wait(&format!("return window.hash === '{hash}'"))?;
+        let told = clock(&mut browser, run)?;
+        expect(told.starts_with(expected), &format!("{hash}: {told}"))?;
+    }
+    quiet(&mut browser)
+}
+
+fn in_view() -> Result<(), Failed> {
+    let (mut browser, _dir) = open(&["three-tools", "bash-count"], WINDOW, false)?;
+    let clocks = "return [...document.querySelectorAll('.clock')].map((one) => one.textContent)";
+    let before = browser.script(clocks)?;
+    browser.script("document.querySelectorAll('.scrubber')[1].scrollIntoView()")?;
+    browser.key("Home")?;
+    let after = browser.script(clocks)?;
+    let is_driven = after[0] == before[0] && after[1] != before[1];
+    expect(is_driven, &format!("{before} became {after}"))
+}
+
+/// Below the agent's name stands what a call of the Bot API says that puts nothing into the chat.
+fn said() -> Result<(), Failed> {
+    let (mut browser, _dir) = open(&["three-tools"], WINDOW, false)?;
+    browser.script("document.querySelector('tr.telegram').click()")?;
+    let status = browser.text(".status")?;
+    expect(status == "typing…", &status)?;
+    browser.key("End")?;
+    expect(browser.text(".status")?.is_empty(), "the agent still types")?;
+    let (mut browser, _dir) = open(&["chat-rate-limited"], WINDOW, false)?;
+    browser.script(
+        "[...document.querySelectorAll('tr.telegram')]\
+         .find((row) => row.textContent.includes('rate-limit')).click()",
+    )?;
+    let status = browser.text(".status.broken")?;
+    expect(status.contains("rate-limit"), &status)
 }
 
 fn filters() -> Result<(), Failed> {
@@ -157,7 +226,7 @@ fn further() -> Result<(), Failed> {
         (format!("{first} h3"), "Run 1 begins the session"),
         (format!("{second} h3"), "Run 2 goes on with a copy of the session, under a new id"),
         (format!("{second} .asked q"), "Which word was it?"),
-        (format!("{second} .bubble"), "maple"),
+        (format!("{second} .chat"), "maple"),
         (format!("{second} .clock"), " of "),
     ] {
         let text = browser.text(&place)?;
@@ -168,7 +237,7 @@ fn further() -> Result<(), Failed> {
     let chats = [first, second].map(|run| browser.text(&format!("{run} .chat")));
     let [first, second] = chats;
     let (first, second) = (first?, second?);
-    expect(first.contains("final ✓✓") && second == "nothing to see yet", &(first + &second))?;
+    expect(first.contains("final ✓✓") && !second.contains("maple"), &(first + &second))?;
     let active = browser.script(
         "return [...document.querySelectorAll('.active')].map((run) => run.dataset.run).join()",
     )?;
@@ -188,13 +257,15 @@ fn hostile() -> Result<(), Failed> {
     let chat = browser.text(".chat")?;
     expect(chat.contains("<script>alert(1)</script>, <img src=x onerror=alert(2)>"), &chat)?;
     expect(chat.contains("␛[31mred") && !chat.contains('\u{1b}'), &chat)?;
-    let markup = "return document.querySelectorAll('img, a, iframe, body script:not([id])').length";
+    let markup = "return document.querySelectorAll('img, a:not(.moment), iframe, body script:not([id])').length";
     expect(browser.script(markup)? == 1, "something became markup")?;
     quiet(&mut browser)
 }
 
 fn fits() -> Result<(), Failed> {
-    for (size, dark) in [(WINDOW, false), (WINDOW, true), (PHONE, false)] {
+    for (name, size, dark) in
+        [("light", WINDOW, false), ("dark", WINDOW, true), ("phone", PHONE, false)]
+    {
         let (mut browser, _dir) = open(&["three-tools"], size, dark)?;
         browser.script("document.querySelector('tr[data-entry=\"110\"]').click()")?;
         let wider = browser.script(WIDER)?;
@@ -207,6 +278,14 @@ fn fits() -> Result<(), Failed> {
         let pdf = browser.print()?;
         expect(pdf.starts_with("JVBERi") && pdf.len() > 20_000, "no paper came")?;
         quiet(&mut browser)?;
+        if std::env::var_os("UPDATE_PICTURES").is_some() {
+            // The top of the page alone: from the title to the chat.
+            browser.script(
+                "for (const below of document.querySelectorAll('.run ~ *, .events, footer')) below.remove()",
+            )?;
+            let to = root().join(format!("reports/samples/page-{name}.png"));
+            std::fs::write(to, browser.screenshot(size.0)?)?;
+        }
     }
     Ok(())
 }

@@ -165,11 +165,12 @@ fn issue_15_a_proof_of_a_dialogue_shows_both_sides() {
         }
     }
     let page = read(dir.path(), "index.html");
-    assert!(page.contains(".bubble:has(.own)"), "no style for the person's messages");
+    assert!(page.contains(".bubble.own {"), "no style for the person's messages");
     let last = page.rsplit_once("\"frames\":").unwrap().1.rsplit_once("{\"at\":").unwrap().1;
     assert!(!last.contains("\"button\""), "a button stays: {last}");
     let page = read(proof(&["three-tools/2.1.329"]).path(), "index.html");
-    assert!(!page.contains(".own") && !page.contains("\"own\""), "a run without a dialogue");
+    let prompt = r#""is_own":true,"spans":[{"text":"Do the ports in server.conf and client.conf agree?","marks":"own"}]"#;
+    assert!(page.contains(prompt), "a prompt of the command line is a message of the person");
 }
 
 #[test]
@@ -314,4 +315,24 @@ fn what_can_t_be_proved_is_told() {
         assert_eq!(code, expect, "{args:?}\n{out}{err}");
         assert!(format!("{out}{err}").contains(told), "{args:?}\n{out}{err}");
     }
+}
+
+#[test]
+fn issue_19_point_17_the_picture_of_the_readme_is_of_today() {
+    let committed = root().join("reports/samples/preview.svg");
+    let picture = read(proof(&["three-tools"]).path(), "preview.svg");
+    if std::env::var_os("UPDATE_PICTURES").is_some() {
+        fs::write(&committed, &picture).unwrap();
+    }
+    let hint = "run `UPDATE_PICTURES=1 cargo test --test commands proof`";
+    assert!(
+        fs::read_to_string(&committed).unwrap() == picture,
+        "{} is old; {hint}",
+        committed.display()
+    );
+    assert!(
+        fs::read_to_string(root().join("README.md"))
+            .unwrap()
+            .contains("(reports/samples/preview.svg)")
+    );
 }

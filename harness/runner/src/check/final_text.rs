@@ -175,7 +175,7 @@ mod tests {
             last(&lost).iter().map(|call| call.data["text"].clone()).collect();
         assert_eq!(compared, [Value::from(text.as_str())]);
         assert_eq!(last_seen(&lost), text);
-        let frames = frames(&lost, ChatProfile::Telegram);
+        let frames = frames(&lost, ChatProfile::Telegram, None);
         let messages = &frames.last().unwrap().messages;
         let shown =
             messages.iter().flat_map(|message| &message.spans).map(|span| span.text.as_str());

@@ -1,8 +1,8 @@
 //! The messages of both sides of a chat: what the agent shows, and what the person writes to it or stops.
 //!
 //! The agent's side is the [`ChatView`], and its questions have their buttons while they are open. The
-//! person's side is known when a replay has the host's lines; a run whose prompt is on the command line has
-//! none.
+//! person's side is known when a replay has the host's lines; of a run whose prompt is on the command line, the
+//! prompt is the person's one message.
 
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ impl ChatHistory {
     pub(super) fn apply(&mut self, number: usize, entry: &Entry) -> ChatChange {
         let span = match act(entry) {
             None => return self.view.apply(number, entry),
-            Some(PersonAct::Writes(text)) => marked(text, OWN),
+            Some(PersonAct::Writes(text)) => asked(text),
             Some(PersonAct::Interrupts) => marked(&button(STOP), &format!("{OWN} {BUTTON}")),
         };
         let above = self.view.messages().count();
@@ -119,6 +119,11 @@ fn with_buttons(mut spans: Vec<Span>, rows: &[Vec<String>]) -> Vec<Span> {
     spans
 }
 
+/// What the person asks, as text of the person's.
+pub(super) fn asked(text: &str) -> Span {
+    marked(text, OWN)
+}
+
 /// A button as text.
 fn button(label: &str) -> String {
     format!("[ {label} ]")
@@ -139,11 +144,6 @@ pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
         "interrupt" => Some(PersonAct::Interrupts),
         _ => None,
     }
-}
-
-/// Whether the person takes part in the chat: writes a message, interrupts, or is asked with buttons.
-pub(super) fn is_dialogue(entries: &[Entry]) -> bool {
-    entries.iter().any(|entry| act(entry).is_some() || !entry.buttons().is_empty())
 }
 
 #[cfg(test)]

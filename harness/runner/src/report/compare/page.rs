@@ -196,7 +196,7 @@ fn cell(cell: Option<&Cell>, mark: impl Fn(&str) -> Markup) -> Markup {
 /// Returns the messages that a person reads at the end, on both sides.
 fn bubbles(chats: &Chats) -> Markup {
     let names: Vec<String> = chats.chats.iter().map(ToString::to_string).collect();
-    let last = chats.last.each_ref().map(|entries| frames(entries, chats.profile()).pop());
+    let last = chats.last.each_ref().map(|entries| frames(entries, chats.profile(), None).pop());
     html! {
         h3 { "What a person ends up reading " small { (names.join(", ")) } } "\n"
         div.chats {

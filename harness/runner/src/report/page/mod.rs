@@ -7,6 +7,7 @@ pub(crate) mod chat;
 mod found;
 mod frame;
 pub(crate) mod frames;
+pub(crate) mod key_frames;
 mod provenance;
 mod section;
 pub(crate) mod waterfall;
@@ -15,7 +16,6 @@ use maud::html;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::history::is_dialogue;
 use super::text::verdict;
 use crate::check::Finding;
 use crate::replay::Lane;
@@ -29,8 +29,9 @@ pub(crate) use provenance::{confinement, origin};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("page.css");
-/// The style of a page that has messages of the person, or buttons.
-const DIALOGUE_STYLE: &str = concat!(include_str!("page.css"), include_str!("dialogue.css"));
+/// The words of a page that a newcomer does not know.
+const LEGEND: &str = "A lane is one view of a run: what the parser, the bus, the chat, an editor or an event stream says. \
+    A plan replays the run cut into other pieces, with other delays. An invariant is a rule that holds in each replay.";
 const SCRIPT: &str = include_str!("page.js");
 
 /// What the script draws.
@@ -76,6 +77,7 @@ pub fn page(cases: &[Case]) -> String {
                 "What the real CLI printed, what became of it, and what a person would have seen. "
                 span.js-only { "Arrows step, space plays, Home and End go to the ends." }
             }
+            p.note { (LEGEND) }
         }
         "\n"
         main { @for (place, case) in places.zip(cases) { (section::section(place, case)) } }
@@ -83,10 +85,7 @@ pub fn page(cases: &[Case]) -> String {
     };
     let title = format!("Proof: {}", names.join(", "));
     let script = Some((ScriptData::new(&data), SCRIPT));
-    let mut runs = cases.iter().flat_map(|case| &case.runs);
-    let has_dialogue = runs.any(|run| is_dialogue(&run.entries));
-    let style = if has_dialogue { DIALOGUE_STYLE } else { STYLE };
-    PageFrame { title: &title, style, body, script }.page()
+    PageFrame { title: &title, style: STYLE, body, script }.page()
 }
 
 /// A run of a cassette at a subject, as its page shows it.
@@ -132,7 +131,7 @@ pub fn seen_page(seen: SeenRun<'_>) -> String {
                 table.invariants {
                     tbody { @for (what, how) in legs { tr { td { b { (what) } } td { (how) } } "\n" } }
                 }
-                (section::run(0, run, true))
+                (section::run(0, run, ChatProfile::Telegram, true))
             }
         }
         "\n"
@@ -140,7 +139,7 @@ pub fn seen_page(seen: SeenRun<'_>) -> String {
     let data = PageData { runs: vec![data(run, ChatProfile::Telegram)] };
     let script = Some((ScriptData::new(&data), SCRIPT));
     let title = format!("{subject}: {name}");
-    PageFrame { title: &title, style: DIALOGUE_STYLE, body, script }.page()
+    PageFrame { title: &title, style: STYLE, body, script }.page()
 }
 
 fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
@@ -152,7 +151,7 @@ fn data(run: &CaseRun, profile: ChatProfile) -> RunData {
     });
     RunData {
         entries: entries.collect(),
-        frames: frames::frames(&run.entries, profile),
+        frames: frames::frames(&run.entries, profile, run.prompt()),
         records: run.records.iter().map(|record| markup::visible(record)).collect(),
     }
 }

@@ -3,17 +3,44 @@
 // made here, and takes what it says through textContent.
 (() => {
   const { runs } = JSON.parse(document.getElementById("data").textContent);
+  // How long a chat shows that somebody is typing, in ms: https://core.telegram.org/bots/api#sendchataction
+  const TYPING = 5000;
   const sections = [...document.querySelectorAll("section.run")];
+  document.documentElement.classList.add("js");
   const views = sections.map((section) => view(section, runs[Number(section.dataset.run)]));
   let active;
   activate(views[0]);
-  document.documentElement.classList.add("js");
+  go();
 
   // The run that keys are for.
   function activate(view) {
     for (const other of views) other.section.classList.toggle("active", other === view && views.length > 1);
     active = view;
   }
+
+  // How many pixels of a run's scrubber are in the window.
+  function inView({ section }) {
+    const { top, bottom } = section.querySelector(".scrubber").getBoundingClientRect();
+    return Math.min(bottom, innerHeight) - Math.max(top, 0);
+  }
+
+  // Makes the run active that is seen, where the active one has been scrolled away.
+  function follow() {
+    if (inView(active) > 0) return;
+    const seen = views.reduce((most, view) => (inView(view) > inView(most) ? view : most));
+    if (inView(seen) > 0) activate(seen);
+  }
+
+  // Goes to the moment that the address names: `#t=4200`, or `#run=1&t=4200` on a page with further runs.
+  function go() {
+    const named = new URLSearchParams(location.hash.slice(1));
+    const view = views.find((view) => view.section.dataset.run === (named.get("run") ?? "0"));
+    if (!view || !/^\d+$/.test(named.get("t") ?? "")) return;
+    activate(view);
+    view.seek(Number(named.get("t")));
+    view.section.querySelector(".scrubber").scrollIntoView({ block: "nearest" });
+  }
+  addEventListener("hashchange", go);
 
   function make(tag, className, text) {
     const node = document.createElement(tag);
@@ -39,15 +66,16 @@
   }
 
   function bubble(message) {
-    const node = make("div", "bubble");
+    const node = make("div", message.is_own ? "bubble own" : "bubble");
     for (const { text, marks, link } of message.spans) {
       const span = make("span", marks, text);
       if (link) span.title = link;
       node.append(span);
     }
     const edits = message.edits === 0 ? "" : message.edits === 1 ? "edited" : "edited ×" + message.edits;
-    const words = [edits, message.is_final ? "final ✓✓" : ""].filter(Boolean);
-    node.append(make("span", "meta", words.join(" · ") || "sent"));
+    const state = [edits, message.is_final ? "final ✓✓" : ""].filter(Boolean);
+    const words = [...(message.is_own || state.length ? state : ["sent"]), seconds(message.at)];
+    node.append(make("span", "meta", words.join(" · ")));
     return node;
   }
 
@@ -56,6 +84,7 @@
     const rows = [...section.querySelectorAll("tr[data-entry]")];
     const cursors = [...section.querySelectorAll("rect.now")];
     const hidden = new Set();
+    const calls = [...entries.keys()].filter((place) => entries[place].lane === "telegram");
     const end = entries.reduce((end, entry) => Math.max(end, entry.at), 1);
     const slider = find(".time");
     slider.max = String(end);
@@ -76,10 +105,23 @@
       draw(last(frames, (frame) => frame.entry <= entry));
       const { lane, kind, data, line } = entries[entry];
       find(".what").textContent = "Event " + (entry + 1) + ": " + lane + " " + kind;
+      find(".headline").textContent = rows[entry].lastElementChild.textContent;
+      status(entry, at);
       find(".entry").textContent = JSON.stringify(data, null, 2);
       const none = records.length ? "Nothing was read yet" : "The CLI printed nothing on stdout";
       find(".which").textContent = line ? "Line " + line + " of stdout, the last that was read" : none;
       find(".record").textContent = line ? records[line - 1] : "";
+    }
+
+    // What the chat says below the agent's name: a call that was refused, or that the agent is typing.
+    function status(entry, at) {
+      const call = last(calls, (call) => call <= entry);
+      const { kind, data, at: since } = call < 0 ? {} : entries[calls[call]];
+      const refused = data && data.answer && data.answer !== "ok";
+      const isTyping = kind === "sendChatAction" && at - since < TYPING;
+      const node = find(".status");
+      node.textContent = refused ? kind + ": " + data.answer : isTyping ? data.action + "…" : "";
+      node.classList.toggle("broken", Boolean(refused));
     }
 
     let drawn;
@@ -90,7 +132,7 @@
       const messages = frame < 0 ? [] : frames[frame].messages;
       const empty = make("p", "nothing", frames.length ? "nothing to see yet" : "nothing reaches the chat");
       chat.replaceChildren(...(messages.length ? messages.map(bubble) : [empty]));
-      find(".phone").scrollTop = find(".phone").scrollHeight;
+      find(".window").scrollTop = find(".window").scrollHeight;
     }
 
     function seek(at) {
@@ -163,6 +205,7 @@
       section,
       step: (by) => (stop(), step(by)),
       play,
+      seek: (at) => (stop(), seek(Math.min(at, end))),
       first: () => (stop(), show(0)),
       last: () => (stop(), show(entries.length - 1)),
     };
@@ -182,6 +225,7 @@
     const taken = event.key === " " && event.target.closest("button, summary, input[type=checkbox]");
     if (!active || modified || taken || !keys[event.key]) return;
     event.preventDefault();
+    follow();
     keys[event.key]();
   });
 })();

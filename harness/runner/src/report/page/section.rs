@@ -5,10 +5,13 @@ use maud::{Markup, display, html};
 
 use super::found::found;
 use super::frame::badge;
+use super::frames::frames;
+use super::key_frames::strip;
 use super::provenance::{origin, provenance};
 use super::waterfall::{seconds, waterfall};
 use crate::cassette::Origin;
 use crate::report::history::{PersonAct, STOP, act};
+use crate::scenario::ChatProfile;
 use crate::suite::{Case, CaseRun, ComparedGolden};
 use crate::text::plural;
 
@@ -27,7 +30,7 @@ pub(super) fn section(place: usize, case: &Case) -> Markup {
             "\n"
             (verdicts(case))
             @for (place, of) in (place..).zip(&case.runs) {
-                (run(place, of, case.runs.len() == 1))
+                (run(place, of, case.chat.profile, case.runs.len() == 1))
             }
             (goldens(&case.goldens))
             (invariants(case))
@@ -57,9 +60,9 @@ fn verdicts(case: &Case) -> Markup {
     }
 }
 
-/// Returns one run of the CLI: what it was asked, the waterfall, the scrubber and the events. `alone` says
-/// that its scenario has no other.
-pub(super) fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
+/// Returns one run of the CLI: what it was asked, the key frames, the waterfall, the scrubber and the events. `alone`
+/// says that its scenario has no other.
+pub(super) fn run(place: usize, run: &CaseRun, profile: ChatProfile, alone: bool) -> Markup {
     html! {
         section.run data-run=(place) tabindex="-1" {
             @if !alone {
@@ -79,6 +82,7 @@ pub(super) fn run(place: usize, run: &CaseRun, alone: bool) -> Markup {
                 }
                 "\n"
             }
+            (strip(place, &run.entries, &frames(&run.entries, profile, run.prompt())))
             (waterfall(&run.entries))
             (scrubber())
             (events(run))
@@ -99,8 +103,17 @@ fn scrubber() -> Markup {
                 output.clock {}
             }
             div.panes {
-                div.phone aria-live="off" { div.chat {} }
-                div.detail { h3.what {} pre.entry {} h3.which {} pre.record {} }
+                div.phone aria-live="off" {
+                    div.head { b { "Agent" } " " span.status {} }
+                    div.window { div.chat {} }
+                }
+                div.detail {
+                    h3.what {}
+                    p.headline {}
+                    details { summary { "Its data" } pre.entry {} }
+                    h3.which {}
+                    details { summary { "The line" } pre.record {} }
+                }
             }
         }
         "\n"

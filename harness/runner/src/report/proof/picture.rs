@@ -3,10 +3,10 @@
 
 use maud::{Markup, html};
 
-use crate::report::history::is_dialogue;
 use crate::report::page::chat::{StyledRun, wrap};
 use crate::report::page::document;
 use crate::report::page::frames::{ChatFrame, ChatMessage, frames};
+use crate::report::page::key_frames::key_frames;
 use crate::report::page::waterfall::seconds;
 use crate::suite::Case;
 
@@ -23,12 +23,9 @@ const STYLE: &str = ".sky{fill:#cfe0c8}.bubble{fill:#fff}text{fill:#1d2329;font:
     .i{font-style:italic}.u{text-decoration:underline}.s{text-decoration:line-through}\
     .u.s{text-decoration:underline line-through}.link{fill:#2a7de1}\
     .code{font-family:ui-monospace,Menlo,Consolas,monospace}\
-    .clock{fill:#5c6773;font-size:11px}@media(prefers-color-scheme:dark){.sky{fill:#0e1621}\
-    .bubble{fill:#182533}text{fill:#e6eaee}.clock{fill:#98a3ae}}";
-
-/// The looks of the person's messages and of buttons, in a picture that has some.
-const DIALOGUE_STYLE: &str = ".bubble.own{fill:#e1f5c8}.button{fill:#2a7de1;font-weight:600}\
-    @media(prefers-color-scheme:dark){.bubble.own{fill:#2b5278}.button{fill:#62a8ff}}";
+    .clock{fill:#5c6773;font-size:11px}.bubble.own{fill:#e1f5c8}.button{fill:#2a7de1;font-weight:600}\
+    @media(prefers-color-scheme:dark){.sky{fill:#0e1621}.bubble{fill:#182533}text{fill:#e6eaee}\
+    .clock{fill:#98a3ae}.bubble.own{fill:#2b5278}.button{fill:#62a8ff}}";
 
 /// Time between two runs of a picture, in ms.
 const PAUSE: u64 = 2_000;
@@ -39,6 +36,8 @@ pub(super) struct PictureMoment {
     pub(super) at: u64,
     /// The messages, oldest first.
     pub(super) messages: Vec<WrappedMessage>,
+    /// Whether it is a key frame in which the agent says something.
+    pub(super) is_key: bool,
 }
 
 /// A message as it is drawn.
@@ -65,12 +64,16 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
         let mut before = Vec::new();
         for run in &case.runs {
             let end = run.entries.iter().map(|entry| entry.at).max().unwrap_or(0);
-            moments.push(PictureMoment { at: began, messages: before.clone() });
+            moments.push(PictureMoment { at: began, messages: before.clone(), is_key: false });
             let mut now = before.clone();
-            for ChatFrame { at, messages, .. } in frames(&run.entries, case.chat.profile) {
+            let frames = frames(&run.entries, case.chat.profile, run.prompt());
+            let keys = key_frames(&run.entries, &frames);
+            for (number, ChatFrame { at, messages, .. }) in frames.iter().enumerate() {
                 now.truncate(before.len());
                 now.extend(messages.iter().map(|message| WrappedMessage::new(message, columns)));
-                moments.push(PictureMoment { at: began + at, messages: now.clone() });
+                let is_answered = messages.iter().any(|message| !message.is_own);
+                let is_key = is_answered && keys.iter().any(|key| key.frame == number);
+                moments.push(PictureMoment { at: began + at, messages: now.clone(), is_key });
             }
             before = now;
             began += end + PAUSE;
@@ -79,50 +82,32 @@ pub(super) fn moments(cases: &[Case], columns: usize) -> (Vec<PictureMoment>, u6
     (moments, began)
 }
 
-/// Draws it.
+/// Draws it: animated, and as four key frames for a viewer that does not animate.
 pub fn picture(cases: &[Case]) -> String {
     let (moments, end) = moments(cases, COLUMNS);
-    let tall = |message: &WrappedMessage| message.lines.len() * LINE + 18;
-    let taken = |messages: &[WrappedMessage]| {
-        messages.iter().map(|message| tall(message) + 8).sum::<usize>()
-    };
-    let mut runs = cases.iter().flat_map(|case| &case.runs);
-    let has_dialogue = runs.any(|run| is_dialogue(&run.entries));
     let tallest = moments.iter().map(|moment| taken(&moment.messages)).max().unwrap_or(0);
     let height = (tallest + 34).min(LINES * LINE + 60);
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
-    // Viewers that do not animate show the last moment.
-    let untils = moments.iter().skip(1).map(|next| ("none", next.at)).chain([("inline", end)]);
+    let untils = moments.iter().skip(1).map(|next| next.at).chain([end]);
     document(html! {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (height) }
             width=(WIDTH) height=(height) role="img" {
             "\n"
             title { (names.join(", ")) } "\n"
-            style { (STYLE) @if has_dialogue { (DIALOGUE_STYLE) } } "\n"
+            style { (STYLE) } "\n"
             rect.sky width=(WIDTH) height=(height) rx="10" {} "\n"
-            @for (moment, (display, until)) in moments.iter().zip(untils) {
-                g display=(display) {
-                    (animation(moment.at, until, end))
-                    text.clock x=(WIDTH - 14) y="20" text-anchor="end" { (seconds(moment.at)) }
-                    // What does not fit is above the picture, as in a chat.
-                    @let top = height as i64 - taken(&moment.messages) as i64 - 4;
-                    @let tops = moment.messages.iter().scan(top.min(30), |top, message| {
-                        let this = *top;
-                        *top += tall(message) as i64 + 8;
-                        Some((this, message))
-                    });
-                    @for (top, message) in tops {
-                        @let own = message.is_own;
-                        @let (x, anchor) = if own { (WIDTH - 22, Some("end")) } else { (22, None) };
-                        rect.bubble.own[own] x="10" y=(top) width=(WIDTH - 20) height=(tall(message))
-                            rx="10" {}
-                        @for (number, line) in (1..).zip(&message.lines) {
-                            text x=(x) y=(top + number * LINE as i64 + 4) text-anchor=[anchor] {
-                                @for styled in line { (run(styled)) }
-                            }
-                        }
-                    }
+            g {
+                set attributeName="display" to="none" {}
+                @for (place, moment) in still(&moments).into_iter().enumerate() {
+                    @let (x, y) = (place % 2 * WIDTH / 2, place / 2 * height / 2);
+                    // A picture of its own, so that what is above its chat is not seen.
+                    svg x=(x) y=(y) width=(WIDTH / 2) height=(height / 2)
+                        viewBox={ "0 0 " (WIDTH) " " (height) } { (chat(moment, height)) }
                 }
+            }
+            "\n"
+            @for (moment, until) in moments.iter().zip(untils) {
+                g display="none" { (animation(moment.at, until, end)) (chat(moment, height)) }
                 "\n"
             }
         }
@@ -130,11 +115,54 @@ pub fn picture(cases: &[Case]) -> String {
     })
 }
 
+/// The four moments of a picture that stands still: the first key frames, and the last moment.
+fn still(moments: &[PictureMoment]) -> Vec<&PictureMoment> {
+    let mut keys: Vec<_> = moments.iter().filter(|moment| moment.is_key).collect();
+    if keys.last().is_none_or(|key| key.at < moments.last().map_or(0, |last| last.at)) {
+        keys.extend(moments.last());
+    }
+    let last = keys.split_off(keys.len().saturating_sub(1));
+    keys.into_iter().take(3).chain(last).collect()
+}
+
+/// The height of a message, and of all with the space between them.
+fn tall(message: &WrappedMessage) -> usize {
+    message.lines.len() * LINE + 18
+}
+
+fn taken(messages: &[WrappedMessage]) -> usize {
+    messages.iter().map(|message| tall(message) + 8).sum()
+}
+
+/// Draws the chat of a moment, with its time.
+fn chat(moment: &PictureMoment, height: usize) -> Markup {
+    // What does not fit is above the picture, as in a chat.
+    let top = height as i64 - taken(&moment.messages) as i64 - 4;
+    let tops = moment.messages.iter().scan(top.min(30), |top, message| {
+        let this = *top;
+        *top += tall(message) as i64 + 8;
+        Some((this, message))
+    });
+    html! {
+        text.clock x=(WIDTH - 14) y="20" text-anchor="end" { (seconds(moment.at)) }
+        @for (top, message) in tops {
+            @let own = message.is_own;
+            @let (x, anchor) = if own { (WIDTH - 22, Some("end")) } else { (22, None) };
+            rect.bubble.own[own] x="10" y=(top) width=(WIDTH - 20) height=(tall(message)) rx="10" {}
+            @for (number, line) in (1..).zip(&message.lines) {
+                text x=(x) y=(top + number * LINE as i64 + 4) text-anchor=[anchor] {
+                    @for styled in line { (run(styled)) }
+                }
+            }
+        }
+    }
+}
+
 /// Shows a group from one moment to another, over and over.
 fn animation(from: u64, to: u64, end: u64) -> Markup {
     let share = |at: u64| at as f64 / end.max(1) as f64;
     let (values, times) = match (from, to >= end) {
-        (0, true) => return html! {},
+        (0, true) => ("inline;inline", "0;1".to_owned()),
         (0, false) => ("inline;none", format!("0;{:.5}", share(to))),
         (_, true) => ("none;inline", format!("0;{:.5}", share(from))),
         (_, false) => ("none;inline;none", format!("0;{:.5};{:.5}", share(from), share(to))),
