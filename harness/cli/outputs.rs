@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clitape_runner::files;
 use clitape_runner::report::{
-    Cause, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
+    Cause, Detail, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
 };
 
 use crate::exit::ExitStatus;
@@ -35,12 +35,16 @@ pub(crate) struct Outputs {
     /// Print annotations for GitHub Actions, and add to the job summary
     #[arg(long)]
     github: bool,
+    /// Show every lane that differs with its diff, not only the chat where it first differs
+    #[arg(long)]
+    lanes: bool,
 }
 
 /// The places of a report, open before anything runs.
 pub(crate) struct OpenOutput {
     files: ReportFiles,
     html: Option<PathBuf>,
+    detail: Detail,
     summary: Option<(PathBuf, File)>,
     /// What makes GitHub Actions listen again, once it was told not to obey what is printed.
     token: Option<String>,
@@ -49,11 +53,12 @@ pub(crate) struct OpenOutput {
 impl Outputs {
     /// Opens them all, `json` too.
     pub(crate) fn open(&self, json: Option<&Path>) -> anyhow::Result<OpenOutput> {
+        let detail = if self.lanes { Detail::Lanes } else { Detail::Chat };
         let wanted = [
             (Format::Junit, self.junit.as_deref()),
             (Format::Tap, self.tap.as_deref()),
             (Format::Json, json),
-            (Format::Markdown, self.markdown.as_deref()),
+            (Format::Markdown(detail), self.markdown.as_deref()),
         ];
         let wanted: Vec<_> =
             wanted.into_iter().filter_map(|(format, path)| Some((format, path?))).collect();
@@ -72,7 +77,8 @@ impl Outputs {
                 format!("can't make the folder {} for the page; choose another", dir.display())
             })?;
         }
-        Ok(OpenOutput { files, html: self.html.clone(), summary: summary.transpose()?, token })
+        let (html, summary) = (self.html.clone(), summary.transpose()?);
+        Ok(OpenOutput { files, html, detail, summary, token })
     }
 }
 
@@ -80,6 +86,11 @@ impl OpenOutput {
     /// Begins what is printed for people: GitHub Actions obeys none of it.
     pub(crate) fn begin(&self, out: &mut Terminal) -> std::io::Result<()> {
         self.token.iter().try_for_each(|token| out.workflow(&format!("::stop-commands::{token}")))
+    }
+
+    /// How much of the findings of one cause is shown.
+    pub(crate) fn detail(&self) -> Detail {
+        self.detail
     }
 
     /// Where the page goes, if one is wanted.
@@ -102,7 +113,7 @@ impl OpenOutput {
         }
         if let Some((path, mut file)) = self.summary {
             let mut text = Vec::new();
-            markdown(report, &mut text)?;
+            markdown(report, self.detail, &mut text)?;
             file.write_all(&text).with_context(|| format!("can't write {}", path.display()))?;
         }
         if let Some(dir) = self.html {

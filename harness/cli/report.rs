@@ -48,9 +48,9 @@ pub(crate) fn run(args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
     let mut out = terminal::stdout();
     open.begin(&mut out)?;
     if !quiet {
-        report::terminal(&report, out.styled())?;
+        report::terminal(&report, open.detail(), out.styled())?;
     } else if !report.holds() {
-        findings(&report, out.styled())?;
+        findings(&report, open.detail(), out.styled())?;
         summary(&report, out.styled())?;
     }
     open.finish(&report, &Pages::new(), &mut out)?;

@@ -121,7 +121,7 @@ fn test_own(
         out.line(format_args!("nothing ran: {why}"))?;
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace);
-    findings(&report, out.styled())?;
+    findings(&report, open.detail(), out.styled())?;
     if !nothing_ran && (!quiet || !report.holds()) {
         summary(&report, out.styled())?;
     }
@@ -251,7 +251,7 @@ fn finish(
     mut out: Terminal,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    findings(report, out.styled())?;
+    findings(report, open.detail(), out.styled())?;
     if !report.is_empty() && (!quiet || !report.holds()) {
         summary(report, out.styled())?;
     }

@@ -296,11 +296,12 @@ fn issue_13_finding_7_and_16_reports_and_proofs_are_not_left() {
     let report: Value = serde_json::from_str(&read("r.json")).unwrap();
     let findings = usize::try_from(report["totals"]["findings"].as_u64().unwrap()).unwrap();
     let annotations = out.lines().filter(|line| line.starts_with("::error ")).count();
-    assert_eq!((annotations, output.status.code()), (findings, Some(3)), "{out}");
+    assert_eq!(output.status.code(), Some(3), "{out}");
+    assert!((1..=findings).contains(&annotations), "those of one cause have one: {out}");
     for file in ["r.xml", "r.tap", "r.json", "r.md", "s.md", "h/index.html"] {
         safe(file, &read(file));
     }
-    markdown(&read("r.md"), findings + 1..=findings + 1);
+    markdown(&read("r.md"), annotations + 1..=annotations + 1);
     let junit = quick_junit::Report::deserialize_from_str(&read("r.xml")).unwrap();
     assert_eq!(junit.failures, findings, "each in a check of its own: {out}");
 

@@ -10,6 +10,7 @@ mod compare;
 mod confinement;
 mod drift;
 mod examples_of_gateways;
+mod findings;
 mod first_hour;
 mod hostile;
 mod limits;

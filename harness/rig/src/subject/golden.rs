@@ -70,7 +70,9 @@ pub(super) fn compare(chat: Chat<'_>, update: bool, reproduce: &str) -> io::Resu
     );
     let place = format!("subject {shown}: {}", chat.cassette);
     let finding = Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce.to_owned());
-    let finding = finding.with_difference(diff.change(), diff.lines());
+    let profile = scenario.first_chat().profile;
+    let finding =
+        finding.with_difference(diff.change(), diff.lines()).with_chat(diff.chat(profile));
     Ok(Compared { goldens: count, finding: Some(finding) })
 }
 

@@ -13,6 +13,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, Class};
+use super::chat_diff::ChatDiff;
 use super::context::ContextMoment;
 use super::diff::DiffLine;
 use crate::text::plain;
@@ -105,6 +106,9 @@ pub struct Finding {
     /// What came in beside what was seen, up to the first difference of a golden.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "moments")]
     pub context: Vec<ContextMoment>,
+    /// What a person sees in the chat, and what was expected, where the two first part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<ChatDiff>,
     /// An aligned diff, where two texts were compared; empty elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<DiffLine>,
@@ -122,6 +126,7 @@ impl Finding {
             class: None,
             consequences: Vec::new(),
             context: Vec::new(),
+            chat: None,
             diff: Vec::new(),
         };
         finding.safe()
@@ -152,18 +157,36 @@ impl Finding {
         self.safe()
     }
 
+    /// Adds what a person sees where a chat and its golden part.
+    #[must_use]
+    pub fn with_chat(mut self, chat: Option<ChatDiff>) -> Self {
+        self.chat = chat;
+        self.safe()
+    }
+
     /// The same with every text made safe to print, on one line each; what is safe stays as it is.
     #[must_use]
     pub(crate) fn safe(mut self) -> Self {
-        let Self { id: _, place, sentence, reproduce, fix, class: _, consequences, context, diff } =
-            &mut self;
+        let Self {
+            id: _,
+            place,
+            sentence,
+            reproduce,
+            fix,
+            class: _,
+            consequences,
+            context,
+            chat,
+            diff,
+        } = &mut self;
         let words = context.iter_mut().flat_map(|moment| {
             let ContextMoment { at: _, input, output } = moment;
             input.iter_mut().chain(output)
         });
         let parts = diff.iter_mut().flat_map(|line| &mut line.parts).map(|(_, text)| text);
         let lines = [place, sentence, reproduce].into_iter().chain(fix).chain(consequences);
-        for text in lines.chain(words).chain(parts) {
+        let chat = chat.iter_mut().flat_map(ChatDiff::lines_mut);
+        for text in lines.chain(words).chain(parts).chain(chat) {
             *text = plain(text);
         }
         self

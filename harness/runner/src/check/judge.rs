@@ -224,6 +224,7 @@ impl ScenarioChecks {
                 Finding::new(FindingKind::GoldenDiffers, &place, sentence, reproduce)
                     .with_fix(self.recordings.proposal())
                     .with_difference(diff.change(), diff.lines())
+                    .with_chat(view.chat().and_then(|chat| diff.chat(chat.profile)))
                     .with_context(context(&replay.entries, view.lane(), at))
             }
             Ok(Golden { path, text: None, .. }) => {

@@ -3,6 +3,7 @@
 mod agent;
 mod bytes;
 mod change;
+mod chat_diff;
 mod complete;
 mod context;
 mod diff;
@@ -32,8 +33,8 @@ mod workspace;
 pub use bytes::first_difference;
 pub use change::{Change, Class};
 pub(crate) use change::{between, entry_mark};
+pub use chat_diff::ChatDiff;
 pub use context::ContextMoment;
-#[cfg(test)]
 pub(crate) use diff::align_texts;
 pub use diff::{DiffLine, DiffSide};
 pub use divergence::Divergence;

@@ -10,10 +10,12 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::change::{Change, Class, between, change_of, entry_mark};
+use super::chat_diff::ChatDiff;
 use super::diff::{DiffLine, align};
 use super::divergence::{Divergence, divergence};
 use super::pairs::{EntryMark, Pair, pairs};
 use crate::replay::Entry;
+use crate::scenario::ChatProfile;
 
 /// Whether the times of entries are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,6 +166,11 @@ impl<'a> TraceDiff<'a> {
     pub fn lines(&self) -> Vec<DiffLine> {
         let [old, new] = self.texts();
         align(self.pairs(), &old, &new)
+    }
+
+    /// What a person sees in a chat of both lanes where the chats first part; `None` where they never do.
+    pub fn chat(&self, profile: ChatProfile) -> Option<ChatDiff> {
+        ChatDiff::find([&self.old, &self.new], self.pairs(), self.times, profile)
     }
 
     /// The lines of both.

@@ -236,6 +236,7 @@ impl<'a> Outcomes<'a> {
         let context = context(&replay.entries, view.lane(), found.and_then(|found| found.at));
         Ok(Finding::new(FindingKind::OutcomeUnnamed, &place, sentence, reproduce)
             .with_difference(diff.change(), diff.lines())
+            .with_chat(view.chat().and_then(|chat| diff.chat(chat.profile)))
             .with_context(context))
     }
 

@@ -53,6 +53,14 @@ impl View {
         }
     }
 
+    /// The chat that it shows, if it shows one.
+    pub fn chat(self) -> Option<Chat> {
+        match self {
+            Self::Telegram(chat) => Some(chat),
+            _ => None,
+        }
+    }
+
     /// The entries of the view: those of its lane, without the fields that only name the CLI's version or its
     /// model, because a golden holds for several versions.
     ///

@@ -4,12 +4,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
 use super::model::{Cell, DiffRow, LaneDiff};
 use crate::check::{Class, Pair, Times, TraceDiff, between, entry_mark};
 use crate::replay::{Entry, Lane};
-use crate::text::{MARK, common_end, common_start, end, plural, start, width};
+use crate::text::{MARK, Parts, changed_words, end, plural, start, width};
 
 /// The number of differing rows that are shown of one lane; the others are counted.
 const ROWS: usize = 24;
@@ -19,11 +18,6 @@ const MINOR_ROWS: usize = 4;
 const AROUND: usize = 32;
 /// The number of characters that are shown of the beginning and of the end of a change within a field.
 const CHANGED: (usize, usize) = (160, 60);
-/// The length in bytes up to which a value is compared word by word.
-const WORDS: usize = 8_192;
-/// The share that two values must have in common so that they are compared word by word.
-const ALIKE: f32 = 0.3;
-
 /// Compares a lane, and returns `None` when both sides are equal.
 pub(super) fn compare(
     view: &str,
@@ -144,7 +138,7 @@ fn cells(a: &Entry, b: &Entry) -> (Cell, Cell) {
     for key in keys.filter(|key| renumbered || *key != "seq") {
         let (old, new) = (a.data.get(key), b.data.get(key));
         if old != new {
-            let (old, new) = parts(&shown(old), &shown(new));
+            let [old, new] = changed_words(&shown(old), &shown(new)).map(shorten);
             left.push((key.clone(), old));
             right.push((key.clone(), new));
         }
@@ -166,40 +160,6 @@ fn which(entry: &Entry) -> String {
 
 fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "absent".to_owned(), Value::to_string)
-}
-
-/// A value in parts; `true` marks the parts that differ from the other side's.
-type Parts = Vec<(bool, String)>;
-
-/// Compares two values word by word. Of values that are too long for that, or have little in common, the part
-/// between the common beginning and the common end differs.
-fn parts(a: &str, b: &str) -> (Parts, Parts) {
-    if a.len().max(b.len()) <= WORDS {
-        let diff = TextDiff::from_unicode_words(a, b);
-        if diff.ratio() > ALIKE {
-            let of = |side: ChangeTag| {
-                let changes = diff.iter_all_changes();
-                let mut parts = Parts::new();
-                for change in changes.filter(|c| c.tag() == ChangeTag::Equal || c.tag() == side) {
-                    let changed = change.tag() == side;
-                    match parts.last_mut() {
-                        Some((before, text)) if *before == changed => text.push_str(change.value()),
-                        _ => parts.push((changed, change.value().to_owned())),
-                    }
-                }
-                shorten(parts)
-            };
-            return (of(ChangeTag::Delete), of(ChangeTag::Insert));
-        }
-    }
-    let head = common_start(a, b).len();
-    let tail = common_end(&a[head..], &b[head..]).len();
-    let of = |text: &str| {
-        let end = text.len() - tail;
-        let parts = [(false, &text[..head]), (true, &text[head..end]), (false, &text[end..])];
-        shorten(parts.map(|(changed, text)| (changed, text.to_owned())).into())
-    };
-    (of(a), of(b))
 }
 
 /// Leaves out equal text that is far from a change, and the middle of a long change.

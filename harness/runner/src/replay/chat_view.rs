@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{Entry, Lane};
-use crate::scenario::FaultKind;
+use crate::scenario::{ChatProfile, FaultKind};
+use crate::text::markup::{BUTTON, Span, button, literal, spans};
 
 /// A chat at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -144,6 +145,24 @@ impl ChatView {
     /// The texts of the [final messages](Self::final_messages).
     pub fn final_text(&self) -> Vec<&str> {
         self.final_messages().map(|message| message.text.as_str()).collect()
+    }
+}
+
+impl SeenMessage {
+    /// The text as runs with marks; the buttons are below it, a line for each row.
+    pub(crate) fn spans(&self, profile: ChatProfile) -> Vec<Span> {
+        let mut all = match profile {
+            ChatProfile::Telegram => spans(&self.text),
+            // The marks of other services are shown as they are written.
+            ChatProfile::Discord | ChatProfile::Slack => vec![literal(&self.text, "")],
+        };
+        for row in &self.buttons {
+            for (place, label) in row.iter().enumerate() {
+                all.push(literal(if place == 0 { "\n" } else { " " }, ""));
+                all.push(literal(&button(label), BUTTON));
+            }
+        }
+        all
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
+use super::groups::Detail;
 use super::model::Report;
 use super::{json, junit, markdown, tap};
 use crate::files;
@@ -19,8 +20,8 @@ pub enum Format {
     Tap,
     /// JSON, as `schemas/report.json` states it.
     Json,
-    /// Markdown.
-    Markdown,
+    /// Markdown, with the lanes of a group or without.
+    Markdown(Detail),
 }
 
 impl Format {
@@ -29,7 +30,7 @@ impl Format {
             Self::Junit => junit(report, out),
             Self::Tap => tap(report, out),
             Self::Json => json(report, out),
-            Self::Markdown => markdown(report, out),
+            Self::Markdown(detail) => markdown(report, detail, out),
         }
     }
 }

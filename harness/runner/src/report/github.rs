@@ -1,27 +1,21 @@
-//! A test run as GitHub Actions shows it: an annotation a finding.
+//! A test run as GitHub Actions shows it: an annotation for the findings of one cause.
 
 use std::io::{self, Write};
 
+use super::chat_diff::chat_lines;
+use super::groups::{FindingGroup, groups};
 use super::model::Report;
-use super::text::{change_text, commands};
+use super::text::{change_text, mends};
 use crate::check::Finding;
 
-/// Writes an `::error` line for every finding and for every check that could not be run.
+/// Writes an `::error` line for the findings of each cause and for every check that could not be run.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
 pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    for run in &report.scenarios {
-        let file = format!("scenarios/{}/scenario.toml", run.name);
-        for check in &run.checks {
-            for finding in &check.findings {
-                annotation(out, Some(&file), finding)?;
-            }
-        }
-    }
-    for finding in report.workspace.iter().flat_map(|check| &check.findings) {
-        annotation(out, None, finding)?;
+    for group in groups(report) {
+        annotation(out, report, &group)?;
     }
     for trouble in report.troubles() {
         writeln!(out, "::error title=clitape::{}", data(&trouble.sentence))?;
@@ -29,13 +23,18 @@ pub fn github(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn annotation(out: &mut dyn Write, file: Option<&str>, finding: &Finding) -> io::Result<()> {
-    let Finding { id, place, sentence, .. } = finding;
-    let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
-    let change = change_text(finding).map(|change| format!("\n{change}")).unwrap_or_default();
-    let commands: String =
-        commands(finding).map(|(label, command)| format!("\n{label}: {command}")).collect();
-    let text = data(&format!("{place}\n{sentence}{change}{commands}"));
+fn annotation(out: &mut dyn Write, report: &Report, group: &FindingGroup<'_>) -> io::Result<()> {
+    let Finding { id, place, sentence, reproduce, chat, .. } = group.head();
+    let scenario = report.scenarios.iter().find(|run| run.name == group.scenario());
+    let file = scenario.map(|run| format!("scenarios/{}/scenario.toml", run.name));
+    let file = file.map(|file| format!("file={},", property(&file))).unwrap_or_default();
+    let mut lines = vec![place.clone(), sentence.clone()];
+    lines.extend(change_text(group.head()));
+    lines.extend(chat.iter().flat_map(chat_lines));
+    lines.extend(group.also_in().map(|also| format!("also in: {also}")));
+    lines.push(format!("reproduce: {reproduce}"));
+    lines.extend(group.fix().map(|fix| format!("{}: {fix}", mends(group.head()))));
+    let text = data(&lines.join("\n"));
     writeln!(out, "::error {file}title={}::{text}", property(&id.to_string()))
 }
 

@@ -8,11 +8,10 @@ use serde_json::Value;
 
 use crate::replay::{ChatChange, ChatView, Entry, Lane, SeenMessage};
 use crate::scenario::ChatProfile;
-use crate::text::markup::{Span, spans, visible};
+use crate::text::markup::{BUTTON, Span, button, literal};
 
-/// The mark on what the person writes or presses, and the mark on a button.
+/// The mark on what the person writes or presses.
 pub(super) const OWN: &str = "own";
-pub(super) const BUTTON: &str = "button";
 
 /// A chat with the messages of both sides.
 #[derive(Debug, Default)]
@@ -58,7 +57,7 @@ impl ChatHistory {
         let span = match act(entry) {
             None => return self.view.apply(number, entry),
             Some(PersonAct::Writes(text)) => asked(text),
-            Some(PersonAct::Interrupts) => marked(&button(STOP), &format!("{OWN} {BUTTON}")),
+            Some(PersonAct::Interrupts) => literal(&button(STOP), &format!("{OWN} {BUTTON}")),
         };
         let above = self.view.messages().count();
         self.written.push(WrittenMessage { span, above, entry: number });
@@ -96,41 +95,16 @@ impl HistoryMessage<'_> {
 
     /// The text as runs with marks; the buttons are below it, a line for each row.
     pub(super) fn spans(self, profile: ChatProfile) -> Vec<Span> {
-        match (self, profile) {
-            (Self::Written(message), _) => vec![message.span.clone()],
-            (Self::Seen(message), ChatProfile::Telegram) => {
-                with_buttons(spans(&message.text), &message.buttons)
-            }
-            // The marks of other services are shown as they are written.
-            (Self::Seen(message), ChatProfile::Discord | ChatProfile::Slack) => {
-                with_buttons(vec![marked(&message.text, "")], &message.buttons)
-            }
+        match self {
+            Self::Written(message) => vec![message.span.clone()],
+            Self::Seen(message) => message.spans(profile),
         }
     }
-}
-
-fn with_buttons(mut spans: Vec<Span>, rows: &[Vec<String>]) -> Vec<Span> {
-    for row in rows {
-        for (place, label) in row.iter().enumerate() {
-            spans.push(marked(if place == 0 { "\n" } else { " " }, ""));
-            spans.push(marked(&button(label), BUTTON));
-        }
-    }
-    spans
 }
 
 /// What the person asks, as text of the person's.
 pub(super) fn asked(text: &str) -> Span {
-    marked(text, OWN)
-}
-
-/// A button as text.
-fn button(label: &str) -> String {
-    format!("[ {label} ]")
-}
-
-fn marked(text: &str, marks: &str) -> Span {
-    Span { text: visible(text), marks: marks.to_owned(), link: None }
+    literal(text, OWN)
 }
 
 /// What the person does with an entry, if it is the person's.

@@ -1,9 +1,11 @@
-//! A test run as Markdown: the totals as a table, then every finding.
+//! A test run as Markdown: the totals as a table, then the findings, those of one cause together.
 
 use std::io::{self, Write};
 
+use super::chat_diff::chat_lines;
+use super::groups::{Detail, FindingGroup, groups};
 use super::model::{Report, Tally};
-use super::text::{change_text, commands, diff_text, lanes_text};
+use super::text::{change_text, diff_text, lanes_text, mends};
 use crate::check::Finding;
 use crate::text::markdown::{block, inline};
 use crate::text::plural;
@@ -16,7 +18,7 @@ const LIMIT: usize = 900_000;
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn markdown(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     let Tally { scenarios, cassettes, goldens, plans, findings, errors, .. } = report.totals;
     writeln!(out, "## clitape: {}\n", verdict(&report.totals))?;
     writeln!(out, "| scenarios | cassettes | goldens | seeded plans | findings | errors |")?;
@@ -27,12 +29,13 @@ pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         fenced(out, "text", &trouble.sentence)?;
     }
     let mut written = 0;
-    for (i, finding) in report.findings().enumerate() {
+    let groups = groups(report);
+    for (i, group) in groups.iter().enumerate() {
         let mut text = Vec::new();
-        section(&mut text, finding)?;
+        section(&mut text, group, detail)?;
         written += text.len();
         if written > LIMIT {
-            let rest = report.totals.findings - i as u64;
+            let rest = groups[i..].iter().map(|group| 1 + group.others()).sum::<usize>();
             let rest = plural(rest, "more finding");
             return writeln!(out, "\nThe whole report has {rest}.");
         }
@@ -50,24 +53,47 @@ fn verdict(totals: &Tally) -> String {
     }
 }
 
-fn section(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    writeln!(out, "\n### {}\n", inline(&finding.id.to_string()))?;
-    let change = change_text(finding).map(|change| format!("\n{change}")).unwrap_or_default();
-    fenced(out, "text", &format!("{}\n{}{change}", finding.place, finding.sentence))?;
-    let lanes = lanes_text(finding);
-    if !lanes.is_empty() {
-        fenced(out, "text", &lanes.join("\n"))?;
+fn section(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io::Result<()> {
+    let head = group.head();
+    writeln!(out, "\n### {}\n", inline(&head.id.to_string()))?;
+    let mut about = vec![head.place.clone(), head.sentence.clone()];
+    about.extend(change_text(head));
+    if let Some(also) = group.also_in() {
+        let others = plural(group.others(), "more finding");
+        about.push(format!("and {others}, also in: {also}"));
     }
-    let diff = diff_text(finding);
-    if !diff.is_empty() {
-        fenced(out, "diff", &diff.join("\n"))?;
+    fenced(out, "text", &about.join("\n"))?;
+    if let Some(chat) = &head.chat {
+        fenced(out, "diff", &chat_lines(chat).join("\n"))?;
     }
-    let lines: Vec<String> =
-        commands(finding).map(|(label, command)| format!("# {label}\n{command}")).collect();
-    match &lines[..] {
-        [_] => fenced(out, "sh", &finding.reproduce),
-        all => fenced(out, "sh", &all.join("\n")),
+    let is_alone = group.others() == 0 && head.chat.is_none();
+    match detail {
+        Detail::Lanes if !is_alone => {
+            for part in group.lanes() {
+                fenced(out, "text", &format!("{}\n{}", part.name, part.finding.sentence))?;
+                lane(out, part.finding)?;
+            }
+        }
+        _ if head.chat.is_none() => lane(out, head)?,
+        _ => {}
     }
+    match group.fix() {
+        None => fenced(out, "sh", &head.reproduce),
+        Some(fix) => {
+            let mends = mends(head);
+            fenced(out, "sh", &format!("# reproduce\n{}\n# {mends}\n{fix}", head.reproduce))
+        }
+    }
+}
+
+/// What came in beside what was seen, and the diff.
+fn lane(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+    for (language, lines) in [("text", lanes_text(finding)), ("diff", diff_text(finding))] {
+        if !lines.is_empty() {
+            fenced(out, language, &lines.join("\n"))?;
+        }
+    }
+    Ok(())
 }
 
 fn fenced(out: &mut dyn Write, language: &str, text: &str) -> io::Result<()> {

@@ -5,10 +5,12 @@
 //! any `Write`; those for a terminal put ANSI colours into it, which the caller strips where they do
 //! not belong.
 
+mod chat_diff;
 mod compare;
 mod drift;
 mod files;
 mod github;
+mod groups;
 mod history;
 mod html;
 mod json;
@@ -30,6 +32,7 @@ pub use compare::{compare_page, compare_summary, compare_text};
 pub use drift::{DriftReport, drift_json, drift_page, drift_summary, drift_text};
 pub use files::{Format, ReportFileError, ReportFiles};
 pub use github::github;
+pub use groups::Detail;
 pub use html::{Pages, html};
 pub use json::{ReportError, json, merge, read};
 pub use junit::junit;

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::history::{BUTTON, ChatHistory};
+use super::history::ChatHistory;
 use super::page::chat::{StyledRun, columns, wrap};
 use super::style::{BOLD, DIM};
 use crate::replay::{ChatChange, Entry};
 use crate::scenario::ChatProfile;
+use crate::text::markup::BUTTON;
 
 /// Width of a message in columns.
 const WIDTH: usize = 64;

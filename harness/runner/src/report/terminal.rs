@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use super::chat_diff::{EXPECTED, write_chat};
+use super::groups::{Detail, FindingGroup, counted, groups};
 use super::model::{Report, ScenarioRun, Tally};
 use super::style::{BAD, BOLD, COOL, DIM, GOOD, ODD, STRONG_BAD, STRONG_GOOD};
 use super::text::{
-    ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, ran, rows, verdict,
+    ContextRow, DIFF_LINES, INPUT, OUTPUT, change_text, clip, commands, mends, ran, rows, verdict,
 };
 use crate::check::{ContextMoment, DiffLine, DiffSide, Finding};
 use crate::text::plain;
@@ -51,15 +53,69 @@ pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     if let Some(change) = change_text(finding) {
         writeln!(out, "  {change}")?;
     }
+    lane(out, context, diff)?;
+    for (label, command) in commands(finding) {
+        labelled(out, label, command)?;
+    }
+    Ok(())
+}
+
+fn labelled(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {DIM}{label}:{DIM:#} {text}")
+}
+
+/// What came in beside what was seen, and the diff of the lane.
+fn lane(out: &mut dyn Write, context: &[ContextMoment], diff: &[DiffLine]) -> io::Result<()> {
     lanes(out, context)?;
     if !diff.is_empty() {
         writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
     }
-    diff_lines(out, diff, DIFF_LINES)?;
-    for (label, command) in commands(finding) {
-        writeln!(out, "  {DIM}{label}:{DIM:#} {command}")?;
+    diff_lines(out, diff, DIFF_LINES)
+}
+
+/// Writes the findings of one cause: the chat where a golden of one differs, else its lane; where else it is found; and
+/// the commands.
+fn write_group(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io::Result<()> {
+    let head = group.head();
+    let Finding { id, place, sentence, context, chat, diff, .. } = head;
+    write!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}")?;
+    if let others @ 1.. = group.others() {
+        write!(out, " {DIM}and {}{DIM:#}", plural(others, "more finding"))?;
     }
-    Ok(())
+    writeln!(out, "\n  {sentence}")?;
+    if let Some(change) = change_text(head) {
+        writeln!(out, "  {change}")?;
+    }
+    match chat {
+        Some(chat) => write_chat(out, chat, EXPECTED)?,
+        None if detail == Detail::Chat || group.others() == 0 => lane(out, context, diff)?,
+        None => {}
+    }
+    if let Some(also) = group.also_in() {
+        labelled(out, "also in", &also)?;
+    }
+    let has_more = group.others() > 0 || chat.is_some();
+    if has_more && detail == Detail::Lanes {
+        for part in group.lanes() {
+            let Finding { sentence, reproduce, context, diff, .. } = part.finding;
+            writeln!(out, "\n  {BOLD}{}{BOLD:#}\n  {sentence}", part.name)?;
+            if let Some(change) = change_text(part.finding) {
+                writeln!(out, "  {change}")?;
+            }
+            lane(out, context, diff)?;
+            labelled(out, "reproduce", reproduce)?;
+        }
+        writeln!(out)?;
+    } else {
+        if has_more && let Some(command) = group.lanes_command() {
+            labelled(out, "every lane", &command)?;
+        }
+        labelled(out, "reproduce", &head.reproduce)?;
+    }
+    match group.fix() {
+        Some(fix) => labelled(out, mends(head), &fix),
+        None => Ok(()),
+    }
 }
 
 /// What came in beside what was seen.
@@ -118,21 +174,21 @@ fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn terminal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn terminal(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     for run in &report.scenarios {
         scenario_line(out, run)?;
     }
-    findings(report, out)?;
+    findings(report, detail, out)?;
     summary(report, out)
 }
 
-/// Writes every finding.
+/// Writes the findings, those of one cause together.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    report.findings().try_for_each(|finding| write_finding(out, finding))
+pub fn findings(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    groups(report).iter().try_for_each(|group| write_group(out, group, detail))
 }
 
 /// Writes the last lines of a test run.
@@ -147,7 +203,10 @@ pub fn summary(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\n{ODD}{files}: settle with `clitape review`{ODD:#}")?;
     }
     let style = if report.holds() { GOOD } else { BAD };
-    let verdict = verdict(findings, errors);
+    let verdict = match (errors, findings) {
+        (0, 1..) => counted(report),
+        _ => verdict(findings, errors),
+    };
     writeln!(out, "\n{}; {style}{verdict}{style:#}", ran(&report.totals))
 }
 

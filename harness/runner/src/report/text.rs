@@ -50,7 +50,13 @@ pub(super) fn change_text(finding: &Finding) -> Option<String> {
 /// The commands of a finding, each after what it does: it shows the finding again, and it mends what is wrong or accepts
 /// what differs.
 pub(super) fn commands(finding: &Finding) -> impl Iterator<Item = (&'static str, &str)> {
-    let mends = match &finding.id {
+    let fix = finding.fix.as_deref().map(|fix| (mends(finding), fix));
+    std::iter::once(("reproduce", &*finding.reproduce)).chain(fix)
+}
+
+/// What the command does that mends a finding.
+pub(super) fn mends(finding: &Finding) -> &'static str {
+    match &finding.id {
         FindingId::Known(
             FindingKind::GoldenDiffers
             | FindingKind::GoldenMissing
@@ -58,9 +64,7 @@ pub(super) fn commands(finding: &Finding) -> impl Iterator<Item = (&'static str,
             | FindingKind::OutcomeUnnamed,
         ) => "to accept",
         _ => "to fix",
-    };
-    let fix = finding.fix.as_deref().map(|fix| (mends, fix));
-    std::iter::once(("reproduce", &*finding.reproduce)).chain(fix)
+    }
 }
 
 /// The diff of a finding, a long one only in part.

@@ -19,6 +19,9 @@ pub(crate) struct Span {
     pub(crate) link: Option<String>,
 }
 
+/// The mark on a button.
+pub(crate) const BUTTON: &str = "button";
+
 /// Tags the Bot API knows, and the mark of each.
 const TAGS: [(&str, &str); 14] = [
     ("b", "b"),
@@ -76,6 +79,16 @@ pub(crate) fn spans(html: &str) -> Vec<Span> {
         span.text = visible(&span.text);
     }
     spans
+}
+
+/// A text that is shown as it is written, as a run with these marks.
+pub(crate) fn literal(text: &str, marks: &str) -> Span {
+    Span { text: visible(text), marks: marks.to_owned(), link: None }
+}
+
+/// A button as text.
+pub(crate) fn button(label: &str) -> String {
+    format!("[ {label} ]")
 }
 
 /// The text a person reads.

@@ -7,6 +7,7 @@
 //! * [`TerminalSafe`] and [`plain`] escape what steers or hides, for a terminal or a log;
 //! * [`markdown`], [`json()`] and [`shell_quote`] do so in the syntax of their formats;
 //! * [`truncate`] makes a long text fit on a number of columns, with one mark for what is cut away;
+//! * `changed_words` marks which words of two texts differ;
 //! * [`plural`] counts things, [`megabytes`] says how large they are, and [`near`] finds the names that a misspelt one may mean.
 
 mod json;
@@ -19,6 +20,7 @@ mod shell;
 mod short;
 mod size;
 mod solid;
+mod words;
 
 pub use json::json;
 pub use near::{did_you_mean, distance, near};
@@ -28,3 +30,4 @@ pub use shell::shell_quote;
 pub use short::{Keep, MARK, common_end, common_start, end, pad, start, truncate, width};
 pub use size::megabytes;
 pub(crate) use solid::{solid, solid_chars};
+pub(crate) use words::{Parts, changed_words};

@@ -42,12 +42,17 @@ fn all_text_of_a_finding_is_safe_to_print() {
         new: Some(1),
         parts: vec![(true, hostile())],
     };
+    let message = || vec![vec![hostile()]];
+    let chat = ChatDiff { at: None, above: 0, expected: message(), got: message() };
     let made = Finding::new(FindingKind::LineLost, &hostile(), hostile(), hostile())
         .with_difference(Some(change), vec![line])
+        .with_chat(Some(chat))
         .with_context(vec![moment]);
-    let Finding { place, sentence, reproduce, consequences, context, diff, .. } = &made;
+    let Finding { place, sentence, reproduce, consequences, context, chat, diff, .. } = &made;
+    let chat = chat.as_ref().unwrap();
     let texts = [place, sentence, reproduce, &consequences[0], &context[0].input[0]];
-    for text in texts.into_iter().chain([&context[0].output[0], &diff[0].parts[0].1]) {
+    let more = [&context[0].output[0], &diff[0].parts[0].1, &chat.expected[0][0], &chat.got[0][0]];
+    for text in texts.into_iter().chain(more) {
         assert_eq!(*text, safe());
     }
     assert_eq!(made.clone().safe(), made, "what is safe stays as it is");

@@ -1,17 +1,19 @@
-//! A finding on a page: the sentence, what came in beside what was seen, the diff, and the line that
+//! A finding on a page: the sentence, the chat that was expected beside the one that came, what came in beside what was seen, the diff, and the line that
 //! shows it again.
 
 use maud::{Markup, display, html};
 
 use crate::check::{DiffLine, DiffSide, Finding};
+use crate::report::chat_diff::{EXPECTED, chat_markup};
 use crate::report::text::{ContextRow, change_text, commands, rows};
 
 /// Returns the finding as HTML.
 pub(crate) fn found(finding: &Finding) -> Markup {
-    let Finding { id, place, sentence, context, diff, .. } = finding;
+    let Finding { id, place, sentence, context, chat, diff, .. } = finding;
     html! {
         p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
         @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
+        @if let Some(chat) = chat { (chat_markup(chat, EXPECTED)) }
         @if !context.is_empty() {
             table.beside {
                 thead { tr { th { "time" } th { "what came in" } th { "what was seen" } } }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::picture::moments;
-use crate::report::history::BUTTON;
 use crate::report::page::chat::{StyledRun, columns};
 use crate::suite::Case;
+use crate::text::markup::BUTTON;
 use crate::text::{self, plain};
 
 /// Columns and rows of the terminal.

@@ -1,0 +1,147 @@
+//! Where a golden and a replay part as a person sees it: the chat that was expected beside the one that came.
+
+use serde::{Deserialize, Serialize};
+
+use super::pairs::Pair;
+use super::trace_diff::Times;
+use crate::replay::{ChatChange, ChatView, Entry, SeenMessage};
+use crate::scenario::ChatProfile;
+use crate::text::markup::visible;
+
+/// The number of messages that are kept of each side, from the first one that differs.
+const MESSAGES: usize = 3;
+
+/// What a person was to see in a chat, and what a person sees, at the first moment at which the two differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChatDiff {
+    /// Virtual milliseconds since the replay began; absent where times are left aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The number of messages above, which are the same on both sides and left out.
+    pub above: usize,
+    /// The messages that were expected, each as its lines; few of many.
+    pub expected: Vec<Vec<String>>,
+    /// The messages that came, each as its lines; few of many.
+    pub got: Vec<Vec<String>>,
+}
+
+impl ChatDiff {
+    /// Finds the moment at which the chats of two lanes first show something else; `None` where they never do.
+    pub(super) fn find(
+        [old, new]: [&[&Entry]; 2],
+        pairs: &[Pair],
+        times: Times,
+        profile: ChatProfile,
+    ) -> Option<Self> {
+        let mut views = [ChatView::default(), ChatView::default()];
+        for pair in pairs {
+            let (old, new) = match *pair {
+                Pair::Both(i, j) => (Some(old[i]), Some(new[j])),
+                Pair::Old(i) => (Some(old[i]), None),
+                Pair::New(j) => (None, Some(new[j])),
+            };
+            let mut is_changed = false;
+            for (view, entry) in views.iter_mut().zip([old, new]) {
+                is_changed |= entry.is_some_and(|entry| view.apply(0, entry) == ChatChange::Text);
+            }
+            if is_changed && let Some(above) = first_difference(&views) {
+                let at = new.or(old).filter(|_| times == Times::Compared).map(|entry| entry.at);
+                return Some(Self::of(&views, above, at, profile));
+            }
+        }
+        None
+    }
+
+    /// The chats from the message with the index `above` on.
+    fn of(views: &[ChatView; 2], above: usize, at: Option<u64>, profile: ChatProfile) -> Self {
+        let shown = |lines: &dyn Fn(&SeenMessage) -> String| {
+            views.each_ref().map(|view| {
+                let messages = view.messages().skip(above).take(MESSAGES);
+                let lines = messages.map(|message| split(&lines(message)));
+                lines.collect::<Vec<_>>()
+            })
+        };
+        let read = shown(&|message| {
+            let spans = message.spans(profile).into_iter();
+            spans.map(|span| span.text).collect()
+        });
+        // Where only the marks differ, they have to be seen.
+        let [expected, got] = match read[0] == read[1] {
+            true => shown(&|message| visible(&message.text)),
+            false => read,
+        };
+        Self { at, above, expected, got }
+    }
+
+    /// All lines, to make them safe to print.
+    pub(super) fn lines_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        self.expected.iter_mut().chain(&mut self.got).flatten()
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.split('\n').map(str::to_owned).collect()
+}
+
+/// The index of the first message that differs, if one does.
+fn first_difference(views: &[ChatView; 2]) -> Option<usize> {
+    let [mut old, mut new] = views.each_ref().map(ChatView::messages);
+    let same = |a: &SeenMessage, b: &SeenMessage| a.text == b.text && a.buttons == b.buttons;
+    for number in 0.. {
+        match (old.next(), new.next()) {
+            (None, None) => return None,
+            (Some(a), Some(b)) if same(a, b) => {}
+            _ => return Some(number),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::trace_diff::TraceDiff;
+    use super::*;
+
+    /// Lanes of calls such as `5 edit 1 text`; expects `time, messages above: expected | came`, messages
+    /// with a slash between them.
+    fn check(old: &[&str], new: &[&str], expect: Option<&str>) {
+        let lanes = [old, new].map(|calls| -> Vec<Entry> {
+            let entry = |call: &&str| {
+                let words: Vec<&str> = call.splitn(4, ' ').collect();
+                let [at, kind, id, text] = words[..] else { panic!("{call}") };
+                let data =
+                    serde_json::json!({ "message_id": id.parse::<u64>().unwrap(), "text": text });
+                let line =
+                    format!(r#"{{"at":{at},"lane":"telegram","kind":"{kind}","data":{data}}}"#);
+                serde_json::from_str(&line).unwrap()
+            };
+            calls.iter().map(entry).collect()
+        });
+        let diff = TraceDiff::new(&lanes[0], &lanes[1], Times::Compared);
+        let shown = diff.chat(ChatProfile::Telegram).map(|chat| {
+            let side = |side: &[Vec<String>]| {
+                side.iter().map(|lines| lines.join("\\n")).collect::<Vec<_>>().join(" / ")
+            };
+            let (expected, got) = (side(&chat.expected), side(&chat.got));
+            format!("{}, {}: {expected} | {got}", chat.at.unwrap(), chat.above)
+        });
+        assert_eq!(shown.as_deref(), expect, "{old:?} {new:?}");
+    }
+
+    #[test]
+    fn the_first_moment_at_which_a_person_sees_something_else() {
+        check(&["1 send 1 a", "2 edit 1 b"], &["1 send 1 a", "2 edit 1 c"], Some("2, 0: b | c"));
+        // Times and calls that change nothing are not seen.
+        check(&["1 send 1 a", "2 edit 1 b"], &["3 send 1 a", "4 edit 1 b"], None);
+        check(&["1 send 1 a"], &["1 send 1 a", "2 edit 1 a"], None);
+        // What is missing, and what is too much.
+        check(&["1 send 1 a", "2 send 2 b"], &["1 send 1 a"], Some("2, 1: b | "));
+        check(&["1 send 1 a"], &["1 send 1 a", "2 send 2 b"], Some("2, 1:  | b"));
+        // Marks are shown where only they differ.
+        check(&["1 send 1 <b>a</b> x"], &["1 send 1 a x"], Some("1, 0: <b>a</b> x | a x"));
+        check(&["1 send 1 <b>a</b> x"], &["1 send 1 <b>b</b> x"], Some("1, 0: a x | b x"));
+        check(&["1 send 1 a\u{1b}"], &["1 send 1 b\u{1b}"], Some("1, 0: a␛ | b␛"));
+    }
+}

@@ -1,0 +1,210 @@
+//! Draws the chat that was expected beside the chat that came, from the first message that differs, with the words
+//! marked that differ: in a terminal, as plain lines, and on a page.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use maud::{Markup, html};
+
+use super::page::chat::{StyledRun, columns, wrap};
+use super::style::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
+use crate::check::{ChatDiff, DiffLine, align_texts};
+use crate::text::markup::Span;
+use crate::text::{changed_words, pad, plain, plural, width};
+
+/// Columns of a message.
+const WIDTH: usize = 48;
+/// Rows that are shown before the first one that differs.
+const BEFORE: usize = 4;
+/// Rows that are shown at most.
+const ROWS: usize = 14;
+/// Lines that are shown at most where a chat is plain text.
+const LINES: usize = 12;
+/// The mark on a run of words that differ.
+const CHANGED: &str = "changed";
+
+/// A row of one side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ChatRow {
+    /// The upper or the lower end of a message.
+    End(char),
+    /// A line of a message.
+    Line(Vec<StyledRun>),
+    /// The side has no such message.
+    Empty,
+}
+
+impl ChatRow {
+    fn is_changed(&self) -> bool {
+        matches!(self, Self::Line(runs) if runs.iter().any(|(marks, _)| marks == CHANGED))
+    }
+}
+
+/// The words for the two sides of a chat.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SideNames(pub(super) &'static str, pub(super) &'static str);
+
+/// The sides of a finding.
+pub(super) const EXPECTED: SideNames = SideNames("expected", "came");
+/// Draws both sides.
+pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames) -> io::Result<()> {
+    let at = chat.at.map(|at| format!("   at {}.{:03} s", at / 1000, at % 1000));
+    let (old, new) = (pad(&format!("- {}", names.0), WIDTH + 2), format!("+ {}", names.1));
+    writeln!(
+        out,
+        "  {BAD}{old}{BAD:#}   {GOOD}{new}{GOOD:#}{DIM}{}{DIM:#}",
+        at.unwrap_or_default()
+    )?;
+    let rows = rows(chat);
+    let first = rows.iter().position(|row| row.iter().any(ChatRow::is_changed));
+    let start = match first.unwrap_or_default().saturating_sub(BEFORE) {
+        // A mark for one row that is left out would take a row as well.
+        1 => 0,
+        start => start,
+    };
+    if chat.above > 0 || start > 0 {
+        let above = match chat.above {
+            0 => String::new(),
+            above => format!(" {} above", plural(above, "equal message")),
+        };
+        writeln!(out, "  {DIM}⋮{above}{DIM:#}")?;
+    }
+    for [old, new] in rows.iter().skip(start).take(ROWS) {
+        let left = cell(old, '-', (BAD, STRONG_BAD), Some(WIDTH));
+        let right = cell(new, '+', (GOOD, STRONG_GOOD), None);
+        writeln!(out, "  {left}   {right}")?;
+    }
+    if rows.len() > start + ROWS {
+        writeln!(out, "  {DIM}⋮{DIM:#}")?;
+    }
+    Ok(())
+}
+
+/// One row of a side, padded to a width; `mark` is before a line that differs.
+fn cell(row: &ChatRow, mark: char, styles: (Style, Style), columns: Option<usize>) -> String {
+    let fill = |used: usize| " ".repeat(columns.map_or(0, |most| (most + 2).saturating_sub(used)));
+    match row {
+        ChatRow::Empty => fill(0),
+        ChatRow::End(corner) => {
+            format!("{DIM}{corner}{}{DIM:#}", "─".repeat(WIDTH + 1))
+        }
+        ChatRow::Line(runs) => {
+            let (style, strong) = styles;
+            let edge = match row.is_changed() {
+                true => format!("{style}{mark}{style:#}"),
+                false => format!("{DIM}│{DIM:#}"),
+            };
+            let run = |(marks, text): &StyledRun| match marks == CHANGED {
+                true => format!("{strong}{}{strong:#}", plain(text)),
+                false => plain(text),
+            };
+            let text: String = runs.iter().map(run).collect();
+            let used = runs.iter().map(|(_, text)| width(text)).sum::<usize>();
+            format!("{edge} {text}{}", fill(2 + used))
+        }
+    }
+}
+
+/// The rows of both sides, message beside message.
+fn rows(chat: &ChatDiff) -> Vec<[ChatRow; 2]> {
+    let mut rows = Vec::new();
+    for number in 0..chat.expected.len().max(chat.got.len()) {
+        let [old, new] = message(chat, number).map(|spans| {
+            let Some(spans) = spans else { return Vec::new() };
+            let lines = wrap(&spans, WIDTH).into_iter().map(trimmed).map(ChatRow::Line);
+            let ends = |corner| std::iter::once(ChatRow::End(corner));
+            ends('╭').chain(lines).chain(ends('╰')).collect::<Vec<_>>()
+        });
+        let (mut old, mut new) = (old.into_iter(), new.into_iter());
+        loop {
+            let row = [old.next(), new.next()];
+            if row.iter().all(Option::is_none) {
+                break;
+            }
+            rows.push(row.map(|cell| cell.unwrap_or(ChatRow::Empty)));
+        }
+    }
+    let nothing = [chat.expected.is_empty(), chat.got.is_empty()];
+    if let Some(first) = rows.first_mut() {
+        for (cell, _) in first.iter_mut().zip(nothing).filter(|(_, nothing)| *nothing) {
+            *cell = ChatRow::Line(vec![(CHANGED.to_owned(), "nothing".to_owned())]);
+        }
+    }
+    rows
+}
+
+/// A line without the blanks at its end.
+fn trimmed(mut line: Vec<StyledRun>) -> Vec<StyledRun> {
+    let used = columns(&line);
+    let all: usize = line.iter().map(|(_, text)| width(text)).sum();
+    if all > used
+        && let Some((_, text)) = line.last_mut()
+    {
+        text.truncate(text.trim_end().len());
+    }
+    line
+}
+
+/// A message of both sides as runs, with a mark on those that differ.
+fn message(chat: &ChatDiff, number: usize) -> [Option<Vec<Span>>; 2] {
+    let spans = |parts: Vec<(bool, String)>| {
+        let span = |(changed, text): (bool, String)| {
+            let marks = if changed { CHANGED } else { "" };
+            Span { text, marks: marks.to_owned(), link: None }
+        };
+        Some(parts.into_iter().map(span).collect())
+    };
+    match [&chat.expected, &chat.got].map(|side| side.get(number).map(|lines| lines.join("\n"))) {
+        [Some(old), Some(new)] => changed_words(&old, &new).map(spans),
+        alone => alone.map(|text| spans(vec![(true, text?)])),
+    }
+}
+
+/// Both sides as plain lines, one after another with `-` and `+`.
+pub(super) fn chat_lines(chat: &ChatDiff) -> Vec<String> {
+    let whole = |side: &[Vec<String>]| {
+        side.iter().flatten().map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let diff = align_texts(&whole(&chat.expected), &whole(&chat.got));
+    let line = |line: &DiffLine| {
+        let text: String = line.parts.iter().map(|(_, text)| text.as_str()).collect();
+        format!("{} {text}", line.side.mark()).trim_end().to_owned()
+    };
+    let mut lines: Vec<String> = diff.iter().take(LINES).map(line).collect();
+    if let more @ 1.. = diff.len().saturating_sub(LINES) {
+        lines.push(format!("  … {}", plural(more, "more line")));
+    }
+    lines
+}
+
+/// Both sides on a page, as [`compare_page`](super::compare_page) shows them.
+pub(super) fn chat_markup(chat: &ChatDiff, names: SideNames) -> Markup {
+    let messages = (0..chat.expected.len().max(chat.got.len())).map(|number| message(chat, number));
+    let messages: Vec<_> = messages.collect();
+    let mark = |span: &Span, is_old: bool| {
+        html! {
+            @if span.marks != CHANGED { (span.text) }
+            @else if is_old { del { (span.text) } }
+            @else { ins { (span.text) } }
+        }
+    };
+    html! {
+        div.chats {
+            @for (side, (class, name)) in [("a", names.0), ("b", names.1)].into_iter().enumerate() {
+                div.phone.(class) {
+                    span.tag { (name) }
+                    div.chat {
+                        @for spans in messages.iter().filter_map(|message| message[side].as_ref()) {
+                            div.bubble { @for span in spans { (mark(span, side == 0)) } }
+                        }
+                        @if messages.iter().all(|message| message[side].is_none()) {
+                            p.nothing { "nothing" }
+                        }
+                    }
+                }
+                "\n"
+            }
+        }
+        "\n"
+    }
+}

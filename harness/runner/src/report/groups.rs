@@ -1,0 +1,247 @@
+//! Puts the findings that have one cause into one group, for the reports that people read: the lanes and versions of a
+//! scenario that differ together, and scenarios that differ in the same words. Reports for programs keep every finding.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::model::Report;
+use crate::check::{DiffSide, Finding, FindingId, FindingKind};
+use crate::text::plural;
+
+/// The lanes by what a person sees of them, the nearest first.
+const LANES: [&str; 6] = ["telegram", "acp", "sse", "session", "bus", "lifecycle"];
+/// The number of scenarios that are named; the others are counted.
+const SCENARIOS: usize = 8;
+
+/// How much of a group of findings is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The chat where it first parts from the golden, and the names of the other lanes and versions.
+    #[default]
+    Chat,
+    /// Every lane with its diff as well.
+    Lanes,
+}
+
+/// A finding, and where it was found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GroupMember<'r> {
+    scenario: &'r str,
+    /// The version, or an empty text.
+    version: &'r str,
+    /// The lane, or the name of the check.
+    lane: &'r str,
+    pub(super) finding: &'r Finding,
+}
+
+/// Findings with one cause.
+#[derive(Debug)]
+pub(super) struct FindingGroup<'r> {
+    /// The findings; the first one is shown for all of them.
+    members: Vec<GroupMember<'r>>,
+}
+
+/// A lane of a scenario that differs in the same way in several versions.
+#[derive(Debug)]
+pub(super) struct LaneOfGroup<'r> {
+    /// The scenario, the lane and the versions.
+    pub(super) name: String,
+    pub(super) finding: &'r Finding,
+}
+
+/// The groups of a report, in the order in which their first findings were found.
+pub(super) fn groups(report: &Report) -> Vec<FindingGroup<'_>> {
+    let mut bundles: Groups<'_> = Groups::default();
+    for (scenario, check) in report.checks() {
+        let (version, lane) = check.name.split_once("::").unwrap_or(("", &check.name));
+        for finding in &check.findings {
+            let member = GroupMember { scenario, version, lane, finding };
+            bundles.add(member.bundle(), [member]);
+        }
+    }
+    let mut groups = Groups::default();
+    for mut bundle in bundles.groups {
+        let first = (0..bundle.members.len()).min_by_key(|&at| bundle.members[at].rank());
+        bundle.members[..=first.unwrap_or_default()].rotate_right(1);
+        groups.add(bundle.members[0].cause(), bundle.members);
+    }
+    groups.groups
+}
+
+/// Groups in the order of their first members, each with a key.
+#[derive(Debug, Default)]
+struct Groups<'r> {
+    groups: Vec<FindingGroup<'r>>,
+    places: HashMap<String, usize>,
+}
+
+impl<'r> Groups<'r> {
+    fn add(&mut self, key: String, members: impl IntoIterator<Item = GroupMember<'r>>) {
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.groups.push(FindingGroup { members: Vec::new() });
+            self.groups.len() - 1
+        });
+        self.groups[place].members.extend(members);
+    }
+}
+
+impl GroupMember<'_> {
+    /// What is found together: the goldens of a version that differ, those of a scenario that are missing, and what else
+    /// is found in the same words in several versions.
+    fn bundle(&self) -> String {
+        let Self { scenario, version, lane, finding } = self;
+        match &finding.id {
+            FindingId::Known(FindingKind::GoldenDiffers) => format!("{scenario} {version}"),
+            FindingId::Known(FindingKind::GoldenMissing) => format!("{scenario} missing"),
+            id => format!("{scenario} {lane} {id} {}", without_moment(&finding.sentence)),
+        }
+    }
+
+    /// What is the same in findings of one cause. Golden differences are compared by what differs, whatever the time and
+    /// the number of times.
+    fn cause(&self) -> String {
+        match &self.finding.id {
+            FindingId::Known(FindingKind::GoldenDiffers) => {
+                format!("{} {}", self.family(), what_differs(self.finding))
+            }
+            _ => self.bundle(),
+        }
+    }
+
+    /// Which finding is shown for others: the smallest rank.
+    fn rank(&self) -> (bool, usize) {
+        let family = self.family();
+        let place = LANES.iter().position(|lane| *lane == family);
+        (self.finding.chat.is_none(), place.unwrap_or(LANES.len()))
+    }
+
+    /// The lane without the options of its channel.
+    fn family(&self) -> &str {
+        self.lane.split('-').next().unwrap_or_default()
+    }
+}
+
+/// The sentence without the time at its beginning, which may differ from version to version.
+fn without_moment(sentence: &str) -> &str {
+    match sentence.split_once(" ms: ") {
+        Some((moment, rest)) if moment.starts_with("turn ") => rest,
+        _ => sentence,
+    }
+}
+
+/// The parts of a finding's diff that differ, each once; of a line that is on one side only, all but its time.
+fn what_differs(finding: &Finding) -> String {
+    let mut parts = BTreeSet::new();
+    for line in &finding.diff {
+        if matches!(line.side, DiffSide::Both | DiffSide::Gap) {
+            continue;
+        }
+        let changed = line.parts.iter().filter(|(changed, _)| *changed);
+        let mut texts: Vec<&str> = changed.map(|(_, text)| text.as_str()).collect();
+        let whole: String = line.parts.iter().map(|(_, text)| text.as_str()).collect();
+        if texts.is_empty() {
+            texts.push(whole.split_once("\"lane\":").map_or(whole.as_str(), |(_, rest)| rest));
+        }
+        parts.extend(texts.into_iter().map(|text| format!("{} {text}", line.side.mark())));
+    }
+    match parts.is_empty() {
+        true => without_moment(&finding.sentence).to_owned(),
+        false => parts.into_iter().collect::<Vec<_>>().join("\n"),
+    }
+}
+
+impl<'r> FindingGroup<'r> {
+    /// The finding that is shown for all of them.
+    pub(super) fn head(&self) -> &'r Finding {
+        self.members[0].finding
+    }
+
+    /// The scenario of the first finding.
+    pub(super) fn scenario(&self) -> &'r str {
+        self.members[0].scenario
+    }
+
+    /// The findings beside the first.
+    pub(super) fn others(&self) -> usize {
+        self.members.len() - 1
+    }
+
+    /// The lanes, versions and scenarios beside those of the first finding; `None` when there are none.
+    pub(super) fn also_in(&self) -> Option<String> {
+        let mut lanes = self.other_names(|one| one.lane);
+        let versions = self.other_names(|one| one.version);
+        let scenarios = self.other_names(|one| one.scenario);
+        lanes.sort_by_key(|lane| LANES.iter().position(|known| lane.starts_with(known)));
+        let mut also = vec![lanes.join(", "), versions.join(", ")];
+        if !scenarios.is_empty() {
+            let named = scenarios[..scenarios.len().min(SCENARIOS)].join(", ");
+            let noun = if scenarios.len() == 1 { "scenario" } else { "scenarios" };
+            also.push(match scenarios.len().saturating_sub(SCENARIOS) {
+                0 => format!("{noun} {named}"),
+                more => format!("{noun} {named} and {more} more"),
+            });
+        }
+        also.retain(|names| !names.is_empty());
+        (!also.is_empty()).then(|| also.join("; "))
+    }
+
+    /// The names that the others have and the first finding has not, each once.
+    fn other_names(&self, name: fn(&GroupMember<'r>) -> &'r str) -> Vec<&'r str> {
+        let mut names: Vec<&str> = Vec::new();
+        for other in self.members.iter().map(name) {
+            if other != name(&self.members[0]) && !names.contains(&other) {
+                names.push(other);
+            }
+        }
+        names
+    }
+
+    /// The command that mends or accepts all of it, if there is one.
+    pub(super) fn fix(&self) -> Option<String> {
+        let fix = self.head().fix.as_deref()?;
+        let mut names = vec![self.scenario()];
+        names.extend(self.other_names(|one| one.scenario));
+        let one = format!(" test {} --update", self.scenario());
+        Some(fix.replacen(&one, &format!(" test {} --update", names.join(" ")), 1))
+    }
+
+    /// The command that shows every lane, where a golden differs.
+    pub(super) fn lanes_command(&self) -> Option<String> {
+        let (test, _) = self.head().fix.as_deref()?.split_once(" --update && ")?;
+        Some(format!("{test} --lanes"))
+    }
+
+    /// Each lane with what differs in it; versions that differ in the same way share one.
+    pub(super) fn lanes(&self) -> Vec<LaneOfGroup<'r>> {
+        let mut lanes: Vec<(&GroupMember<'r>, Vec<&str>)> = Vec::new();
+        for member in &self.members {
+            let is_same = |(known, _): &&mut (&GroupMember<'r>, Vec<&str>)| {
+                (known.scenario, known.lane) == (member.scenario, member.lane)
+                    && known.finding.sentence == member.finding.sentence
+                    && known.finding.diff == member.finding.diff
+            };
+            match lanes.iter_mut().find(is_same) {
+                Some((_, versions)) => versions.push(member.version),
+                None => lanes.push((member, vec![member.version])),
+            }
+        }
+        let lane = |(member, versions): (&GroupMember<'r>, Vec<&str>)| {
+            let name = format!("{} {} {}", member.scenario, member.lane, versions.join(", "));
+            LaneOfGroup { name: name.trim_end().to_owned(), finding: member.finding }
+        };
+        lanes.into_iter().map(lane).collect()
+    }
+}
+
+/// The number of findings, and of what caused them where one cause has several.
+pub(super) fn counted(report: &Report) -> String {
+    let findings = report.totals.findings;
+    match groups(report).len() as u64 {
+        causes if causes < findings => {
+            format!("{} of {}", plural(findings, "finding"), plural(causes, "cause"))
+        }
+        _ => plural(findings, "finding"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+use crate::check::{ChatDiff, align_texts};
+use crate::report::{CheckRun, ScenarioRun};
+
+/// A golden of a lane that differs: what was expected, and what came.
+fn differs(check: &str, old: &str, new: &str) -> CheckRun {
+    let sentence = format!("turn 1, +{} ms: expected {old}, got {new}", check.len());
+    let mut finding =
+        Finding::new(FindingKind::GoldenDiffers, check, sentence, "clitape replay".to_owned())
+            .with_fix("clitape test a --update && clitape review".to_owned())
+            .with_difference(None, align_texts(&format!("{old}\n"), &format!("{new}\n")));
+    if check.contains("telegram") {
+        let side = |text: &str| vec![vec![text.to_owned()]];
+        let chat = ChatDiff { at: Some(1), above: 0, expected: side(old), got: side(new) };
+        finding = finding.with_chat(Some(chat));
+    }
+    CheckRun::of(check, vec![finding])
+}
+
+/// Scenarios with checks; expects each group as its first check, what else it is in, and how it is accepted.
+#[track_caller]
+fn check(scenarios: &[(&str, Vec<CheckRun>)], expect: &[[&str; 3]]) {
+    let runs = scenarios.iter().map(|(name, checks)| ScenarioRun {
+        name: (*name).to_owned(),
+        pending: 0,
+        checks: checks.clone(),
+    });
+    let report = Report::new("0.1.0", runs.collect(), Vec::new());
+    let shown: Vec<[String; 3]> = groups(&report)
+        .iter()
+        .map(|group| {
+            let also = group.also_in().unwrap_or_default();
+            let fix = group.fix().unwrap_or_default();
+            let fix = fix.replace("clitape test ", "").replace(" --update && clitape review", "");
+            [group.head().place.clone(), also, fix]
+        })
+        .collect();
+    assert_eq!(shown, expect);
+}
+
+#[test]
+fn lanes_and_versions_that_differ_together_are_one_group() {
+    let lanes = |version: &str, word: &str| {
+        ["bus", "sse", "telegram-partial", "acp"].map(|lane| {
+            let check = format!("{version}::{lane}");
+            differs(&check, &format!("{lane} says an other"), &format!("{lane} says {word} other"))
+        })
+    };
+    let both = |second: &str| [lanes("2.1.9", "the"), lanes("2.1.10", second)].concat();
+    check(&[("a", both("the"))], &[["2.1.9::telegram-partial", "acp, sse, bus; 2.1.10", "a"]]);
+    // Another word is another cause.
+    check(
+        &[("a", both("this"))],
+        &[
+            ["2.1.9::telegram-partial", "acp, sse, bus", "a"],
+            ["2.1.10::telegram-partial", "acp, sse, bus", "a"],
+        ],
+    );
+}
+
+#[test]
+fn scenarios_that_differ_in_the_same_words_are_one_group() {
+    let one =
+        |what: &str| vec![differs("1.0.1::bus", &format!("{what} an x"), &format!("{what} the x"))];
+    check(&[("a", one("this is")), ("b", one("that was"))], &[["1.0.1::bus", "scenario b", "a b"]]);
+}
+
+#[test]
+fn other_findings_are_one_group_where_versions_find_the_same() {
+    let broken = |check: &str, sentence: &str| {
+        let kind = FindingKind::EditAfterFinal;
+        let finding = Finding::new(kind, check, sentence.to_owned(), "clitape replay".to_owned());
+        CheckRun::of(check, vec![finding])
+    };
+    check(
+        &[(
+            "a",
+            vec![
+                broken("1.0.1::bus", "turn 1, +5 ms: late"),
+                broken("1.0.2::bus", "turn 1, +7 ms: late"),
+                broken("1.0.2::sse", "turn 1, +7 ms: late"),
+            ],
+        )],
+        &[["1.0.1::bus", "1.0.2", ""], ["1.0.2::sse", "", ""]],
+    );
+}
